@@ -1,0 +1,12 @@
+//! The traffic-management algorithms of tidegate.
+//!
+//! This crate does no I/O, reads no clock, opens no file and has no randomness of
+//! its own: time, packets and the random generator are handed in by a driver (the
+//! simulator, the gate, a test), and what follows is handed back.
+
+pub mod dropper;
+pub mod params;
+pub mod rng;
+pub mod scheduler;
+pub mod shaper;
+pub mod units;
