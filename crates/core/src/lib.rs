@@ -4,9 +4,19 @@
 //! its own: time, packets and the random generator are handed in by a driver (the
 //! simulator, the gate, a test), and what follows is handed back.
 
+pub mod classifier;
+pub mod context;
+pub mod contract;
 pub mod dropper;
+pub mod flow_heap;
+pub mod meter;
+pub mod packet;
 pub mod params;
+pub mod queues;
 pub mod rng;
 pub mod scheduler;
 pub mod shaper;
+pub mod stats;
+pub mod switch;
 pub mod units;
+pub mod wire;

@@ -91,6 +91,28 @@ pub const CONTRACT: &[Param] = &[
     },
 ];
 
+/// A policy with its parameters.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// Which policy.
+    pub record: &'static PolicyRecord,
+    /// What was set, by parameter name, defaults included.
+    pub values: Vec<(&'static str, Value)>,
+}
+
+impl Choice {
+    /// The value of a parameter, if it was set or has a default.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+impl PartialEq for Choice {
+    fn eq(&self, other: &Choice) -> bool {
+        self.record.name == other.record.name && self.values == other.values
+    }
+}
+
 /// A parameter's value after parsing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {

@@ -1,5 +1,11 @@
 //! May this packet go yet?
-use crate::params::{Kind, Param, PolicyRecord, Role};
+//!
+//! A token bucket is kept as one instant: when it will be full again (the generic cell rate
+//! algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). That is exact, and
+//! needs no refilling.
+
+use crate::params::{Kind, Limit, Param, PolicyRecord, Role};
+use crate::units::{Rate, Span, Time};
 
 /// What a person can know about the token bucket.
 pub const RECORD: PolicyRecord = PolicyRecord {
@@ -37,3 +43,119 @@ pub const RECORD: PolicyRecord = PolicyRecord {
 
 /// Every built-in shaper's record.
 pub const RECORDS: &[PolicyRecord] = &[RECORD];
+
+/// A bucket of `burst` bytes refilled at `rate`, full at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TokenBucket {
+    rate: Rate,
+    burst: Span,
+    full_at: Time,
+}
+
+impl TokenBucket {
+    /// A full bucket. A packet larger than `burst` bytes conforms when the bucket is full.
+    pub fn new(rate: Rate, burst: u32) -> TokenBucket {
+        TokenBucket { rate, burst: rate.time_for(burst), full_at: Time::from_ticks(0) }
+    }
+
+    /// The same bucket at another rate and depth; what is owed stays owed, in bytes.
+    pub fn change(&mut self, now: Time, rate: Rate, burst: u32) {
+        let owed = u32::try_from(self.rate.bytes_in(self.full_at.since(now))).unwrap_or(u32::MAX);
+        *self = TokenBucket { full_at: now + rate.time_for(owed), ..TokenBucket::new(rate, burst) };
+    }
+
+    /// When a packet of `len` bytes conforms; in the past when it does already.
+    #[inline]
+    pub fn conforms_at(&self, len: u32) -> Time {
+        self.full_at.before(self.burst - self.rate.time_for(len))
+    }
+
+    /// Takes a packet's bytes out at `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time, len: u32) {
+        self.full_at = self.full_at.max(now) + self.rate.time_for(len);
+    }
+
+    /// From when on the bucket is full, and equal to a new one.
+    pub fn full_at(&self) -> Time {
+        self.full_at
+    }
+}
+
+/// A shaper in front of one flow's queue: a plan's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShaperPlan {
+    /// Rate at which the bucket refills.
+    pub rate: Rate,
+    /// Depth of the bucket, in bytes.
+    pub burst: u32,
+    /// Longest queue of waiting packets; `None` for no limit.
+    pub queue: Option<Limit>,
+}
+
+/// The fastest that a class or a port may send, kept as the instant when it may send again:
+/// over any interval at most one packet more than the rate allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ceiling {
+    rate: Rate,
+    clear_at: Time,
+}
+
+impl Ceiling {
+    /// A ceiling under which nothing has been sent.
+    pub fn new(rate: Rate) -> Ceiling {
+        Ceiling { rate, clear_at: Time::from_ticks(0) }
+    }
+
+    /// Its rate.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The same ceiling at another rate: the packet already sent keeps its time.
+    pub fn change(&mut self, rate: Rate) {
+        self.rate = rate;
+    }
+
+    /// When the next packet may start.
+    #[inline]
+    pub fn clear_at(&self) -> Time {
+        self.clear_at
+    }
+
+    /// A packet of `len` bytes starts at `now`.
+    #[inline]
+    pub fn take(&mut self, now: Time, len: u32) {
+        self.clear_at = self.clear_at.max(now) + self.rate.time_for(len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a bucket counted in bits × ticks, which needs no rounding at whole rates.
+        #[test]
+        fn the_bucket_agrees_with_counting_tokens(
+            burst in 1u32..5000,
+            steps in prop::collection::vec((0u64..200_000, 1u32..1500), 1..200),
+        ) {
+            // 8 Mbit/s: 100 000 ticks a byte, exactly.
+            let rate = Rate::from_bits_per_second(8_000_000).unwrap();
+            let mut bucket = TokenBucket::new(rate, burst);
+            let (mut now, mut tokens) = (Time::ORIGIN, i128::from(burst) * 100_000);
+            for (gap, len) in steps {
+                now += Span::from_ticks(gap * 1000);
+                tokens = (tokens + i128::from(gap) * 1000).min(i128::from(burst) * 100_000);
+                let need = i128::from(len.min(burst)) * 100_000;
+                prop_assert_eq!(bucket.conforms_at(len) <= now, tokens >= need);
+                if tokens >= need {
+                    bucket.take(now, len);
+                    tokens -= i128::from(len) * 100_000;
+                }
+            }
+        }
+    }
+}

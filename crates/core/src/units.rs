@@ -9,6 +9,7 @@
 //! halves up. Additions saturate at [`Time::NEVER`].
 
 use core::fmt;
+use core::num::NonZeroU64;
 use core::ops::{Add, AddAssign, Sub};
 
 /// Ticks in one second: one tick is 10 ps.
@@ -157,7 +158,7 @@ impl fmt::Debug for Span {
 /// for, and up to 33 Mbit/s within 2⁻³⁸.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
-    ticks_per_byte: u64,
+    ticks_per_byte: NonZeroU64,
 }
 
 impl Rate {
@@ -174,26 +175,29 @@ impl Rate {
             return None;
         }
         let bits = bits as u128;
-        Some(Rate { ticks_per_byte: ((Self::SCALE + bits / 2) / bits) as u64 })
+        match NonZeroU64::new(((Self::SCALE + bits / 2) / bits) as u64) {
+            Some(ticks_per_byte) => Some(Rate { ticks_per_byte }),
+            None => None,
+        }
     }
 
     /// How long `bytes` bytes take at this rate, to the nearest tick, halves up; saturates.
     #[inline]
     pub fn time_for(self, bytes: u32) -> Span {
         let half = 1u128 << (Self::FRACTION_BITS - 1);
-        let ticks = (u128::from(bytes) * u128::from(self.ticks_per_byte) + half) >> Self::FRACTION_BITS;
+        let ticks = (u128::from(bytes) * u128::from(self.ticks_per_byte.get()) + half) >> Self::FRACTION_BITS;
         Span(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
     /// Whole bytes that pass in `span` at this rate; saturates.
     pub fn bytes_in(self, span: Span) -> u64 {
-        let bytes = (u128::from(span.0) << Self::FRACTION_BITS) / u128::from(self.ticks_per_byte);
+        let bytes = (u128::from(span.0) << Self::FRACTION_BITS) / u128::from(self.ticks_per_byte.get());
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
     /// Bits per second, rounded to an `f64`: for output and reports.
     pub fn bits_per_second(self) -> f64 {
-        Self::SCALE as f64 / self.ticks_per_byte as f64
+        Self::SCALE as f64 / self.ticks_per_byte.get() as f64
     }
 }
 

@@ -1,1 +1,31 @@
-//! Under construction.
+//! What a person writes and reads: scenarios with their units, the records behind every key, and the
+//! columns of result tables.
+//!
+//! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and answers a
+//! mistake with its file, line and column, what was expected and the nearest valid name. Every key is
+//! declared once in [`record`]; from there come also [`schema`], [`reference`] and [`python_types`].
+
+mod columns;
+mod error;
+mod five_tuple;
+mod read;
+pub mod record;
+mod routing;
+mod scalar;
+mod scenario;
+mod set;
+mod source;
+mod suggest;
+mod tree;
+pub mod units;
+mod write;
+
+pub use columns::{Column, ColumnType, TABLES, TableRecord};
+pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
+pub use five_tuple::FiveTuple;
+pub use routing::{Router, route};
+pub use scenario::{
+    Class, ContractSpec, Flow, FlowGroup, LARGEST_FILE, Link, Node, NodeKind, PortSpec, Scenario,
+};
+pub use source::Source;
+pub use write::{python_types, reference, schema};

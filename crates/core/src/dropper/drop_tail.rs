@@ -1,5 +1,9 @@
-//! Drop-tail.
-use crate::params::{Kind, Param, PolicyRecord, Role};
+//! Drop-tail: the arriving packet is dropped when the queue would exceed its limit.
+
+use super::{Backlog, Dropper};
+use crate::context::{Ctx, Verdict};
+use crate::packet::Packet;
+use crate::params::{Kind, Limit, Param, PolicyRecord, Role};
 
 /// What a person can know about it.
 pub const RECORD: PolicyRecord = PolicyRecord {
@@ -17,3 +21,18 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     }],
     reads: &[],
 };
+
+/// Drop-tail with this limit on the port's queue, the packet in service included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DropTail(pub Limit);
+
+impl Dropper for DropTail {
+    #[inline]
+    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, port: Backlog, _: Backlog) -> Verdict {
+        if self.0.admits(port.packets + 1, port.bytes + u64::from(packet.len)) {
+            Verdict::Accept
+        } else {
+            Verdict::Drop
+        }
+    }
+}

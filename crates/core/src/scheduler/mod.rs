@@ -1,10 +1,212 @@
 //! Which flow sends next?
+//!
+//! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
+//! queues and tells the scheduler what happened to them.
 
 pub mod fifo;
+mod stamped;
 pub mod strict_priority;
 pub mod virtual_clock;
 
-use crate::params::PolicyRecord;
+pub use stamped::{StampRule, Stamped};
 
-/// Every built-in scheduler's record.
-pub const RECORDS: &[PolicyRecord] = &[fifo::RECORD, strict_priority::RECORD, virtual_clock::RECORD];
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::params::{Choice, PolicyRecord};
+use crate::queues::Queues;
+use crate::units::Time;
+use fifo::Fifo;
+use strict_priority::StrictPriority;
+use virtual_clock::VirtualClock;
+
+/// What a scheduler would send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Select {
+    /// The first packet of this flow.
+    Flow(FlowIx),
+    /// Nothing before this time.
+    NotBefore(Time),
+    /// Nothing: no open flow has a packet.
+    Idle,
+}
+
+/// Whether a flow takes part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Gate {
+    /// It takes part.
+    #[default]
+    Open,
+    /// It may not be selected, and keeps its tags: a ceiling. What it was promised in the
+    /// meantime it may catch up with.
+    Held,
+    /// It may not be selected, and rejoins as a newcomer: a flow without credit. It never
+    /// gains by having been away, and never loses a debt.
+    Absent,
+}
+
+/// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes
+/// before any other call for a flow, and the same index may later be set for another flow,
+/// once `forgettable_at` has passed.
+pub trait Scheduler {
+    /// Opens a flow or changes its contract; its queue stays as it is. A refusal changes nothing.
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused>;
+
+    /// Until when the flow, were its queue empty, would differ from a newcomer: closing and
+    /// opening again is no escape from debt.
+    fn forgettable_at(&self, flow: FlowIx) -> Time;
+
+    /// A packet of `packet.flow` is about to be pushed; writes its tag.
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
+
+    /// What to send now. Pure: asking twice changes nothing.
+    fn select(&self, now: Time, queues: &Queues) -> Select;
+
+    /// `packet` has just been popped from the front of its flow's queue to be sent.
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues);
+
+    /// The flow whose latest packet push-out should take; `None` when nothing is queued. May
+    /// build an index that later calls keep up, and changes nothing that shows.
+    fn worst(&mut self, queues: &Queues) -> Option<FlowIx>;
+
+    /// `packet` has just been taken from the back of its flow's queue. Clocks keep the advance.
+    fn evicted(&mut self, packet: &Packet, queues: &Queues);
+
+    /// Opens or closes a flow's gate. Flows start open.
+    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues);
+
+    /// Bytes of memory held, for the memory report.
+    fn memory(&self) -> usize;
+}
+
+/// How to make a scheduler: what a plan holds.
+#[derive(Clone, Debug)]
+pub enum SchedulerKind {
+    /// One of [`RECORDS`], with its parameters.
+    BuiltIn(Choice),
+    /// A scheduler written outside this crate.
+    Custom(fn() -> Box<dyn Scheduler + Send>),
+}
+
+impl PartialEq for SchedulerKind {
+    fn eq(&self, other: &SchedulerKind) -> bool {
+        match (self, other) {
+            (SchedulerKind::BuiltIn(a), SchedulerKind::BuiltIn(b)) => a == b,
+            (SchedulerKind::Custom(a), SchedulerKind::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
+            _ => false,
+        }
+    }
+}
+
+impl SchedulerKind {
+    /// The built-in scheduler of this name with default parameters.
+    pub fn named(name: &str) -> Option<SchedulerKind> {
+        let record = RECORDS.iter().find(|record| record.name == name)?;
+        Some(SchedulerKind::BuiltIn(Choice { record, values: Vec::new() }))
+    }
+
+    /// A new scheduler of this kind, without flows.
+    ///
+    /// # Errors
+    /// When the record is not a scheduler's.
+    pub fn build(&self) -> Result<AnyScheduler, Refused> {
+        match self {
+            SchedulerKind::BuiltIn(choice) => AnyScheduler::built_in(choice),
+            SchedulerKind::Custom(make) => Ok(AnyScheduler::Custom(make())),
+        }
+    }
+}
+
+/// Writes the registry: the records, the enum and its dispatch.
+macro_rules! registry {
+    ($($variant:ident($type:ty) = $record:path, $make:expr;)*) => {
+        /// Every built-in scheduler's record.
+        pub const RECORDS: &[PolicyRecord] = &[$($record),*];
+
+        /// Every scheduler: the built-in ones without a pointer, `Custom` for the others.
+        pub enum AnyScheduler {
+            $(#[doc = concat!("[`", stringify!($record), "`]")] $variant($type),)*
+            /// A scheduler written outside this crate.
+            Custom(Box<dyn Scheduler + Send>),
+        }
+
+        impl AnyScheduler {
+            fn built_in(choice: &Choice) -> Result<AnyScheduler, Refused> {
+                $(if choice.record.name == $record.name {
+                    let make: fn(&Choice) -> $type = $make;
+                    return Ok(AnyScheduler::$variant(make(choice)));
+                })*
+                Err(Refused(format!("`{}` is not a scheduler", choice.record.name)))
+            }
+        }
+
+        macro_rules! each {
+            ($self:expr, $scheduler:ident => $call:expr) => {
+                match $self {
+                    $(AnyScheduler::$variant($scheduler) => $call,)*
+                    AnyScheduler::Custom($scheduler) => $call,
+                }
+            };
+        }
+    };
+}
+
+// The registry: one line a scheduler.
+registry! {
+    Fifo(Stamped<Fifo>) = fifo::RECORD, |_| Stamped::default();
+    StrictPriority(Stamped<StrictPriority>) = strict_priority::RECORD, |_| Stamped::default();
+    VirtualClock(Stamped<VirtualClock>) = virtual_clock::RECORD, |_| Stamped::default();
+}
+
+impl Scheduler for AnyScheduler {
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
+        each!(self, s => s.set_flow(now, flow, contract, queues))
+    }
+
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        each!(self, s => s.forgettable_at(flow))
+    }
+
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each!(self, s => s.enqueue(cx, packet, queues))
+    }
+
+    #[inline]
+    fn select(&self, now: Time, queues: &Queues) -> Select {
+        each!(self, s => s.select(now, queues))
+    }
+
+    #[inline]
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+        each!(self, s => s.dequeued(cx, packet, queues))
+    }
+
+    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
+        each!(self, s => s.worst(queues))
+    }
+
+    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
+        each!(self, s => s.evicted(packet, queues))
+    }
+
+    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
+        each!(self, s => s.gate(now, flow, gate, queues))
+    }
+
+    fn memory(&self) -> usize {
+        each!(self, s => s.memory())
+    }
+}

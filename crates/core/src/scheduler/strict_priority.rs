@@ -1,5 +1,12 @@
-//! Strict priority.
+//! Strict priority: the most urgent backlogged level first, FIFO within a level.
+
+use super::StampRule;
+use super::fifo::Fifo;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyRecord, Role};
+use crate::queues::Queues;
+use crate::units::Time;
 
 /// What a person can know about it.
 pub const RECORD: PolicyRecord = PolicyRecord {
@@ -11,3 +18,57 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     params: &[],
     reads: &["level"],
 };
+
+/// Levels are 0 to this, 0 the most urgent.
+const LEAST_URGENT: u8 = 7;
+/// Orders of arrival stay below 2⁶⁰; the level stands above them.
+const LEVEL_SHIFT: u32 = 60;
+
+/// The rule of strict priority.
+#[derive(Default)]
+pub struct StrictPriority {
+    within: Fifo,
+    levels: Vec<u8>,
+}
+
+impl StampRule for StrictPriority {
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
+        if contract.level > LEAST_URGENT {
+            return Err(Refused(format!("priority level {} is above {LEAST_URGENT}", contract.level)));
+        }
+        self.within.set_flow(now, flow, contract, queues)?;
+        if self.levels.len() <= flow.ix() {
+            self.levels.resize(flow.ix() + 1, 0);
+        }
+        self.levels[flow.ix()] = contract.level;
+        Ok(())
+    }
+
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        self.within.forgettable_at(flow)
+    }
+
+    #[inline]
+    fn stamp(&mut self, now: Time, packet: &mut Packet, queues: &Queues) {
+        self.within.stamp(now, packet, queues);
+    }
+
+    #[inline]
+    fn key(&self, flow: FlowIx, tag: u64) -> u64 {
+        u64::from(self.levels[flow.ix()]) << LEVEL_SHIFT | self.within.key(flow, tag)
+    }
+
+    fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {
+        self.within.rejoin(now, flow, head, queues);
+    }
+
+    fn memory(&self) -> usize {
+        self.within.memory() + self.levels.capacity()
+    }
+}

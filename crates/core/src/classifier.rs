@@ -1,0 +1,237 @@
+//! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
+//! numbers the flows that it meets.
+
+use crate::wire::{Headers, has_ports};
+use core::fmt;
+use core::net::{IpAddr, SocketAddr};
+use core::str::FromStr;
+use std::collections::BTreeMap;
+
+/// The flow that a packet belongs to: addresses, ports and protocol, in one direction.
+///
+/// As text, `10.0.0.1:5001>10.0.0.2:80/tcp`; with IPv6 addresses,
+/// `[2001:db8::1]:5001>[2001:db8::2]:80/tcp`; without ports (ICMP, later fragments)
+/// `10.0.0.1>10.0.0.2/icmp`; and `other` for everything that is not IP. A protocol
+/// without a name here is written as its number: `10.0.0.1>10.0.0.2/112`.
+///
+/// The order is by source address, then destination, ports and protocol, with
+/// `other` last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FiveTuple {
+    /// An IPv4 or IPv6 flow.
+    Ip {
+        /// Source address.
+        source: IpAddr,
+        /// Destination address, of the same family.
+        destination: IpAddr,
+        /// Source and destination port; `None` when the protocol has none, or when
+        /// they are not known (a later fragment, a packet cut off before them).
+        ports: Option<(u16, u16)>,
+        /// IANA protocol number.
+        protocol: u8,
+    },
+    /// Everything that is not IP, as one group.
+    Other,
+}
+
+impl FiveTuple {
+    /// The flow of a packet with these headers.
+    pub fn of(headers: &Headers) -> FiveTuple {
+        headers.ip.map_or(FiveTuple::Other, |ip| FiveTuple::Ip {
+            source: ip.source,
+            destination: ip.destination,
+            ports: ip.ports,
+            protocol: ip.protocol,
+        })
+    }
+}
+
+/// Protocols with a name, as IANA spells them in lower case; `icmp6` as people do.
+const NAMES: [(u8, &str); 13] = [
+    (1, "icmp"),
+    (2, "igmp"),
+    (4, "ipip"),
+    (6, "tcp"),
+    (17, "udp"),
+    (33, "dccp"),
+    (41, "ipv6"),
+    (47, "gre"),
+    (50, "esp"),
+    (58, "icmp6"),
+    (89, "ospf"),
+    (132, "sctp"),
+    (136, "udplite"),
+];
+
+impl fmt::Display for FiveTuple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FiveTuple::Ip { source, destination, ports, protocol } = *self else {
+            return f.write_str("other");
+        };
+        match ports {
+            Some((from, to)) => {
+                write!(f, "{}>{}/", SocketAddr::new(source, from), SocketAddr::new(destination, to))?;
+            }
+            None => write!(f, "{source}>{destination}/")?,
+        }
+        match NAMES.iter().find(|(number, _)| *number == protocol) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "{protocol}"),
+        }
+    }
+}
+
+/// A text is not a flow's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other"
+)]
+pub struct NotAFlow;
+
+impl FromStr for FiveTuple {
+    type Err = NotAFlow;
+
+    /// Reads what `Display` writes; ports are accepted only for a protocol that has them.
+    fn from_str(text: &str) -> Result<FiveTuple, NotAFlow> {
+        if text == "other" {
+            return Ok(FiveTuple::Other);
+        }
+        let (ends, protocol) = text.rsplit_once('/').ok_or(NotAFlow)?;
+        let (from, to) = ends.split_once('>').ok_or(NotAFlow)?;
+        let protocol = match NAMES.iter().find(|(_, name)| *name == protocol) {
+            Some((number, _)) => *number,
+            None => protocol.parse().map_err(|_| NotAFlow)?,
+        };
+        let ((source, source_port), (destination, destination_port)) = (end(from)?, end(to)?);
+        let ports = match (source_port, destination_port) {
+            (Some(from), Some(to)) if has_ports(protocol) => Some((from, to)),
+            (None, None) => None,
+            _ => return Err(NotAFlow),
+        };
+        if source.is_ipv4() != destination.is_ipv4() {
+            return Err(NotAFlow);
+        }
+        Ok(FiveTuple::Ip { source, destination, ports, protocol })
+    }
+}
+
+/// An address with or without a port.
+fn end(text: &str) -> Result<(IpAddr, Option<u16>), NotAFlow> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok((address, None));
+    }
+    match text.parse::<SocketAddr>() {
+        // A zone (`%eth0`) is local to a host and no part of a flow.
+        Ok(address) if !text.contains('%') => Ok((address.ip(), Some(address.port()))),
+        _ => Err(NotAFlow),
+    }
+}
+
+/// Gives flows dense numbers, 0, 1, 2, …, in the order of their first appearance.
+#[derive(Clone, Debug, Default)]
+pub struct Classifier {
+    numbers: BTreeMap<FiveTuple, u32>,
+    flows: Vec<FiveTuple>,
+}
+
+impl Classifier {
+    /// A classifier that has met no flow.
+    pub fn new() -> Classifier {
+        Classifier::default()
+    }
+
+    /// The number of the packet's flow: a new one when the flow is new.
+    pub fn classify(&mut self, headers: &Headers) -> u32 {
+        self.number(FiveTuple::of(headers))
+    }
+
+    /// The number of `flow`: a new one when the flow is new. Memory is linear in the
+    /// number of flows and is exhausted long before the numbers are.
+    pub fn number(&mut self, flow: FiveTuple) -> u32 {
+        let next = u32::try_from(self.flows.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(flow).or_insert(next);
+        if number == next {
+            self.flows.push(flow);
+        }
+        number
+    }
+
+    /// The number of `flow`, if it was met.
+    pub fn find(&self, flow: &FiveTuple) -> Option<u32> {
+        self.numbers.get(flow).copied()
+    }
+
+    /// The flows that were met: number `i` is at `i`.
+    pub fn flows(&self) -> &[FiveTuple] {
+        &self.flows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_follow_first_appearance() {
+        let flow = |text: &str| text.parse::<FiveTuple>().unwrap();
+        let mut classifier = Classifier::new();
+        let b = flow("10.0.0.2:1>10.0.0.1:2/udp");
+        let a = flow("10.0.0.1:1>10.0.0.2:2/udp");
+        assert_eq!([classifier.number(b), classifier.number(a), classifier.number(b)], [0, 1, 0]);
+        assert_eq!(classifier.classify(&Headers::default()), 2);
+        assert_eq!(classifier.flows(), [b, a, FiveTuple::Other]);
+        assert_eq!((classifier.find(&a), classifier.find(&flow("::1>::2/icmp6"))), (Some(1), None));
+        assert!(a < b && b < FiveTuple::Other);
+    }
+
+    #[test]
+    fn texts_round_trip() {
+        for text in [
+            "10.0.0.1:5001>10.0.0.2:80/tcp",
+            "[2001:db8::1]:5001>[2001:db8::2]:80/udp",
+            "10.0.0.1>10.0.0.2/icmp",
+            "fe80::1>ff02::1/icmp6",
+            "10.0.0.1>10.0.0.2/112",
+            "10.0.0.1>10.0.0.2/udp",
+            "other",
+        ] {
+            assert_eq!(text.parse::<FiveTuple>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_refused() {
+        for text in [
+            "",
+            "10.0.0.1:1>10.0.0.2/tcp",
+            "10.0.0.1:1>10.0.0.2:70000/tcp",
+            "10.0.0.1:1>10.0.0.2:2/icmp",
+            "10.0.0.1:1>[::1]:2/tcp",
+            "[fe80::1%1]:1>[::1]:2/tcp",
+            "10.0.0.1>10.0.0.2/300",
+            "10.0.0.1>10.0.0.2",
+        ] {
+            assert_eq!(text.parse::<FiveTuple>(), Err(NotAFlow), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_tuple_round_trips(
+            six: bool, source: u128, destination: u128, with in proptest::option::of(any::<(u16, u16)>()), protocol: u8,
+        ) {
+            let address = |bits: u128| -> IpAddr {
+                if six { IpAddr::V6(bits.into()) } else { IpAddr::V4((bits as u32).into()) }
+            };
+            let ports = with.filter(|_| has_ports(protocol));
+            let flow = FiveTuple::Ip { source: address(source), destination: address(destination), ports, protocol };
+            prop_assert_eq!(flow.to_string().parse::<FiveTuple>(), Ok(flow));
+        }
+
+        #[test]
+        fn no_text_panics(text in "[0-9a-f:.>/\\[\\]%tcpother]{0,40}") {
+            let _ = text.parse::<FiveTuple>();
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The ticket that stands for a packet inside a switch, and the names of places.
+
+use crate::units::Time;
+
+/// The driver's name for a packet's bytes, which never enter this crate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BodyId(pub u32);
+
+/// A flow's dense index at one port (or, inside a tree, at one node).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowIx(pub u32);
+
+/// An output port of a switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PortIx(pub u16);
+
+/// Where a flow goes at one switch: an output port and the flow's index there. A
+/// multicast flow has several legs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Leg {
+    /// The output port.
+    pub port: PortIx,
+    /// The flow's index at that port.
+    pub flow: FlowIx,
+}
+
+impl FlowIx {
+    /// As an index into a `Vec`.
+    #[inline]
+    pub const fn ix(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A 40-byte `Copy` ticket. The bytes stay with the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Where the driver keeps the bytes.
+    pub body: BodyId,
+    /// Dense and local: never hashed here. Drivers give it at set-up.
+    pub flow: FlowIx,
+    /// Bytes, as charged to clocks and buckets.
+    pub len: u32,
+    /// Colour, ECN, EFCI, DSCP.
+    pub mark: Mark,
+    /// Whether other ports hold the same body (multicast); kept by the switch.
+    pub(crate) shared: bool,
+    /// Last bit in, at this switch.
+    pub arrived: Time,
+    /// The scheduler's own while the packet is queued.
+    pub tag: u64,
+    /// Travels from hop to hop (FIFO+: how far the packet is ahead of the average, in ticks).
+    pub carry: i64,
+}
+
+impl Packet {
+    /// A packet of `len` bytes whose bytes the driver keeps as `body`; unmarked.
+    #[inline]
+    pub const fn new(body: BodyId, len: u32) -> Packet {
+        Packet {
+            body,
+            flow: FlowIx(u32::MAX),
+            len,
+            mark: Mark::NONE,
+            shared: false,
+            arrived: Time::from_ticks(0),
+            tag: 0,
+            carry: 0,
+        }
+    }
+}
+
+/// Drop precedence (RFC 2597, RFC 2697).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Colour {
+    /// In profile.
+    Green,
+    /// Beyond the committed rate or burst.
+    Yellow,
+    /// Out of profile.
+    Red,
+}
+
+/// What meters and droppers write on a packet, in 16 bits: DSCP (RFC 2474), ECN
+/// (RFC 3168), EFCI (ATM TM 4.0) and colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Mark(u16);
+
+impl Mark {
+    /// Not marked: best effort, not ECN-capable, green.
+    pub const NONE: Mark = Mark(0);
+    const ECN_SHIFT: u32 = 6;
+    const ECN_CE: u16 = 0b11;
+    const COLOUR_SHIFT: u32 = 8;
+    const EFCI: u16 = 1 << 10;
+
+    /// The mark of a packet that carries this DSCP (6 bits) and ECN codepoint (2 bits).
+    pub const fn from_ip(dscp: u8, ecn: u8) -> Mark {
+        Mark((dscp & 0x3f) as u16 | ((ecn & 0b11) as u16) << Self::ECN_SHIFT)
+    }
+
+    /// The 6-bit DSCP.
+    pub const fn dscp(self) -> u8 {
+        (self.0 & 0x3f) as u8
+    }
+
+    /// The 2-bit ECN codepoint.
+    pub const fn ecn(self) -> u8 {
+        ((self.0 >> Self::ECN_SHIFT) & 0b11) as u8
+    }
+
+    /// The colour.
+    pub const fn colour(self) -> Colour {
+        match (self.0 >> Self::COLOUR_SHIFT) & 0b11 {
+            0 => Colour::Green,
+            1 => Colour::Yellow,
+            _ => Colour::Red,
+        }
+    }
+
+    /// The same mark in another colour.
+    #[must_use]
+    pub const fn coloured(self, colour: Colour) -> Mark {
+        let cleared = self.0 & !(0b11 << Self::COLOUR_SHIFT);
+        Mark(cleared | (colour as u16) << Self::COLOUR_SHIFT)
+    }
+
+    /// With congestion experienced: CE when the packet is ECN-capable, and EFCI.
+    #[must_use]
+    pub const fn congested(self) -> Mark {
+        let ce = if self.ecn() == 0 { 0 } else { Self::ECN_CE << Self::ECN_SHIFT };
+        Mark(self.0 | ce | Self::EFCI)
+    }
+
+    /// Whether congestion was experienced on the way.
+    pub const fn is_congested(self) -> bool {
+        self.0 & Self::EFCI != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_forty_bytes() {
+        assert_eq!(size_of::<Packet>(), 40);
+    }
+
+    #[test]
+    fn marks_do_not_disturb_each_other() {
+        let mark = Mark::from_ip(46, 0b10).coloured(Colour::Red);
+        assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (46, 0b10, Colour::Red));
+        let mark = mark.congested().coloured(Colour::Yellow);
+        assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (46, 0b11, Colour::Yellow));
+        assert!(mark.is_congested() && Mark::NONE.congested().ecn() == 0);
+    }
+}

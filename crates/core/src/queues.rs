@@ -1,0 +1,246 @@
+//! The per-flow queues of one scheduler node: the switch pushes and pops, schedulers look.
+
+use crate::packet::{FlowIx, Packet};
+
+const NONE: u32 = u32::MAX;
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Queued {
+    /// The packet; its `flow` is the index at this node.
+    pub packet: Packet,
+    /// Its place in the order of arrival at the port: unique, increasing.
+    pub order: u64,
+    next: u32,
+    prev: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FlowQueue {
+    first: u32,
+    last: u32,
+    packets: u32,
+    bytes: u64,
+}
+
+const EMPTY: FlowQueue = FlowQueue { first: NONE, last: NONE, packets: 0, bytes: 0 };
+
+/// First-in, first-out queues, one a flow, over one slab: no allocation per packet.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    flows: Vec<FlowQueue>,
+    slab: Vec<Queued>,
+    free: u32,
+    arriving: u64,
+    latest: u64,
+    packets: u64,
+    bytes: u64,
+}
+
+impl Default for Queues {
+    fn default() -> Queues {
+        Queues {
+            flows: Vec::new(),
+            slab: Vec::new(),
+            free: NONE,
+            arriving: 0,
+            latest: 0,
+            packets: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Queues {
+    /// How many flows have a queue here.
+    pub fn flows(&self) -> u32 {
+        self.flows.len() as u32
+    }
+
+    /// Packets queued, over all flows.
+    #[inline]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Bytes queued, over all flows.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Packets queued for one flow.
+    #[inline]
+    pub fn len(&self, flow: FlowIx) -> u32 {
+        self.flows[flow.ix()].packets
+    }
+
+    /// Whether no packet at all is queued.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.packets == 0
+    }
+
+    /// Bytes queued for one flow.
+    pub fn bytes_of(&self, flow: FlowIx) -> u64 {
+        self.flows[flow.ix()].bytes
+    }
+
+    /// The packet that the flow sends next.
+    #[inline]
+    pub fn first(&self, flow: FlowIx) -> Option<&Queued> {
+        self.slab.get(self.flows[flow.ix()].first as usize)
+    }
+
+    /// The flow's latest packet: the one that push-out takes.
+    #[inline]
+    pub fn last(&self, flow: FlowIx) -> Option<&Queued> {
+        self.slab.get(self.flows[flow.ix()].last as usize)
+    }
+
+    /// The flow's packets, first to last.
+    pub fn of(&self, flow: FlowIx) -> impl Iterator<Item = &Queued> {
+        let mut at = self.flows[flow.ix()].first;
+        core::iter::from_fn(move || {
+            let queued = self.slab.get(at as usize)?;
+            at = queued.next;
+            Some(queued)
+        })
+    }
+
+    /// The place in the order of arrival of the packet that is about to be pushed: what a
+    /// scheduler breaks ties by.
+    #[inline]
+    pub fn arriving(&self) -> u64 {
+        self.arriving
+    }
+
+    /// The greatest order that was ever pushed here.
+    pub fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// Announces the order of the next packet to be pushed.
+    #[inline]
+    pub(crate) fn announce(&mut self, order: u64) {
+        self.arriving = order;
+        self.latest = self.latest.max(order);
+    }
+
+    /// Gives every index below `flows` a queue.
+    pub(crate) fn reach(&mut self, flows: u32) {
+        if self.flows.len() < flows as usize {
+            self.flows.resize(flows as usize, EMPTY);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: Packet) {
+        let queue = &mut self.flows[packet.flow.ix()];
+        let queued = Queued { packet, order: self.arriving, next: NONE, prev: queue.last };
+        let at = self.free;
+        let at = match self.slab.get_mut(at as usize) {
+            Some(place) => {
+                self.free = place.next;
+                *place = queued;
+                at
+            }
+            None => {
+                self.slab.push(queued);
+                (self.slab.len() - 1) as u32
+            }
+        };
+        match self.slab.get_mut(queue.last as usize) {
+            Some(last) => last.next = at,
+            None => queue.first = at,
+        }
+        queue.last = at;
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.len);
+        self.packets += 1;
+        self.bytes += u64::from(packet.len);
+    }
+
+    #[inline]
+    pub(crate) fn pop_first(&mut self, flow: FlowIx) -> Option<Queued> {
+        let queue = &mut self.flows[flow.ix()];
+        let at = queue.first;
+        let queued = *self.slab.get(at as usize)?;
+        queue.first = queued.next;
+        match self.slab.get_mut(queued.next as usize) {
+            Some(next) => next.prev = NONE,
+            None => queue.last = NONE,
+        }
+        self.release(at, flow, queued.packet.len);
+        Some(queued)
+    }
+
+    pub(crate) fn pop_last(&mut self, flow: FlowIx) -> Option<Queued> {
+        let queue = &mut self.flows[flow.ix()];
+        let at = queue.last;
+        let queued = *self.slab.get(at as usize)?;
+        queue.last = queued.prev;
+        match self.slab.get_mut(queued.prev as usize) {
+            Some(prev) => prev.next = NONE,
+            None => queue.first = NONE,
+        }
+        self.release(at, flow, queued.packet.len);
+        Some(queued)
+    }
+
+    #[inline]
+    fn release(&mut self, at: u32, flow: FlowIx, len: u32) {
+        let queue = &mut self.flows[flow.ix()];
+        queue.packets -= 1;
+        queue.bytes -= u64::from(len);
+        self.packets -= 1;
+        self.bytes -= u64::from(len);
+        self.slab[at as usize].next = self.free;
+        self.free = at;
+    }
+
+    /// Bytes of memory held, for the memory report.
+    pub fn memory(&self) -> usize {
+        self.flows.capacity() * size_of::<FlowQueue>() + self.slab.capacity() * size_of::<Queued>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::BodyId;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_deque_per_flow(steps in prop::collection::vec((0u32..4, 0u8..4, 1u32..2000), 1..400)) {
+            let mut queues = Queues::default();
+            queues.reach(4);
+            let mut model: Vec<VecDeque<(u32, u64)>> = vec![VecDeque::new(); 4];
+            for (order, (flow, what, len)) in steps.into_iter().enumerate() {
+                let (flow, order) = (FlowIx(flow), order as u64);
+                let deque = &mut model[flow.ix()];
+                match what {
+                    0 | 1 => {
+                        let mut packet = Packet::new(BodyId(0), len);
+                        packet.flow = flow;
+                        queues.announce(order);
+                        queues.push(packet);
+                        deque.push_back((len, order));
+                    }
+                    2 => prop_assert_eq!(queues.pop_first(flow).map(|q| (q.packet.len, q.order)), deque.pop_front()),
+                    _ => prop_assert_eq!(queues.pop_last(flow).map(|q| (q.packet.len, q.order)), deque.pop_back()),
+                }
+                for (ix, deque) in model.iter().enumerate() {
+                    let flow = FlowIx(ix as u32);
+                    let seen: Vec<_> = queues.of(flow).map(|q| (q.packet.len, q.order)).collect();
+                    prop_assert_eq!(&seen, &deque.iter().copied().collect::<Vec<_>>());
+                    prop_assert_eq!(queues.last(flow).map(|q| q.order), deque.back().map(|&(_, o)| o));
+                    prop_assert_eq!(queues.bytes_of(flow), deque.iter().map(|&(l, _)| u64::from(l)).sum::<u64>());
+                }
+                prop_assert_eq!(queues.packets(), model.iter().map(|d| d.len() as u64).sum::<u64>());
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What must hold at every moment, checked against the queues themselves: slow, for tests and
+//! debug builds.
+
+use super::Switch;
+use super::port::Port;
+use super::tree::Member;
+use crate::dropper::Backlog;
+use crate::scheduler::{Gate, Scheduler, Select};
+use crate::units::Time;
+
+impl Switch {
+    /// Checks conservation of packets and bytes for every flow and port, the pool, work
+    /// conservation (a member that may send is offered), and order within every flow.
+    ///
+    /// # Errors
+    /// Says what does not hold, and where.
+    pub fn audit(&self, now: Time) -> Result<(), String> {
+        let mut stored = 0;
+        for port in &self.ports {
+            port.audit(now).map_err(|what| format!("port {}: {what}", port.ix.0))?;
+            stored += port.backlog.packets + port.shaping.queues.packets();
+        }
+        // A multicast body is counted once, however many ports hold it.
+        if self.pool.used.packets > stored {
+            return Err(format!("{} packets in the pool, {stored} in queues", self.pool.used.packets));
+        }
+        if stored == 0 && self.pool.used != Backlog::default() {
+            return Err(format!("nothing is queued, but the pool holds {:?}", self.pool.used));
+        }
+        Ok(())
+    }
+}
+
+impl Port {
+    fn audit(&self, now: Time) -> Result<(), String> {
+        let mut total = Backlog::default();
+        for (flow, (entry, counters)) in self.table.flows.iter().zip(&self.table.counters).enumerate() {
+            let node = &self.tree.nodes[usize::from(entry.node)];
+            let mut held = Backlog::default();
+            let mut last = None;
+            for queued in node.queues.of(entry.slot) {
+                held.add(queued.packet.len);
+                total.add(queued.packet.len);
+                if last >= Some(queued.order) {
+                    return Err(format!("flow {flow}: queued out of the order of arrival"));
+                }
+                last = Some(queued.order);
+            }
+            if let Some(packet) = self.in_service.filter(|packet| packet.flow.ix() == flow) {
+                held.add(packet.len);
+                total.add(packet.len);
+            }
+            let waiting = self.shaping.waiting(crate::packet::FlowIx(flow as u32));
+            if waiting > 0 {
+                held.packets += u64::from(waiting);
+                held.bytes += self.shaping.queues.bytes_of(crate::packet::FlowIx(flow as u32));
+            }
+            let gone = (
+                counters.sent.packets + counters.dropped.packets + held.packets,
+                counters.sent.bytes + counters.dropped.bytes + held.bytes,
+            );
+            if gone != (counters.arrived.packets, counters.arrived.bytes) {
+                return Err(format!("flow {flow}: {counters:?}, but {held:?} held"));
+            }
+        }
+        if total != self.backlog {
+            return Err(format!("{total:?} in queues, {:?} counted", self.backlog));
+        }
+        self.audit_tree(now)
+    }
+
+    /// Every node with an open member that has a packet offers one, and every token stands
+    /// for a node with packets.
+    fn audit_tree(&self, now: Time) -> Result<(), String> {
+        for (at, node) in self.tree.nodes.iter().enumerate() {
+            let mut ready = false;
+            for (slot, member) in node.members.iter().enumerate() {
+                let slot = crate::packet::FlowIx(slot as u32);
+                let (packets, gate) = match member {
+                    Member::Flow(flow) => {
+                        (node.queues.len(slot), self.table.flows[flow.ix()].effective_gate())
+                    }
+                    Member::Node(child) => {
+                        let tokens = node.queues.len(slot);
+                        let packets = self.tree.nodes[*child].queues.packets();
+                        if u64::from(tokens) != packets.min(1) {
+                            return Err(format!("node {at}: {tokens} tokens for {packets} packets"));
+                        }
+                        (tokens, self.tree.gate_of(*child))
+                    }
+                };
+                ready |= packets > 0 && gate == Gate::Open;
+            }
+            let selected = node.scheduler.select(now, &node.queues);
+            match selected {
+                Select::Idle if ready => return Err(format!("node {at}: idle with a packet to send")),
+                Select::Flow(slot) if node.queues.len(slot) == 0 => {
+                    return Err(format!("node {at}: selects member {}, which has nothing", slot.0));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}

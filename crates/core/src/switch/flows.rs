@@ -1,0 +1,116 @@
+//! The flow table of a port. A flow's index is dense and stable; it is given to another flow
+//! only when nothing tells the new one from a newcomer.
+
+use super::counters::FlowCounters;
+use super::plan::FlowPlan;
+use crate::contract::Contract;
+use crate::packet::FlowIx;
+use crate::scheduler::Gate;
+use crate::shaper::{Ceiling, ShaperPlan};
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Whether an index is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Open,
+    /// No more arrivals; what is queued is still sent.
+    Closing,
+    /// Waits until it is forgettable.
+    Closed,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flow {
+    /// The node of the tree that it is a member of, and its index there.
+    pub(super) node: u16,
+    pub(super) slot: FlowIx,
+    pub(super) state: State,
+    /// What the driver has set.
+    pub(super) gate: Gate,
+    /// Whether its ceiling holds it.
+    pub(super) held: bool,
+    /// Whether anything in `extras` is about it.
+    pub(super) has_extras: bool,
+    pub(super) contract: Contract,
+}
+
+impl Flow {
+    /// What its scheduler is told.
+    pub(super) fn effective_gate(&self) -> Gate {
+        match (self.gate, self.held) {
+            (Gate::Open, true) => Gate::Held,
+            (gate, _) => gate,
+        }
+    }
+}
+
+/// What few flows have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Extras {
+    pub(super) ceiling: Option<Ceiling>,
+    pub(super) shaper: Option<ShaperPlan>,
+}
+
+#[derive(Default)]
+pub(super) struct FlowTable {
+    pub(super) flows: Vec<Flow>,
+    pub(super) counters: Vec<FlowCounters>,
+    pub(super) extras: std::collections::BTreeMap<FlowIx, Extras>,
+    /// Closed flows by when they may be forgotten.
+    forgettable: BinaryHeap<Reverse<(Time, FlowIx)>>,
+    /// Packets that came for no open flow.
+    pub(super) strays: FlowCounters,
+}
+
+impl FlowTable {
+    /// A closed flow's index that is forgettable at `now`, if there is one.
+    pub(super) fn reusable(&mut self, now: Time) -> Option<FlowIx> {
+        let Reverse((at, _)) = self.forgettable.peek()?;
+        if *at > now {
+            return None;
+        }
+        self.forgettable.pop().map(|Reverse((_, flow))| flow)
+    }
+
+    /// The flow is closed, its queue empty; it may be forgotten at `at`.
+    pub(super) fn retire(&mut self, flow: FlowIx, at: Time) {
+        self.flows[flow.ix()].state = State::Closed;
+        self.forgettable.push(Reverse((at, flow)));
+    }
+
+    pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
+        let entry = &self.flows[flow.ix()];
+        let extras = self.extras.get(&flow).copied().unwrap_or_default();
+        FlowPlan {
+            class: entry.node.checked_sub(1),
+            contract: entry.contract,
+            ceiling: extras.ceiling.map(|ceiling| ceiling.rate()),
+            shaper: extras.shaper,
+        }
+    }
+
+    pub(super) fn set_extras(&mut self, flow: FlowIx, plan: &FlowPlan) {
+        let before = self.extras.remove(&flow).unwrap_or_default();
+        let ceiling = match (before.ceiling, plan.ceiling) {
+            (Some(mut ceiling), Some(rate)) => {
+                ceiling.change(rate);
+                Some(ceiling)
+            }
+            (_, rate) => rate.map(Ceiling::new),
+        };
+        let has_extras = ceiling.is_some() || plan.shaper.is_some();
+        self.flows[flow.ix()].has_extras = has_extras;
+        if has_extras {
+            self.extras.insert(flow, Extras { ceiling, shaper: plan.shaper });
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.flows.capacity() * size_of::<Flow>()
+            + self.counters.capacity() * size_of::<FlowCounters>()
+            + self.extras.len() * (size_of::<FlowIx>() + size_of::<Extras>())
+            + self.forgettable.capacity() * size_of::<(Time, FlowIx)>()
+    }
+}

@@ -1,0 +1,213 @@
+//! What happens to a packet here?
+//!
+//! The switch owns the packets, the shared pool, the flow tables and the counters of all its
+//! ports; schedulers only order flows. A driver tells it what happened on the links
+//! ([`arrive`](Switch::arrive), [`start`](Switch::start), [`finish`](Switch::finish),
+//! [`timer`](Switch::timer)) and acts on the [`Effect`](crate::context::Effect)s that come back.
+//!
+//! Push-out (Zhang 1991, section 3.1: "the last packet, the one with the largest stamp value,
+//! from the longest queue"): the arriving packet is stamped and inserted first, so it may
+//! itself be the one to go; the queue is the longest by packets, the one in service counted but
+//! never taken; ties go to the port with the latest arrival.
+
+mod audit;
+mod counters;
+mod flows;
+pub mod plan;
+mod pool;
+mod port;
+mod reconfigure;
+mod shaping;
+mod tree;
+
+pub use counters::{Drops, FlowCounters, QueueStats};
+
+use crate::context::{Body, Ctx, Effect};
+use crate::contract::Refused;
+use crate::dropper::Backlog;
+use crate::meter::Meter;
+use crate::packet::{Leg, Packet, PortIx};
+use crate::scheduler::Gate;
+use crate::units::Time;
+use plan::{FlowPlan, SwitchPlan};
+use pool::Pool;
+use port::Port;
+
+/// A switch: output ports over one pool of memory.
+pub struct Switch {
+    ports: Vec<Port>,
+    pool: Pool,
+    /// Numbers the arrivals at all ports.
+    orders: u64,
+}
+
+impl Switch {
+    /// A switch as planned, without flows.
+    ///
+    /// # Errors
+    /// When the plan names a class before its parent or nests more than
+    /// [`plan::DEEPEST_TREE`] schedulers.
+    pub fn new(now: Time, plan: &SwitchPlan) -> Result<Switch, Refused> {
+        let mut switch = Switch { ports: Vec::new(), pool: Pool::default(), orders: 0 };
+        switch.pool.limit = plan.buffer;
+        for (ix, port) in plan.ports.iter().enumerate() {
+            port.check(ix)?;
+            switch.ports.push(Port::new(now, PortIx(ix as u16), port)?);
+        }
+        Ok(switch)
+    }
+
+    /// Opens a flow at a port and says where its packets are to be sent to.
+    ///
+    /// # Errors
+    /// When the port or the class does not exist, or the scheduler refuses the contract.
+    pub fn open(&mut self, now: Time, port: PortIx, plan: &FlowPlan) -> Result<Leg, Refused> {
+        let port = self
+            .ports
+            .get_mut(usize::from(port.0))
+            .ok_or_else(|| Refused(format!("the switch has no port {}", port.0)))?;
+        let flow = port.open(now, plan)?;
+        Ok(port.leg(flow))
+    }
+
+    /// Closes a flow: later packets are dropped, those queued are still sent. The index is
+    /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
+    /// leg that is not open.
+    pub fn close(&mut self, now: Time, leg: Leg) {
+        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
+            && leg.flow.ix() < port.table.flows.len()
+        {
+            port.close(now, leg.flow);
+        }
+    }
+
+    /// Opens or closes a flow's gate (credit, back pressure). Does nothing for an unknown leg.
+    /// Opening a gate may make an idle port ready: call [`start`](Self::start).
+    pub fn gate(&mut self, now: Time, leg: Leg, gate: Gate) {
+        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
+            && leg.flow.ix() < port.table.flows.len()
+        {
+            port.gate(now, leg.flow, gate);
+        }
+    }
+
+    /// Puts a meter in front of a port, or takes it away.
+    pub fn set_meter(&mut self, port: PortIx, meter: Option<Box<dyn Meter + Send>>) {
+        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+            port.meter = meter;
+        }
+    }
+
+    /// The packet's last bit is in, for one port or (multicast) several; the body is stored
+    /// once. Ports that are idle should then be [`start`](Self::start)ed.
+    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], packet: Packet) {
+        let mut packet = Packet { shared: to.len() > 1, ..packet };
+        self.pool.store(&packet, to.len());
+        for leg in to {
+            packet.flow = leg.flow;
+            self.orders += 1;
+            match self.ports.get_mut(usize::from(leg.port.0)) {
+                Some(port) => {
+                    port.arrive(cx, &mut self.pool, &packet, self.orders);
+                }
+                None => {
+                    let body = self.pool.release(&packet);
+                    let reason = crate::context::Reason::NoFlow;
+                    cx.out.push(Effect::Dropped { port: leg.port, packet, reason, body });
+                }
+            }
+            while self.pool.exhausted() && self.push_out(cx, *leg) {}
+        }
+        if to.is_empty() {
+            self.pool.release(&packet);
+        }
+    }
+
+    /// Drops one packet to make room; `arrived` is where the latest packet went.
+    fn push_out(&mut self, cx: &mut Ctx<'_>, arrived: Leg) -> bool {
+        let longest = self
+            .ports
+            .iter_mut()
+            .filter(|port| port.evictable() > 0)
+            .max_by_key(|port| (port.backlog.packets, port.latest));
+        match longest {
+            Some(port) => port.push_out(cx, &mut self.pool),
+            // Everything is in service or waits in shapers.
+            None => match self.ports.get_mut(usize::from(arrived.port.0)) {
+                Some(port) => port.push_out_shaped(cx, &mut self.pool, arrived.flow),
+                None => false,
+            },
+        }
+    }
+
+    /// The port's link is free: the packet whose first bit leaves now, if there is one. `None`
+    /// also when a packet is in service already, or when none may leave yet (a
+    /// [`Effect::Wake`] then says when to ask again).
+    #[inline]
+    pub fn start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<Packet> {
+        self.ports.get_mut(usize::from(port.0))?.start(cx, &mut self.pool)
+    }
+
+    /// The last bit of the packet in service is out. Says which packet it was and whether its
+    /// body is still held for another port; `None` when no packet was in service.
+    #[inline]
+    pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
+        let packet = self.ports.get_mut(usize::from(port.0))?.finish(cx.now)?;
+        Some((packet, self.pool.release(&packet)))
+    }
+
+    /// The time that an [`Effect::Wake`] asked for has come. An idle port should then be
+    /// [`start`](Self::start)ed.
+    pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) {
+        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+            port.timer(cx, &mut self.pool, &mut self.orders);
+        }
+    }
+
+    /// Whether no packet is in service at the port.
+    #[inline]
+    pub fn is_idle(&self, port: PortIx) -> bool {
+        self.ports.get(usize::from(port.0)).is_some_and(|port| port.in_service.is_none())
+    }
+
+    /// The port's queue, the packet in service included.
+    pub fn backlog(&self, port: PortIx) -> Backlog {
+        self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()
+    }
+
+    /// The memory in use over all ports; a multicast body counts once.
+    pub fn pool(&self) -> Backlog {
+        self.pool.used
+    }
+
+    /// What a flow has sent and lost at a port; zeros for an unknown leg.
+    pub fn counters(&self, leg: Leg) -> FlowCounters {
+        let port = self.ports.get(usize::from(leg.port.0));
+        port.and_then(|port| port.table.counters.get(leg.flow.ix())).copied().unwrap_or_default()
+    }
+
+    /// What a port has dropped, by reason.
+    pub fn drops(&self, port: PortIx) -> Drops {
+        self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
+    }
+
+    /// A port's queue over time.
+    pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
+        self.ports.get(usize::from(port.0)).map(|port| port.stats)
+    }
+
+    /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
+    pub fn reset_stats(&mut self, now: Time, port: PortIx) {
+        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+            port.stats = QueueStats::new(now);
+        }
+    }
+
+    /// Bytes of memory held for flows and packets.
+    pub fn memory(&self) -> usize {
+        let of = |port: &Port| {
+            port.tree.memory() + port.table.memory() + port.shaping.memory() + size_of::<Port>()
+        };
+        self.ports.iter().map(of).sum()
+    }
+}

@@ -1,0 +1,48 @@
+//! The switch's memory: one pool for all ports, completely shared (Zhang 1991, section 3.1).
+
+use crate::context::Body;
+use crate::dropper::Backlog;
+use crate::packet::{BodyId, Packet};
+use crate::params::Limit;
+use std::collections::BTreeMap;
+
+/// What is stored, counted once however many ports hold it.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    pub(super) limit: Option<Limit>,
+    pub(super) used: Backlog,
+    /// How many ports hold each multicast body.
+    copies: BTreeMap<BodyId, u32>,
+}
+
+impl Pool {
+    #[inline]
+    pub(super) fn exhausted(&self) -> bool {
+        self.limit.is_some_and(|limit| !limit.admits(self.used.packets, self.used.bytes))
+    }
+
+    /// A body came in for `legs` ports.
+    #[inline]
+    pub(super) fn store(&mut self, packet: &Packet, legs: usize) {
+        self.used.add(packet.len);
+        if legs > 1 {
+            self.copies.insert(packet.body, legs as u32);
+        }
+    }
+
+    /// A port is done with the packet.
+    #[inline]
+    pub(super) fn release(&mut self, packet: &Packet) -> Body {
+        if packet.shared
+            && let Some(copies) = self.copies.get_mut(&packet.body)
+        {
+            *copies -= 1;
+            if *copies > 0 {
+                return Body::Kept;
+            }
+            self.copies.remove(&packet.body);
+        }
+        self.used.take(packet.len);
+        Body::Released
+    }
+}

@@ -1,0 +1,392 @@
+//! One output port: `meter → per-flow shapers → dropper → tree of schedulers → wire`.
+
+use super::counters::{Drops, QueueStats};
+use super::flows::{Flow, FlowTable, State};
+use super::plan::{FlowPlan, PortPlan};
+use super::pool::Pool;
+use super::shaping::{Shaped, Shaping};
+use super::tree::{Member, Tree, node_of};
+use crate::context::{Ctx, Effect, Reason, Verdict};
+use crate::contract::Refused;
+use crate::dropper::{AnyDropper, Backlog, Dropper};
+use crate::meter::Meter;
+use crate::packet::{FlowIx, Leg, Packet, PortIx};
+use crate::scheduler::{Gate, Scheduler};
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub(super) struct Port {
+    pub(super) ix: PortIx,
+    pub(super) plan: PortPlan,
+    pub(super) tree: Tree,
+    pub(super) table: FlowTable,
+    pub(super) dropper: Option<AnyDropper>,
+    pub(super) meter: Option<Box<dyn Meter + Send>>,
+    pub(super) shaping: Shaping,
+    pub(super) in_service: Option<Packet>,
+    /// The queue, the packet in service included.
+    pub(super) backlog: Backlog,
+    /// Members of the tree that a ceiling holds, by when it lets go.
+    held: BinaryHeap<Reverse<(Time, Member)>>,
+    /// The earliest wake-up that was asked for and has not come.
+    wake_at: Time,
+    /// The order of the latest arrival: breaks ties between ports.
+    pub(super) latest: u64,
+    pub(super) stats: QueueStats,
+    pub(super) drops: Drops,
+}
+
+impl Port {
+    pub(super) fn new(now: Time, ix: PortIx, plan: &PortPlan) -> Result<Port, Refused> {
+        Ok(Port {
+            ix,
+            plan: plan.clone(),
+            tree: Tree::new(now, plan)?,
+            table: FlowTable::default(),
+            dropper: plan.dropper.map(|kind| kind.build()),
+            meter: None,
+            shaping: Shaping::default(),
+            in_service: None,
+            backlog: Backlog::default(),
+            held: BinaryHeap::new(),
+            wake_at: Time::NEVER,
+            latest: 0,
+            stats: QueueStats::new(now),
+            drops: Drops::default(),
+        })
+    }
+
+    pub(super) fn open(&mut self, now: Time, plan: &FlowPlan) -> Result<FlowIx, Refused> {
+        let node = node_of(plan.class);
+        if node >= self.tree.nodes.len() {
+            return Err(Refused(format!("port {} has no class {}", self.ix.0, node - 1)));
+        }
+        if let Some(flow) = self.table.reusable(now) {
+            if usize::from(self.table.flows[flow.ix()].node) == node && self.change(now, flow, plan).is_ok() {
+                self.table.flows[flow.ix()].state = State::Open;
+                self.table.counters[flow.ix()] = Default::default();
+                return Ok(flow);
+            }
+            self.table.retire(flow, now);
+        }
+        let flow = FlowIx(self.table.flows.len() as u32);
+        let slot = self.tree.add(now, node, Member::Flow(flow), &plan.contract)?;
+        self.table.flows.push(Flow {
+            node: node as u16,
+            slot,
+            state: State::Open,
+            gate: Gate::Open,
+            held: false,
+            has_extras: false,
+            contract: plan.contract,
+        });
+        self.table.counters.push(Default::default());
+        self.set_extras(now, flow, plan);
+        Ok(flow)
+    }
+
+    /// Changes what a flow is promised, within its class.
+    pub(super) fn change(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
+        let entry = &mut self.table.flows[flow.ix()];
+        let node = &mut self.tree.nodes[usize::from(entry.node)];
+        node.scheduler.set_flow(now, entry.slot, &plan.contract, &node.queues)?;
+        entry.contract = plan.contract;
+        self.set_extras(now, flow, plan);
+        Ok(())
+    }
+
+    fn set_extras(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) {
+        if plan.ceiling.is_some() || plan.shaper.is_some() || self.table.flows[flow.ix()].has_extras {
+            self.table.set_extras(flow, plan);
+            self.shaping.set(now, flow, plan.shaper);
+            if plan.ceiling.is_none() {
+                self.hold(now, flow, false);
+            }
+        }
+    }
+
+    /// No more arrivals; what waits is still sent, and the index is free once it is forgettable.
+    pub(super) fn close(&mut self, now: Time, flow: FlowIx) {
+        let entry = &mut self.table.flows[flow.ix()];
+        if entry.state == State::Open {
+            entry.state = State::Closing;
+            self.gate(now, flow, Gate::Open);
+            self.retire_if_drained(flow);
+        }
+    }
+
+    fn retire_if_drained(&mut self, flow: FlowIx) {
+        let entry = self.table.flows[flow.ix()];
+        let node = &self.tree.nodes[usize::from(entry.node)];
+        if entry.state == State::Closing
+            && node.queues.len(entry.slot) == 0
+            && self.shaping.waiting(flow) == 0
+        {
+            let mut at = node.scheduler.forgettable_at(entry.slot);
+            at = at.max(self.shaping.forgettable_at(flow));
+            if let Some(ceiling) = self.table.extras.get(&flow).and_then(|extras| extras.ceiling) {
+                at = at.max(ceiling.clear_at());
+            }
+            self.table.retire(flow, at);
+        }
+    }
+
+    pub(super) fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate) {
+        self.table.flows[flow.ix()].gate = gate;
+        self.apply_gate(now, flow);
+    }
+
+    fn hold(&mut self, now: Time, flow: FlowIx, held: bool) {
+        self.table.flows[flow.ix()].held = held;
+        self.apply_gate(now, flow);
+    }
+
+    pub(super) fn apply_gate(&mut self, now: Time, flow: FlowIx) {
+        let entry = self.table.flows[flow.ix()];
+        let at = usize::from(entry.node);
+        let node = &mut self.tree.nodes[at];
+        node.scheduler.gate(now, entry.slot, entry.effective_gate(), &node.queues);
+        self.tree.settle(now, at);
+    }
+
+    /// The packet's last bit is in. False when it was dropped here and now.
+    pub(super) fn arrive(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, order: u64) -> bool {
+        let mut packet = Packet { arrived: cx.now, ..*packet };
+        let flow = packet.flow;
+        let Some(entry) = self.table.flows.get(flow.ix()) else { return self.stray(cx, pool, &packet) };
+        if entry.state != State::Open {
+            return self.stray(cx, pool, &packet);
+        }
+        let has_extras = entry.has_extras;
+        self.table.counters[flow.ix()].arrived.add(packet.len);
+        if let Some(meter) = &mut self.meter {
+            match meter.see(cx, &mut packet) {
+                Verdict::Accept => {}
+                Verdict::Mark => self.mark(cx, &mut packet),
+                Verdict::Drop => {
+                    self.drop(cx, pool, &packet, Reason::Meter);
+                    return false;
+                }
+            }
+        }
+        if has_extras {
+            match self.shaping.arrive(cx.now, packet, order) {
+                Shaped::Conforms => {}
+                Shaped::Waits => {
+                    self.ask(cx);
+                    return true;
+                }
+                Shaped::Full => {
+                    self.drop(cx, pool, &packet, Reason::Shaper);
+                    return false;
+                }
+            }
+        }
+        self.admit(cx, pool, packet, order)
+    }
+
+    /// The packet reaches the dropper and the schedulers.
+    #[inline]
+    fn admit(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, mut packet: Packet, order: u64) -> bool {
+        if let Some(dropper) = &mut self.dropper {
+            let without = without(pool.used, &packet);
+            match dropper.arrive(cx, &packet, self.backlog, without) {
+                Verdict::Accept => {}
+                Verdict::Mark => self.mark(cx, &mut packet),
+                Verdict::Drop => {
+                    self.drop(cx, pool, &packet, Reason::Dropper);
+                    return false;
+                }
+            }
+        }
+        self.stats.advance(cx.now, self.backlog.packets, self.in_service.is_some());
+        self.stats.seen += self.backlog.packets;
+        self.stats.arrivals += 1;
+        self.backlog.add(packet.len);
+        self.stats.longest = self.stats.longest.max(self.backlog.packets);
+        self.latest = order;
+        let entry = &self.table.flows[packet.flow.ix()];
+        packet.flow = entry.slot;
+        self.tree.push(cx, usize::from(entry.node), packet, order);
+        true
+    }
+
+    fn mark(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) {
+        packet.mark = packet.mark.congested();
+        cx.out.push(Effect::Marked { port: self.ix, flow: packet.flow });
+    }
+
+    fn stray(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet) -> bool {
+        self.drops.count(Reason::NoFlow);
+        self.table.strays.arrived.add(packet.len);
+        self.table.strays.dropped.add(packet.len);
+        let body = pool.release(packet);
+        cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason: Reason::NoFlow, body });
+        false
+    }
+
+    /// Counts and reports a packet that is gone; its flow is the port's index.
+    fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
+        self.drops.count(reason);
+        self.table.counters[packet.flow.ix()].dropped.add(packet.len);
+        let body = pool.release(packet);
+        cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
+    }
+
+    /// The link is free: the next packet's first bit leaves.
+    pub(super) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<Packet> {
+        if self.in_service.is_some() {
+            return None;
+        }
+        loop {
+            let Ok((node, slot, flow)) = self.tree.select(cx.now) else {
+                self.ask(cx);
+                return None;
+            };
+            let mut packet = self.tree.pop(cx, node, slot)?;
+            packet.flow = flow;
+            self.hold_what_is_over_its_ceiling(cx.now, node, &packet);
+            let entry = &self.table.flows[flow.ix()];
+            if entry.state == State::Closing {
+                self.retire_if_drained(flow);
+            }
+            self.stats.advance(cx.now, self.backlog.packets, false);
+            if let Some(dropper) = &mut self.dropper {
+                let mut rest = self.backlog;
+                rest.take(packet.len);
+                match dropper.depart(cx, &packet, rest, without(pool.used, &packet)) {
+                    Verdict::Accept => {}
+                    Verdict::Mark => self.mark(cx, &mut packet),
+                    Verdict::Drop => {
+                        self.backlog = rest;
+                        self.drop(cx, pool, &packet, Reason::Dropper);
+                        continue;
+                    }
+                }
+            }
+            self.in_service = Some(packet);
+            return Some(packet);
+        }
+    }
+
+    /// Ceilings: what has just sent may have to wait, at every level.
+    #[inline]
+    fn hold_what_is_over_its_ceiling(&mut self, now: Time, node: usize, packet: &Packet) {
+        if self.table.flows[packet.flow.ix()].has_extras
+            && let Some(extras) = self.table.extras.get_mut(&packet.flow)
+            && let Some(ceiling) = &mut extras.ceiling
+        {
+            ceiling.take(now, packet.len);
+            self.held.push(Reverse((ceiling.clear_at(), Member::Flow(packet.flow))));
+            self.hold(now, packet.flow, true);
+        }
+        let mut at = node;
+        while let Some(parent) = self.tree.parent(at) {
+            if let Some(until) = self.tree.held_until(now, at) {
+                self.held.push(Reverse((until, Member::Node(at))));
+            }
+            at = parent;
+        }
+    }
+
+    /// The packet's last bit is out. The packet is `None` when none was in service.
+    pub(super) fn finish(&mut self, now: Time) -> Option<Packet> {
+        let packet = self.in_service.take()?;
+        self.stats.advance(now, self.backlog.packets, true);
+        self.backlog.take(packet.len);
+        self.table.counters[packet.flow.ix()].sent.add(packet.len);
+        Some(packet)
+    }
+
+    /// Lets go what had to wait until now. `orders` numbers what leaves the shapers.
+    pub(super) fn timer(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, orders: &mut u64) {
+        if self.wake_at <= cx.now {
+            self.wake_at = Time::NEVER;
+        }
+        while let Some(packet) = self.shaping.pop(cx.now) {
+            let flow = packet.flow;
+            *orders += 1;
+            let packet = Packet { arrived: cx.now, ..packet };
+            self.admit(cx, pool, packet, *orders);
+            self.retire_if_drained(flow);
+        }
+        while let Some(Reverse((at, member))) = self.held.peek().copied()
+            && at <= cx.now
+        {
+            self.held.pop();
+            match member {
+                Member::Flow(flow) => {
+                    let extras = self.table.extras.get(&flow);
+                    let clear_at = extras.and_then(|extras| extras.ceiling).map(|ceiling| ceiling.clear_at());
+                    if clear_at.is_none_or(|clear_at| clear_at <= cx.now) {
+                        self.hold(cx.now, flow, false);
+                    }
+                }
+                Member::Node(node) => {
+                    self.tree.settle(cx.now, node);
+                    if let Some(until) = self.tree.held_until(cx.now, node) {
+                        self.held.push(Reverse((until, Member::Node(node))));
+                    }
+                }
+            }
+        }
+        self.ask(cx);
+    }
+
+    /// The tree is new: what is held there is not known by its old index.
+    pub(super) fn forget_held_nodes(&mut self) {
+        self.held.retain(|Reverse((_, member))| matches!(member, Member::Flow(_)));
+    }
+
+    /// Asks to be woken when something that waits may go.
+    pub(super) fn ask(&mut self, cx: &mut Ctx<'_>) {
+        let mut next = self.shaping.next().unwrap_or(Time::NEVER);
+        if let Some(Reverse((at, _))) = self.held.peek() {
+            next = next.min(*at);
+        }
+        if self.in_service.is_none()
+            && let Err(Some(at)) = self.tree.select(cx.now)
+        {
+            next = next.min(at);
+        }
+        if next < self.wake_at {
+            self.wake_at = next;
+            cx.out.push(Effect::Wake { port: self.ix, at: next });
+        }
+    }
+
+    /// Makes room: drops the packet that the schedulers would send last.
+    pub(super) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        let Some((_, flow, packet)) = self.tree.evict(cx) else { return false };
+        self.stats.advance(cx.now, self.backlog.packets, self.in_service.is_some());
+        self.backlog.take(packet.len);
+        self.drop(cx, pool, &Packet { flow, ..packet }, Reason::PushedOut);
+        self.retire_if_drained(flow);
+        true
+    }
+
+    /// Makes room in a shaper: drops the flow's latest waiting packet.
+    pub(super) fn push_out_shaped(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, flow: FlowIx) -> bool {
+        let Some(packet) = self.shaping.evict(flow) else { return false };
+        self.drop(cx, pool, &packet, Reason::PushedOut);
+        self.retire_if_drained(flow);
+        true
+    }
+
+    /// Packets that push-out could take.
+    pub(super) fn evictable(&self) -> u64 {
+        self.backlog.packets - u64::from(self.in_service.is_some())
+    }
+
+    pub(super) fn leg(&self, flow: FlowIx) -> Leg {
+        Leg { port: self.ix, flow }
+    }
+}
+
+/// The pool without a packet that is counted in it.
+#[inline]
+fn without(mut pool: Backlog, packet: &Packet) -> Backlog {
+    pool.take(packet.len);
+    pool
+}

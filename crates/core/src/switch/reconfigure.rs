@@ -1,0 +1,214 @@
+//! Plan → diff → apply: all or nothing, and what is queued stays queued.
+
+use super::Switch;
+use super::plan::{Change, Diff, FlowPlan, PortPlan, SwitchPlan};
+use super::port::Port;
+use super::tree::{Member, Tree, node_of};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Leg, PortIx};
+use crate::queues::Queues;
+use crate::scheduler::{Scheduler, SchedulerKind};
+use crate::units::Time;
+
+impl Switch {
+    /// Makes the switch what the plan says, and gives the listed flows new plans (the others
+    /// keep theirs). Returns what was changed.
+    ///
+    /// Rates, contracts, ceilings and limits change in place and clocks go on. A port whose
+    /// tree changes gets a new one, into which its packets are stamped in their order of
+    /// arrival: none is lost or reordered within its flow, but clocks start afresh. The packet
+    /// in service is not disturbed. Idle ports should be [`start`](Self::start)ed afterwards.
+    ///
+    /// # Errors
+    /// Nothing is changed when the plan has fewer ports than the switch, names a class that
+    /// does not exist, nests too deep, or asks for a contract that a scheduler refuses.
+    pub fn reconfigure(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        plan: &SwitchPlan,
+        flows: &[(Leg, FlowPlan)],
+    ) -> Result<Diff, Refused> {
+        if plan.ports.len() < self.ports.len() {
+            let (now, then) = (self.ports.len(), plan.ports.len());
+            return Err(Refused(format!("the switch has {now} ports, the plan only {then}")));
+        }
+        for (leg, _) in flows {
+            let port = self.ports.get(usize::from(leg.port.0));
+            if port.is_none_or(|port| leg.flow.ix() >= port.table.flows.len()) {
+                return Err(Refused(format!("port {} has no flow {}", leg.port.0, leg.flow.0)));
+            }
+        }
+        // Everything that can fail comes first.
+        let mut trees = Vec::new();
+        for (port, wanted) in self.ports.iter().zip(&plan.ports) {
+            wanted.check(usize::from(port.ix.0))?;
+            trees.push(port.prepare(cx.now, wanted, flows)?);
+        }
+        let mut added = Vec::new();
+        for (ix, wanted) in plan.ports.iter().enumerate().skip(self.ports.len()) {
+            wanted.check(ix)?;
+            added.push(Port::new(cx.now, PortIx(ix as u16), wanted)?);
+        }
+
+        let mut diff = Diff::new();
+        if self.pool.limit != plan.buffer {
+            self.pool.limit = plan.buffer;
+            diff.push(Change::Buffer);
+        }
+        for ((port, wanted), tree) in self.ports.iter_mut().zip(&plan.ports).zip(trees) {
+            port.apply(cx, wanted, flows, tree, &mut diff)?;
+        }
+        for port in added {
+            diff.push(Change::PortAdded(port.ix.0));
+            self.ports.push(port);
+        }
+        let anywhere = Leg { port: PortIx(0), flow: FlowIx(u32::MAX) };
+        while self.pool.exhausted() && self.push_out(cx, anywhere) {}
+        for port in &mut self.ports {
+            port.ask(cx);
+        }
+        Ok(diff)
+    }
+}
+
+impl Port {
+    fn new_plans<'a>(
+        &self,
+        flows: &'a [(Leg, FlowPlan)],
+    ) -> impl Iterator<Item = (FlowIx, &'a FlowPlan)> + use<'a> {
+        let ix = self.ix;
+        flows.iter().filter(move |(leg, _)| leg.port == ix).map(|(leg, plan)| (leg.flow, plan))
+    }
+
+    /// Checks all that can fail. A new tree, with all flows, when one is needed.
+    fn prepare(
+        &self,
+        now: Time,
+        wanted: &PortPlan,
+        flows: &[(Leg, FlowPlan)],
+    ) -> Result<Option<Tree>, Refused> {
+        let mut plans: Vec<FlowPlan> =
+            (0..self.table.flows.len()).map(|flow| self.table.plan_of(FlowIx(flow as u32))).collect();
+        let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
+        for (flow, plan) in self.new_plans(flows) {
+            plans[flow.ix()] = *plan;
+        }
+        if let Some(missing) = plans
+            .iter()
+            .filter_map(|plan| plan.class)
+            .find(|class| usize::from(*class) >= wanted.classes.len())
+        {
+            return Err(Refused(format!("port {}: flows remain in class {missing}", self.ix.0)));
+        }
+        if moves || !self.plan.same_tree(wanted) {
+            let mut tree = Tree::new(now, wanted)?;
+            for (flow, plan) in plans.iter().enumerate() {
+                tree.add(now, node_of(plan.class), Member::Flow(FlowIx(flow as u32)), &plan.contract)?;
+            }
+            return Ok(Some(tree));
+        }
+        for (class, plan) in wanted.classes.iter().enumerate() {
+            if plan.contract != self.plan.classes[class].contract {
+                would_accept(wanted.scheduler_of(plan.parent), &plan.contract)?;
+            }
+        }
+        for (_, plan) in self.new_plans(flows) {
+            would_accept(wanted.scheduler_of(plan.class), &plan.contract)?;
+        }
+        Ok(None)
+    }
+
+    fn apply(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        wanted: &PortPlan,
+        flows: &[(Leg, FlowPlan)],
+        tree: Option<Tree>,
+        diff: &mut Diff,
+    ) -> Result<(), Refused> {
+        let ix = self.ix.0;
+        if self.plan.dropper != wanted.dropper {
+            self.dropper = wanted.dropper.map(|kind| kind.build());
+            diff.push(Change::Dropper(ix));
+        }
+        if self.plan.ceiling != wanted.ceiling {
+            self.tree.set_ceiling(0, wanted.ceiling);
+            diff.push(Change::Ceiling(ix));
+        }
+        if tree.is_none() {
+            for (class, plan) in wanted.classes.iter().enumerate() {
+                let before = &self.plan.classes[class];
+                if (plan.contract, plan.ceiling) != (before.contract, before.ceiling) {
+                    self.tree.change_class(cx.now, class, plan)?;
+                    diff.push(Change::Class(ix, class as u16));
+                }
+            }
+        }
+        let changed: Vec<(FlowIx, FlowPlan)> = self
+            .new_plans(flows)
+            .filter(|(flow, plan)| self.table.plan_of(*flow) != **plan)
+            .map(|(flow, plan)| (flow, *plan))
+            .collect();
+        if let Some(tree) = tree {
+            self.replant(cx, tree, &changed);
+            diff.push(Change::Tree(ix));
+        }
+        for (flow, plan) in changed {
+            self.change(cx.now, flow, &plan)?;
+            diff.push(Change::Flow(ix, flow.0));
+        }
+        self.plan = wanted.clone();
+        Ok(())
+    }
+
+    /// Moves all that is queued into the new tree, in the order of arrival.
+    fn replant(&mut self, cx: &mut Ctx<'_>, tree: Tree, changed: &[(FlowIx, FlowPlan)]) {
+        let mut before = core::mem::replace(&mut self.tree, tree);
+        let mut queued = Vec::new();
+        for (flow, entry) in self.table.flows.iter().enumerate() {
+            let queues = &mut before.nodes[usize::from(entry.node)].queues;
+            while let Some(mut waiting) = queues.pop_first(entry.slot) {
+                waiting.packet.flow = FlowIx(flow as u32);
+                queued.push(waiting);
+            }
+        }
+        for (flow, plan) in changed {
+            self.table.flows[flow.ix()].node = node_of(plan.class) as u16;
+        }
+        for (at, node) in self.tree.nodes.iter().enumerate() {
+            for (slot, member) in node.members.iter().enumerate() {
+                if let Member::Flow(flow) = member {
+                    let entry = &mut self.table.flows[flow.ix()];
+                    (entry.node, entry.slot) = (at as u16, FlowIx(slot as u32));
+                }
+            }
+        }
+        self.forget_held_nodes();
+        for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
+            self.apply_gate(cx.now, flow);
+        }
+        queued.sort_unstable_by_key(|waiting| waiting.order);
+        for mut waiting in queued {
+            let entry = &self.table.flows[waiting.packet.flow.ix()];
+            waiting.packet.flow = entry.slot;
+            self.tree.push(cx, usize::from(entry.node), waiting.packet, waiting.order);
+        }
+    }
+}
+
+impl PortPlan {
+    fn scheduler_of(&self, class: Option<u16>) -> &SchedulerKind {
+        match class.and_then(|class| self.classes.get(usize::from(class))) {
+            Some(class) => &class.scheduler,
+            None => &self.scheduler,
+        }
+    }
+}
+
+/// Whether a scheduler of this kind takes this contract.
+fn would_accept(kind: &SchedulerKind, contract: &Contract) -> Result<(), Refused> {
+    let mut queues = Queues::default();
+    queues.reach(1);
+    kind.build()?.set_flow(Time::ORIGIN, FlowIx(0), contract, &queues)
+}

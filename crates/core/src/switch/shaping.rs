@@ -1,0 +1,127 @@
+//! The per-flow shapers in front of a port's dropper: packets wait here until they conform,
+//! and reach the dropper and the schedulers as if they arrived then.
+
+use crate::flow_heap::FlowHeap;
+use crate::packet::{FlowIx, Packet};
+use crate::queues::{Queued, Queues};
+use crate::shaper::{ShaperPlan, TokenBucket};
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+struct Shaper {
+    plan: ShaperPlan,
+    bucket: TokenBucket,
+}
+
+#[derive(Default)]
+pub(super) struct Shaping {
+    shapers: BTreeMap<FlowIx, Shaper>,
+    pub(super) queues: Queues,
+    /// Flows with packets waiting, by when the first one conforms.
+    release: FlowHeap,
+}
+
+/// What becomes of a packet that reaches a shaper.
+pub(super) enum Shaped {
+    Conforms,
+    Waits,
+    Full,
+}
+
+impl Shaping {
+    /// Gives a flow this shaper, changes it, or takes it away. What waits keeps waiting, or
+    /// conforms at once where there is no shaper any more.
+    pub(super) fn set(&mut self, now: Time, flow: FlowIx, plan: Option<ShaperPlan>) {
+        match (self.shapers.get_mut(&flow), plan) {
+            (Some(shaper), Some(plan)) => {
+                shaper.bucket.change(now, plan.rate, plan.burst);
+                shaper.plan = plan;
+            }
+            (None, Some(plan)) => {
+                self.queues.reach(flow.0 + 1);
+                self.release.reach(flow.0 + 1);
+                let bucket = TokenBucket::new(plan.rate, plan.burst);
+                self.shapers.insert(flow, Shaper { plan, bucket });
+            }
+            (_, None) => {
+                self.shapers.remove(&flow);
+            }
+        }
+        if self.queues.flows() > flow.0 {
+            self.schedule(flow);
+        }
+    }
+
+    /// Whether the packet may pass now; if it has to wait it is queued.
+    pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
+        let flow = packet.flow;
+        let Some(shaper) = self.shapers.get_mut(&flow) else { return Shaped::Conforms };
+        let (packets, bytes) = (u64::from(self.queues.len(flow)), self.queues.bytes_of(flow));
+        if packets == 0 && shaper.bucket.conforms_at(packet.len) <= now {
+            shaper.bucket.take(now, packet.len);
+            return Shaped::Conforms;
+        }
+        if let Some(limit) = shaper.plan.queue
+            && !limit.admits(packets + 1, bytes + u64::from(packet.len))
+        {
+            return Shaped::Full;
+        }
+        self.queues.announce(order);
+        self.queues.push(packet);
+        if packets == 0 {
+            self.schedule(flow);
+        }
+        Shaped::Waits
+    }
+
+    /// The next packet that conforms by `now`.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
+        let ((at, _), flow) = self.release.top()?;
+        if Time::from_ticks(at) > now {
+            return None;
+        }
+        let packet = self.queues.pop_first(flow)?.packet;
+        if let Some(shaper) = self.shapers.get_mut(&flow) {
+            shaper.bucket.take(now, packet.len);
+        }
+        self.schedule(flow);
+        Some(packet)
+    }
+
+    /// Takes the flow's latest waiting packet.
+    pub(super) fn evict(&mut self, flow: FlowIx) -> Option<Packet> {
+        let packet = self.queues.pop_last(flow)?.packet;
+        self.schedule(flow);
+        Some(packet)
+    }
+
+    /// When `pop` has something next.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.release.top().map(|((at, _), _)| Time::from_ticks(at))
+    }
+
+    pub(super) fn waiting(&self, flow: FlowIx) -> u32 {
+        if self.queues.flows() > flow.0 { self.queues.len(flow) } else { 0 }
+    }
+
+    /// From when on the flow's bucket is as a newcomer's.
+    pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
+        self.shapers.get(&flow).map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())
+    }
+
+    fn schedule(&mut self, flow: FlowIx) {
+        let Some(Queued { packet, order, .. }) = self.queues.first(flow) else {
+            self.release.remove(flow);
+            return;
+        };
+        let conforms = |shaper: &Shaper| shaper.bucket.conforms_at(packet.len);
+        let at = self.shapers.get(&flow).map_or(Time::from_ticks(0), conforms);
+        self.release.set(flow, (at.ticks(), *order));
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.shapers.len() * (size_of::<FlowIx>() + size_of::<Shaper>())
+            + self.queues.memory()
+            + self.release.memory()
+    }
+}

@@ -1,0 +1,299 @@
+//! The tree of schedulers behind a port.
+//!
+//! A node orders its members: flows, or other nodes. Towards its parent a backlogged node
+//! looks like a flow with one packet: a *token* with the length of what it would send
+//! first, its time and order of arrival. The parent stamps tokens as it stamps packets, so
+//! every scheduler can stand at every level. When a node sends something else than its token
+//! announced (a more urgent packet came), the difference goes into its next token: in the
+//! long run a parent charges exactly what was sent.
+
+use super::plan::{ClassPlan, PortPlan};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{BodyId, FlowIx, Packet};
+use crate::queues::Queues;
+use crate::scheduler::{AnyScheduler, Gate, Scheduler, SchedulerKind, Select};
+use crate::shaper::Ceiling;
+use crate::units::Time;
+
+/// What stands behind a node's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Member {
+    /// A flow of the port.
+    Flow(FlowIx),
+    /// Another node.
+    Node(usize),
+}
+
+pub(super) struct Node {
+    pub(super) scheduler: AnyScheduler,
+    pub(super) queues: Queues,
+    pub(super) members: Vec<Member>,
+    pub(super) ceiling: Option<Ceiling>,
+    /// The parent node, and this node's index there; `None` for the root.
+    parent: Option<(usize, FlowIx)>,
+    /// Whether the parent may select this node.
+    gate: Gate,
+    /// Bytes sent less bytes charged by the parent so far.
+    uncharged: i64,
+}
+
+pub(super) struct Tree {
+    pub(super) nodes: Vec<Node>,
+}
+
+/// The body of a token: no packet has it.
+const TOKEN: BodyId = BodyId(u32::MAX);
+
+impl Tree {
+    pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Tree, Refused> {
+        let node = |scheduler: &SchedulerKind, ceiling: Option<crate::units::Rate>| {
+            Ok(Node {
+                scheduler: scheduler.build()?,
+                queues: Queues::default(),
+                members: Vec::new(),
+                ceiling: ceiling.map(Ceiling::new),
+                parent: None,
+                gate: Gate::Open,
+                uncharged: 0,
+            })
+        };
+        let mut tree = Tree { nodes: vec![node(&plan.scheduler, plan.ceiling)?] };
+        for (ix, class) in plan.classes.iter().enumerate() {
+            let mut child = node(&class.scheduler, class.ceiling)?;
+            let parent = node_of(class.parent);
+            let slot = tree.add(now, parent, Member::Node(ix + 1), &class.contract)?;
+            child.parent = Some((parent, slot));
+            tree.nodes.push(child);
+        }
+        Ok(tree)
+    }
+
+    /// Adds a member to a node.
+    pub(super) fn add(
+        &mut self,
+        now: Time,
+        node: usize,
+        member: Member,
+        contract: &Contract,
+    ) -> Result<FlowIx, Refused> {
+        let node = &mut self.nodes[node];
+        let slot = FlowIx(node.members.len() as u32);
+        node.queues.reach(slot.0 + 1);
+        node.scheduler.set_flow(now, slot, contract, &node.queues)?;
+        node.members.push(member);
+        Ok(slot)
+    }
+
+    /// Changes what a class is promised and how fast it may send.
+    pub(super) fn change_class(&mut self, now: Time, class: usize, plan: &ClassPlan) -> Result<(), Refused> {
+        if let Some((parent, slot)) = self.nodes[class + 1].parent {
+            let above = &mut self.nodes[parent];
+            above.scheduler.set_flow(now, slot, &plan.contract, &above.queues)?;
+        }
+        self.set_ceiling(class + 1, plan.ceiling);
+        self.settle(now, class + 1);
+        Ok(())
+    }
+
+    pub(super) fn set_ceiling(&mut self, node: usize, rate: Option<crate::units::Rate>) {
+        let ceiling = &mut self.nodes[node].ceiling;
+        match (ceiling.as_mut(), rate) {
+            (Some(ceiling), Some(rate)) => ceiling.change(rate),
+            _ => *ceiling = rate.map(Ceiling::new),
+        }
+    }
+
+    /// Pushes a packet of the member `packet.flow` of `node`.
+    #[inline]
+    pub(super) fn push(&mut self, cx: &mut Ctx<'_>, at: usize, mut packet: Packet, order: u64) {
+        let node = &mut self.nodes[at];
+        node.queues.announce(order);
+        node.scheduler.enqueue(cx, &mut packet, &node.queues);
+        node.queues.push(packet);
+        if node.parent.is_some() {
+            self.settle_with(cx, at);
+        }
+    }
+
+    /// The flow to send now, with its node and index there; or when to ask again.
+    #[inline]
+    pub(super) fn select(&self, now: Time) -> Result<(usize, FlowIx, FlowIx), Option<Time>> {
+        let mut at = 0;
+        loop {
+            let node = &self.nodes[at];
+            if let Some(ceiling) = &node.ceiling
+                && ceiling.clear_at() > now
+            {
+                // Without packets there is nothing to wait for.
+                return Err((!node.queues.is_empty()).then_some(ceiling.clear_at()));
+            }
+            match node.scheduler.select(now, &node.queues) {
+                Select::Flow(slot) => match node.members[slot.ix()] {
+                    Member::Flow(flow) => return Ok((at, slot, flow)),
+                    Member::Node(child) => at = child,
+                },
+                Select::NotBefore(time) => return Err(Some(time)),
+                Select::Idle => return Err(None),
+            }
+        }
+    }
+
+    /// Takes the first packet of a node's member to be sent; charges every level.
+    #[inline]
+    pub(super) fn pop(&mut self, cx: &mut Ctx<'_>, at: usize, slot: FlowIx) -> Option<Packet> {
+        let node = &mut self.nodes[at];
+        let packet = node.queues.pop_first(slot)?.packet;
+        node.scheduler.dequeued(cx, &packet, &node.queues);
+        if let Some(ceiling) = &mut node.ceiling {
+            ceiling.take(cx.now, packet.len);
+        }
+        if node.parent.is_some() {
+            self.charge(cx, at, packet.len);
+        }
+        Some(packet)
+    }
+
+    /// A packet of `len` bytes was sent from the node `at`: renews the tokens above it.
+    fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, len: u32) {
+        while let Some((parent, slot)) = self.nodes[at].parent {
+            self.nodes[at].uncharged += i64::from(len);
+            // The next token joins before the spent one leaves: the member stays backlogged.
+            if let Some((token, order)) = self.token(cx.now, at) {
+                self.push_token(cx, parent, slot, token, order);
+            }
+            let above = &mut self.nodes[parent];
+            if let Some(spent) = above.queues.pop_first(slot) {
+                above.scheduler.dequeued(cx, &spent.packet, &above.queues);
+            }
+            if let Some(ceiling) = &mut above.ceiling {
+                ceiling.take(cx.now, len);
+            }
+            self.set_gate(cx.now, at);
+            at = parent;
+        }
+    }
+
+    /// The token that stands for what the node would send first.
+    fn token(&mut self, now: Time, at: usize) -> Option<(Packet, u64)> {
+        let node = &mut self.nodes[at];
+        let slot = match node.scheduler.select(now, &node.queues) {
+            Select::Flow(slot) => slot,
+            // Nothing may be sent yet: any packet will do, the difference is charged later.
+            _ => (0..node.queues.flows()).map(FlowIx).find(|slot| node.queues.len(*slot) > 0)?,
+        };
+        let head = node.queues.first(slot)?;
+        let (head, order) = (head.packet, head.order);
+        let len = (i64::from(head.len) + node.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
+        node.uncharged -= i64::from(len);
+        let mut token = Packet::new(TOKEN, len);
+        token.arrived = head.arrived;
+        Some((token, order))
+    }
+
+    fn push_token(&mut self, cx: &mut Ctx<'_>, parent: usize, slot: FlowIx, token: Packet, order: u64) {
+        let above = &mut self.nodes[parent];
+        above.queues.announce(order);
+        let mut token = Packet { flow: slot, ..token };
+        // Stamped as of the packet's arrival: a class that waits loses nothing by waiting.
+        let mut then = Ctx { now: token.arrived, rng: &mut *cx.rng, out: &mut *cx.out };
+        above.scheduler.enqueue(&mut then, &mut token, &above.queues);
+        above.queues.push(token);
+    }
+
+    /// Brings the tokens and gates above a node up to date after its queues have changed.
+    pub(super) fn settle_with(&mut self, cx: &mut Ctx<'_>, mut at: usize) {
+        while let Some((parent, slot)) = self.nodes[at].parent {
+            if self.nodes[parent].queues.len(slot) == 0
+                && let Some((token, order)) = self.token(cx.now, at)
+            {
+                self.push_token(cx, parent, slot, token, order);
+            }
+            if self.nodes[at].queues.is_empty() {
+                let above = &mut self.nodes[parent];
+                if let Some(token) = above.queues.pop_last(slot) {
+                    above.scheduler.evicted(&token.packet, &above.queues);
+                    self.nodes[at].uncharged = 0;
+                }
+            }
+            self.set_gate(cx.now, at);
+            at = parent;
+        }
+    }
+
+    /// Brings the gates above a node up to date after time has passed or a gate has changed.
+    pub(super) fn settle(&mut self, now: Time, mut at: usize) {
+        while let Some((parent, _)) = self.nodes[at].parent {
+            self.set_gate(now, at);
+            at = parent;
+        }
+    }
+
+    fn set_gate(&mut self, now: Time, at: usize) {
+        let node = &self.nodes[at];
+        let Some((parent, slot)) = node.parent else { return };
+        let clear = node.ceiling.as_ref().is_none_or(|ceiling| ceiling.clear_at() <= now);
+        let sends = clear && matches!(node.scheduler.select(now, &node.queues), Select::Flow(_));
+        let gate = if sends || node.queues.is_empty() { Gate::Open } else { Gate::Held };
+        if gate != node.gate {
+            self.nodes[at].gate = gate;
+            let above = &mut self.nodes[parent];
+            above.scheduler.gate(now, slot, gate, &above.queues);
+        }
+    }
+
+    /// When a node that holds packets back may send: its ceiling, or its scheduler's own time.
+    pub(super) fn held_until(&self, now: Time, at: usize) -> Option<Time> {
+        let node = &self.nodes[at];
+        if node.gate == Gate::Open || node.queues.is_empty() {
+            return None;
+        }
+        match (&node.ceiling, node.scheduler.select(now, &node.queues)) {
+            (Some(ceiling), _) if ceiling.clear_at() > now => Some(ceiling.clear_at()),
+            (_, Select::NotBefore(time)) => Some(time),
+            _ => None,
+        }
+    }
+
+    pub(super) fn gate_of(&self, at: usize) -> Gate {
+        self.nodes[at].gate
+    }
+
+    pub(super) fn parent(&self, at: usize) -> Option<usize> {
+        self.nodes[at].parent.map(|(parent, _)| parent)
+    }
+
+    /// Takes the packet that push-out should take.
+    pub(super) fn evict(&mut self, cx: &mut Ctx<'_>) -> Option<(usize, FlowIx, Packet)> {
+        let mut at = 0;
+        loop {
+            let node = &mut self.nodes[at];
+            let slot = node.scheduler.worst(&node.queues)?;
+            match node.members[slot.ix()] {
+                Member::Node(child) => at = child,
+                Member::Flow(flow) => {
+                    let packet = node.queues.pop_last(slot)?.packet;
+                    node.scheduler.evicted(&packet, &node.queues);
+                    self.settle_with(cx, at);
+                    return Some((at, flow, packet));
+                }
+            }
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        let of = |node: &Node| {
+            node.queues.memory()
+                + node.scheduler.memory()
+                + node.members.capacity() * size_of::<Member>()
+                + size_of::<Node>()
+        };
+        self.nodes.iter().map(of).sum()
+    }
+}
+
+/// The node of a class; the root for none.
+pub(super) fn node_of(class: Option<u16>) -> usize {
+    class.map_or(0, |class| usize::from(class) + 1)
+}

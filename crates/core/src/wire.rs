@@ -1,0 +1,272 @@
+//! Whose packet is it? [`Headers`]: what a frame's bytes say about it.
+//!
+//! A capture cuts packets off at its snap length, and offload hands the capture
+//! packets whose length fields are zero, so every header is read as far as its
+//! bytes are there: addresses and ports need only themselves, not the rest of the
+//! header that they stand in. No input panics; what cannot be read is absent.
+//!
+//! Sources: IEEE 802.1Q; RFC 791, RFC 8200 (with its extension headers), RFC 2474
+//! (DSCP), RFC 3168 (ECN); the link types as tcpdump.org registers them.
+
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use etherparse::{
+    EtherType, IpAuthHeaderSlice, IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice,
+    Ipv6RawExtHeaderSlice, SingleVlanHeaderSlice, ether_type, ip_number,
+};
+
+/// What a frame starts with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LinkType {
+    /// An Ethernet II or 802.3 header, without preamble and frame check sequence.
+    Ethernet,
+    /// No link header: the IPv4 or IPv6 header comes first.
+    RawIp,
+    /// The 16-byte header of Linux "cooked" captures.
+    LinuxSll,
+    /// The 20-byte header of the second version of Linux "cooked" captures.
+    LinuxSll2,
+    /// Four bytes of BSD address family, in either byte order.
+    BsdLoopback,
+}
+
+impl LinkType {
+    /// The link type that a capture file calls `number` (LINKTYPE_ values, and the
+    /// DLT_RAW values 12 and 14 that some systems write); `None` for one that is not
+    /// supported.
+    pub const fn from_number(number: u32) -> Option<LinkType> {
+        match number {
+            1 => Some(LinkType::Ethernet),
+            12 | 14 | 101 | 228 | 229 => Some(LinkType::RawIp),
+            113 => Some(LinkType::LinuxSll),
+            276 => Some(LinkType::LinuxSll2),
+            0 | 108 => Some(LinkType::BsdLoopback),
+            _ => None,
+        }
+    }
+}
+
+/// One VLAN tag (802.1Q or 802.1ad).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vlan {
+    /// VLAN identifier, 0 to 4095.
+    pub id: u16,
+    /// Priority code point, 0 to 7.
+    pub priority: u8,
+}
+
+/// What a packet is of its datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fragment {
+    /// The whole datagram.
+    Whole,
+    /// The first fragment: it has the ports.
+    First,
+    /// A later fragment: what follows its IP header is not a transport header.
+    Later,
+}
+
+/// What an IPv4 or IPv6 header says, and the ports behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ip {
+    /// Source address.
+    pub source: IpAddr,
+    /// Destination address; of the same family as the source.
+    pub destination: IpAddr,
+    /// The protocol (IANA number) behind the IP header, extension headers and
+    /// authentication header skipped. When one of those is cut off, its own number.
+    pub protocol: u8,
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: u8,
+    /// ECN field: 0 not capable, 1 ECT(1), 2 ECT(0), 3 congestion experienced.
+    pub ecn: u8,
+    /// Whether this is a whole datagram.
+    pub fragment: Fragment,
+    /// Source and destination port of TCP, UDP, UDP-Lite, SCTP and DCCP; `None` for
+    /// another protocol, a later fragment, and a packet cut off before them.
+    pub ports: Option<(u16, u16)>,
+}
+
+/// What a frame's bytes say about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Headers {
+    /// The outer and the inner VLAN tag. Further tags are passed over.
+    pub vlans: [Option<Vlan>; 2],
+    /// The type of what follows the link header and the VLAN tags; below 1536 it is
+    /// the length of an 802.3 frame. `None` when the frame is cut off before it, or
+    /// has no such field and no IP header.
+    pub ethertype: Option<u16>,
+    /// The IP header; `None` for other traffic, and when its 20 (IPv4) or 40 (IPv6)
+    /// fixed bytes are not all there.
+    pub ip: Option<Ip>,
+}
+
+impl Headers {
+    /// Reads the headers of `frame`, which starts as `link` says and may be cut off
+    /// anywhere. Bytes after the packet (Ethernet padding) are not taken for ports.
+    pub fn read(link: LinkType, frame: &[u8]) -> Headers {
+        match link {
+            LinkType::Ethernet => Headers::after(frame, 12, 14),
+            LinkType::LinuxSll => Headers::after(frame, 14, 16),
+            LinkType::LinuxSll2 => Headers::after(frame, 0, 20),
+            LinkType::RawIp => Headers::raw(frame),
+            LinkType::BsdLoopback => match frame.split_first_chunk() {
+                Some((family, rest)) if is_ip_family(*family) => Headers::raw(rest),
+                _ => Headers::default(),
+            },
+        }
+    }
+
+    /// Reads on behind a link header of `length` bytes with its type at `type_at`.
+    fn after(frame: &[u8], type_at: usize, length: usize) -> Headers {
+        let mut headers = Headers::default();
+        let Some(field) = frame.get(type_at..).and_then(|rest| rest.first_chunk()) else {
+            return headers;
+        };
+        let mut kind = EtherType(u16::from_be_bytes(*field));
+        let mut rest = frame.get(length..).unwrap_or_default();
+        let mut tags = 0;
+        while let ether_type::VLAN_TAGGED_FRAME
+        | ether_type::PROVIDER_BRIDGING
+        | ether_type::VLAN_DOUBLE_TAGGED_FRAME = kind
+        {
+            let Ok(tag) = SingleVlanHeaderSlice::from_slice(rest) else { break };
+            if let Some(place) = headers.vlans.get_mut(tags) {
+                let (id, priority) = (tag.vlan_identifier().value(), tag.priority_code_point().value());
+                *place = Some(Vlan { id, priority });
+            }
+            tags += 1;
+            kind = tag.ether_type();
+            rest = rest.get(tag.slice().len()..).unwrap_or_default();
+        }
+        headers.ethertype = Some(kind.0);
+        headers.ip = match kind {
+            ether_type::IPV4 => ipv4(rest),
+            ether_type::IPV6 => ipv6(rest),
+            _ => None,
+        };
+        headers
+    }
+
+    fn raw(packet: &[u8]) -> Headers {
+        let (kind, ip) = match packet.first().map(|byte| byte >> 4) {
+            Some(4) => (ether_type::IPV4, ipv4(packet)),
+            Some(6) => (ether_type::IPV6, ipv6(packet)),
+            _ => return Headers::default(),
+        };
+        Headers { ethertype: Some(kind.0), ip, ..Headers::default() }
+    }
+}
+
+/// AF_INET is 2 everywhere; AF_INET6 is 24, 28 or 30 on the BSDs and 10 on Linux.
+fn is_ip_family(field: [u8; 4]) -> bool {
+    let known = |family| matches!(family, 2 | 10 | 24 | 28 | 30);
+    known(u32::from_le_bytes(field)) || known(u32::from_be_bytes(field))
+}
+
+fn ipv4(packet: &[u8]) -> Option<Ip> {
+    // The options may be cut off: the fixed part is read as a header without options.
+    let mut fixed: [u8; 20] = *packet.first_chunk()?;
+    let length = usize::from(fixed[0] & 0x0f) * 4;
+    if fixed[0] >> 4 != 4 || length < fixed.len() {
+        return None;
+    }
+    fixed[0] = 0x45;
+    let header = Ipv4HeaderSlice::from_slice(&fixed).ok()?;
+    let fragment = fragment(header.fragments_offset().value(), header.more_fragments());
+    let body = clipped(packet, length, usize::from(header.total_len()));
+    let (protocol, ports) = upper(header.protocol(), body, fragment);
+    Some(Ip {
+        source: Ipv4Addr::from(header.source()).into(),
+        destination: Ipv4Addr::from(header.destination()).into(),
+        protocol,
+        dscp: header.dcp().value(),
+        ecn: header.ecn().value(),
+        fragment,
+        ports,
+    })
+}
+
+fn ipv6(packet: &[u8]) -> Option<Ip> {
+    let header = Ipv6HeaderSlice::from_slice(packet).ok()?;
+    let length = header.slice().len();
+    let total = match usize::from(header.payload_length()) {
+        0 => 0, // a jumbogram, or offload
+        payload => length + payload,
+    };
+    let mut body = clipped(packet, length, total);
+    let mut next = header.next_header();
+    let mut part = Fragment::Whole;
+    loop {
+        let (following, taken) = match next {
+            ip_number::IPV6_HOP_BY_HOP
+            | ip_number::IPV6_ROUTE
+            | ip_number::IPV6_DEST_OPTIONS
+            | ip_number::MOBILITY => match Ipv6RawExtHeaderSlice::from_slice(body) {
+                Ok(extension) => (extension.next_header(), extension.slice().len()),
+                Err(_) => break,
+            },
+            ip_number::IPV6_FRAG => match Ipv6FragmentHeaderSlice::from_slice(body) {
+                Ok(extension) => {
+                    part = fragment(extension.fragment_offset().value(), extension.more_fragments());
+                    (extension.next_header(), extension.slice().len())
+                }
+                Err(_) => break,
+            },
+            _ => break,
+        };
+        next = following;
+        body = body.get(taken..).unwrap_or_default();
+        if part == Fragment::Later {
+            break; // what follows is the middle of something
+        }
+    }
+    let (protocol, ports) = upper(next, body, part);
+    Some(Ip {
+        source: Ipv6Addr::from(header.source()).into(),
+        destination: Ipv6Addr::from(header.destination()).into(),
+        protocol,
+        dscp: header.dscp().value(),
+        ecn: header.ecn().value(),
+        fragment: part,
+        ports,
+    })
+}
+
+fn fragment(offset: u16, more: bool) -> Fragment {
+    match (offset, more) {
+        (0, false) => Fragment::Whole,
+        (0, true) => Fragment::First,
+        _ => Fragment::Later,
+    }
+}
+
+/// What follows the first `header` bytes and lies within the packet's own `total`
+/// length; a total that is shorter than the header (offload writes zero) says nothing.
+fn clipped(packet: &[u8], header: usize, total: usize) -> &[u8] {
+    let end = if total < header { packet.len() } else { total.min(packet.len()) };
+    packet.get(header..end).unwrap_or_default()
+}
+
+/// The protocol behind an authentication header, if there is one, and the ports.
+fn upper(mut protocol: IpNumber, mut body: &[u8], part: Fragment) -> (u8, Option<(u16, u16)>) {
+    if part == Fragment::Later {
+        return (protocol.0, None);
+    }
+    while protocol == ip_number::AUTH {
+        let Ok(header) = IpAuthHeaderSlice::from_slice(body) else { break };
+        protocol = header.next_header();
+        body = body.get(header.slice().len()..).unwrap_or_default();
+    }
+    let ports = body.first_chunk::<4>().filter(|_| has_ports(protocol.0));
+    (protocol.0, ports.map(|p| (u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]]))))
+}
+
+/// Whether a protocol's header starts with two ports.
+pub(crate) const fn has_ports(protocol: u8) -> bool {
+    // TCP, UDP, DCCP, SCTP, UDP-Lite.
+    matches!(protocol, 6 | 17 | 33 | 132 | 136)
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

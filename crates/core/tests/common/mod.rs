@@ -1,0 +1,130 @@
+//! The smallest driver: one switch, a clock, and links that the test drives by hand.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use tidegate_core::context::{Body, Ctx, Effect, Reason};
+use tidegate_core::contract::Contract;
+use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::{Gate, SchedulerKind};
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::{Diff, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+
+pub struct World {
+    pub switch: Switch,
+    pub now: Time,
+    pub rng: Rng,
+    pub out: Vec<Effect>,
+    bodies: u32,
+}
+
+pub fn kind(name: &str) -> SchedulerKind {
+    SchedulerKind::named(name).unwrap()
+}
+
+pub fn rate(bits: u64) -> Rate {
+    Rate::from_bits_per_second(bits).unwrap()
+}
+
+pub fn reserved(bits: u64) -> FlowPlan {
+    FlowPlan { contract: Contract { reserve: Some(rate(bits)), level: 0 }, ..FlowPlan::default() }
+}
+
+impl World {
+    pub fn new(plan: &SwitchPlan) -> World {
+        let switch = Switch::new(Time::ORIGIN, plan).unwrap();
+        World { switch, now: Time::ORIGIN, rng: Rng::named(1, "toy"), out: Vec::new(), bodies: 0 }
+    }
+
+    /// One port with one scheduler and an unlimited buffer.
+    pub fn with(scheduler: SchedulerKind) -> World {
+        World::new(&SwitchPlan { ports: vec![PortPlan::new(scheduler)], buffer: None })
+    }
+
+    pub fn cx<T>(&mut self, act: impl FnOnce(&mut Switch, &mut Ctx<'_>) -> T) -> T {
+        let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
+        let done = act(&mut self.switch, &mut cx);
+        self.switch.audit(self.now).unwrap();
+        done
+    }
+
+    pub fn open(&mut self, port: u16, plan: &FlowPlan) -> Leg {
+        self.switch.open(self.now, PortIx(port), plan).unwrap()
+    }
+
+    pub fn gate(&mut self, leg: Leg, gate: Gate) {
+        self.cx(|switch, cx| switch.gate(cx.now, leg, gate));
+    }
+
+    /// A packet of `len` bytes arrives; its body's number comes back.
+    pub fn arrive(&mut self, to: &[Leg], len: u32) -> u32 {
+        self.bodies += 1;
+        let packet = Packet::new(BodyId(self.bodies), len);
+        self.arrive_packet(to, packet);
+        self.bodies
+    }
+
+    pub fn arrive_packet(&mut self, to: &[Leg], packet: Packet) {
+        self.cx(|switch, cx| switch.arrive(cx, to, packet));
+    }
+
+    pub fn start(&mut self, port: u16) -> Option<Packet> {
+        self.cx(|switch, cx| switch.start(cx, PortIx(port)))
+    }
+
+    pub fn finish(&mut self, port: u16) -> (Packet, Body) {
+        self.cx(|switch, cx| switch.finish(cx, PortIx(port))).unwrap()
+    }
+
+    pub fn timer(&mut self, port: u16) {
+        self.cx(|switch, cx| switch.timer(cx, PortIx(port)));
+    }
+
+    /// Starts and finishes the next packet in no time.
+    pub fn send(&mut self, port: u16) -> Option<Packet> {
+        self.start(port)?;
+        Some(self.finish(port).0)
+    }
+
+    /// Sends at `rate` until `until`, waking when asked: (flow index, departure of the last bit).
+    pub fn run(&mut self, port: u16, rate: Rate, until: Time) -> Vec<(u32, Time)> {
+        let mut sent = Vec::new();
+        while self.now < until {
+            match self.start(port) {
+                Some(packet) => {
+                    self.now += rate.time_for(packet.len);
+                    sent.push((packet.flow.0, self.now));
+                    self.finish(port);
+                }
+                None => {
+                    let Some(at) = self.wakes().into_iter().filter(|at| *at > self.now).min() else { break };
+                    self.now = at;
+                    self.timer(port);
+                }
+            }
+        }
+        sent
+    }
+
+    pub fn wakes(&mut self) -> Vec<Time> {
+        let at = |effect: &Effect| if let Effect::Wake { at, .. } = effect { Some(*at) } else { None };
+        self.out.iter().filter_map(at).collect()
+    }
+
+    /// What was dropped since the last call: bodies and reasons.
+    pub fn dropped(&mut self) -> Vec<(u32, Reason, Body)> {
+        let drop = |effect: Effect| match effect {
+            Effect::Dropped { packet, reason, body, .. } => Some((packet.body.0, reason, body)),
+            _ => None,
+        };
+        self.out.drain(..).filter_map(drop).collect()
+    }
+
+    pub fn reconfigure(&mut self, plan: &SwitchPlan, flows: &[(Leg, FlowPlan)]) -> Diff {
+        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).unwrap()
+    }
+
+    pub fn wait(&mut self, span: Span) {
+        self.now += span;
+    }
+}

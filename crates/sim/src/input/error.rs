@@ -1,0 +1,154 @@
+//! What can be wrong with a trace, said once and in one place.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use tidegate_core::units::Span;
+
+/// Where in a file something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A line of a list, from 1.
+    Line(u64),
+    /// A packet of a capture.
+    Packet {
+        /// Its number, from 1.
+        number: u64,
+        /// Where its record starts, in bytes from the start of the (uncompressed) file.
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(line) => write!(f, "line {line}"),
+            Place::Packet { number, offset } => write!(f, "packet {number} (byte offset {offset})"),
+        }
+    }
+}
+
+/// A file is not a trace that can be used.
+///
+/// Byte offsets in a compressed file are those of its uncompressed bytes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The file cannot be opened or read, or its compressed data are damaged.
+    #[error("{}: cannot be read: {source}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system or the decompressor said.
+        source: io::Error,
+    },
+    /// The file is neither a capture nor text, or is text but named as a capture.
+    #[error(
+        "{}: is not a capture: expected the first bytes of a pcap or pcapng file, found {found:02x?}",
+        file.display()
+    )]
+    NotACapture {
+        /// The file.
+        file: PathBuf,
+        /// Its first bytes, at most four.
+        found: Vec<u8>,
+    },
+    /// The file holds no packet.
+    #[error("{}: holds no packets: expected at least one", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file ends in the middle of a record, or of its compressed data.
+    #[error(
+        "{}: is truncated: ends inside the record at byte offset {offset}, after {packets} whole packets",
+        file.display()
+    )]
+    Truncated {
+        /// The file.
+        file: PathBuf,
+        /// Where the incomplete record starts.
+        offset: u64,
+        /// How many whole packets came before.
+        packets: u64,
+    },
+    /// The compressed data of a list end early.
+    #[error("{}: is truncated: its compressed data end in line {line}, after {packets} whole packets", file.display())]
+    TruncatedList {
+        /// The file.
+        file: PathBuf,
+        /// The incomplete line.
+        line: u64,
+        /// How many whole packets came before.
+        packets: u64,
+    },
+    /// A record of a capture contradicts itself or is of a kind that has no use here.
+    #[error(
+        "{}: byte offset {offset}, after {packets} whole packets: expected {expected}, found {found}",
+        file.display()
+    )]
+    BadRecord {
+        /// The file.
+        file: PathBuf,
+        /// Where the record starts.
+        offset: u64,
+        /// How many whole packets came before.
+        packets: u64,
+        /// What should have been there.
+        expected: &'static str,
+        /// What was there.
+        found: String,
+    },
+    /// The capture's link type is not one that is read.
+    #[error(
+        "{}: link type {number} is not supported: expected Ethernet (1), raw IP (101), Linux cooked (113, 276) \
+         or BSD loopback (0, 108)",
+        file.display()
+    )]
+    LinkType {
+        /// The file.
+        file: PathBuf,
+        /// The LINKTYPE_ number.
+        number: u32,
+    },
+    /// A line of a list is not what it should be.
+    #[error("{}: line {line}: expected {expected}, found {found:?}", file.display())]
+    BadLine {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What should have been there.
+        expected: &'static str,
+        /// What was there.
+        found: String,
+    },
+    /// Time goes back: at all in a list, by more than 1 s in a capture.
+    #[error("{}: {place}: time goes back by {} s: expected {allowed}", file.display(), by.as_secs_f64())]
+    Backwards {
+        /// The file.
+        file: PathBuf,
+        /// The packet that is too early.
+        place: Place,
+        /// How much earlier it is than the latest packet before it.
+        by: Span,
+        /// What would have been accepted.
+        allowed: &'static str,
+    },
+    /// A packet has no bytes.
+    #[error("{}: {place}: expected a size above zero, found 0", file.display())]
+    ZeroSize {
+        /// The file.
+        file: PathBuf,
+        /// The packet.
+        place: Place,
+    },
+    /// The packets are further apart than a [`Span`] can say.
+    #[error("{}: {place}: expected a time within 5.8 years of the first packet's", file.display())]
+    TooLong {
+        /// The file.
+        file: PathBuf,
+        /// The first packet that is too late.
+        place: Place,
+    },
+}

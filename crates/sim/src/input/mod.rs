@@ -1,0 +1,144 @@
+//! Traffic that was really seen: packet captures and packet lists, as arrival
+//! times and sizes per flow.
+//!
+//! [`load`] reads, by what the file holds and not by its name,
+//!
+//! - captures: pcap (either byte order, microseconds or nanoseconds) and pcapng;
+//! - lists: one packet a line, `time size`, seconds and bytes, `#` for comments;
+//! - CSV with a header that names the columns `time`, `size` and, if wanted, `flow`;
+//! - any of them compressed with gzip.
+//!
+//! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
+//! flow grows).
+
+mod capture;
+mod collect;
+mod error;
+mod schedule;
+pub mod suggest;
+mod text;
+mod window;
+
+pub use error::{InputError, Place};
+pub use schedule::{Schedule, ScheduleError};
+
+use flate2::read::MultiGzDecoder;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+use tidegate_core::units::Span;
+
+/// The packets of a file, by flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// The flows in the order of their first packet in the file; at least one.
+    pub flows: Vec<TraceFlow>,
+    /// Packets of all flows; at least one.
+    pub packets: u64,
+    /// Bytes of all flows.
+    pub bytes: u64,
+    /// From the first packet to the last one.
+    pub span: Span,
+    /// Packets of a capture that stand behind a packet with a later time (by at most
+    /// 1 s); they were put in order. Always 0 for lists, where this is an error.
+    pub reordered: u64,
+}
+
+/// One flow's packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceFlow {
+    /// The 5-tuple as [`tidegate_core::classifier::FiveTuple`] writes it (captures;
+    /// `other` for everything that is not IP), the flow column's text (CSV), or `all`.
+    pub name: String,
+    /// When each packet comes, as the span since the first packet of the file, and its
+    /// size in bytes, in order of time. Never empty.
+    ///
+    /// In a capture the size is the packet's original length on the wire as the
+    /// capture states it, whatever part of it was kept: with the link header, without
+    /// preamble and frame check sequence.
+    pub packets: Vec<(Span, u32)>,
+    /// The distance from one repetition of the file to the next: its span and one mean
+    /// gap between its packets (of all flows). Zero when all its packets have one time.
+    pub period: Span,
+}
+
+impl TraceFlow {
+    /// Bytes of all packets.
+    pub fn bytes(&self) -> u64 {
+        self.packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum()
+    }
+
+    /// From the flow's first packet to its last one.
+    pub fn life(&self) -> Span {
+        match (self.packets.first(), self.packets.last()) {
+            (Some(first), Some(last)) => last.0 - first.0,
+            _ => Span::ZERO,
+        }
+    }
+}
+
+/// Reads the trace in the file at `path`.
+///
+/// # Errors
+///
+/// [`InputError`], which names the file and the place in it. A file that ends in the
+/// middle of a record or of its compressed data is an error: no part of it is returned.
+pub fn load(path: &Path) -> Result<Trace, InputError> {
+    let unreadable = |source| InputError::Unreadable { file: path.to_owned(), source };
+    // Reading a directory fails with a message that says so only on some systems.
+    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+    }
+    read(File::open(path).map_err(unreadable)?, path)
+}
+
+/// Reads a trace from `input`; `name` is its name in errors, and its extension
+/// (`.pcap`, `.pcapng`, `.cap`, also before `.gz`) says that it has to be a capture.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn read(input: impl Read, name: &Path) -> Result<Trace, InputError> {
+    let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
+    let (head, input) = peek(input).map_err(unreadable)?;
+    if head.starts_with(&[0x1f, 0x8b]) {
+        let (head, input) = peek(MultiGzDecoder::new(input)).map_err(|source| match source.kind() {
+            io::ErrorKind::UnexpectedEof => InputError::Truncated { file: name.to_owned(), offset: 0, packets: 0 },
+            _ => unreadable(source),
+        })?;
+        return plain(&head, input, name);
+    }
+    plain(&head, input, name)
+}
+
+/// Reads uncompressed bytes that start with `head`.
+fn plain(head: &[u8], input: impl Read, name: &Path) -> Result<Trace, InputError> {
+    if head.is_empty() {
+        return Err(InputError::Empty { file: name.to_owned() });
+    }
+    if capture::is_capture(head) {
+        return capture::read(input, name);
+    }
+    let is_text = head.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'));
+    if !is_text || is_named_capture(name) {
+        return Err(InputError::NotACapture { file: name.to_owned(), found: head.to_vec() });
+    }
+    text::read(input, name)
+}
+
+fn is_named_capture(name: &Path) -> bool {
+    let Some(name) = name.file_name().and_then(|n| n.to_str()) else { return false };
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    [".pcap", ".pcapng", ".cap"].iter().any(|extension| name.ends_with(extension))
+}
+
+/// The first four bytes (fewer when there are no more), and the input as it was.
+fn peek<R: Read>(mut input: R) -> io::Result<(Vec<u8>, impl Read)> {
+    let mut head = Vec::new();
+    input.by_ref().take(4).read_to_end(&mut head)?;
+    Ok((head.clone(), Cursor::new(head).chain(input)))
+}
+
+#[cfg(test)]
+mod tests;

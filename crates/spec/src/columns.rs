@@ -1,0 +1,155 @@
+//! The tables that a run returns, column by column.
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Text that repeats: dictionary-encoded.
+    Text,
+    /// A whole number, 0 to 2⁶⁴ − 1.
+    Whole,
+    /// A 64-bit float; null where nothing was measured.
+    Number,
+}
+
+/// One column of a result table.
+#[derive(Clone, Copy, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub column_type: ColumnType,
+    /// Unit of its values, as `bit/s`; empty for counts, names and ratios.
+    pub unit: &'static str,
+    /// One sentence for a person.
+    pub help: &'static str,
+}
+
+/// One result table.
+#[derive(Clone, Copy, Debug)]
+pub struct TableRecord {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence for a person.
+    pub help: &'static str,
+    /// Its columns, in order.
+    pub columns: &'static [Column],
+}
+
+const fn text(name: &'static str, help: &'static str) -> Column {
+    Column { name, column_type: ColumnType::Text, unit: "", help }
+}
+
+const fn whole(name: &'static str, unit: &'static str, help: &'static str) -> Column {
+    Column { name, column_type: ColumnType::Whole, unit, help }
+}
+
+const fn number(name: &'static str, unit: &'static str, help: &'static str) -> Column {
+    Column { name, column_type: ColumnType::Number, unit, help }
+}
+
+const REPLICATION: Column = whole("replication", "", "Replication, from 0: one seed of one scenario");
+const SEED: Column = whole("seed", "", "Seed of the replication");
+const GROUP: Column = text("group", "Name of the [[flow]] that the flow is a member of");
+const LINK: Column = text("link", "Name of the link's direction, as s1->s2");
+
+/// Every table that a run returns. Only packets sent from `warmup` on are measured.
+pub const TABLES: &[TableRecord] = &[
+    TableRecord {
+        name: "flows",
+        help: "One row for each flow and replication. Delays are end to end: from the packet leaving its source to its \
+               last bit in at the destination. Queueing delays are from last bit in to first bit out, summed over hops.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            text("flow", "Name of the flow"),
+            GROUP,
+            text("from", "Node that sends"),
+            text("to", "Node that receives"),
+            whole("hops", "", "Links on its way"),
+            whole("sent_packets", "packets", "Packets that left the source"),
+            whole("sent_bytes", "B", "Bytes that left the source"),
+            whole("received_packets", "packets", "Packets that arrived at the destination"),
+            whole("received_bytes", "B", "Bytes that arrived at the destination"),
+            whole("dropped_packets", "packets", "Packets dropped on the way"),
+            number("throughput", "bit/s", "Bits received over the measured time"),
+            number("delay_mean", "s", "Mean end-to-end delay"),
+            number("delay_sd", "s", "Standard deviation of the end-to-end delay"),
+            number("delay_max", "s", "Largest end-to-end delay"),
+            number("delay_p50", "s", "Median end-to-end delay"),
+            number("delay_p99", "s", "99 % quantile of the end-to-end delay"),
+            number("delay_p999", "s", "99.9 % quantile of the end-to-end delay"),
+            number("queueing_mean", "s", "Mean queueing delay"),
+            number("queueing_p99", "s", "99 % quantile of the queueing delay"),
+            number("queueing_max", "s", "Largest queueing delay"),
+        ],
+    },
+    TableRecord {
+        name: "links",
+        help: "One row for each direction of a link and replication.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            LINK,
+            text("from", "Node that sends"),
+            text("to", "Node that receives"),
+            whole("rate", "bit/s", "Rate of the link"),
+            whole("packets", "packets", "Packets sent"),
+            whole("bytes", "B", "Bytes sent"),
+            whole("dropped_packets", "packets", "Packets dropped at the port"),
+            number("utilisation", "", "Share of the measured time in which it was sending, 0 to 1"),
+            number("queue_mean", "packets", "Queue length as a time average, the packet in service included"),
+            whole("queue_max", "packets", "Longest queue, the packet in service included"),
+            number(
+                "queue_seen_mean",
+                "packets",
+                "Mean queue length as an arriving packet sees it, the packet in service included",
+            ),
+            number("wait_mean", "s", "Mean time from last bit in to first bit out"),
+        ],
+    },
+    TableRecord {
+        name: "series",
+        help: "Quantities over time, one row for each sample; the spacing is the scenario's `sample`.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            text("subject", "Name of the link's direction or of the group of flows"),
+            number("time", "s", "End of the interval, from the start of the run"),
+            text(
+                "metric",
+                "What was measured: `queue` (packets, at that instant) or `throughput` (bit/s, over the interval)",
+            ),
+            number("value", "", "Its value, in the unit of the metric"),
+        ],
+    },
+    TableRecord {
+        name: "histogram",
+        help: "How often each delay occurred, one row for each bin that is not empty.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            GROUP,
+            text("metric", "What was measured: `delay` or `queueing`"),
+            number("lower", "s", "Lower edge of the bin, included"),
+            number("upper", "s", "Upper edge of the bin, not included"),
+            whole("count", "packets", "Packets in the bin"),
+        ],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn columns_are_unique_and_explained() {
+        for table in TABLES {
+            let names: BTreeSet<_> = table.columns.iter().map(|column| column.name).collect();
+            assert_eq!(names.len(), table.columns.len(), "{}", table.name);
+            assert!(
+                table.columns.iter().all(|column| !column.help.is_empty() && !column.help.ends_with('.'))
+            );
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Reads a tree by the records: every key known, every value of its kind and in its range.
+
+use crate::error::{Complaint, Place, Report};
+use crate::record::{Field, OneOf, Section, Shape};
+use crate::scalar;
+use crate::suggest::{brief, did_you_mean};
+use crate::tree::{Content, Entry, Node};
+use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::units::Span;
+
+/// A section as it was read: its keys in the record's order, defaults included.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    pub section: &'static Section,
+    pub place: Place,
+    held: Vec<Held>,
+}
+
+/// One key's value.
+#[derive(Clone, Debug)]
+struct Held {
+    name: &'static str,
+    place: Place,
+    given: bool,
+    read: Read,
+}
+
+/// A value that fits its record.
+#[derive(Clone, Debug)]
+enum Read {
+    Value(Value),
+    Several(Vec<Value>),
+    Flag(bool),
+    Text(String),
+    Texts(Vec<(Place, String)>),
+    Table(Values),
+    Tables(Vec<Values>),
+}
+
+/// Getters answer `None` when the key was neither given nor has a default.
+impl Values {
+    fn held(&self, name: &str) -> Option<&Held> {
+        self.held.iter().find(|held| held.name == name)
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        match &self.held(name)?.read {
+            Read::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the key was written, rather than left to its default.
+    pub(crate) fn given(&self, name: &str) -> bool {
+        self.held(name).is_some_and(|held| held.given)
+    }
+
+    /// Where the key's value was written; where the section was, when it was not.
+    pub(crate) fn place_of(&self, name: &str) -> Place {
+        self.held(name).map_or(self.place, |held| held.place)
+    }
+
+    pub(crate) fn rate(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            Value::Rate(bits) => Some(*bits),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn time(&self, name: &str) -> Option<Span> {
+        match self.value(name)? {
+            Value::Time(span) => Some(*span),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn limit(&self, name: &str) -> Option<Limit> {
+        match self.value(name)? {
+            Value::Limit(limit) => Some(*limit),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        match self.value(name)? {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// A whole number that its record keeps from being negative.
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.integer(name).and_then(|number| u64::try_from(number).ok())
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        match self.value(name)? {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        match &self.held(name)?.read {
+            Read::Text(text) | Read::Value(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> Option<&[(Place, String)]> {
+        match &self.held(name)?.read {
+            Read::Texts(texts) => Some(texts),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        match self.held(name)?.read {
+            Read::Flag(flag) => Some(flag),
+            _ => None,
+        }
+    }
+
+    /// Sizes in bytes: one or several.
+    pub(crate) fn sizes(&self, name: &str) -> Option<Vec<u64>> {
+        let Read::Several(values) = &self.held(name)?.read else { return None };
+        let size = |value: &Value| match value {
+            Value::Size(bytes) => Some(*bytes),
+            _ => None,
+        };
+        values.iter().map(size).collect()
+    }
+
+    pub(crate) fn table(&self, name: &str) -> Option<&Values> {
+        match &self.held(name)?.read {
+            Read::Table(values) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The tables under a key; none when it was left out.
+    pub(crate) fn tables(&self, name: &str) -> &[Values] {
+        match self.held(name) {
+            Some(Held { read: Read::Tables(tables), .. }) => tables,
+            _ => &[],
+        }
+    }
+
+    /// The policy under a key.
+    pub(crate) fn policy(&self, name: &str) -> Option<Choice> {
+        let values = self.table(name)?;
+        Some(Choice { record: values.section.policy?, values: values.settings() })
+    }
+
+    /// Every plain value, by its key.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, Value)> {
+        let plain = |held: &Held| match &held.read {
+            Read::Value(value) => Some((held.name, value.clone())),
+            _ => None,
+        };
+        self.held.iter().filter_map(plain).collect()
+    }
+}
+
+/// Reads the table `node` as `section`; mistakes go to `report`, and what they spoil is left out.
+pub(crate) fn read(section: &'static Section, node: &Node, report: &mut Report) -> Values {
+    Reader { report }.section(section, node, &label(section.name, None, node), false)
+}
+
+/// How a table is called in a message.
+fn label(what: &str, kind: Option<&str>, node: &Node) -> String {
+    match kind.or_else(|| node.text("name")) {
+        Some(name) => format!("{what} `{}`", brief(name)),
+        None => format!("this {what}"),
+    }
+}
+
+struct Reader<'r> {
+    report: &'r mut Report,
+}
+
+impl Reader<'_> {
+    fn section(&mut self, section: &'static Section, node: &Node, label: &str, of_kind: bool) -> Values {
+        let mut values =
+            Values { section, place: node.place, held: Vec::with_capacity(section.fields.len()) };
+        let Content::Table(entries) = &node.content else {
+            let message = format!("{label} is a table of keys, not {}", node.content.describe());
+            self.report.say(node.place, Complaint::new(message));
+            return values;
+        };
+        self.unknown_keys(section, entries, label, of_kind);
+        for field in &section.fields {
+            if let Some(held) = self.field(field, node, label) {
+                values.held.push(held);
+            }
+        }
+        values
+    }
+
+    fn unknown_keys(&mut self, section: &'static Section, entries: &[Entry], label: &str, of_kind: bool) {
+        for entry in entries {
+            if section.field(&entry.key).is_some()
+                || (of_kind && entry.key == "kind")
+                || self.report.is_full()
+            {
+                continue;
+            }
+            let mut complaint = Complaint::new(format!("{label} has no key `{}`", brief(&entry.key)));
+            complaint.help = did_you_mean(&entry.key, section.fields.iter().map(|field| field.name))
+                .or_else(|| Some("it takes no keys".to_owned()));
+            self.report.say(entry.key_place, complaint);
+        }
+    }
+
+    fn field(&mut self, field: &'static Field, node: &Node, label: &str) -> Option<Held> {
+        if let Some(entry) = node.get(field.name) {
+            let read = self.shape(field, &entry.value)?;
+            return Some(Held { name: field.name, place: entry.value.place, given: true, read });
+        }
+        if field.required {
+            let complaint = Complaint::new(format!("{label} needs `{}`", field.name)).help(needed(field));
+            self.report.say(node.place, complaint);
+            return None;
+        }
+        let read = self.shape(field, &default_node(field.default?, &field.shape, node.place))?;
+        Some(Held { name: field.name, place: node.place, given: false, read })
+    }
+
+    fn shape(&mut self, field: &'static Field, node: &Node) -> Option<Read> {
+        match &field.shape {
+            Shape::Value(kind) => {
+                let value = scalar::read(*kind, field.name, &node.content);
+                self.checked(node.place, value).map(Read::Value)
+            }
+            Shape::OneOrMore(kind) => {
+                let several = match &node.content {
+                    Content::List(nodes) => nodes.as_slice(),
+                    _ => std::slice::from_ref(node),
+                };
+                if several.is_empty() {
+                    self.report.say(node.place, Complaint::new(format!("`{}` is empty", field.name)));
+                    return None;
+                }
+                let mut values = Vec::with_capacity(several.len());
+                for one in several {
+                    values.push(self.checked(one.place, scalar::read(*kind, field.name, &one.content))?);
+                }
+                Some(Read::Several(values))
+            }
+            Shape::Flag => match node.content {
+                Content::Flag(flag) => Some(Read::Flag(flag)),
+                _ => self.wrong(field, node, "true or false"),
+            },
+            Shape::Name => self.name(field, node).map(Read::Text),
+            Shape::Names => {
+                let Content::List(nodes) = &node.content else {
+                    return self.wrong(field, node, "a list of names");
+                };
+                let names: Vec<_> =
+                    nodes.iter().map(|one| Some((one.place, self.name(field, one)?))).collect();
+                names.into_iter().collect::<Option<_>>().map(Read::Texts)
+            }
+            Shape::Word(words) => match &node.content {
+                Content::Text(word) if words.contains(&word.as_str()) => Some(Read::Text(word.clone())),
+                Content::Text(word) => {
+                    let mut complaint = Complaint::new(format!("`{}` is not `{}`", field.name, brief(word)));
+                    complaint.help = did_you_mean(word, words.iter().copied());
+                    self.report.say(node.place, complaint);
+                    None
+                }
+                _ => self.wrong(field, node, &format!("one of {}", words.join(", "))),
+            },
+            Shape::File => match &node.content {
+                Content::Text(path) if !path.is_empty() => Some(Read::Text(path.clone())),
+                _ => self.wrong(field, node, "the path of a file"),
+            },
+            Shape::Table(section) => {
+                let label = format!("`{}`", section.name);
+                Some(Read::Table(self.section(section, node, &label, false)))
+            }
+            Shape::Tables(section) => self.tables(field, section, node),
+            Shape::OneOf(one_of) => self.one_of(field, one_of, node).map(Read::Table),
+        }
+    }
+
+    fn tables(&mut self, field: &'static Field, section: &'static Section, node: &Node) -> Option<Read> {
+        let Content::List(nodes) = &node.content else {
+            let complaint = Complaint::new(format!("`{}` is a list of tables", field.name))
+                .help(format!("write [[{}]] with double brackets", field.name));
+            self.report.say(node.place, complaint);
+            return None;
+        };
+        let mut tables = Vec::with_capacity(nodes.len());
+        for one in nodes {
+            if self.report.is_full() {
+                break;
+            }
+            tables.push(self.section(section, one, &label(section.name, None, one), false));
+        }
+        Some(Read::Tables(tables))
+    }
+
+    /// A kind by its name alone, or a table that names its kind.
+    fn one_of(&mut self, field: &'static Field, one_of: &'static OneOf, node: &Node) -> Option<Values> {
+        let what = one_of.what;
+        let (kind, place, bare) = match &node.content {
+            Content::Text(kind) => (kind.as_str(), node.place, true),
+            Content::Table(_) => match (node.get("kind"), one_of.default_kind) {
+                (Some(Entry { value: Node { content: Content::Text(kind), place }, .. }), _) => {
+                    (kind.as_str(), *place, false)
+                }
+                (Some(entry), _) => {
+                    let message =
+                        format!("`kind` is the name of a {what}, not {}", entry.value.content.describe());
+                    self.report.say(entry.value.place, Complaint::new(message));
+                    return None;
+                }
+                (None, Some(kind)) => (kind, node.place, false),
+                (None, None) => {
+                    let mut complaint = Complaint::new(format!("this {what} needs `kind`"));
+                    complaint.help = did_you_mean("", one_of.options.iter().map(|option| option.name));
+                    self.report.say(node.place, complaint);
+                    return None;
+                }
+            },
+            _ => {
+                return self.wrong(field, node, &format!("the name of a {what}, or a table with its `kind`"));
+            }
+        };
+        let Some(option) = one_of.option(kind) else {
+            let mut complaint = Complaint::new(format!("there is no {what} `{}`", brief(kind)));
+            complaint.help = did_you_mean(kind, one_of.options.iter().map(|option| option.name));
+            self.report.say(place, complaint);
+            return None;
+        };
+        let label = label(what, Some(kind), node);
+        if !bare {
+            return Some(self.section(option, node, &label, true));
+        }
+        if let Some(missing) = option.fields.iter().find(|field| field.required) {
+            let complaint = Complaint::new(format!("{label} needs `{}`", missing.name)).help(format!(
+                "write {{ kind = \"{kind}\", {} = … }}: {}",
+                missing.name,
+                needed(missing)
+            ));
+            self.report.say(node.place, complaint);
+            return None;
+        }
+        let defaults = Node { place: node.place, content: Content::Table(Vec::new()) };
+        Some(self.section(option, &defaults, &label, true))
+    }
+
+    fn name(&mut self, field: &'static Field, node: &Node) -> Option<String> {
+        let Content::Text(name) = &node.content else { return self.wrong(field, node, "a name") };
+        if is_name(name) {
+            return Some(name.clone());
+        }
+        let complaint = Complaint::new(format!("`{}` is no name, in `{}`", brief(name), field.name))
+            .help("a name is made of 1 to 64 letters A–Z and a–z, digits, `-` and `_`");
+        self.report.say(node.place, complaint);
+        None
+    }
+
+    fn checked<T>(&mut self, place: Place, outcome: Result<T, Complaint>) -> Option<T> {
+        outcome.map_err(|complaint| self.report.say(place, complaint)).ok()
+    }
+
+    fn wrong<T>(&mut self, field: &Field, node: &Node, expected: &str) -> Option<T> {
+        let message = format!("`{}` takes {expected}, not {}", field.name, node.content.describe());
+        self.report.say(node.place, Complaint::new(message));
+        None
+    }
+}
+
+/// What a required key is for, and how it is written.
+fn needed(field: &Field) -> String {
+    match &field.shape {
+        Shape::Value(kind) | Shape::OneOrMore(kind) => match scalar::example(*kind) {
+            Some(example) => format!("{}, as in {} = {example}", field.help, field.name),
+            None => field.help.to_owned(),
+        },
+        _ => field.help.to_owned(),
+    }
+}
+
+/// Names go into file names, labels and `--set` paths, so they are plain.
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+}
+
+/// A record's default as if it had been written.
+fn default_node(text: &'static str, shape: &Shape, place: Place) -> Node {
+    let content = match shape {
+        Shape::Value(kind) | Shape::OneOrMore(kind) => scalar::content_of_default(*kind, text),
+        Shape::Flag => Content::Flag(text == "true"),
+        Shape::Table(_) => Content::Table(Vec::new()),
+        Shape::Names | Shape::Tables(_) => Content::List(Vec::new()),
+        Shape::Name | Shape::Word(_) | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
+    };
+    Node { place, content }
+}

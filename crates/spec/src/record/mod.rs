@@ -1,0 +1,177 @@
+//! Every section of a scenario file and every key in it, stated once.
+//!
+//! The reader, `--set`, the JSON Schema, the reference page and the Python types all walk
+//! these records; the policies of `tidegate-core` enter through their own records.
+
+mod flow;
+mod scenario;
+mod source;
+mod topology;
+
+pub(crate) use flow::MOST_FLOWS;
+pub(crate) use scenario::VERSION;
+pub use scenario::scenario;
+
+use tidegate_core::params::{Kind, Param, PolicyRecord};
+
+/// A table with declared keys: a section, a policy, a kind of source or of topology.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its key in a scenario file, or the value of `kind` that selects it.
+    pub name: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// One or two sentences for a person.
+    pub help: &'static str,
+    /// Paper or RFC and section, for what comes from one.
+    pub source: Option<&'static str>,
+    /// Its keys, in the order in which they are documented.
+    pub fields: Vec<Field>,
+    /// The record it was made from, for a policy.
+    pub policy: Option<&'static PolicyRecord>,
+}
+
+/// One key of a section.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The key.
+    pub name: &'static str,
+    /// What it takes.
+    pub shape: Shape,
+    /// What holds when it is left out, spelled as in a scenario file (text without its quotes, `{}` for
+    /// a table of defaults); `None` when leaving it out has a meaning of its own, which `help` states.
+    pub default: Option<&'static str>,
+    /// Whether it must be given.
+    pub required: bool,
+    /// One sentence for a person.
+    pub help: &'static str,
+}
+
+/// What a key takes.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A quantity, a number or text.
+    Value(Kind),
+    /// One quantity, or a list of several.
+    OneOrMore(Kind),
+    /// `true` or `false`.
+    Flag,
+    /// A name: ASCII letters, digits, `-` and `_`.
+    Name,
+    /// A list of names.
+    Names,
+    /// One of a few words.
+    Word(&'static [&'static str]),
+    /// The path of a file, relative to the scenario file's folder.
+    File,
+    /// A table.
+    Table(Section),
+    /// A list of tables, written `[[key]]`.
+    Tables(Section),
+    /// One of several kinds: its name, or a table with `kind` and the keys of that kind.
+    OneOf(OneOf),
+}
+
+/// Several kinds of which one is chosen by its name.
+#[derive(Clone, Debug)]
+pub struct OneOf {
+    /// What is chosen, in prose: `scheduler`.
+    pub what: &'static str,
+    /// The kind that a table without `kind` means; `None` when `kind` is required.
+    pub default_kind: Option<&'static str>,
+    /// The kinds, each named by [`Section::name`].
+    pub options: Vec<Section>,
+}
+
+impl Section {
+    /// A section that is no policy and comes from no paper.
+    fn new(name: &'static str, title: &'static str, help: &'static str, fields: Vec<Field>) -> Section {
+        Section { name, title, help, source: None, fields, policy: None }
+    }
+
+    /// The same section with the place that it comes from.
+    fn from_source(mut self, source: &'static str) -> Section {
+        self.source = Some(source);
+        self
+    }
+
+    /// A policy's parameters as a section.
+    pub fn of_policy(record: &'static PolicyRecord) -> Section {
+        Section {
+            name: record.name,
+            title: record.title,
+            help: record.help,
+            source: Some(record.source),
+            fields: record.params.iter().map(Field::of_param).collect(),
+            policy: Some(record),
+        }
+    }
+
+    /// The key with this name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+impl Field {
+    /// A parameter as a key.
+    pub fn of_param(param: &Param) -> Field {
+        Field {
+            name: param.name,
+            shape: Shape::Value(param.kind),
+            default: param.default,
+            required: param.required,
+            help: param.help,
+        }
+    }
+}
+
+impl OneOf {
+    /// The kind with this name.
+    pub fn option(&self, name: &str) -> Option<&Section> {
+        self.options.iter().find(|option| option.name == name)
+    }
+}
+
+/// A key that must be given.
+fn required(name: &'static str, shape: Shape, help: &'static str) -> Field {
+    Field { name, shape, default: None, required: true, help }
+}
+
+/// A key that may be left out; `help` says what that means.
+fn optional(name: &'static str, shape: Shape, help: &'static str) -> Field {
+    Field { name, shape, default: None, required: false, help }
+}
+
+/// A key with a default.
+fn defaulted(name: &'static str, shape: Shape, default: &'static str, help: &'static str) -> Field {
+    Field { name, shape, default: Some(default), required: false, help }
+}
+
+/// A choice among policies.
+fn policies(
+    what: &'static str,
+    default_kind: Option<&'static str>,
+    records: &'static [PolicyRecord],
+) -> Shape {
+    Shape::OneOf(OneOf { what, default_kind, options: records.iter().map(Section::of_policy).collect() })
+}
+
+fn scheduler() -> Shape {
+    policies("scheduler", None, tidegate_core::scheduler::RECORDS)
+}
+
+fn dropper() -> Shape {
+    policies("dropper", None, tidegate_core::dropper::RECORDS)
+}
+
+fn rate() -> Shape {
+    Shape::Value(Kind::Rate)
+}
+
+fn time() -> Shape {
+    Shape::Value(Kind::Time)
+}
+
+#[cfg(test)]
+mod tests;

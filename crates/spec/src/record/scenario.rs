@@ -1,0 +1,152 @@
+//! The scenario file's own sections, except for flows and topologies.
+
+use super::{
+    Field, Section, Shape, defaulted, dropper, flow, optional, rate, required, scheduler, time, topology,
+};
+use std::sync::LazyLock;
+use tidegate_core::params::{CONTRACT, Kind};
+
+/// The version of the scenario format that is read.
+pub(crate) const VERSION: i64 = 1;
+
+static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
+    let fields = vec![
+        Field {
+            default: Some("1"),
+            ..required(
+                "version",
+                Shape::Value(Kind::Integer(VERSION, VERSION)),
+                "Version of the scenario format",
+            )
+        },
+        optional(
+            "name",
+            Shape::Value(Kind::Text),
+            "Name of the scenario; without it, the file's name without its ending",
+        ),
+        defaulted(
+            "seed",
+            Shape::Value(Kind::Integer(0, i64::MAX)),
+            "1",
+            "Seed of every random stream; the same seed gives the same outcome",
+        ),
+        required("duration", time(), "Simulated time, above zero"),
+        defaulted(
+            "warmup",
+            time(),
+            "0s",
+            "Time before measuring starts, shorter than `duration`: packets sent before it are carried but not measured",
+        ),
+        optional(
+            "sample",
+            time(),
+            "Spacing of the queue and throughput series, above zero; without it, a 600th of `duration`",
+        ),
+        defaulted(
+            "topology",
+            topology::shape(),
+            "nodes",
+            "Nodes and links to start from; `[[node]]` and `[[link]]` are added to them",
+        ),
+        defaulted(
+            "port",
+            Shape::Table(port()),
+            "{}",
+            "Output ports of switches, unless a link says otherwise",
+        ),
+        defaulted("switch", Shape::Table(switch()), "{}", "Switches, unless a node says otherwise"),
+        optional("node", Shape::Tables(node()), "Nodes added to the topology"),
+        optional("link", Shape::Tables(link()), "Links added to the topology"),
+        optional("class", Shape::Tables(class()), "Classes of flows, on every switch port"),
+        optional("flow", Shape::Tables(flow::flow()), "Flows: who sends what to whom"),
+    ];
+    let help = "A network, the policies of its switches, and the flows that cross it.";
+    Section::new("scenario", "Scenario", help, fields)
+});
+
+/// The record of a whole scenario file.
+pub fn scenario() -> &'static Section {
+    &SCENARIO
+}
+
+fn port() -> Section {
+    let fields = vec![
+        defaulted("scheduler", scheduler(), "fifo", "Which flow sends next"),
+        optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
+    ];
+    let help = "What every output port of a switch does, unless a link says otherwise. \
+                Output ports of hosts are FIFO and unlimited, unless a link says otherwise.";
+    Section::new("port", "Port", help, fields)
+}
+
+fn switch() -> Section {
+    let buffer = optional(
+        "buffer",
+        Shape::Value(Kind::Limit),
+        "Pool of each switch, shared by its ports with push-out; without it, unlimited",
+    );
+    Section::new(
+        "switch",
+        "Switch",
+        "What holds for every switch, unless a node says otherwise.",
+        vec![buffer],
+    )
+}
+
+fn node() -> Section {
+    let fields = vec![
+        required("name", Shape::Name, "Name, which no other node has"),
+        defaulted(
+            "kind",
+            Shape::Word(&["switch", "host"]),
+            "switch",
+            "Whether it forwards (switch) or only sends and receives (host)",
+        ),
+        optional(
+            "buffer",
+            Shape::Value(Kind::Limit),
+            "Shared pool of this switch; without it, what `switch` says",
+        ),
+    ];
+    Section::new("node", "Node", "One node added to the topology.", fields)
+}
+
+fn link() -> Section {
+    let fields = vec![
+        required("from", Shape::Name, "Node at which it starts"),
+        required("to", Shape::Name, "Node at which it ends"),
+        required("rate", rate(), "Rate of each direction"),
+        defaulted("delay", time(), "0s", "Propagation delay of each direction"),
+        defaulted("duplex", Shape::Flag, "true", "Whether it also goes back; both directions are then alike"),
+        optional("scheduler", scheduler(), "Scheduler of its ports; without it, what `port` says"),
+        optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
+        optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
+    ];
+    Section::new("link", "Link", "One link added to the topology.", fields)
+}
+
+fn class() -> Section {
+    let mut fields = vec![
+        required("name", Shape::Name, "Name, which no other class has"),
+        optional(
+            "parent",
+            Shape::Name,
+            "Class that it is part of; without it, it stands directly under the port's scheduler",
+        ),
+        required(
+            "scheduler",
+            scheduler(),
+            "Discipline among its flows, or among the classes that are part of it",
+        ),
+    ];
+    fields.extend(CONTRACT.iter().map(Field::of_param));
+    fields.push(optional(
+        "ceiling",
+        rate(),
+        "Rate that the class never exceeds at a port; without it, no ceiling",
+    ));
+    let help = "A class of flows. Classes form a tree of schedulers on every switch port, at most three deep \
+                with the port's own scheduler as its root. The keys of a contract are what the class states to \
+                the scheduler above it.";
+    Section::new("class", "Class", help, fields)
+}

@@ -1,0 +1,107 @@
+//! The kinds of traffic source.
+
+use super::{Field, OneOf, Section, Shape, defaulted, optional, rate, required, time};
+use tidegate_core::params::Kind;
+
+fn mean_rate() -> Field {
+    required("rate", rate(), "Mean rate, counted in whole packets")
+}
+
+fn times() -> Field {
+    defaulted(
+        "times",
+        Shape::Value(Kind::Number(1.0, 1000.0)),
+        "1",
+        "Factor on the rates of this source: above 1 it misbehaves and sends so many times what it states",
+    )
+}
+
+/// How a recording is played.
+fn playback() -> [Field; 2] {
+    [
+        defaulted(
+            "speed",
+            Shape::Value(Kind::Number(0.001, 1000.0)),
+            "1",
+            "Speed of playback: at 2, gaps are half as long",
+        ),
+        defaulted(
+            "repeat",
+            Shape::Value(Kind::Integer(1, 1_000_000)),
+            "1",
+            "Number of times that it is played, end to end",
+        ),
+    ]
+}
+
+fn number(low: f64, high: f64) -> Shape {
+    Shape::Value(Kind::Number(low, high))
+}
+
+/// What `source` takes.
+pub(super) fn shape() -> Shape {
+    let [speed, repeat] = playback();
+    let options = vec![
+        Section::new("cbr", "Constant rate", "Packets evenly spaced at the rate.", vec![mean_rate(), times()]),
+        Section::new(
+            "poisson",
+            "Poisson",
+            "Packets at the rate with independent, exponential gaps.",
+            vec![mean_rate(), times()],
+        ),
+        Section::new(
+            "on-off",
+            "On-off",
+            "Bursts at the peak rate, of a geometric number of packets, separated by exponential silences \
+             that give the mean rate.",
+            vec![
+                mean_rate(),
+                required("peak", rate(), "Rate within a burst, above `rate`"),
+                required("burst", number(1.0, 1e6), "Mean number of packets in a burst"),
+                times(),
+            ],
+        )
+        .from_source("Pincheira 1994, section 4.1"),
+        Section::new(
+            "packet-train",
+            "Packet train",
+            "Trains of a geometric number of packets, separated by exponential gaps that give the mean rate (AR).",
+            vec![
+                mean_rate(),
+                defaulted("length", number(1.0, 1e6), "5", "Mean number of packets in a train"),
+                optional("gap", time(), "Time between packets of a train; without it 1/(2·AR), half the mean spacing"),
+                times(),
+            ],
+        )
+        .from_source("Zhang 1991, section 4.1.2"),
+        Section::new(
+            "greedy",
+            "Greedy",
+            "Always has something to send: keeps a fixed number of packets in its first queue.",
+            vec![defaulted("window", Shape::Value(Kind::Integer(1, 1_000_000)), "4", "Packets kept in its first queue")],
+        ),
+        Section::new(
+            "trace",
+            "Trace",
+            "Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes, \
+             separated by blanks or a comma.",
+            vec![required("file", Shape::File, "File to play"), speed.clone(), repeat.clone()],
+        ),
+        Section::new(
+            "capture",
+            "Capture",
+            "Packets at the times and with the sizes of a packet capture.",
+            vec![
+                required("file", Shape::File, "Capture to play"),
+                optional(
+                    "flow",
+                    Shape::Value(Kind::Text),
+                    "One flow of it, as `udp 10.0.0.1:5004 -> 10.0.0.2:5004`; without it, every one becomes a flow NAME/1, NAME/2 and so on",
+                ),
+                speed,
+                repeat,
+            ],
+        ),
+    ];
+    Shape::OneOf(OneOf { what: "source", default_kind: None, options })
+}

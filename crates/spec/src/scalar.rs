@@ -1,0 +1,96 @@
+//! One value of a parameter's kind: read, and its range checked.
+
+use crate::error::Complaint;
+use crate::suggest::brief;
+use crate::tree::Content;
+use crate::units::{parse_limit, parse_rate, parse_size, parse_time};
+use tidegate_core::params::{Kind, Value};
+
+/// Reads `content` as a value of `kind` for the key `name`.
+pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, Complaint> {
+    let quantity = |text: &str| match kind {
+        Kind::Rate => parse_rate(text).map(Value::Rate),
+        Kind::Time => parse_time(text).map(Value::Time),
+        Kind::Size => parse_size(text).map(Value::Size),
+        Kind::Limit => parse_limit(text).map(Value::Limit),
+        Kind::Integer(..) | Kind::Number(..) => Err(unquoted(text)),
+        Kind::Text => Ok(Value::Text(text.to_owned())),
+    };
+    let value = match (kind, content) {
+        (_, Content::Text(text)) => quantity(text),
+        (Kind::Integer(low, high), Content::Integer(number)) => {
+            in_range(low, high, *number).map(Value::Integer)
+        }
+        (Kind::Number(low, high), Content::Integer(number)) => {
+            in_range(low, high, *number as f64).map(Value::Number)
+        }
+        (Kind::Number(low, high), Content::Number(number)) => in_range(low, high, *number).map(Value::Number),
+        // A quantity without its unit gets the complaint that says so.
+        (Kind::Rate | Kind::Time | Kind::Size | Kind::Limit, Content::Integer(number)) => {
+            quantity(&number.to_string())
+        }
+        (Kind::Rate | Kind::Time | Kind::Size | Kind::Limit, Content::Number(number)) => {
+            quantity(&number.to_string())
+        }
+        (_, other) => Err(Complaint::new(format!("takes {}, not {}", describe(kind), other.describe()))),
+    };
+    value.map_err(|complaint| named(name, complaint))
+}
+
+/// Puts the key in front of a complaint about its value.
+fn named(name: &str, complaint: Complaint) -> Complaint {
+    let joint = if complaint.message.starts_with("takes ") { " " } else { ": " };
+    Complaint { message: format!("`{name}`{joint}{}", complaint.message), help: complaint.help }
+}
+
+fn unquoted(text: &str) -> Complaint {
+    let complaint = Complaint::new(format!("takes a number, not the text `{}`", brief(text)));
+    match text.parse::<f64>() {
+        Ok(_) => complaint.help(format!("write {} without quotes", brief(text))),
+        Err(_) => complaint,
+    }
+}
+
+fn in_range<N: PartialOrd + Copy + std::fmt::Display>(low: N, high: N, number: N) -> Result<N, Complaint> {
+    // NaN is in no range.
+    if low <= number && number <= high {
+        return Ok(number);
+    }
+    let range = if low == high { format!("is {low}") } else { format!("is from {low} to {high}") };
+    Err(Complaint::new(format!("{number} is out of range")).help(format!("it {range}")))
+}
+
+/// What a kind takes, in prose.
+pub(crate) fn describe(kind: Kind) -> String {
+    match kind {
+        Kind::Rate => "a rate such as \"400kbit\"".to_owned(),
+        Kind::Time => "a time such as \"5ms\"".to_owned(),
+        Kind::Size => "a size such as \"250B\"".to_owned(),
+        Kind::Limit => "a limit such as \"100p\" or \"64kB\"".to_owned(),
+        Kind::Integer(low, high) if low == high => low.to_string(),
+        Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
+        Kind::Number(low, high) => format!("a number from {low} to {high}"),
+        Kind::Text => "text".to_owned(),
+    }
+}
+
+/// A value of this kind as TOML, where a made-up one helps.
+pub(crate) fn example(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::Rate => Some("\"400kbit\""),
+        Kind::Time => Some("\"5ms\""),
+        Kind::Size => Some("\"250B\""),
+        Kind::Limit => Some("\"100p\""),
+        Kind::Integer(..) | Kind::Number(..) | Kind::Text => None,
+    }
+}
+
+/// A record's default as it would be written in a file.
+pub(crate) fn content_of_default(kind: Kind, text: &str) -> Content {
+    let as_number = match kind {
+        Kind::Integer(..) => text.parse().ok().map(Content::Integer),
+        Kind::Number(..) => text.parse().ok().map(Content::Number),
+        Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text => None,
+    };
+    as_number.unwrap_or_else(|| Content::Text(text.to_owned()))
+}

@@ -1,0 +1,116 @@
+//! The tree of classes.
+
+use crate::error::{Complaint, Place, Report};
+use crate::read::Values;
+use crate::scenario::flows::ContractSpec;
+use crate::suggest::did_you_mean;
+use crate::units::show_rate;
+use std::collections::BTreeMap;
+use tidegate_core::params::Choice;
+
+/// The deepest tree of schedulers, the port's own included.
+const DEEPEST: usize = 3;
+
+/// A class of flows, present on every switch port.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Its name, unique among classes.
+    pub name: String,
+    /// Index of the class that it is part of; `None` directly under the port's scheduler.
+    pub parent: Option<usize>,
+    /// Discipline among its flows, or among the classes that are part of it.
+    pub scheduler: Choice,
+    /// What it states to the scheduler above it.
+    pub contract: ContractSpec,
+    /// Bits per second that it never exceeds at a port.
+    pub ceiling: Option<u64>,
+    /// Where it was stated.
+    pub place: Place,
+}
+
+/// Builds the classes. `None` after something was reported that makes flows' references meaningless.
+pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
+    let mut by_name = BTreeMap::new();
+    for (index, values) in tables.iter().enumerate() {
+        let name = values.text("name")?;
+        if by_name.insert(name, index).is_some() {
+            report.say(values.place_of("name"), Complaint::new(format!("there is already a class `{name}`")));
+        }
+    }
+    let mut classes = Vec::with_capacity(tables.len());
+    for values in tables {
+        let parent = match values.text("parent") {
+            None => None,
+            Some(name) => Some(find(&by_name, name, values.place_of("parent"), report)?),
+        };
+        let contract = ContractSpec::read(values);
+        let ceiling = values.rate("ceiling");
+        check_ceiling(values, &contract, ceiling, report);
+        classes.push(Class {
+            name: values.text("name")?.to_owned(),
+            parent,
+            scheduler: values.policy("scheduler")?,
+            contract,
+            ceiling,
+            place: values.place,
+        });
+    }
+    let mut sound = true;
+    for (class, values) in classes.iter().zip(tables) {
+        if depth(&classes, class) > DEEPEST {
+            let message = format!("class `{}` is too deep, or part of itself", class.name);
+            let help = format!(
+                "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
+            );
+            report.say(values.place_of("parent"), Complaint::new(message).help(help));
+            sound = false;
+        }
+    }
+    sound.then_some(classes)
+}
+
+/// The class with this name, or a complaint with the nearest one.
+pub(super) fn find(
+    by_name: &BTreeMap<&str, usize>,
+    name: &str,
+    place: Place,
+    report: &mut Report,
+) -> Option<usize> {
+    let found = by_name.get(name).copied();
+    if found.is_none() && !report.is_full() {
+        let mut complaint = Complaint::new(format!("there is no class `{name}`"));
+        complaint.help =
+            did_you_mean(name, by_name.keys().copied()).or_else(|| Some("add a [[class]]".to_owned()));
+        report.say(place, complaint);
+    }
+    found
+}
+
+/// A ceiling below what is reserved could never give the reservation.
+pub(super) fn check_ceiling(
+    values: &Values,
+    contract: &ContractSpec,
+    ceiling: Option<u64>,
+    report: &mut Report,
+) {
+    let (Some(ceiling), Some(reserve)) = (ceiling, contract.reserve_bits()) else { return };
+    if ceiling < reserve {
+        let message =
+            format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
+        report.say(values.place_of("ceiling"), Complaint::new(message));
+    }
+}
+
+/// Schedulers from the port's own down to this class's; one too many for a class that is part of itself.
+fn depth(classes: &[Class], class: &Class) -> usize {
+    let mut depth = 2;
+    let mut above = class.parent;
+    while let Some(parent) = above {
+        depth += 1;
+        if depth > DEEPEST {
+            break;
+        }
+        above = classes[parent].parent;
+    }
+    depth
+}

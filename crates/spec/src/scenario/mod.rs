@@ -1,0 +1,236 @@
+//! A scenario: read, checked and expanded, ready to be simulated.
+
+mod classes;
+mod flows;
+mod network;
+mod reservations;
+
+pub use classes::Class;
+pub use flows::{ContractSpec, Flow, FlowGroup};
+pub use network::{Link, Node, NodeKind, PortSpec};
+
+use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
+use crate::read::{self, Values};
+use crate::record;
+use crate::set;
+use crate::tree::{self, Content};
+use crate::units::show_time;
+use std::io::Read;
+use std::path::Path;
+use tidegate_core::units::Span;
+
+/// A larger scenario file is refused: it is surely something else, a capture or a trace.
+pub const LARGEST_FILE: usize = 8 << 20;
+/// The most points in a series: a finer `sample` fills the memory rather than a plot.
+const MOST_SAMPLES: u64 = 1_000_000;
+/// Points in a series when `sample` is left out.
+const DEFAULT_SAMPLES: u64 = 600;
+
+/// A scenario that was read without a mistake: every name is resolved, every default filled in.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name; the file's name without its ending unless it has one of its own.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Simulated time, above zero.
+    pub duration: Span,
+    /// Packets sent before this are carried but not measured; shorter than `duration`.
+    pub warmup: Span,
+    /// Spacing of the queue and throughput series, above zero.
+    pub sample: Span,
+    /// Every node: those of the topology first, then `[[node]]`, in order.
+    pub nodes: Vec<Node>,
+    /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
+    /// link is two, there and back.
+    pub links: Vec<Link>,
+    /// Classes of flows, in the order of the file.
+    pub classes: Vec<Class>,
+    /// Flows as the file groups them; [`Scenario::flows`] multiplies them out.
+    pub groups: Vec<FlowGroup>,
+    effective: String,
+    origin: Origin,
+}
+
+impl Scenario {
+    /// Reads the scenario file at `path`, with overrides as in [`Scenario::parse`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
+    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<Scenario, SpecErrors> {
+        let file_name = path.display().to_string();
+        let refuse =
+            |complaint| SpecErrors::from(Origin::new(&file_name, "", &[]).error(Place::File, complaint));
+        let text = read_text(path).map_err(refuse)?;
+        Scenario::parse(&text, &file_name, path.parent().unwrap_or(Path::new("")), sets)
+    }
+
+    /// Reads a scenario from its text. `file_name` is for messages, relative paths in the scenario start
+    /// at `base_dir`, and `sets` are overrides, applied in order: a path such as `flow.voice.source.rate`
+    /// and a value, which is TOML if it parses as such and plain text otherwise.
+    ///
+    /// # Errors
+    /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
+    /// the file first.
+    pub fn parse(
+        text: &str,
+        file_name: &str,
+        base_dir: &Path,
+        sets: &[(String, String)],
+    ) -> Result<Scenario, SpecErrors> {
+        if text.len() > LARGEST_FILE {
+            let origin = Origin::new(file_name, "", &[]);
+            return Err(origin.error(Place::File, too_large(text.len() as u64)).into());
+        }
+        let origin = Origin::new(file_name, text, sets);
+        let placed = |(place, complaint)| SpecErrors::from(origin.error(place, complaint));
+        let mut report = Report::default();
+        let mut root = tree::parse(text).map_err(placed)?;
+        let effective = set::apply(text, &mut root, sets, &mut report);
+        report.check(&origin)?;
+        check_version(&root).map_err(placed)?;
+        let values = read::read(record::scenario(), &root, &mut report);
+        report.check(&origin)?;
+        let expanded = expand(&values, file_name, base_dir, effective, &origin, &mut report);
+        report.check(&origin)?;
+        expanded.ok_or_else(|| {
+            let complaint = Complaint::new("this cannot be read, for a reason that was not noted")
+                .help("this is a mistake in tidegate: a record and its reader disagree");
+            origin.error(Place::File, complaint).into()
+        })
+    }
+
+    /// The flows one by one: groups in order, members in order.
+    pub fn flows(&self) -> impl Iterator<Item = Flow<'_>> {
+        self.groups.iter().enumerate().flat_map(|(index, group)| group.members(index))
+    }
+
+    /// How many flows there are; `capture` sources that bring their own flows count as one.
+    pub fn flow_count(&self) -> usize {
+        self.groups.iter().map(|group| group.count as usize).sum()
+    }
+
+    /// The scenario's text with the overrides applied, comments kept.
+    pub fn to_toml(&self) -> &str {
+        &self.effective
+    }
+
+    /// A mistake that only shows later, at a place that the scenario remembers.
+    pub fn error_at(&self, place: Place, message: impl Into<String>, help: Option<String>) -> SpecError {
+        self.origin.error(place, Complaint { message: message.into(), help })
+    }
+}
+
+fn read_text(path: &Path) -> Result<String, Complaint> {
+    let failed = |error: std::io::Error| Complaint::new(format!("cannot be read: {error}"));
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Complaint::new("is a folder, not a scenario file"));
+    }
+    if metadata.len() > LARGEST_FILE as u64 {
+        return Err(too_large(metadata.len()));
+    }
+    // What is no regular file has no size of its own, so reading stops at the limit too.
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > LARGEST_FILE {
+        return Err(too_large(bytes.len() as u64));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line =
+            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        Complaint::new(format!("is not text: line {line} is not UTF-8"))
+            .help("a scenario is a TOML file in UTF-8")
+    })
+}
+
+fn too_large(bytes: u64) -> Complaint {
+    let megabytes = bytes.div_ceil(1_000_000);
+    Complaint::new(format!("is too large for a scenario: {megabytes} MB, and at most 8 MiB are read"))
+        .help("many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or `capture` source")
+}
+
+/// Checked before anything else, since another version may spell anything differently.
+fn check_version(root: &tree::Node) -> Result<(), (Place, Complaint)> {
+    let expected = record::VERSION;
+    let help = format!("this tidegate reads version {expected}");
+    match root.get("version").map(|entry| &entry.value) {
+        None => {
+            let complaint = Complaint::new("this scenario does not state its version");
+            Err((Place::File, complaint.help(format!("write version = {expected} in its first line"))))
+        }
+        Some(value) => match &value.content {
+            Content::Integer(version) if *version == expected => Ok(()),
+            Content::Integer(version) => {
+                Err((value.place, Complaint::new(format!("this is a version {version} scenario")).help(help)))
+            }
+            other => {
+                let message = format!("`version` is a whole number, not {}", other.describe());
+                Err((value.place, Complaint::new(message).help(help)))
+            }
+        },
+    }
+}
+
+/// From values that each fit their record to a scenario whose parts fit each other. `None` only after
+/// something was reported.
+fn expand(
+    values: &Values,
+    file_name: &str,
+    base_dir: &Path,
+    effective: String,
+    origin: &Origin,
+    report: &mut Report,
+) -> Option<Scenario> {
+    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let times = times(values, report);
+    let network = network::build(values, report)?;
+    let classes = classes::build(values.tables("class"), report)?;
+    let context = flows::Surroundings { network: &network, classes: &classes, base_dir };
+    let groups = flows::build(values.tables("flow"), &context, report)?;
+    reservations::check(&network.links, &network.nodes, &classes, &groups, report);
+    let (duration, warmup, sample) = times?;
+    Some(Scenario {
+        name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
+        seed: values.count("seed")?,
+        duration,
+        warmup,
+        sample,
+        nodes: network.nodes,
+        links: network.links,
+        classes,
+        groups,
+        effective,
+        origin: origin.clone(),
+    })
+}
+
+/// Duration, warm-up and sample.
+fn times(values: &Values, report: &mut Report) -> Option<(Span, Span, Span)> {
+    let (duration, warmup) = (values.time("duration")?, values.time("warmup")?);
+    if duration == Span::ZERO {
+        report.say(values.place_of("duration"), Complaint::new("`duration` is zero"));
+        return None;
+    }
+    if warmup >= duration {
+        let message = format!(
+            "`warmup` ({}) is not shorter than `duration` ({}): nothing would be measured",
+            show_time(warmup),
+            show_time(duration)
+        );
+        report.say(values.place_of("warmup"), Complaint::new(message));
+    }
+    let default_sample = Span::from_ticks((duration.ticks() / DEFAULT_SAMPLES).max(1));
+    let sample = values.time("sample").unwrap_or(default_sample);
+    if sample == Span::ZERO {
+        report.say(values.place_of("sample"), Complaint::new("`sample` is zero"));
+        return None;
+    }
+    if duration.ticks() / sample.ticks() > MOST_SAMPLES {
+        let message =
+            format!("`sample` ({}) gives more than {MOST_SAMPLES} points in each series", show_time(sample));
+        report.say(values.place_of("sample"), Complaint::new(message));
+    }
+    Some((duration, warmup, sample))
+}

@@ -1,0 +1,287 @@
+//! Nodes and links: what the topology makes, and what `[[node]]` and `[[link]]` add.
+
+use crate::error::{Complaint, Place, Report};
+use crate::read::Values;
+use crate::suggest::did_you_mean;
+use std::collections::BTreeMap;
+use tidegate_core::params::{Choice, Limit};
+use tidegate_core::units::{Rate, Span};
+
+/// Whether a node forwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Forwards packets; flows may also start and end here.
+    Switch,
+    /// Only sends and receives.
+    Host,
+}
+
+/// A switch or a host.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name, unique among nodes.
+    pub name: String,
+    /// Whether it forwards.
+    pub kind: NodeKind,
+    /// A switch's pool, shared by its ports with push-out; `None` for a host, and for no limit.
+    pub buffer: Option<Limit>,
+    /// Where it was stated.
+    pub place: Place,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `s1->s2`; further links between the same nodes are `s1->s2#2` and so on.
+    pub name: String,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// Bits per second.
+    pub rate_bits: u64,
+    /// The same as a rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// What the sending node's port does.
+    pub port: PortSpec,
+    /// Where it was stated.
+    pub place: Place,
+}
+
+/// What an output port does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PortSpec {
+    /// Which flow sends next.
+    pub scheduler: Choice,
+    /// What is dropped or marked on arrival; `None` for nothing.
+    pub dropper: Option<Choice>,
+    /// Bits per second that the port never exceeds, when below the link's rate.
+    pub ceiling: Option<u64>,
+}
+
+/// Nodes, links, and the nodes' names.
+pub(super) struct Network {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Network {
+    /// The node with the name under `key`, or a complaint with the nearest name.
+    pub(super) fn find(&self, name: &str, place: Place, report: &mut Report) -> Option<usize> {
+        let found = self.by_name.get(name).copied();
+        if found.is_none() && !report.is_full() {
+            let mut complaint = Complaint::new(format!("there is no node `{name}`"));
+            complaint.help = did_you_mean(name, self.nodes.iter().map(|node| node.name.as_str()));
+            report.say(place, complaint);
+        }
+        found
+    }
+}
+
+/// Rate and delay of a link.
+#[derive(Clone, Copy)]
+struct Wire {
+    rate_bits: u64,
+    delay: Span,
+}
+
+impl Wire {
+    fn of(values: &Values) -> Option<Wire> {
+        Some(Wire { rate_bits: values.rate("rate")?, delay: values.time("delay")? })
+    }
+}
+
+struct Builder<'v> {
+    network: Network,
+    parallel: BTreeMap<(usize, usize), usize>,
+    switch_port: PortSpec,
+    host_port: PortSpec,
+    switch_buffer: Option<Limit>,
+    topology: &'v Values,
+}
+
+/// Builds the network. `None` after something was reported that makes the rest meaningless.
+pub(super) fn build(values: &Values, report: &mut Report) -> Option<Network> {
+    let port = values.table("port")?;
+    let host_scheduler = Choice { record: &tidegate_core::scheduler::fifo::RECORD, values: Vec::new() };
+    let mut builder = Builder {
+        network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
+        parallel: BTreeMap::new(),
+        switch_port: PortSpec {
+            scheduler: port.policy("scheduler")?,
+            dropper: port.policy("dropper"),
+            ceiling: None,
+        },
+        host_port: PortSpec { scheduler: host_scheduler, dropper: None, ceiling: None },
+        switch_buffer: values.table("switch")?.limit("buffer"),
+        topology: values.table("topology")?,
+    };
+    builder.topology()?;
+    for node in values.tables("node") {
+        builder.extra_node(node, report)?;
+    }
+    let mut sound = true;
+    for link in values.tables("link") {
+        sound &= builder.extra_link(link, report).is_some();
+    }
+    sound.then_some(builder.network)
+}
+
+impl Builder<'_> {
+    fn topology(&mut self) -> Option<()> {
+        let values = self.topology;
+        match values.section.name {
+            "chain" => {
+                let switches = self.row(values.count("switches")?, Wire::of(values)?)?;
+                let Some(access) = values.table("access") else { return Some(()) };
+                for (index, switch) in switches.into_iter().enumerate() {
+                    self.host(format!("h{}", index + 1), switch, Wire::of(access)?)?;
+                }
+            }
+            "dumbbell" => {
+                let access = Wire::of(values.table("access")?)?;
+                let [left, right] = [self.switch("left".to_owned()), self.switch("right".to_owned())];
+                self.duplex(left, right, Wire::of(values)?)?;
+                for (side, switch) in [("l", left), ("r", right)] {
+                    for index in 1..=values.count("pairs")? {
+                        self.host(format!("{side}{index}"), switch, access)?;
+                    }
+                }
+            }
+            "parking-lot" => {
+                let access = Wire::of(values.table("access")?)?;
+                let hops = values.count("hops")?;
+                let switches = self.row(hops + 1, Wire::of(values)?)?;
+                self.host("src".to_owned(), *switches.first()?, access)?;
+                self.host("dst".to_owned(), *switches.last()?, access)?;
+                for (index, hop) in switches.windows(2).enumerate() {
+                    self.host(format!("c{}", index + 1), hop[0], access)?;
+                    self.host(format!("d{}", index + 1), hop[1], access)?;
+                }
+            }
+            "star" => {
+                let hub = self.switch("hub".to_owned());
+                for index in 1..=values.count("hosts")? {
+                    self.host(format!("h{index}"), hub, Wire::of(values)?)?;
+                }
+            }
+            // `nodes`: nothing but what is listed.
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Switches s1, s2 and so on, each joined to the next.
+    fn row(&mut self, switches: u64, wire: Wire) -> Option<Vec<usize>> {
+        let row: Vec<usize> = (1..=switches).map(|index| self.switch(format!("s{index}"))).collect();
+        for pair in row.windows(2) {
+            self.duplex(pair[0], pair[1], wire)?;
+        }
+        Some(row)
+    }
+
+    fn switch(&mut self, name: String) -> usize {
+        self.node(Node {
+            name,
+            kind: NodeKind::Switch,
+            buffer: self.switch_buffer,
+            place: self.topology.place,
+        })
+    }
+
+    fn host(&mut self, name: String, switch: usize, access: Wire) -> Option<()> {
+        let host = self.node(Node { name, kind: NodeKind::Host, buffer: None, place: self.topology.place });
+        self.duplex(host, switch, access)
+    }
+
+    fn node(&mut self, node: Node) -> usize {
+        let index = self.network.nodes.len();
+        self.network.by_name.insert(node.name.clone(), index);
+        self.network.nodes.push(node);
+        index
+    }
+
+    fn duplex(&mut self, a: usize, b: usize, wire: Wire) -> Option<()> {
+        for (from, to) in [(a, b), (b, a)] {
+            let port = self.usual_port(from);
+            self.link(from, to, wire, port, self.topology.place)?;
+        }
+        Some(())
+    }
+
+    fn usual_port(&self, node: usize) -> PortSpec {
+        match self.network.nodes[node].kind {
+            NodeKind::Switch => self.switch_port.clone(),
+            NodeKind::Host => self.host_port.clone(),
+        }
+    }
+
+    fn link(&mut self, from: usize, to: usize, wire: Wire, port: PortSpec, place: Place) -> Option<()> {
+        let nodes = &self.network.nodes;
+        let mut name = format!("{}->{}", nodes[from].name, nodes[to].name);
+        let alike = self.parallel.entry((from, to)).or_insert(0);
+        *alike += 1;
+        if *alike > 1 {
+            name.push_str(&format!("#{alike}"));
+        }
+        let Wire { rate_bits, delay } = wire;
+        let rate = Rate::from_bits_per_second(rate_bits)?;
+        self.network.links.push(Link { name, from, to, rate_bits, rate, delay, port, place });
+        Some(())
+    }
+
+    fn extra_node(&mut self, values: &Values, report: &mut Report) -> Option<()> {
+        let name = values.text("name")?;
+        let kind = match values.text("kind")? {
+            "host" => NodeKind::Host,
+            _ => NodeKind::Switch,
+        };
+        if let Some(&first) = self.network.by_name.get(name) {
+            let mut complaint = Complaint::new(format!("there is already a node `{name}`"));
+            if self.network.nodes[first].place == self.topology.place {
+                complaint = complaint.help(format!("the topology `{}` makes it", self.topology.section.name));
+            }
+            report.say(values.place_of("name"), complaint);
+            return Some(());
+        }
+        if kind == NodeKind::Host && values.given("buffer") {
+            let complaint = Complaint::new(format!("`{name}` is a host, and only a switch has a `buffer`"));
+            report.say(values.place_of("buffer"), complaint);
+        }
+        let buffer = match kind {
+            NodeKind::Switch => values.limit("buffer").or(self.switch_buffer),
+            NodeKind::Host => None,
+        };
+        self.node(Node { name: name.to_owned(), kind, buffer, place: values.place });
+        Some(())
+    }
+
+    fn extra_link(&mut self, values: &Values, report: &mut Report) -> Option<()> {
+        let end =
+            |key, report: &mut Report| self.network.find(values.text(key)?, values.place_of(key), report);
+        let (from, to) = (end("from", report), end("to", report));
+        let (from, to) = (from?, to?);
+        if from == to {
+            report.say(
+                values.place_of("to"),
+                Complaint::new("a link ends at another node than it starts from"),
+            );
+            return None;
+        }
+        let wire = Wire::of(values)?;
+        let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
+        for (from, to) in directions {
+            let usual = self.usual_port(from);
+            let port = PortSpec {
+                scheduler: values.policy("scheduler").unwrap_or(usual.scheduler),
+                dropper: values.policy("dropper").or(usual.dropper),
+                ceiling: values.rate("ceiling"),
+            };
+            self.link(from, to, wire, port, values.place)?;
+        }
+        Some(())
+    }
+}

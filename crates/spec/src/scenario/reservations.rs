@@ -1,0 +1,107 @@
+//! Whether what is reserved fits: on every link, and in every class that has a reservation.
+
+use crate::error::{Complaint, Report};
+use crate::scenario::classes::Class;
+use crate::scenario::flows::FlowGroup;
+use crate::scenario::network::{Link, Node, NodeKind};
+use crate::units::show_rate;
+use std::collections::BTreeMap;
+
+/// A link, or a class on a link.
+type Holder = (usize, Option<usize>);
+
+/// What is reserved in a holder, and who was the first not to fit.
+#[derive(Default)]
+struct Ledger {
+    total: u128,
+    tipped_by: Option<(usize, u64)>,
+}
+
+/// Adds up reservations along every route, in the order of the file; a holder that cannot keep them is
+/// reported once for each group that tips one.
+pub(super) fn check(
+    links: &[Link],
+    nodes: &[Node],
+    classes: &[Class],
+    groups: &[FlowGroup],
+    report: &mut Report,
+) {
+    let mut ledgers: BTreeMap<Holder, Ledger> = BTreeMap::new();
+    for (index, group) in groups.iter().enumerate() {
+        let Some(reserve) = group.contract.reserve_bits() else { continue };
+        for &link in &group.route {
+            let at_switch = nodes[links[link].from].kind == NodeKind::Switch;
+            let mut holder = (link, group.class.filter(|_| at_switch));
+            let mut demand = Demand { each: u128::from(reserve), members: u128::from(group.count) };
+            loop {
+                let is_new = !ledgers.contains_key(&holder);
+                let room = capacity(holder, links, classes);
+                ledgers.entry(holder).or_default().add(demand, room, index);
+                let Some(class) = holder.1 else { break };
+                // To the scheduler above, a class asks for what it reserves, whatever is in it.
+                if let Some(reserve) = classes[class].contract.reserve_bits() {
+                    demand = Demand { each: u128::from(reserve), members: u128::from(is_new) };
+                }
+                holder.1 = classes[class].parent;
+            }
+        }
+    }
+    say(links, classes, groups, ledgers, report);
+}
+
+fn say(
+    links: &[Link],
+    classes: &[Class],
+    groups: &[FlowGroup],
+    ledgers: BTreeMap<Holder, Ledger>,
+    report: &mut Report,
+) {
+    let mut told = vec![false; groups.len()];
+    for (holder, ledger) in ledgers {
+        let (Some((group, member)), Some(room)) = (ledger.tipped_by, capacity(holder, links, classes)) else {
+            continue;
+        };
+        if std::mem::replace(&mut told[group], true) {
+            continue;
+        }
+        let group = &groups[group];
+        let flow = group.member_name(u32::try_from(member).unwrap_or(u32::MAX));
+        let link = &links[holder.0].name;
+        let whose = match holder.1 {
+            None => format!("link {link} ({})", show_rate(room)),
+            Some(class) => format!("class `{}` ({}) on link {link}", classes[class].name, show_rate(room)),
+        };
+        let total = show_rate(u64::try_from(ledger.total).unwrap_or(u64::MAX));
+        let message = format!("{total} is reserved on {whose}: flow `{flow}` is the first that does not fit");
+        let complaint = Complaint::new(message).help("reserve less, or make the link faster");
+        report.say(group.reserve_place, complaint);
+    }
+}
+
+/// What a holder can keep, in bit/s; `None` for a class without a reservation of its own.
+fn capacity((link, class): Holder, links: &[Link], classes: &[Class]) -> Option<u64> {
+    match class {
+        Some(class) => classes[class].contract.reserve_bits(),
+        None => Some(links[link].rate_bits.min(links[link].port.ceiling.unwrap_or(u64::MAX))),
+    }
+}
+
+/// What a group asks of a holder.
+#[derive(Clone, Copy)]
+struct Demand {
+    each: u128,
+    members: u128,
+}
+
+impl Ledger {
+    fn add(&mut self, demand: Demand, room: Option<u64>, group: usize) {
+        let before = self.total;
+        self.total += demand.each * demand.members;
+        let Some(room) = room.map(u128::from) else { return };
+        if self.total > room && self.tipped_by.is_none() {
+            // As many members as still fit come before the one that does not.
+            let fitting = room.saturating_sub(before) / demand.each;
+            self.tipped_by = Some((group, u64::try_from(fitting).unwrap_or(u64::MAX)));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Overrides from the command line: `--set flow.voice.source.rate=2mbit`.
+//!
+//! A path is resolved once, against the records and what is there already. The edit it
+//! gives is then made twice: in the tree that is read, and in the text that is kept.
+
+mod edit;
+
+use crate::error::{Complaint, Place, Report};
+use crate::record::{Field, OneOf, Section, Shape, scenario};
+use crate::suggest::{brief, did_you_mean};
+use crate::tree::{self, Content, Node};
+use toml_edit::{DocumentMut, Value};
+
+/// One step down from a table.
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    /// Into the table under a key, which is made if it is not there. A kind that is stated by its name
+    /// alone, or by default, becomes a table with that `kind`.
+    Into { key: String, kind: Option<String> },
+    /// Into an entry of a list of tables.
+    Entry { key: String, index: usize },
+}
+
+/// Where a value goes: down the steps, then under the key.
+#[derive(Clone, Debug, PartialEq)]
+struct Edit {
+    steps: Vec<Step>,
+    key: String,
+}
+
+/// Applies every override in turn to `root`, which was read from `text`; the text is returned with the
+/// same changes. Mistakes go to `report`.
+pub(crate) fn apply(text: &str, root: &mut Node, sets: &[(String, String)], report: &mut Report) -> String {
+    if sets.is_empty() {
+        return text.to_owned();
+    }
+    let Ok(mut document) = text.parse::<DocumentMut>() else {
+        report.say(Place::File, Complaint::new("not TOML"));
+        return text.to_owned();
+    };
+    for (index, (path, value)) in sets.iter().enumerate() {
+        let place = Place::Set(u32::try_from(index).unwrap_or(u32::MAX));
+        let value = parse_value(value);
+        let outcome = resolve(path, root).and_then(|edit| {
+            let clash = || Complaint::new(format!("`{}` cannot be set there", brief(path)));
+            edit::in_tree(root, &edit, tree::from_value(&value, place)).ok_or_else(clash)?;
+            edit::in_text(&mut document, &edit, value).ok_or_else(clash)
+        });
+        if let Err(complaint) = outcome {
+            report.say(place, complaint);
+        }
+    }
+    document.to_string()
+}
+
+/// TOML if it parses as such, else plain text. No key takes a date, so what looks like one is text.
+fn parse_value(text: &str) -> Value {
+    match text.trim().parse::<Value>() {
+        Ok(Value::Datetime(_)) | Err(_) => Value::from(text),
+        Ok(value) => value,
+    }
+}
+
+fn resolve(path: &str, root: &Node) -> Result<Edit, Complaint> {
+    let mut resolver = Resolver { path, steps: Vec::new() };
+    let parts: Vec<&str> = path.split('.').collect();
+    let key = resolver.in_section(scenario(), Some(root), &parts)?;
+    Ok(Edit { steps: resolver.steps, key })
+}
+
+struct Resolver<'p> {
+    path: &'p str,
+    steps: Vec<Step>,
+}
+
+impl Resolver<'_> {
+    /// The key that the path ends in, after adding the steps that lead to it.
+    fn in_section(
+        &mut self,
+        section: &Section,
+        node: Option<&Node>,
+        parts: &[&str],
+    ) -> Result<String, Complaint> {
+        let (&first, rest) = parts.split_first().ok_or_else(|| self.unfinished())?;
+        let field = section.field(first).ok_or_else(|| {
+            unknown(&format!("`{}`", section.name), first, section.fields.iter().map(|field| field.name))
+        })?;
+        self.in_field(field, node, rest)
+    }
+
+    fn in_field(&mut self, field: &Field, node: Option<&Node>, rest: &[&str]) -> Result<String, Complaint> {
+        let below = node.and_then(|node| node.get(field.name)).map(|entry| &entry.value);
+        let key = field.name.to_owned();
+        match &field.shape {
+            Shape::Tables(section) => {
+                let (&name, rest) = rest.split_first().ok_or_else(|| self.unfinished())?;
+                let (index, entry) = entry_named(field.name, name, below)?;
+                self.steps.push(Step::Entry { key, index });
+                self.in_section(section, Some(entry), rest)
+            }
+            Shape::Table(section) if !rest.is_empty() => {
+                self.steps.push(Step::Into { key, kind: None });
+                self.in_section(section, below, rest)
+            }
+            Shape::OneOf(one_of) if !rest.is_empty() => {
+                let kind = kind_of(field, below);
+                self.steps.push(Step::Into { key, kind: kind.clone() });
+                self.in_kind(one_of, kind.as_deref(), below, rest)
+            }
+            _ if rest.is_empty() => Ok(key),
+            _ => Err(Complaint::new(format!("`{}` has no keys in it", field.name))),
+        }
+    }
+
+    fn in_kind(
+        &mut self,
+        one_of: &OneOf,
+        kind: Option<&str>,
+        node: Option<&Node>,
+        parts: &[&str],
+    ) -> Result<String, Complaint> {
+        if parts == ["kind"] {
+            return Ok("kind".to_owned());
+        }
+        match kind.or(one_of.default_kind).and_then(|kind| one_of.option(kind)) {
+            Some(option) => self.in_section(option, node, parts),
+            None => {
+                let complaint =
+                    Complaint::new(format!("this scenario has no such {} to change", one_of.what));
+                Err(complaint.help(format!("set all of it, as in {}", whole_example(one_of))))
+            }
+        }
+    }
+
+    fn unfinished(&self) -> Complaint {
+        Complaint::new(format!("`{}` is a whole table: name one of its keys", brief(self.path)))
+            .help("as in `flow.NAME.count`")
+    }
+}
+
+/// A kind with its parameters as a value, to show how one is set as a whole.
+fn whole_example(one_of: &OneOf) -> String {
+    let name = one_of.options.first().map_or("…", |option| option.name);
+    format!("'{{ kind = \"{name}\", … }}'")
+}
+
+fn unknown<'c>(whose: &str, key: &str, known: impl IntoIterator<Item = &'c str> + Clone) -> Complaint {
+    let mut complaint = Complaint::new(format!("{whose} has no key `{}`", brief(key)));
+    complaint.help = did_you_mean(key, known).or_else(|| Some("it takes no keys".to_owned()));
+    complaint
+}
+
+/// The kind that is stated, by name or in a table, or that holds by default.
+fn kind_of(field: &Field, node: Option<&Node>) -> Option<String> {
+    match node {
+        None => field.default.map(str::to_owned),
+        Some(Node { content: Content::Text(kind), .. }) => Some(kind.clone()),
+        Some(table) => table.text("kind").map(str::to_owned),
+    }
+}
+
+/// The one entry of a list of tables that goes by this name.
+fn entry_named<'n>(key: &str, name: &str, list: Option<&'n Node>) -> Result<(usize, &'n Node), Complaint> {
+    let entries: &[Node] = match list {
+        Some(Node { content: Content::List(entries), .. }) => entries,
+        _ => &[],
+    };
+    let mut found = entries.iter().enumerate().filter(|(_, entry)| entry_name(entry) == name);
+    match (found.next(), found.next()) {
+        (Some(entry), None) => Ok(entry),
+        (Some(_), Some(_)) => Err(Complaint::new(format!("there is more than one {key} `{name}`"))),
+        (None, _) => {
+            let names: Vec<String> = entries.iter().map(entry_name).collect();
+            let mut complaint = Complaint::new(format!("this scenario has no {key} `{}`", brief(name)));
+            complaint.help = did_you_mean(name, names.iter().map(String::as_str));
+            Err(complaint)
+        }
+    }
+}
+
+/// A table's name; a link has none and goes by its ends, as `s1-s2`.
+fn entry_name(entry: &Node) -> String {
+    match (entry.text("name"), entry.text("from"), entry.text("to")) {
+        (Some(name), _, _) => name.to_owned(),
+        (None, Some(from), Some(to)) => format!("{from}-{to}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,184 @@
+//! What a flow sends when.
+
+use crate::error::{Complaint, Report};
+use crate::five_tuple::FiveTuple;
+use crate::read::Values;
+use crate::units::{show_rate, show_time};
+use std::path::{Path, PathBuf};
+use tidegate_core::units::{Rate, Span};
+
+/// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a source's
+/// rates, 1 for a sender that does as it says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// Packets evenly spaced.
+    Cbr {
+        /// Mean rate in bit/s.
+        rate: u64,
+        /// Factor on the rate.
+        times: f64,
+    },
+    /// Independent, exponential gaps.
+    Poisson {
+        /// Mean rate in bit/s.
+        rate: u64,
+        /// Factor on the rate.
+        times: f64,
+    },
+    /// Bursts at the peak rate, separated by exponential silences.
+    OnOff {
+        /// Mean rate in bit/s.
+        rate: u64,
+        /// Rate within a burst, in bit/s; at least `rate`.
+        peak: u64,
+        /// Mean number of packets in a burst (geometric), at least 1.
+        burst: f64,
+        /// Factor on both rates.
+        times: f64,
+    },
+    /// Trains of packets, separated by exponential gaps.
+    PacketTrain {
+        /// Mean rate (AR) in bit/s.
+        rate: u64,
+        /// Mean number of packets in a train (geometric), at least 1.
+        length: f64,
+        /// Time between packets of a train; `None` for half the mean spacing of packets.
+        gap: Option<Span>,
+        /// Factor on the rate.
+        times: f64,
+    },
+    /// Always has something to send.
+    Greedy {
+        /// Packets kept in the flow's first queue.
+        window: u64,
+    },
+    /// Packets of a file of times and sizes.
+    Trace {
+        /// The file, resolved against the scenario's folder; it could be opened.
+        file: PathBuf,
+        /// Speed of playback.
+        speed: f64,
+        /// Number of times that it is played.
+        repeat: u64,
+    },
+    /// Packets of a capture.
+    Capture {
+        /// The file, resolved against the scenario's folder; it could be opened.
+        file: PathBuf,
+        /// The one flow to play; `None` for every flow in it.
+        flow: Option<FiveTuple>,
+        /// Speed of playback.
+        speed: f64,
+        /// Number of times that it is played.
+        repeat: u64,
+    },
+}
+
+/// Whether packets come with their sizes.
+pub(crate) fn brings_sizes(values: &Values) -> bool {
+    matches!(values.section.name, "trace" | "capture")
+}
+
+/// Builds a source for packets of these sizes. `None` after something was reported.
+pub(crate) fn build(values: &Values, sizes: &[u32], base_dir: &Path, report: &mut Report) -> Option<Source> {
+    let source = match values.section.name {
+        "cbr" => Source::Cbr { rate: mean_rate(values, report)?, times: values.number("times")? },
+        "poisson" => Source::Poisson { rate: mean_rate(values, report)?, times: values.number("times")? },
+        "on-off" => on_off(values, report)?,
+        "packet-train" => packet_train(values, sizes, report)?,
+        "greedy" => Source::Greedy { window: values.count("window")? },
+        "trace" => Source::Trace {
+            file: file(values, base_dir, report)?,
+            speed: values.number("speed")?,
+            repeat: values.count("repeat")?,
+        },
+        "capture" => Source::Capture {
+            file: file(values, base_dir, report)?,
+            flow: five_tuple(values, report)?,
+            speed: values.number("speed")?,
+            repeat: values.count("repeat")?,
+        },
+        _ => return None,
+    };
+    Some(source)
+}
+
+fn mean_rate(values: &Values, report: &mut Report) -> Option<u64> {
+    let rate = values.rate("rate")?;
+    check_times("rate", rate, values, report)?;
+    Some(rate)
+}
+
+/// A rate and its factor together stay within what a rate can be.
+fn check_times(name: &str, rate: u64, values: &Values, report: &mut Report) -> Option<()> {
+    let times = values.number("times")?;
+    if rate as f64 * times <= Rate::MAX_BITS_PER_SECOND as f64 {
+        return Some(());
+    }
+    let message = format!(
+        "{times} times the `{name}` of {} is more than {}",
+        show_rate(rate),
+        show_rate(Rate::MAX_BITS_PER_SECOND)
+    );
+    report.say(values.place_of("times"), Complaint::new(message));
+    None
+}
+
+fn on_off(values: &Values, report: &mut Report) -> Option<Source> {
+    let (rate, peak) = (values.rate("rate")?, values.rate("peak")?);
+    check_times("peak", peak, values, report)?;
+    if peak < rate {
+        let message = format!("`peak` ({}) is below the mean `rate` ({})", show_rate(peak), show_rate(rate));
+        report.say(values.place_of("peak"), Complaint::new(message));
+        return None;
+    }
+    Some(Source::OnOff { rate, peak, burst: values.number("burst")?, times: values.number("times")? })
+}
+
+fn packet_train(values: &Values, sizes: &[u32], report: &mut Report) -> Option<Source> {
+    let (rate, length) = (mean_rate(values, report)?, values.number("length")?);
+    let (gap, times) = (values.time("gap"), values.number("times")?);
+    if let Some(gap) = gap {
+        let mean_size = sizes.iter().map(|size| f64::from(*size)).sum::<f64>() / sizes.len() as f64;
+        let spacing = mean_size * 8.0 / (rate as f64 * times);
+        if gap.as_secs_f64() * (length - 1.0) > spacing * length {
+            let message = format!(
+                "trains of {length} packets with `gap` {} between them take longer than {} allows",
+                show_time(gap),
+                show_rate(rate)
+            );
+            let complaint = Complaint::new(message).help("shorten the gap, or leave it out");
+            report.say(values.place_of("gap"), complaint);
+            return None;
+        }
+    }
+    Some(Source::PacketTrain { rate, length, gap, times })
+}
+
+/// The file's path, after making sure that it can be opened.
+fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
+    let path = base_dir.join(values.text("file")?);
+    let problem = match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => "it is a folder".to_owned(),
+        Ok(_) => match std::fs::File::open(&path) {
+            Ok(_) => return Some(path),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
+    };
+    let complaint = Complaint::new(format!("cannot read {}: {problem}", path.display()))
+        .help("a relative path starts at the scenario file's folder");
+    report.say(values.place_of("file"), complaint);
+    None
+}
+
+fn five_tuple(values: &Values, report: &mut Report) -> Option<Option<FiveTuple>> {
+    let Some(text) = values.text("flow") else { return Some(None) };
+    match FiveTuple::parse(text) {
+        Ok(tuple) => Some(Some(tuple)),
+        Err(complaint) => {
+            report.say(values.place_of("flow"), complaint);
+            None
+        }
+    }
+}

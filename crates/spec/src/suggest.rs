@@ -1,0 +1,81 @@
+//! Did you mean …?
+
+/// Names longer than this are neither compared nor shown in full.
+const MOST_SHOWN: usize = 64;
+
+/// The candidate nearest to `name`, if one is near enough to be what was meant. Ties go to the first.
+pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    if name.chars().count() > MOST_SHOWN {
+        return None;
+    }
+    let folded = fold(name);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let distance = strsim::damerau_levenshtein(&folded, &fold(candidate));
+        // A third of the letters may be wrong; a short name may still have one wrong.
+        let allowed = (folded.chars().count().max(candidate.chars().count()) / 3).max(1);
+        let starts_alike =
+            folded.len() >= 3 && (candidate.starts_with(&folded) || folded.starts_with(candidate));
+        if (distance <= allowed || starts_alike) && best.is_none_or(|(least, _)| distance < least) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// `virtual_clock`, `VirtualClock` and `virtual-clock` are one spelling apart at most.
+fn fold(name: &str) -> String {
+    name.to_lowercase().replace('_', "-")
+}
+
+/// What to say when `name` is not among `candidates`: the nearest one, or all of them when they are few.
+pub(crate) fn did_you_mean<'c>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str> + Clone,
+) -> Option<String> {
+    if let Some(near) = nearest(name, candidates.clone()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    let mut all: Vec<&str> = candidates.into_iter().take(MOST_LISTED + 1).collect();
+    match all.len() {
+        0 => None,
+        1 => Some(format!("the only one is `{}`", all[0])),
+        2..=MOST_LISTED => Some(format!("it is one of {}", all.join(", "))),
+        _ => {
+            all.truncate(3);
+            Some(format!("there are {} and others", all.join(", ")))
+        }
+    }
+}
+
+const MOST_LISTED: usize = 24;
+
+/// `text` for a message: what is very long is cut.
+pub(crate) fn brief(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        let known = ["fifo", "virtual-clock", "strict-priority", "rate"];
+        assert_eq!(nearest("virtual_clock", known), Some("virtual-clock"));
+        assert_eq!(nearest("virtual", known), Some("virtual-clock"));
+        assert_eq!(nearest("FIFO", known), Some("fifo"));
+        assert_eq!(nearest("raet", known), Some("rate"));
+        assert_eq!(nearest("weighted", known), None);
+        assert_eq!(nearest("", known), None);
+    }
+
+    #[test]
+    fn without_a_near_name_the_few_are_listed() {
+        assert_eq!(did_you_mean("x-ray", ["fifo", "drr"]), Some("it is one of fifo, drr".to_owned()));
+        assert_eq!(did_you_mean("x-ray", []), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! A parsed TOML text as a plain tree in which everything knows where it was written.
+
+use crate::error::{Complaint, Place};
+use std::ops::Range;
+use toml_edit::{Document, Item, TableLike, Value};
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub place: Place,
+    pub content: Content,
+}
+
+/// What a value holds.
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Text(String),
+    Integer(i64),
+    Number(f64),
+    Flag(bool),
+    /// A TOML date or time, which no key takes.
+    Date,
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key with its value; keys of a table are unique and in the order in which they were written.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub value: Node,
+}
+
+impl Content {
+    /// What this is, for a message.
+    pub(crate) fn describe(&self) -> &'static str {
+        match self {
+            Content::Text(_) => "text",
+            Content::Integer(_) | Content::Number(_) => "a number",
+            Content::Flag(_) => "true or false",
+            Content::Date => "a date",
+            Content::List(_) => "a list",
+            Content::Table(_) => "a table",
+        }
+    }
+}
+
+impl Node {
+    /// The entry of a table with this key.
+    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+        match &self.content {
+            Content::Table(entries) => entries.iter().find(|entry| entry.key == key),
+            _ => None,
+        }
+    }
+
+    /// The text under a table's key, if it is text.
+    pub(crate) fn text(&self, key: &str) -> Option<&str> {
+        match &self.get(key)?.value.content {
+            Content::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// Parses a TOML document into its root table.
+pub(crate) fn parse(text: &str) -> Result<Node, (Place, Complaint)> {
+    let document = Document::parse(text).map_err(|error| {
+        let place = error.span().map_or(Place::File, place_of);
+        let message = error.message().trim().replace('\n', ", ");
+        (place, Complaint::new(format!("not TOML: {message}")))
+    })?;
+    Ok(Node { place: Place::File, content: Content::Table(entries(document.as_table(), None)) })
+}
+
+/// A value given on the command line; `place` holds for all of it.
+pub(crate) fn from_value(value: &Value, place: Place) -> Node {
+    Node { place, content: content_of(value, Some(place)) }
+}
+
+fn place_of(span: Range<usize>) -> Place {
+    // Files are at most 8 MiB long.
+    let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    Place::Text { start: narrow(span.start), end: narrow(span.end) }
+}
+
+fn entries(table: &dyn TableLike, fixed: Option<Place>) -> Vec<Entry> {
+    let mut all = Vec::with_capacity(table.len());
+    for (name, item) in table.iter() {
+        let written = table.key(name).and_then(|key| key.span()).map(place_of);
+        let key_place = fixed.or(written).unwrap_or(Place::File);
+        if let Some(value) = node_of(item, key_place, fixed) {
+            all.push(Entry { key: name.to_owned(), key_place, value });
+        }
+    }
+    all
+}
+
+fn node_of(item: &Item, key_place: Place, fixed: Option<Place>) -> Option<Node> {
+    let place = fixed.or_else(|| item.span().map(place_of)).unwrap_or(key_place);
+    let content = match item {
+        Item::None => return None,
+        Item::Value(value) => content_of(value, fixed),
+        Item::Table(table) => Content::Table(entries(table, fixed)),
+        Item::ArrayOfTables(tables) => Content::List(
+            tables
+                .iter()
+                .map(|table| Node {
+                    place: table.span().map_or(key_place, place_of),
+                    content: Content::Table(entries(table, fixed)),
+                })
+                .collect(),
+        ),
+    };
+    Some(Node { place, content })
+}
+
+fn content_of(value: &Value, fixed: Option<Place>) -> Content {
+    match value {
+        Value::String(text) => Content::Text(text.value().clone()),
+        Value::Integer(number) => Content::Integer(*number.value()),
+        Value::Float(number) => Content::Number(*number.value()),
+        Value::Boolean(flag) => Content::Flag(*flag.value()),
+        Value::Datetime(_) => Content::Date,
+        Value::Array(values) => Content::List(
+            values
+                .iter()
+                .map(|value| Node {
+                    place: fixed.or_else(|| value.span().map(place_of)).unwrap_or(Place::File),
+                    content: content_of(value, fixed),
+                })
+                .collect(),
+        ),
+        Value::InlineTable(table) => Content::Table(entries(table, fixed)),
+    }
+}

@@ -1,0 +1,9 @@
+//! What is written from the records: schema, reference page, Python types.
+
+mod python;
+mod reference;
+mod schema;
+
+pub use python::python_types;
+pub use reference::reference;
+pub use schema::schema;

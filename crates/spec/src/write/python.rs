@@ -1,0 +1,4 @@
+/// x
+pub fn python_types() -> String {
+    String::new()
+}
