@@ -1,9 +1,10 @@
 //! The hold model: pop the first event and push it again at its time plus an
 //! exponential increment, with a fixed number of events pending.
 //!
-//! `cargo bench --bench hold [-- --json]` compares the two event queues, interleaved
-//! in one process. `-- count QUEUE PENDING OPERATIONS` runs one of them under an
-//! instruction counter; `none` as QUEUE is the loop alone. Subtract two runs to take out the set-up.
+//! `cargo bench --bench hold [-- [--json] [PENDING…]]` compares the two event queues,
+//! interleaved in one process. `-- count QUEUE PENDING OPERATIONS` runs one of them
+//! under an instruction counter; `none` as QUEUE is the loop alone. Subtract two runs
+//! of different length to take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -91,14 +92,14 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn compare(json: bool) {
+fn compare(json: bool, sizes: &[usize]) {
     const PAIRS: usize = 9;
     let increments = increments();
     if !json {
         println!("hold model, ns per pop and push, median of {PAIRS} interleaved pairs");
         println!("{:>9}  {:>10}  {:>8}  {:>6}", "pending", "BinaryHeap", "Ladder", "ratio");
     }
-    for pending in [16, 64, 100, 1_000, 10_000, 100_000, 1_000_000usize] {
+    for &pending in sizes {
         let operations = (2 * pending).max(400_000);
         let mut heap: BinaryHeapQueue<Event> = filled(pending);
         let mut ladder: Ladder<Event> = filled(pending);
@@ -129,16 +130,23 @@ fn count<Q: EventQueue<Event>>(pending: usize, operations: usize) {
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let number = |word: &str| word.replace('_', "").parse().expect("a whole number");
+    let number = |word: &str| {
+        word.replace('_', "").parse().unwrap_or_else(|_| {
+            eprintln!("usage: hold [--json] [PENDING…] | hold count none|heap|ladder PENDING OPERATIONS");
+            std::process::exit(2)
+        })
+    };
     match words[..] {
-        [] => compare(false),
-        ["--json"] => compare(true),
         ["count", "none", pending, operations] => count::<Alone>(number(pending), number(operations)),
         ["count", "heap", pending, operations] => count::<BinaryHeapQueue<Event>>(number(pending), number(operations)),
         ["count", "ladder", pending, operations] => count::<Ladder<Event>>(number(pending), number(operations)),
         _ => {
-            eprintln!("usage: hold [--json | count none|heap|ladder PENDING OPERATIONS]");
-            std::process::exit(2);
+            let json = words.first() == Some(&"--json");
+            let sizes: Vec<usize> = words[usize::from(json)..].iter().map(|word| number(word)).collect();
+            match sizes[..] {
+                [] => compare(json, &[16, 64, 100, 1_000, 10_000, 100_000, 1_000_000]),
+                _ => compare(json, &sizes),
+            }
         }
     }
 }

@@ -249,7 +249,8 @@ at 2 shell
 # 7. The office's own monitoring: ping.
 at 0.6 in_off ping -q -i 0.5 -c 84 -I 10.77.1.10 10.77.2.53 >"$tmp/ping.log"
 
-sleep "$(awk -v s="$start" -v n="$EPOCHREALTIME" -v l="$SECONDS_LONG" 'BEGIN { print s + l - n }')"
+sleep "$(awk -v s="$start" -v n="$EPOCHREALTIME" -v l="$SECONDS_LONG" 'BEGIN { print s + l - n }')" &
+wait $! # rather than a plain sleep, so that a signal is heard at once
 kill -TERM "$sniffer"
 wait "$sniffer" || true
 cat "$tmp/tcpdump.log" "$tmp/ping.log" >&2
@@ -272,5 +273,5 @@ tshark -r "$out" -T fields -E separator=' ' -e frame.time_relative -e frame.len 
     print "|---|---|---|--:|--:|--:|--:|--:|--:|"
     for (i = 1; i <= m; i++) { k = order[i]; d = last[k] - first[k]
       to = tuples[k] > 1 ? ":*" : port[k] != "" ? ":" port[k] : ""
-      printf "| %s%s | %d | %d | %d | %.2f | %.2f | %.1f |\n", k, to, tuples[k], n[k], b[k], first[k], d, b[k] * 8 / d / 1000 }
-    printf "| all |  |  |  | %d | %d | 0.00 | %.2f | %.1f |\n", N, B, end, B * 8 / end / 1000 }'
+      printf "| %s%s | %d | %d | %d | %.2f | %.2f | %.1f |\n", k, to, tuples[k], n[k], b[k], first[k], d, (d > 0 ? b[k] * 8 / d / 1000 : 0) }
+    printf "| all |  |  |  | %d | %d | 0.00 | %.2f | %.1f |\n", N, B, end, (end > 0 ? B * 8 / end / 1000 : 0) }'

@@ -5,7 +5,7 @@
 //! bytes are there: addresses and ports need only themselves, not the rest of the
 //! header that they stand in. No input panics; what cannot be read is absent.
 //!
-//! Sources: IEEE 802.1Q; RFC 791, RFC 8200 (with its extension headers), RFC 2474
+//! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
 //! (DSCP), RFC 3168 (ECN); the link types as tcpdump.org registers them.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -95,7 +95,7 @@ pub struct Headers {
     /// the length of an 802.3 frame. `None` when the frame is cut off before it, or
     /// has no such field and no IP header.
     pub ethertype: Option<u16>,
-    /// The IP header; `None` for other traffic, and when its 20 (IPv4) or 40 (IPv6)
+    /// The IP header, also behind MPLS labels; `None` for other traffic, and when its 20 (IPv4) or 40 (IPv6)
     /// fixed bytes are not all there.
     pub ip: Option<Ip>,
 }
@@ -142,6 +142,7 @@ impl Headers {
         headers.ip = match kind {
             ether_type::IPV4 => ipv4(rest),
             ether_type::IPV6 => ipv6(rest),
+            EtherType(MPLS | MPLS_MULTICAST) => Headers::raw(below_labels(rest)).ip,
             _ => None,
         };
         headers
@@ -155,6 +156,21 @@ impl Headers {
         };
         Headers { ethertype: Some(kind.0), ip, ..Headers::default() }
     }
+}
+
+const MPLS: u16 = 0x8847;
+const MPLS_MULTICAST: u16 = 0x8848;
+
+/// What follows a stack of MPLS labels. Nothing says what it is; a first half byte of 4
+/// or 6 means IP (RFC 4928), and a pseudowire starts with 0.
+fn below_labels(mut bytes: &[u8]) -> &[u8] {
+    while let Some((label, rest)) = bytes.split_first_chunk::<4>() {
+        bytes = rest;
+        if label[2] & 1 == 1 {
+            return bytes; // the bottom of the stack
+        }
+    }
+    &[]
 }
 
 /// AF_INET is 2 everywhere; AF_INET6 is 24, 28 or 30 on the BSDs and 10 on Linux.

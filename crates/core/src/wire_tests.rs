@@ -123,6 +123,18 @@ fn every_link_type_leads_to_the_same_packet() {
 }
 
 #[test]
+fn labels_are_passed_over() {
+    let mut packet = ipv4_header(5, 28, 0, 17);
+    packet.extend([0, 1, 0, 2, 0, 8, 0, 0]);
+    let framed = |labels: &[u8]| [&[0; 12], &[0x88, 0x47][..], labels, &packet].concat();
+    let headers = Headers::read(LinkType::Ethernet, &framed(&[0, 1, 0, 64, 0, 2, 1, 64]));
+    assert_eq!((headers.ethertype, headers.ip.unwrap().ports), (Some(0x8847), Some((1, 2))));
+    // A pseudowire's control word, and a stack without an end.
+    assert_eq!(Headers::read(LinkType::Ethernet, &framed(&[0, 1, 1, 64, 0, 0, 0, 0])).ip, None);
+    assert_eq!(Headers::read(LinkType::Ethernet, &framed(&[0, 1, 0, 64])[..20]).ip, None);
+}
+
+#[test]
 fn link_type_numbers() {
     assert_eq!(LinkType::from_number(1), Some(LinkType::Ethernet));
     assert_eq!(LinkType::from_number(276), Some(LinkType::LinuxSll2));

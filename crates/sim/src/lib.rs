@@ -1,3 +1,14 @@
-//! Under construction.
+//! A deterministic discrete-event world around [`tidegate_core`]: sources, links, hosts and probes.
+//!
+//! The same scenario and seed give the same outcome on any machine, with any number of jobs,
+//! with or without probes.
 
 pub mod event_queue;
+pub mod fingerprint;
+pub mod input;
+pub mod network;
+pub mod probe;
+pub mod record;
+pub mod traffic;
+pub mod watch;
+pub mod world;

@@ -112,7 +112,7 @@ const SHOWN: usize = 110;
 fn excerpt(line: &str, from: usize, bytes: usize) -> Excerpt {
     let before = line[..from].chars().count();
     let marked = line[from..from + bytes].chars().count().max(1);
-    let skipped = if before > SHOWN_BEFORE { before - SHOWN_BEFORE } else { 0 };
+    let skipped = before.saturating_sub(SHOWN_BEFORE);
     let shown: String = line.trim_end_matches('\r').chars().skip(skipped).take(SHOWN).collect();
     Excerpt {
         text: printable(&shown),

@@ -24,19 +24,19 @@ use std::collections::BinaryHeap;
 use tidegate_core::units::Time;
 
 /// Bits in a digit.
-const BITS: u32 = 6;
+const BITS: u32 = 5;
 /// Digits in a time.
 const LEVELS: usize = 64usize.div_ceil(BITS as usize);
 /// Distance between the bucket numbers of neighbouring digits, as a multiple of the
 /// digit's shift. It leaves some numbers unused, and saves a division by `BITS`.
-const STRIDE: u32 = 1 << 4;
-const BUCKETS: usize = ((LEVELS as u32 - 1) * BITS * STRIDE + (1 << BITS)) as usize;
+const STRIDE: u32 = 1 << 3;
+const BUCKETS: usize = ((LEVELS as u32 - 1) * BITS * STRIDE + (1 << BITS)).next_power_of_two() as usize;
 /// Entries in a chunk of a bucket. A bucket of one chunk is small: it is sorted, not spread.
-const CHUNK: u32 = 16;
+const CHUNK: u32 = 32;
 /// The bottom takes in buckets until it holds this many entries.
-const ENOUGH: u32 = 16;
+const ENOUGH: u32 = 12;
 /// The most entries in the bottom.
-const CAPACITY: usize = 31;
+const CAPACITY: usize = 43;
 /// How many entries stay when the bottom is full and the later ones leave it.
 const KEEP: usize = 12;
 /// No chunk.
@@ -53,7 +53,7 @@ const SHIFT: [u8; 64] = {
     table
 };
 
-const _: () = assert!(ENOUGH - 1 + CHUNK <= CAPACITY as u32 && (1 << BITS) <= BITS * STRIDE);
+const _: () = assert!(ENOUGH - 1 + CHUNK <= CAPACITY as u32 && CAPACITY < PLACES && (1 << BITS) <= BITS * STRIDE);
 
 /// The fast event queue: a radix ladder.
 ///
@@ -62,12 +62,9 @@ const _: () = assert!(ENOUGH - 1 + CHUNK <= CAPACITY as u32 && (1 << BITS) <= BI
 /// peak, 20 to 32 bytes an event, and at most one part-filled chunk per bucket.
 #[derive(Clone, Debug)]
 pub struct Ladder<E> {
-    /// The bottom: `CAPACITY + 1` places once there is an event, of which the first
-    /// `sorted` are in use, the latest event first. Unused places have time zero.
-    bottom: Vec<Entry<E>>,
-    sorted: usize,
-    /// How far `sorted` may grow: `CAPACITY`, or 0 while the bottom is frozen.
-    capacity: usize,
+    bottom: Bottom<E>,
+    /// Whether the bottom is set aside in `frozen`.
+    is_frozen: bool,
     /// The bottom holds every event up to this instant; the buckets hold the rest.
     top: u64,
     /// Events in buckets.
@@ -92,11 +89,153 @@ struct Entry<E> {
     event: E,
 }
 
-impl<E> Entry<E> {
-    /// Whether this entry comes out before `other` whatever the order of pushing.
+/// Places of the bottom that a `u8` can name, so that no index needs a check.
+const PLACES: usize = 1 << 8;
+
+/// The earliest events: a linked list in the order in which they come out.
+///
+/// Insertion walks from the first event. For the few entries here that takes fewer
+/// instructions than any other order, and none is moved.
+#[derive(Clone, Debug)]
+struct Bottom<E> {
+    /// The place after each place, in the list or among the free places. Place 0 is
+    /// both ends of the list and the end of the free places.
+    next: [u8; PLACES],
+    /// Place 0 is later than every other, or as late.
+    times: [u64; PLACES],
+    keys: [u32; PLACES],
+    /// Empty until the first event of all.
+    events: Vec<E>,
+    /// The first free place; 0 when the bottom is full.
+    free: u8,
+}
+
+impl<E: Copy> Bottom<E> {
+    fn new() -> Self {
+        Bottom { next: [0; PLACES], times: [u64::MAX; PLACES], keys: [0; PLACES], events: Vec::new(), free: 0 }
+    }
+
+    /// Gets the places ready; `filler` stands in the free ones.
+    fn provide(&mut self, filler: E) {
+        self.events.resize(PLACES, filler);
+        self.open();
+    }
+
+    /// Empties the list and frees every place.
+    fn open(&mut self) {
+        for place in 0..CAPACITY {
+            self.next[place] = place as u8 + 1;
+        }
+        self.next[CAPACITY] = 0;
+        self.next[0] = 0;
+        self.free = 1;
+    }
+
+    /// Empties the list and leaves no place to insert into.
+    fn close(&mut self) {
+        self.next[0] = 0;
+        self.free = 0;
+    }
+
     #[inline]
-    fn precedes(&self, other: &Entry<E>) -> bool {
-        self.time < other.time || (self.time == other.time && self.key < other.key)
+    fn is_empty(&self) -> bool {
+        self.next[0] == 0
+    }
+
+    #[inline]
+    fn first(&self) -> Option<u64> {
+        let first = self.next[0];
+        (first != 0).then(|| self.times[usize::from(first)])
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<(u64, E)> {
+        let first = self.next[0];
+        if first == 0 {
+            return None;
+        }
+        let place = usize::from(first);
+        self.next[0] = self.next[place];
+        self.next[place] = self.free;
+        self.free = first;
+        Some((self.times[place], self.events[place]))
+    }
+
+    /// Inserts an entry that was pushed after (`NEWEST`) or before all that equal it;
+    /// false when there is no place.
+    #[inline]
+    fn insert<const NEWEST: bool>(&mut self, entry: Entry<E>) -> bool {
+        let free = self.free;
+        let Some(events) = self.events.first_chunk_mut::<PLACES>() else { return false };
+        if free == 0 {
+            return false;
+        }
+        let place = usize::from(free);
+        self.free = self.next[place];
+        events[place] = entry.event;
+        self.times[place] = entry.time;
+        self.keys[place] = entry.key;
+        // Two steps a turn, so that no step has to carry one place over to the next.
+        let (mut before, mut after) = (0, self.next[0]);
+        loop {
+            if self.times[usize::from(after)] >= entry.time {
+                break;
+            }
+            before = self.next[usize::from(after)];
+            if self.times[usize::from(before)] >= entry.time {
+                (before, after) = (after, before);
+                break;
+            }
+            after = self.next[usize::from(before)];
+        }
+        if self.times[usize::from(after)] == entry.time {
+            (before, after) = self.among_equals::<NEWEST>(before, entry);
+        }
+        self.next[place] = after;
+        self.next[usize::from(before)] = free;
+        true
+    }
+
+    /// The neighbours of an entry among the entries of its time, the first of which
+    /// comes after `before`.
+    fn among_equals<const NEWEST: bool>(&self, mut before: u8, entry: Entry<E>) -> (u8, u8) {
+        let mut after = self.next[usize::from(before)];
+        while after != 0 && self.times[usize::from(after)] == entry.time {
+            let key = self.keys[usize::from(after)];
+            if key > entry.key || (key == entry.key && !NEWEST) {
+                break;
+            }
+            before = after;
+            after = self.next[usize::from(after)];
+        }
+        (before, after)
+    }
+
+    /// The places in use, in order.
+    fn places(&self) -> impl Iterator<Item = usize> {
+        let mut place = 0;
+        std::iter::from_fn(move || {
+            place = usize::from(self.next[place]);
+            (place != 0).then_some(place)
+        })
+    }
+
+    fn entry(&self, place: usize) -> Entry<E> {
+        Entry { time: self.times[place], key: self.keys[place], event: self.events[place] }
+    }
+
+    /// Cuts the list after `place` (0 for all of it) and frees the places cut off.
+    fn truncate(&mut self, place: usize) {
+        let first = self.next[place];
+        if first != 0 {
+            let mut last = first;
+            while self.next[usize::from(last)] != 0 {
+                last = self.next[usize::from(last)];
+            }
+            self.next[usize::from(last)] = self.free;
+            self.free = first;
+            self.next[place] = 0;
+        }
     }
 }
 
@@ -176,6 +315,14 @@ fn value(time: u64, shift: u32) -> u32 {
     (time >> shift) as u32 & ((1 << BITS) - 1)
 }
 
+/// The bits above the digit at `shift`.
+#[inline]
+fn above(shift: u32) -> u64 {
+    // In two steps, since the highest digit has nothing above it.
+    !0u64 << shift << (BITS - 1) << 1
+}
+
+/// The shift of the highest digit in which two times differ, from their difference.
 #[inline]
 fn shift_of(difference: u64) -> u32 {
     u32::from(SHIFT[(difference | 1).ilog2() as usize])
@@ -186,22 +333,31 @@ impl<E: Copy> Ladder<E> {
     #[inline]
     fn store(&mut self, shift: u32, entry: Entry<E>) {
         let value = value(entry.time, shift);
-        let bucket = &mut self.buckets[(shift * STRIDE + value) as usize];
-        let mut place = bucket.tail;
+        let index = (shift * STRIDE + value) as usize % BUCKETS;
+        let place = self.buckets[index].tail;
         if place.is_multiple_of(CHUNK) {
-            let chunk = self.chunks.take(entry);
-            if bucket.head == NONE {
-                bucket.head = chunk;
-                self.values[shift as usize] |= 1 << value;
-                self.levels |= 1 << shift;
-            } else {
-                self.chunks.next[(place / CHUNK - 1) as usize] = chunk;
-            }
-            place = chunk * CHUNK;
+            return self.store_in_new_chunk(shift, value, entry);
         }
         self.chunks.entries[place as usize] = entry;
         // No overflow: `extend` keeps the number of places below 2³² − 1.
-        bucket.tail = place.wrapping_add(1);
+        self.buckets[index].tail = place.wrapping_add(1);
+    }
+
+    /// The same for a bucket that is empty or whose last chunk is full.
+    #[inline(never)]
+    fn store_in_new_chunk(&mut self, shift: u32, value: u32, entry: Entry<E>) {
+        let chunk = self.chunks.take(entry);
+        let bucket = &mut self.buckets[(shift * STRIDE + value) as usize % BUCKETS];
+        if bucket.tail == 0 {
+            bucket.head = chunk;
+            self.values[shift as usize % 64] |= 1 << value;
+            self.levels |= 1 << shift;
+        } else {
+            self.chunks.next[bucket.last() as usize] = chunk;
+        }
+        let place = chunk * CHUNK;
+        self.chunks.entries[place as usize] = entry;
+        bucket.tail = place + 1;
     }
 
     /// Empties the bucket `value` of the digit at `shift` and returns what it was.
@@ -256,10 +412,8 @@ impl<E: Copy> Ladder<E> {
             self.levels &= !(1 << shift);
         }
         let mut moving = values & !left;
-        let Some(bottom) = self.bottom.first_chunk_mut::<{ CAPACITY + 1 }>() else { return };
-        let mut sorted = 0;
-        // The latest first: from the last bucket to the first, from the end of each
-        // to its start; what little is out of place is sorted by insertion.
+        // The latest first, and the newest first among equals, so that most insertions
+        // are at the head of the bottom.
         while moving != 0 {
             let value = moving.ilog2();
             moving &= !(1 << value);
@@ -267,23 +421,16 @@ impl<E: Copy> Ladder<E> {
             let Bucket { head, tail } = std::mem::replace(bucket, Bucket::EMPTY);
             self.chunks.give_back(head);
             for entry in self.chunks.entries[(head * CHUNK) as usize..tail as usize].iter().rev() {
-                let mut place = sorted;
-                while place > 0 && bottom[place - 1].precedes(entry) {
-                    bottom[place] = bottom[place - 1];
-                    place -= 1;
-                }
-                bottom[place] = *entry;
-                sorted += 1;
+                self.bottom.insert::<false>(*entry);
             }
         }
-        self.sorted = sorted;
-        self.stored -= sorted;
+        self.stored -= count as usize;
         self.top = match self.levels {
             0 => u64::MAX,
             // The last instant that the last bucket covers.
             _ => {
-                let above = !0u64 << shift << (BITS - 1) << 1;
-                (bottom[0].time & above) | (u64::from(last) << shift) | !(!0 << shift)
+                let time = self.bottom.first().unwrap_or(0);
+                (time & above(shift)) | (u64::from(last) << shift) | !(!0 << shift)
             }
         };
     }
@@ -352,99 +499,124 @@ impl<E: Copy> Ladder<E> {
         frozen.sort_by_key(|entry| entry.key);
         frozen.reverse();
         self.frozen = frozen;
-        self.capacity = 0;
+        self.is_frozen = true;
+        self.bottom.close();
+    }
+
+    /// Puts an event later than `top` into its bucket.
+    #[inline(never)]
+    fn push_later(&mut self, time: Time, key: u32, event: E) {
+        let time = time.ticks();
+        // Every event takes memory: their number cannot overflow.
+        self.stored = self.stored.wrapping_add(1);
+        self.store(shift_of(time ^ self.top), Entry { time, key, event });
     }
 
     /// Puts an event up to `top` where it belongs when the bottom has no room for it.
     #[cold]
     #[inline(never)]
-    fn push_full(&mut self, entry: Entry<E>) {
-        if self.bottom.is_empty() {
-            self.bottom.resize(CAPACITY + 1, Entry { time: 0, ..entry });
-            self.capacity = CAPACITY;
-        } else if self.capacity == 0 || !self.spill() {
-            if self.capacity != 0 {
-                self.frozen.extend_from_slice(&self.bottom[..self.sorted]);
-                self.clear_bottom(0);
-                self.capacity = 0;
+    fn push_full(&mut self, time: Time, key: u32, event: E) {
+        if self.bottom.events.is_empty() {
+            self.bottom.provide(event);
+        } else if self.is_frozen || !self.spill() {
+            if !self.is_frozen {
+                self.freeze_bottom();
             }
-            self.late.push(Pending {
-                time: Time::from_ticks(entry.time),
-                key: entry.key,
-                sequence: self.late_pushed,
-                event: entry.event,
-            });
+            self.late.push(Pending { time, key, sequence: self.late_pushed, event });
             self.late_pushed += 1;
             return;
         }
-        self.push(Time::from_ticks(entry.time), entry.key, entry.event);
+        self.push(time, key, event);
     }
 
     /// Shortens the full bottom by moving its later events into buckets and `top`
     /// before them; false when none can be moved.
     fn spill(&mut self) -> bool {
-        let latest = self.bottom[0].time;
-        let first_to_keep = self.bottom[self.sorted - KEEP].time;
-        // As coarse as the range of times allows, so that few digits come into play.
-        let range = latest - first_to_keep;
+        let mut places = [0; CAPACITY];
+        let mut count = 0;
+        for (slot, place) in places.iter_mut().zip(self.bottom.places()) {
+            *slot = place;
+            count += 1;
+        }
+        let places = &places[..count];
+        let last_kept = self.bottom.times[places[KEEP - 1]];
+        let range = self.bottom.times[places[count - 1]] - last_kept;
         if range == 0 {
             return false;
         }
-        let grain = 1 << (range.ilog2().saturating_sub(BITS));
-        let mut top = first_to_keep | (grain - 1);
+        // As coarse as the range of times allows, so that few digits come into play.
+        let grain = 1u64 << range.ilog2().saturating_sub(BITS);
+        let mut top = last_kept | (grain - 1);
         if self.levels != 0 {
             // Below the lowest digit in use, `top` may change without renaming a bucket.
-            let shift = self.levels.trailing_zeros();
-            top = top.max(self.top & (!0u64 << shift << (BITS - 1) << 1));
+            top = top.max(self.top & above(self.levels.trailing_zeros()));
         }
-        let spilt = self.bottom[..self.sorted].partition_point(|entry| entry.time > top);
-        if spilt == 0 {
+        let kept = places.partition_point(|&place| self.bottom.times[place] <= top);
+        if kept == count {
             return false;
         }
         self.top = top;
-        for place in (0..spilt).rev() {
-            let entry = self.bottom[place];
+        for &place in &places[kept..] {
+            let entry = self.bottom.entry(place);
             self.store(shift_of(entry.time ^ top), entry);
         }
-        self.stored += spilt;
-        self.bottom.copy_within(spilt..self.sorted, 0);
-        self.clear_bottom(self.sorted - spilt);
+        self.stored += count - kept;
+        self.bottom.truncate(kept.checked_sub(1).map_or(0, |last| places[last]));
         true
     }
 
-    /// Leaves the first `keep` entries in the bottom.
-    fn clear_bottom(&mut self, keep: usize) {
-        for entry in &mut self.bottom[keep..self.sorted] {
-            entry.time = 0;
+    fn freeze_bottom(&mut self) {
+        self.frozen.extend(self.bottom.places().map(|place| self.bottom.entry(place)));
+        self.frozen.reverse();
+        self.is_frozen = true;
+        self.bottom.close();
+    }
+
+    /// Ends the frozen state when little of it is left.
+    fn thaw(&mut self) {
+        if self.is_frozen && self.late.is_empty() && self.frozen.len() <= KEEP {
+            self.is_frozen = false;
+            self.bottom.open();
+            for entry in &self.frozen {
+                self.bottom.insert::<false>(*entry);
+            }
+            self.frozen.clear();
+            self.frozen.shrink_to(1 << 10);
+            self.late.shrink_to(1 << 10);
+            if self.levels == 0 {
+                self.top = u64::MAX;
+            }
         }
-        self.sorted = keep;
+    }
+
+    /// Brings the first event into the bottom unless it is frozen.
+    fn prepare(&mut self) {
+        self.thaw();
+        if self.bottom.is_empty() && !self.is_frozen {
+            self.refill();
+        }
     }
 
     /// The first event's time, when it is not in the bottom; the bottom may be filled.
     #[cold]
     #[inline(never)]
-    fn first_unsorted(&mut self) -> Option<Time> {
-        self.thaw();
-        if self.sorted == 0 && self.capacity != 0 {
-            self.refill();
-        }
-        if self.sorted != 0 {
-            return Some(Time::from_ticks(self.bottom[self.sorted - 1].time));
-        }
-        let frozen = self.frozen.last().map(|entry| Time::from_ticks(entry.time));
-        let late = self.late.peek().map(|pending| pending.time);
-        frozen.into_iter().chain(late).min()
+    fn first_elsewhere(&mut self) -> Option<Time> {
+        self.prepare();
+        let first = if self.is_frozen {
+            let late = self.late.peek().map(|late| late.time.ticks());
+            self.frozen.last().map(|entry| entry.time).into_iter().chain(late).min()
+        } else {
+            self.bottom.first()
+        };
+        first.map(Time::from_ticks)
     }
 
     /// Removes the first event, when it is not in the bottom.
     #[inline(never)]
-    fn pop_unsorted(&mut self) -> Option<(Time, E)> {
-        self.thaw();
-        if self.sorted == 0 && self.capacity != 0 && !self.refill() {
-            return None;
-        }
-        if self.sorted != 0 {
-            return self.pop();
+    fn pop_elsewhere(&mut self) -> Option<(Time, E)> {
+        self.prepare();
+        if !self.is_frozen {
+            return self.bottom.pop().map(|(time, event)| (Time::from_ticks(time), event));
         }
         // A late event that equals a frozen one was pushed after it.
         let late_first = match (self.late.peek(), self.frozen.last()) {
@@ -456,21 +628,6 @@ impl<E: Copy> Ladder<E> {
         }
         self.frozen.pop().map(|entry| (Time::from_ticks(entry.time), entry.event))
     }
-
-    /// Ends the frozen state when little of it is left.
-    fn thaw(&mut self) {
-        if self.capacity == 0 && self.late.is_empty() && self.frozen.len() <= KEEP && !self.bottom.is_empty() {
-            self.bottom[..self.frozen.len()].copy_from_slice(&self.frozen);
-            self.sorted = self.frozen.len();
-            self.capacity = CAPACITY;
-            self.frozen.clear();
-            self.frozen.shrink_to(1 << 10);
-            self.late.shrink_to(1 << 10);
-            if self.levels == 0 {
-                self.top = u64::MAX;
-            }
-        }
-    }
 }
 
 impl<E: Copy> EventQueue<E> for Ladder<E> {
@@ -481,9 +638,8 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
     fn with_capacity(events: usize) -> Self {
         let chunks = events.div_ceil(CHUNK as usize);
         Self {
-            bottom: Vec::new(),
-            sorted: 0,
-            capacity: 0,
+            bottom: Bottom::new(),
+            is_frozen: false,
             top: u64::MAX,
             stored: 0,
             levels: 0,
@@ -502,44 +658,19 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
 
     #[inline]
     fn push(&mut self, time: Time, key: u32, event: E) {
-        let time = time.ticks();
-        let entry = Entry { time, key, event };
-        if time > self.top {
-            self.stored += 1;
-            return self.store(shift_of(time ^ self.top), entry);
+        if time.ticks() > self.top {
+            self.push_later(time, key, event);
+        } else if !self.bottom.insert::<true>(Entry { time: time.ticks(), key, event }) {
+            self.push_full(time, key, event);
         }
-        let sorted = self.sorted;
-        let Some(bottom) = self.bottom.first_chunk_mut::<{ CAPACITY + 1 }>() else {
-            return self.push_full(entry);
-        };
-        if sorted >= self.capacity.min(CAPACITY) {
-            return self.push_full(entry);
-        }
-        // The number of entries later than `time`, one binary digit after the other.
-        // Or-ing keeps the index visibly below the array's length.
-        let mut place = 0;
-        for half in [16, 8, 4, 2, 1] {
-            if bottom[place | (half - 1)].time > time {
-                place |= half;
-            }
-        }
-        while bottom[place].time == time && place < sorted && bottom[place].key > key {
-            place += 1;
-        }
-        bottom.copy_within(place..sorted, place + 1);
-        bottom[place] = entry;
-        self.sorted = sorted + 1;
     }
 
     #[inline]
     fn pop(&mut self) -> Option<(Time, E)> {
-        let Some(last) = self.sorted.checked_sub(1) else {
-            return self.pop_unsorted();
-        };
-        self.sorted = last;
-        let entry = &mut self.bottom[last];
-        let time = std::mem::replace(&mut entry.time, 0);
-        Some((Time::from_ticks(time), entry.event))
+        match self.bottom.pop() {
+            Some((time, event)) => Some((Time::from_ticks(time), event)),
+            None => self.pop_elsewhere(),
+        }
     }
 
     #[inline]
@@ -549,14 +680,18 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
 
     #[inline]
     fn next_time(&mut self) -> Option<Time> {
-        match self.sorted.checked_sub(1) {
-            Some(last) => Some(Time::from_ticks(self.bottom[last].time)),
-            None => self.first_unsorted(),
+        match self.bottom.first() {
+            Some(time) => Some(Time::from_ticks(time)),
+            None => self.first_elsewhere(),
         }
     }
 
     fn len(&self) -> usize {
-        self.sorted + self.stored + self.frozen.len() + self.late.len()
+        self.bottom.places().count() + self.stored + self.frozen.len() + self.late.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.bottom.is_empty() && self.stored == 0 && self.frozen.is_empty() && self.late.is_empty()
     }
 }
 
@@ -564,7 +699,7 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
 impl<E> Ladder<E> {
     /// Bytes of memory held for events.
     pub(super) fn memory(&self) -> usize {
-        (self.chunks.entries.capacity() + self.frozen.capacity() + self.bottom.capacity()) * size_of::<Entry<E>>()
+        (self.chunks.entries.capacity() + self.frozen.capacity() + self.bottom.events.capacity()) * size_of::<Entry<E>>()
             + self.chunks.next.capacity() * size_of::<u32>()
             + self.late.capacity() * size_of::<Pending<E>>()
     }

@@ -9,8 +9,8 @@ use super::collect::{Collector, Order, SECOND, Ticks};
 use super::window::Window;
 use super::{InputError, Place, Trace};
 use pcap_parser::{
-    Block, InterfaceDescriptionBlock, LegacyPcapBlock, OptionCode, parse_block_be, parse_block_le, parse_pcap_frame,
-    parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
+    Block, InterfaceDescriptionBlock, LegacyPcapBlock, OptionCode, parse_block_be, parse_block_le,
+    parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
 };
 use std::io::{self, Read};
 use std::path::Path;
@@ -35,7 +35,11 @@ pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
     let collector = Collector::new(file, Order::WithinASecond);
     let mut reader = Reader { file, window: Window::new(input), collector, classifier: Classifier::new() };
     reader.need(4)?;
-    if reader.window.bytes().starts_with(&SECTION) { reader.blocks()? } else { reader.classic()? }
+    if reader.window.bytes().starts_with(&SECTION) {
+        reader.blocks()?
+    } else {
+        reader.classic()?
+    }
     let Reader { collector, classifier, .. } = reader;
     collector.finish(|number| classifier.flows()[number].to_string())
 }
@@ -94,7 +98,8 @@ impl<R: Read> Reader<'_, R> {
 
     /// Bytes `at..at + 4` of the record, which are there.
     fn word(&self, at: usize, big: bool) -> u32 {
-        let bytes = self.window.bytes().get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
+        let bytes =
+            self.window.bytes().get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
         if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
     }
 
@@ -146,7 +151,9 @@ impl<R: Read> Reader<'_, R> {
                 big = match self.word(8, false) {
                     0x1a2b_3c4d => false,
                     0x4d3c_2b1a => true,
-                    other => return Err(self.bad("the byte-order magic of a section", format!("{other:#010x}"))),
+                    other => {
+                        return Err(self.bad("the byte-order magic of a section", format!("{other:#010x}")));
+                    }
                 };
                 interfaces.clear(); // they belong to their section
             }
@@ -196,7 +203,8 @@ impl<R: Read> Reader<'_, R> {
 
     fn link(&self, interface: Interface) -> Result<LinkType, InputError> {
         let number = interface.link;
-        LinkType::from_number(number).ok_or_else(|| InputError::LinkType { file: self.file.to_owned(), number })
+        LinkType::from_number(number)
+            .ok_or_else(|| InputError::LinkType { file: self.file.to_owned(), number })
     }
 
     fn push(&mut self, time: Ticks, flow: u32, size: u32) -> Result<(), InputError> {

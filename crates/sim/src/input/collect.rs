@@ -43,7 +43,13 @@ impl<'a> Collector<'a> {
 
     /// Takes a packet of flow number `flow`, which is at most one above the greatest
     /// so far.
-    pub(super) fn push(&mut self, time: Ticks, flow: u32, bytes: u32, place: Place) -> Result<(), InputError> {
+    pub(super) fn push(
+        &mut self,
+        time: Ticks,
+        flow: u32,
+        bytes: u32,
+        place: Place,
+    ) -> Result<(), InputError> {
         let file = || self.file.to_owned();
         if bytes == 0 {
             return Err(InputError::ZeroSize { file: file(), place });

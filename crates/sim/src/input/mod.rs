@@ -103,7 +103,9 @@ pub fn read(input: impl Read, name: &Path) -> Result<Trace, InputError> {
     let (head, input) = peek(input).map_err(unreadable)?;
     if head.starts_with(&[0x1f, 0x8b]) {
         let (head, input) = peek(MultiGzDecoder::new(input)).map_err(|source| match source.kind() {
-            io::ErrorKind::UnexpectedEof => InputError::Truncated { file: name.to_owned(), offset: 0, packets: 0 },
+            io::ErrorKind::UnexpectedEof => {
+                InputError::Truncated { file: name.to_owned(), offset: 0, packets: 0 }
+            }
             _ => unreadable(source),
         })?;
         return plain(&head, input, name);

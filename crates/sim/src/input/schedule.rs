@@ -33,7 +33,23 @@ impl TraceFlow {
         if repeat > 1 && self.period == Span::ZERO {
             return Err(ScheduleError::NoPeriod);
         }
-        Ok(Schedule { flow: self, speed, repeat, done: 0, next: 0 })
+        Ok(Schedule { flow: self, speed, repeat, next: 0 })
+    }
+
+    /// Packet `index` of that schedule (from 0, repetitions counted through).
+    pub(crate) fn packet_at(&self, index: u64, speed: f64, repeat: u64) -> Option<(Span, u32)> {
+        let count = self.packets.len() as u64;
+        let done = index.checked_div(count)?;
+        if done >= repeat {
+            return None;
+        }
+        let (time, bytes) = *self.packets.get((index % count) as usize)?;
+        let recorded = done.checked_mul(self.period.ticks())?.checked_add(time.ticks())?;
+        let played = match speed {
+            1.0 => recorded,
+            speed => (recorded as f64 / speed).round() as u64,
+        };
+        Some((Span::from_ticks(played), bytes))
     }
 }
 
@@ -44,32 +60,15 @@ pub struct Schedule<'a> {
     flow: &'a TraceFlow,
     speed: f64,
     repeat: u64,
-    done: u64,
-    next: usize,
+    next: u64,
 }
 
 impl Iterator for Schedule<'_> {
     type Item = (Span, u32);
 
     fn next(&mut self) -> Option<(Span, u32)> {
-        if self.done == self.repeat {
-            return None;
-        }
-        let (time, bytes) = *self.flow.packets.get(self.next)?;
-        let start = self.done.checked_mul(self.flow.period.ticks());
-        let Some(recorded) = start.and_then(|start| start.checked_add(time.ticks())) else {
-            self.done = self.repeat;
-            return None;
-        };
+        let packet = self.flow.packet_at(self.next, self.speed, self.repeat)?;
         self.next += 1;
-        if self.next == self.flow.packets.len() {
-            self.next = 0;
-            self.done += 1;
-        }
-        let played = match self.speed {
-            1.0 => recorded,
-            speed => (recorded as f64 / speed).round() as u64,
-        };
-        Some((Span::from_ticks(played), bytes))
+        Some(packet)
     }
 }

@@ -27,6 +27,9 @@ pub const LEAST_PACKETS: usize = 10;
 /// A flow that lives for less than this gets no reservation: it would be over before
 /// anyone could set one up.
 pub const LEAST_LIFE: Span = Span::from_secs(1);
+/// A flow that lives for less than this percentage of the trace's span gets no
+/// reservation: as reservations hold for the whole run, it would hardly ever be used.
+pub const LEAST_LIFE_PERCENT: u64 = 10;
 
 /// Why a flow gets the reservation that it gets, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub enum Reason {
     MeanRate,
     /// Not reserved: fewer than [`LEAST_PACKETS`] packets.
     FewPackets,
-    /// Not reserved: lives for less than [`LEAST_LIFE`].
+    /// Not reserved: lives for less than [`LEAST_LIFE`] or [`LEAST_LIFE_PERCENT`].
     ShortLife,
     /// Not reserved: the mean rates do not all fit, and flows that need less were
     /// reserved first.
@@ -121,7 +124,7 @@ pub fn suggest(trace: &Trace, link: u64, target: Span) -> Option<Plan> {
     let longest = trace.flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.1).max().unwrap_or(0);
     let longest_packet = rate.time_for(longest);
     let mut plan = Plan {
-        flows: trace.flows.iter().map(observe).collect(),
+        flows: trace.flows.iter().map(|flow| observe(flow, trace.span)).collect(),
         outcome: Outcome::NothingToReserve,
         target,
         reserved: 0,
@@ -166,7 +169,7 @@ pub fn suggest(trace: &Trace, link: u64, target: Span) -> Option<Plan> {
 }
 
 /// What the flow was seen to do; its reason is `NoRoom` until there is room.
-fn observe(flow: &TraceFlow) -> Suggestion {
+fn observe(flow: &TraceFlow, span: Span) -> Suggestion {
     let (bytes, life) = (flow.bytes(), flow.life());
     let bits = 8 * u128::from(bytes) * u128::from(TICKS_PER_SECOND);
     let mean = (life > Span::ZERO).then(|| bits.div_ceil(u128::from(life.ticks())));
@@ -182,7 +185,7 @@ fn observe(flow: &TraceFlow) -> Suggestion {
     });
     let reason = match flow.packets.len() {
         0..LEAST_PACKETS => Reason::FewPackets,
-        _ if life < LEAST_LIFE => Reason::ShortLife,
+        _ if life < LEAST_LIFE || life.ticks() / LEAST_LIFE_PERCENT < span.ticks() / 100 => Reason::ShortLife,
         _ => Reason::NoRoom,
     };
     Suggestion {

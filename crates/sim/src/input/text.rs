@@ -15,12 +15,17 @@ const LONGEST: u64 = 1 << 16;
 
 /// Reads a list: as CSV when its first line (blank ones and comments aside) has a comma.
 pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
-    let mut lines = Lines { file, input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 };
+    let mut lines =
+        Lines { file, input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 };
     let mut collector = Collector::new(file, Order::Strict);
     if !lines.next(&collector)? {
         return Err(InputError::Empty { file: file.to_owned() });
     }
-    if lines.line.contains(&b',') { csv(lines, collector) } else { columns(lines, &mut collector)?.finish(collector) }
+    if lines.line.contains(&b',') {
+        csv(lines, collector)
+    } else {
+        columns(lines, &mut collector)?.finish(collector)
+    }
 }
 
 /// The names of the flows, by number.
@@ -55,7 +60,11 @@ impl<R: BufRead> Lines<'_, R> {
                 Ok(_) => {}
                 Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                     let file = self.file.to_owned();
-                    return Err(InputError::TruncatedList { file, line: self.number, packets: collector.packets() });
+                    return Err(InputError::TruncatedList {
+                        file,
+                        line: self.number,
+                        packets: collector.packets(),
+                    });
                 }
                 Err(source) => return Err(InputError::Unreadable { file: self.file.to_owned(), source }),
             }
@@ -100,7 +109,8 @@ fn columns(mut lines: Lines<'_, impl BufRead>, collector: &mut Collector<'_>) ->
 fn csv(mut lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Result<Trace, InputError> {
     let mut record = Record::new();
     record.split(&lines)?;
-    let column = |name: &str| (0..record.len()).find(|i| record.field(*i).eq_ignore_ascii_case(name.as_bytes()));
+    let column =
+        |name: &str| (0..record.len()).find(|i| record.field(*i).eq_ignore_ascii_case(name.as_bytes()));
     let (Some(time), Some(size)) = (column("time"), column("size")) else {
         return Err(lines.bad("a header with the columns time and size, and flow if wanted", &lines.line));
     };
@@ -152,7 +162,8 @@ impl Record {
             self.reader.read_record(&lines.line, &mut self.text, &mut self.ends);
         // The last line may lack its line feed; elsewhere, input that is used up is an
         // open quote.
-        if result == ReadRecordResult::InputEmpty && read == lines.line.len() && !lines.line.ends_with(b"\n") {
+        if result == ReadRecordResult::InputEmpty && read == lines.line.len() && !lines.line.ends_with(b"\n")
+        {
             let (text, ends) = (&mut self.text[written..], &mut self.ends[count..]);
             let (last, _, _, more) = self.reader.read_record(&[], text, ends);
             result = last;

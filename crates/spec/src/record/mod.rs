@@ -90,7 +90,7 @@ impl Section {
     }
 
     /// The same section with the place that it comes from.
-    fn from_source(mut self, source: &'static str) -> Section {
+    fn citing(mut self, source: &'static str) -> Section {
         self.source = Some(source);
         self
     }

@@ -61,7 +61,7 @@ pub(super) fn shape() -> Shape {
                 times(),
             ],
         )
-        .from_source("Pincheira 1994, section 4.1"),
+        .citing("Pincheira 1994, section 4.1"),
         Section::new(
             "packet-train",
             "Packet train",
@@ -73,7 +73,7 @@ pub(super) fn shape() -> Shape {
                 times(),
             ],
         )
-        .from_source("Zhang 1991, section 4.1.2"),
+        .citing("Zhang 1991, section 4.1.2"),
         Section::new(
             "greedy",
             "Greedy",

@@ -224,10 +224,10 @@ fn unknown_rate_unit(text: &str, number: &str, unit: &str) -> Complaint {
     if lower.ends_with("ibit") {
         return complaint.help("rates count in thousands: `1kbit` is 1000 bit/s");
     }
-    if let Some(bits) = lower.strip_suffix("/s").or_else(|| lower.strip_suffix('s')) {
-        if RATES.iter().any(|known| known.name == bits) {
-            return complaint.help(format!("write `{number}{bits}`"));
-        }
+    if let Some(bits) = lower.strip_suffix("/s").or_else(|| lower.strip_suffix('s'))
+        && RATES.iter().any(|known| known.name == bits)
+    {
+        return complaint.help(format!("write `{number}{bits}`"));
     }
     other_case(complaint, number, unit, RATES)
 }

@@ -23,7 +23,7 @@ pub fn show_time(time: Span) -> String {
         return "0s".to_owned();
     }
     let per_nanosecond = TICKS_PER_SECOND / 1_000_000_000;
-    if ticks % per_nanosecond != 0 {
+    if !ticks.is_multiple_of(per_nanosecond) {
         let decimals = format!("{:02}", ticks % per_nanosecond);
         return format!("{}.{}ns", ticks / per_nanosecond, decimals.trim_end_matches('0'));
     }
@@ -58,7 +58,7 @@ pub fn show_value(value: &Value) -> String {
 }
 
 fn in_largest(amount: u64, units: &[Unit]) -> String {
-    let whole = |unit: &&Unit| amount % unit.factor == 0;
+    let whole = |unit: &&Unit| amount.is_multiple_of(unit.factor);
     match units.iter().rev().find(whole) {
         Some(unit) if amount > 0 => format!("{}{}", amount / unit.factor, unit.name),
         _ => format!("{amount}{}", units[0].name),

@@ -30,7 +30,8 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// A UDP frame from port `from` with `payload` bytes of payload: 42 bytes more.
 fn frame(from: u16, payload: usize) -> Vec<u8> {
-    let builder = PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(from, 80);
+    let builder =
+        PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(from, 80);
     let mut frame = vec![0; builder.size(payload)];
     builder.write_to_slice(&mut frame, &vec![0; payload]).unwrap();
     frame
@@ -89,7 +90,8 @@ impl Style {
     }
 
     fn section(self) -> Vec<u8> {
-        let body = [self.words(&[0x1a2b_3c4d]), self.halves([1, 0]), self.words(&[u32::MAX, u32::MAX])].concat();
+        let body =
+            [self.words(&[0x1a2b_3c4d]), self.halves([1, 0]), self.words(&[u32::MAX, u32::MAX])].concat();
         self.block(0x0a0d_0d0a, &body)
     }
 

@@ -37,10 +37,16 @@ fn what_is_wrong_is_said_with_its_line() {
         ("-1 5\n", "t: line 1: expected a time in seconds, zero or more, found \"-1\""),
         ("0 5.5\n", "t: line 1: expected a size in whole bytes, 1 to 4294967295, found \"5.5\""),
         ("0 4294967296", "t: line 1: expected a size in whole bytes, 1 to 4294967295, found \"4294967296\""),
-        ("0 5 7\n", "t: line 1: expected two columns, a time in seconds and a size in bytes, found \"0 5 7\""),
+        (
+            "0 5 7\n",
+            "t: line 1: expected two columns, a time in seconds and a size in bytes, found \"0 5 7\"",
+        ),
         ("0 5\n0", "t: line 2: expected two columns, a time in seconds and a size in bytes, found \"0\""),
         ("0 5\n300000000 5\n", "t: line 2: expected a time within 5.8 years of the first packet's"),
-        ("0,5\n", "t: line 1: expected a header with the columns time and size, and flow if wanted, found \"0,5\""),
+        (
+            "0,5\n",
+            "t: line 1: expected a header with the columns time and size, and flow if wanted, found \"0,5\"",
+        ),
         ("time,size\n1,2,3\n", "t: line 2: expected as many columns as the header has, found \"1,2,3\""),
         ("time,size,flow\n1,2,\n", "t: line 2: expected the name of a flow, found \"1,2,\""),
         (

@@ -1,0 +1,85 @@
+//! What a world is built from: nodes, links and flows, with every name resolved.
+
+use crate::traffic::Traffic;
+use tidegate_core::packet::PortIx;
+use tidegate_core::params::Limit;
+use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan};
+use tidegate_core::units::{Rate, Span};
+
+/// A node: a switch with one output port for every link that leaves it. A host is one too.
+#[derive(Clone, Debug)]
+pub struct NodePlan {
+    /// Its name; also names its random stream.
+    pub name: String,
+    /// The memory that its ports share; `None` is without limit.
+    pub buffer: Option<Limit>,
+}
+
+/// One direction of a link, with the port that feeds it.
+#[derive(Clone, Debug)]
+pub struct LinkPlan {
+    /// Its name.
+    pub name: String,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// How fast bits leave.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The port in front of it.
+    pub port: PortPlan,
+}
+
+/// A flow: traffic, a route, and what it states to the ports on the way.
+#[derive(Clone, Debug)]
+pub struct FlowSetup {
+    /// Its name; also names its random stream.
+    pub name: String,
+    /// Index of its group.
+    pub group: usize,
+    /// Indexes of the links on the way, at least one.
+    pub route: Vec<usize>,
+    /// Its plan at each link of the route.
+    pub plans: Vec<FlowPlan>,
+    /// The user-behaviour envelope, in front of the first port.
+    pub envelope: Option<ShaperPlan>,
+    /// What it sends when.
+    pub traffic: Traffic,
+    /// When it starts, from the start of the run.
+    pub start: Span,
+    /// When it stops sending; `None` at the end of the run.
+    pub stop: Option<Span>,
+}
+
+/// A whole network and its traffic.
+#[derive(Clone, Debug)]
+pub struct Network {
+    /// Nodes, by index.
+    pub nodes: Vec<NodePlan>,
+    /// Links, by index.
+    pub links: Vec<LinkPlan>,
+    /// Names of the groups of flows.
+    pub groups: Vec<String>,
+    /// Flows, by index.
+    pub flows: Vec<FlowSetup>,
+    /// How long the run lasts.
+    pub duration: Span,
+    /// Packets that leave their source before this are carried but not measured.
+    pub warmup: Span,
+}
+
+impl Network {
+    /// Each link's port at its sending node: nodes number their ports in the order of their links.
+    pub(crate) fn ports(&self) -> Vec<PortIx> {
+        let mut next = vec![0; self.nodes.len()];
+        let number = |link: &LinkPlan| {
+            let port = PortIx(next[link.from]);
+            next[link.from] += 1;
+            port
+        };
+        self.links.iter().map(number).collect()
+    }
+}

@@ -1,0 +1,166 @@
+//! What a flow sends when.
+
+use crate::input::TraceFlow;
+use std::sync::Arc;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::{Rate, Span};
+
+/// A traffic source's parameters.
+#[derive(Clone, Debug)]
+pub enum Traffic {
+    /// Packets spaced by their own transmission time at `rate`; the first one comes at a
+    /// random instant of the first spacing, so that flows alike do not beat together.
+    Cbr {
+        /// Mean rate.
+        rate: Rate,
+        /// Packet sizes, drawn with equal chance.
+        sizes: Arc<[u32]>,
+    },
+    /// Exponential gaps.
+    Poisson {
+        /// Mean rate.
+        rate: Rate,
+        /// Packet sizes, drawn with equal chance.
+        sizes: Arc<[u32]>,
+    },
+    /// Trains of a geometric number of packets, spaced by `gap` within, with exponential
+    /// gaps between: Zhang 1991, section 4.1.2, and the bursty sources of Pincheira 1994,
+    /// section 4.1. The mean gap between trains is what the mean rate leaves:
+    /// `length · spacing − (length − 1) · gap`.
+    Trains {
+        /// Mean rate.
+        rate: Rate,
+        /// Mean number of packets in a train.
+        length: f64,
+        /// From one packet of a train to the next.
+        gap: Gap,
+        /// Packet sizes, drawn with equal chance.
+        sizes: Arc<[u32]>,
+    },
+    /// Always has something to send: keeps `window` packets in its first queue.
+    Greedy {
+        /// Packets in the first queue.
+        window: u32,
+        /// Packet sizes, drawn with equal chance.
+        sizes: Arc<[u32]>,
+    },
+    /// Plays back recorded packets.
+    Recorded {
+        /// The recording.
+        flow: Arc<TraceFlow>,
+        /// How many times as fast.
+        speed: f64,
+        /// How many times.
+        repeat: u64,
+    },
+}
+
+/// How packets of a train are spaced.
+#[derive(Clone, Copy, Debug)]
+pub enum Gap {
+    /// By a fixed span.
+    Fixed(Span),
+    /// By a packet's transmission time at this rate.
+    AtRate(Rate),
+}
+
+/// A source at work: the stream of (time since the packet before, size).
+#[derive(Clone, Debug)]
+pub struct Emission {
+    traffic: Traffic,
+    rng: Rng,
+    /// Packets left in the current train, or played of the recording.
+    position: u64,
+    /// Cbr: the size of the packet before. Recorded: ticks at which it was played.
+    last: u64,
+    /// Mean silence between trains, mean gap of a Poisson source.
+    mean: Span,
+}
+
+impl Emission {
+    /// The source under this random stream.
+    pub fn new(traffic: Traffic, rng: Rng) -> Emission {
+        let mean = match &traffic {
+            Traffic::Poisson { rate, sizes } => mean_time(*rate, sizes),
+            Traffic::Trains { rate, length, gap, sizes } => {
+                let within = match gap {
+                    Gap::Fixed(span) => *span,
+                    Gap::AtRate(rate) => mean_time(*rate, sizes),
+                };
+                let train = mean_time(*rate, sizes).as_secs_f64() * length;
+                Span::from_secs_f64(train - within.as_secs_f64() * (length - 1.0))
+            }
+            _ => Span::ZERO,
+        };
+        Emission { traffic, rng, position: 0, last: 0, mean }
+    }
+
+    /// The next packet: how long after the one before (the first: after the start), and its
+    /// size. `None` when there is none, and for greedy sources, which the world asks for
+    /// [`size`](Self::size) only.
+    #[inline]
+    pub fn next(&mut self) -> Option<(Span, u32)> {
+        match &self.traffic {
+            Traffic::Poisson { sizes, .. } => {
+                let gap = self.rng.exponential(self.mean);
+                Some((gap, draw(sizes, &mut self.rng)))
+            }
+            Traffic::Cbr { rate, sizes } => {
+                let len = draw(sizes, &mut self.rng);
+                let gap = match self.last {
+                    0 => Span::from_ticks(self.rng.below(rate.time_for(len).ticks())),
+                    before => rate.time_for(before as u32),
+                };
+                self.last = u64::from(len);
+                Some((gap, len))
+            }
+            Traffic::Trains { length, gap, sizes, .. } => {
+                let len = draw(sizes, &mut self.rng);
+                let gap = if self.position > 0 {
+                    self.position -= 1;
+                    match gap {
+                        Gap::Fixed(span) => *span,
+                        Gap::AtRate(rate) => rate.time_for(self.last as u32),
+                    }
+                } else {
+                    self.position = self.rng.geometric(*length) - 1;
+                    self.rng.exponential(self.mean)
+                };
+                self.last = u64::from(len);
+                Some((gap, len))
+            }
+            Traffic::Recorded { flow, speed, repeat } => {
+                let (at, len) = flow.packet_at(self.position, *speed, *repeat)?;
+                self.position += 1;
+                let gap = at - Span::from_ticks(self.last);
+                self.last = at.ticks();
+                Some((gap, len))
+            }
+            Traffic::Greedy { .. } => None,
+        }
+    }
+
+    /// How many packets a greedy source keeps in its first queue; zero for any other.
+    pub fn window(&self) -> u32 {
+        if let Traffic::Greedy { window, .. } = self.traffic { window } else { 0 }
+    }
+
+    /// The size of a greedy source's next packet.
+    pub fn size(&mut self) -> u32 {
+        if let Traffic::Greedy { sizes, .. } = &self.traffic { draw(sizes, &mut self.rng) } else { 0 }
+    }
+}
+
+#[inline]
+fn draw(sizes: &[u32], rng: &mut Rng) -> u32 {
+    match sizes {
+        [one] => *one,
+        sizes => sizes[rng.below(sizes.len() as u64) as usize],
+    }
+}
+
+/// The mean transmission time of packets of these sizes.
+fn mean_time(rate: Rate, sizes: &[u32]) -> Span {
+    let total: f64 = sizes.iter().map(|len| rate.time_for(*len).as_secs_f64()).sum();
+    Span::from_secs_f64(total / sizes.len() as f64)
+}

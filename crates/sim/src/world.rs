@@ -1,0 +1,620 @@
+//! The discrete-event world: switches of [`tidegate_core`], links between them, sources and sinks.
+//!
+//! Events are in a total order: time, then what is done (a departure before an arrival, a timer,
+//! a source), then the index of the link or source, then insertion. A link without delay hands
+//! over at once, after its next packet has started; one with a delay keeps what is in flight and
+//! schedules only the first.
+
+use crate::event_queue::EventQueue;
+use crate::fingerprint::{Fingerprint, Outcome};
+use crate::network::Network;
+use crate::probe::{Probes, Series};
+use crate::record::{Delays, FlowRecord};
+use crate::traffic::Emission;
+use crate::watch::{Ahead, Watch};
+use std::collections::VecDeque;
+use tidegate_core::context::{Body, Ctx, Effect, Reason};
+use tidegate_core::contract::Refused;
+use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
+use tidegate_core::switch::{QueueStats, Switch};
+use tidegate_core::units::{Rate, Span, Time};
+
+/// What is to happen; indexes are of links or flows.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The last bit of the packet in service leaves the link.
+    Departed(u32),
+    /// The last bit of the first packet in flight reaches the link's end.
+    Arrived(u32),
+    /// A port asked to be woken.
+    Timer(u32),
+    /// A source's next packet.
+    Source(u32),
+}
+
+impl Event {
+    /// Departures come first, so that an arrival at the same instant meets a free place.
+    #[inline]
+    fn key(self) -> u32 {
+        const KIND: u32 = 30;
+        match self {
+            Event::Departed(link) => link,
+            Event::Arrived(link) => 1 << KIND | link,
+            Event::Timer(link) => 2 << KIND | link,
+            Event::Source(flow) => 3 << KIND | flow,
+        }
+    }
+}
+
+/// A packet's own data, while it is in the network.
+#[derive(Clone, Copy, Debug)]
+struct PacketBody {
+    /// When it left its source.
+    born: Time,
+    queueing: Span,
+    sequence: u64,
+    flow: u32,
+    /// Index into the world's hops: where it is now.
+    hop: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct HopEntry {
+    link: u32,
+    leg: Leg,
+}
+
+struct Link {
+    switch: u32,
+    port: PortIx,
+    rate: Rate,
+    delay: Span,
+    in_flight: VecDeque<(Time, Packet)>,
+    /// Packets and bytes sent since the warm-up.
+    sent: (u64, u64),
+    dropped: u64,
+    /// Waits since the warm-up: from last bit in to first bit out.
+    waited: (u64, u128),
+}
+
+struct Flow {
+    emission: Emission,
+    /// First and last of its hops.
+    hops: (u32, u32),
+    /// The size of the packet whose event is pending.
+    pending: u32,
+    /// Greedy sources: packets in the first queue.
+    in_first_queue: u32,
+    stop: Time,
+    next_sequence: u64,
+    group: u32,
+    has_envelope: bool,
+}
+
+/// A network at work.
+pub struct World<Q> {
+    events: Q,
+    now: Time,
+    until: Time,
+    warm_at: Time,
+    warm: bool,
+    switches: Vec<Switch>,
+    rngs: Vec<Rng>,
+    /// The link behind each port of each switch.
+    links_of: Vec<Vec<u32>>,
+    links: Vec<Link>,
+    flows: Vec<Flow>,
+    records: Vec<FlowRecord>,
+    hops: Vec<HopEntry>,
+    bodies: Vec<PacketBody>,
+    free_bodies: Vec<u32>,
+    out: Vec<Effect>,
+    fingerprint: Fingerprint,
+    packet_hops: u64,
+    group_delays: Vec<Delays>,
+    flow_delays: Vec<Delays>,
+    series: Option<Series>,
+    watch: Option<Watch>,
+}
+
+impl<Q: EventQueue<Event>> World<Q> {
+    /// Builds the network; every component's random stream comes from `seed` and its name.
+    ///
+    /// # Errors
+    /// When a scheduler refuses a plan.
+    pub fn new(network: &Network, seed: u64, probes: &Probes) -> Result<World<Q>, Refused> {
+        let ports = network.ports();
+        let mut plans = vec![SwitchPlan::default(); network.nodes.len()];
+        let mut links_of = vec![Vec::new(); network.nodes.len()];
+        for (ix, link) in network.links.iter().enumerate() {
+            plans[link.from].ports.push(link.port.clone());
+            links_of[link.from].push(ix as u32);
+        }
+        let mut switches = Vec::with_capacity(plans.len());
+        for (plan, node) in plans.iter_mut().zip(&network.nodes) {
+            plan.buffer = node.buffer;
+            switches.push(Switch::new(Time::ORIGIN, plan)?);
+        }
+        let link = |(link, port): (&crate::network::LinkPlan, &PortIx)| Link {
+            switch: link.from as u32,
+            port: *port,
+            rate: link.rate,
+            delay: link.delay,
+            in_flight: VecDeque::new(),
+            sent: (0, 0),
+            dropped: 0,
+            waited: (0, 0),
+        };
+        let groups = network.groups.len();
+        let mut world = World {
+            events: Q::with_capacity(network.links.len() + network.flows.len()),
+            now: Time::ORIGIN,
+            until: Time::ORIGIN + network.duration,
+            warm_at: Time::ORIGIN + network.warmup,
+            warm: network.warmup == Span::ZERO,
+            rngs: network.nodes.iter().map(|node| Rng::named(seed, &format!("node/{}", node.name))).collect(),
+            links: network.links.iter().zip(&ports).map(link).collect(),
+            flows: Vec::with_capacity(network.flows.len()),
+            records: vec![FlowRecord::default(); network.flows.len()],
+            hops: Vec::new(),
+            bodies: Vec::new(),
+            free_bodies: Vec::new(),
+            out: Vec::new(),
+            fingerprint: Fingerprint::default(),
+            packet_hops: 0,
+            group_delays: vec![Delays::new(); if probes.delays { groups } else { 0 }],
+            flow_delays: vec![Delays::new(); if probes.flow_delays { network.flows.len() } else { 0 }],
+            series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
+            watch: probes.watch.clone(),
+            links_of,
+            switches,
+        };
+        for setup in &network.flows {
+            world.add_flow(setup, seed)?;
+        }
+        Ok(world)
+    }
+
+    fn add_flow(&mut self, setup: &crate::network::FlowSetup, seed: u64) -> Result<(), Refused> {
+        let first = self.hops.len() as u32;
+        for (ix, (link, plan)) in setup.route.iter().zip(&setup.plans).enumerate() {
+            // The envelope is a shaper in front of the first port.
+            let shaper = if ix == 0 { setup.envelope } else { None };
+            let plan = FlowPlan { shaper, ..*plan };
+            let Link { switch, port, .. } = self.links[*link];
+            let leg = self.switches[switch as usize].open(Time::ORIGIN, port, &plan)?;
+            self.hops.push(HopEntry { link: *link as u32, leg });
+        }
+        let rng = Rng::named(seed, &format!("flow/{}", setup.name));
+        let mut emission = Emission::new(setup.traffic.clone(), rng);
+        let start = Time::ORIGIN + setup.start;
+        let stop = setup.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop);
+        let first_packet = if emission.window() > 0 { Some((Span::ZERO, 0)) } else { emission.next() };
+        let flow = self.flows.len() as u32;
+        if let Some((gap, _)) = first_packet
+            && start + gap < stop
+        {
+            let event = Event::Source(flow);
+            self.events.push(start + gap, event.key(), event);
+        }
+        self.flows.push(Flow {
+            emission,
+            hops: (first, self.hops.len() as u32 - 1),
+            pending: first_packet.map_or(0, |(_, len)| len),
+            in_first_queue: 0,
+            stop,
+            next_sequence: 0,
+            group: setup.group as u32,
+            has_envelope: setup.envelope.is_some(),
+        });
+        Ok(())
+    }
+
+    /// Carries out at most `most` events. True when the run is over.
+    pub fn advance(&mut self, most: u64) -> bool {
+        for _ in 0..most {
+            let Some((at, event)) = self.events.pop_until(self.until) else {
+                self.finish();
+                return true;
+            };
+            if !self.warm && at >= self.warm_at {
+                self.warm_up();
+            }
+            if let Some(series) = &mut self.series
+                && at > series.next()
+            {
+                self.sample(at);
+            }
+            self.now = at;
+            match event {
+                Event::Departed(link) => self.departed(link),
+                Event::Arrived(link) => self.arrived(link),
+                Event::Timer(link) => self.timer(link),
+                Event::Source(flow) => self.source(flow),
+            }
+            #[cfg(debug_assertions)]
+            self.audit(event);
+        }
+        false
+    }
+
+    /// The run is over: brings the clock and the series to its end.
+    fn finish(&mut self) {
+        if !self.warm {
+            self.warm_up();
+        }
+        self.sample(self.until + Span::from_ticks(1));
+        self.now = self.until;
+    }
+
+    /// What was counted so far does not count.
+    fn warm_up(&mut self) {
+        self.warm = true;
+        for link in &mut self.links {
+            (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
+            self.switches[link.switch as usize].reset_stats(self.warm_at, link.port);
+        }
+    }
+
+    /// Takes all samples that are due before `at`.
+    #[cold]
+    fn sample(&mut self, at: Time) {
+        let Some(series) = &mut self.series else { return };
+        while series.next() < at && series.next() <= self.until {
+            let queue = |link: &Link| self.switches[link.switch as usize].backlog(link.port).packets;
+            series.take(self.links.iter().map(queue));
+        }
+    }
+
+    fn source(&mut self, ix: u32) {
+        if self.flows[ix as usize].emission.window() > 0 {
+            self.top_up(ix);
+            return;
+        }
+        let len = self.flows[ix as usize].pending;
+        self.emit(ix, len);
+        let flow = &mut self.flows[ix as usize];
+        if let Some((gap, len)) = flow.emission.next() {
+            let at = self.now + gap;
+            if at < flow.stop {
+                flow.pending = len;
+                let event = Event::Source(ix);
+                self.events.push(at, event.key(), event);
+            }
+        }
+    }
+
+    /// A greedy source fills its window. What is dropped at once is not tried again before
+    /// the link has sent something, or, with nothing in the queue, a packet's time later.
+    fn top_up(&mut self, ix: u32) {
+        loop {
+            let now = self.now;
+            let flow = &mut self.flows[ix as usize];
+            if flow.in_first_queue >= flow.emission.window() || now >= flow.stop {
+                return;
+            }
+            let before = flow.in_first_queue;
+            let len = flow.emission.size();
+            flow.in_first_queue += 1;
+            let first = flow.hops.0;
+            self.emit(ix, len);
+            let in_queue = self.flows[ix as usize].in_first_queue;
+            if in_queue <= before {
+                if in_queue == 0 {
+                    let link = &self.links[self.hops[first as usize].link as usize];
+                    let event = Event::Source(ix);
+                    self.events.push(now + link.rate.time_for(len), event.key(), event);
+                }
+                return;
+            }
+        }
+    }
+
+    fn emit(&mut self, ix: u32, len: u32) {
+        let flow = &mut self.flows[ix as usize];
+        let body = PacketBody {
+            born: self.now,
+            queueing: Span::ZERO,
+            sequence: flow.next_sequence,
+            flow: ix,
+            hop: flow.hops.0,
+        };
+        flow.next_sequence += 1;
+        if self.warm {
+            let record = &mut self.records[ix as usize];
+            record.sent.0 += 1;
+            record.sent.1 += u64::from(len);
+        }
+        let id = match self.free_bodies.pop() {
+            Some(id) => {
+                self.bodies[id as usize] = body;
+                id
+            }
+            None => {
+                self.bodies.push(body);
+                (self.bodies.len() - 1) as u32
+            }
+        };
+        self.enter(Packet::new(BodyId(id), len));
+    }
+
+    /// The packet's last bit is in at the node where its body's hop begins.
+    #[inline]
+    fn enter(&mut self, packet: Packet) {
+        let body = self.bodies[packet.body.0 as usize];
+        let HopEntry { link, leg } = self.hops[body.hop as usize];
+        let switch = self.links[link as usize].switch as usize;
+        if let Some(watch) = &mut self.watch {
+            let queue = self.switches[switch].backlog(leg.port).packets;
+            watch.arrived(link, body.flow, body.sequence, self.now, queue);
+        }
+        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
+        self.switches[switch].arrive(&mut cx, &[leg], packet);
+        if !self.out.is_empty() {
+            self.effects(switch);
+        }
+        if self.switches[switch].is_idle(leg.port) {
+            self.start(link);
+        }
+    }
+
+    /// The link is free: its next packet starts, if there is one.
+    #[inline]
+    fn start(&mut self, ix: u32) {
+        let link = &mut self.links[ix as usize];
+        let switch = link.switch as usize;
+        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
+        let started = self.switches[switch].start(&mut cx, link.port);
+        if let Some(packet) = started {
+            let body = &mut self.bodies[packet.body.0 as usize];
+            let waited = self.now.since(packet.arrived);
+            body.queueing += waited;
+            link.waited.0 += 1;
+            link.waited.1 += u128::from(waited.ticks());
+            let flow = &self.flows[body.flow as usize];
+            if flow.has_envelope && body.hop == flow.hops.0 {
+                // It left its source when the envelope let it go.
+                body.born = packet.arrived;
+            }
+            if let Some(watch) = &mut self.watch {
+                let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: self.now };
+                watch.started(ix, body.sequence, ahead);
+            }
+            let event = Event::Departed(ix);
+            self.events.push(self.now + link.rate.time_for(packet.len), event.key(), event);
+        }
+        if !self.out.is_empty() {
+            self.effects(switch);
+        }
+    }
+
+    fn departed(&mut self, ix: u32) {
+        let link = &mut self.links[ix as usize];
+        let switch = link.switch as usize;
+        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
+        let Some((packet, held)) = self.switches[switch].finish(&mut cx, link.port) else { return };
+        debug_assert_eq!(held, Body::Released, "the simulator sends every packet to one port");
+        self.packet_hops += 1;
+        link.sent.0 += 1;
+        link.sent.1 += u64::from(packet.len);
+        let body = self.bodies[packet.body.0 as usize];
+        self.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
+        let flow = &mut self.flows[body.flow as usize];
+        let tops_up = body.hop == flow.hops.0 && flow.in_first_queue > 0;
+        if tops_up {
+            flow.in_first_queue -= 1;
+            self.top_up(body.flow);
+        }
+        if self.switches[switch].is_idle(self.links[ix as usize].port) {
+            self.start(ix);
+        }
+        let link = &mut self.links[ix as usize];
+        if link.delay == Span::ZERO {
+            self.hand_over(packet);
+        } else {
+            let at = self.now + link.delay;
+            link.in_flight.push_back((at, packet));
+            if link.in_flight.len() == 1 {
+                let event = Event::Arrived(ix);
+                self.events.push(at, event.key(), event);
+            }
+        }
+    }
+
+    fn arrived(&mut self, ix: u32) {
+        let link = &mut self.links[ix as usize];
+        let Some((_, packet)) = link.in_flight.pop_front() else { return };
+        if let Some((at, _)) = link.in_flight.front() {
+            let event = Event::Arrived(ix);
+            self.events.push(*at, event.key(), event);
+        }
+        self.hand_over(packet);
+    }
+
+    /// The packet's last bit reaches the far end of a link.
+    #[inline]
+    fn hand_over(&mut self, packet: Packet) {
+        let body = &mut self.bodies[packet.body.0 as usize];
+        if body.hop == self.flows[body.flow as usize].hops.1 {
+            self.sink(packet);
+        } else {
+            body.hop += 1;
+            self.enter(packet);
+        }
+    }
+
+    fn sink(&mut self, packet: Packet) {
+        let body = self.bodies[packet.body.0 as usize];
+        self.free_bodies.push(packet.body.0);
+        let group = self.flows[body.flow as usize].group as usize;
+        if let Some(series) = &mut self.series {
+            series.received(group, packet.len);
+        }
+        if body.born < self.warm_at {
+            return;
+        }
+        let delay = self.now.since(body.born);
+        let record = &mut self.records[body.flow as usize];
+        record.received.0 += 1;
+        record.received.1 += u64::from(packet.len);
+        record.delay.add(delay);
+        record.queueing.add(body.queueing);
+        if let Some(delays) = self.group_delays.get_mut(group) {
+            delays.add(delay, body.queueing);
+        }
+        if let Some(delays) = self.flow_delays.get_mut(body.flow as usize) {
+            delays.add(delay, body.queueing);
+        }
+    }
+
+    fn timer(&mut self, ix: u32) {
+        let link = &self.links[ix as usize];
+        let (switch, port) = (link.switch as usize, link.port);
+        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
+        self.switches[switch].timer(&mut cx, port);
+        self.effects(switch);
+        if self.switches[switch].is_idle(port) {
+            self.start(ix);
+        }
+    }
+
+    /// Acts on what a switch has reported.
+    #[cold]
+    fn effects(&mut self, switch: usize) {
+        let mut out = core::mem::take(&mut self.out);
+        for effect in out.drain(..) {
+            match effect {
+                Effect::Dropped { port, packet, reason, .. } => {
+                    self.dropped(self.links_of[switch][usize::from(port.0)], packet, reason);
+                }
+                Effect::Wake { port, at } => {
+                    let event = Event::Timer(self.links_of[switch][usize::from(port.0)]);
+                    self.events.push(at, event.key(), event);
+                }
+                Effect::Marked { .. } => {}
+            }
+        }
+        self.out = out;
+    }
+
+    fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason) {
+        let body = self.bodies[packet.body.0 as usize];
+        self.free_bodies.push(packet.body.0);
+        self.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);
+        if let Some(watch) = &mut self.watch {
+            watch.dropped(ix, body.flow, body.sequence);
+        }
+        let flow = &mut self.flows[body.flow as usize];
+        let first = body.hop == flow.hops.0;
+        if first {
+            flow.in_first_queue = flow.in_first_queue.saturating_sub(1);
+        }
+        let discarded = first && flow.has_envelope && reason == Reason::Shaper;
+        if !discarded {
+            self.links[ix as usize].dropped += 1;
+        }
+        if body.born < self.warm_at {
+            return;
+        }
+        let record = &mut self.records[body.flow as usize];
+        if discarded {
+            // It never left the source.
+            record.discarded += 1;
+            record.sent.0 -= 1;
+            record.sent.1 -= u64::from(packet.len);
+        } else {
+            record.dropped += 1;
+        }
+    }
+
+    /// Checks conservation, work conservation and order within flows where the event was; in
+    /// large networks now and then, since it looks at every flow.
+    #[cfg(debug_assertions)]
+    fn audit(&self, event: Event) {
+        let link = match event {
+            Event::Departed(link) | Event::Arrived(link) | Event::Timer(link) => link,
+            Event::Source(flow) => self.hops[self.flows[flow as usize].hops.0 as usize].link,
+        };
+        if self.flows.len() <= 32 || self.packet_hops.is_multiple_of(1024) {
+            let switch = self.links[link as usize].switch as usize;
+            if let Err(what) = self.switches[switch].audit(self.now) {
+                panic!("node {switch} at {:?}, after {event:?}: {what}", self.now);
+            }
+        }
+    }
+}
+
+/// What a world has measured.
+impl<Q> World<Q> {
+    /// How far the run is, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        let whole = self.until.since(Time::ORIGIN).as_secs_f64();
+        if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
+    }
+
+    /// The sum over outcomes so far.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint.value()
+    }
+
+    /// Packets that have left an output port.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// One record a flow, in the network's order.
+    pub fn records(&self) -> &[FlowRecord] {
+        &self.records
+    }
+
+    /// Delays by group; empty when they were not asked for.
+    pub fn group_delays(&self) -> &[Delays] {
+        &self.group_delays
+    }
+
+    /// Delays by flow; empty when they were not asked for.
+    pub fn flow_delays(&self) -> &[Delays] {
+        &self.flow_delays
+    }
+
+    /// Queues and throughput over time, if they were asked for.
+    pub fn series(&self) -> Option<&Series> {
+        self.series.as_ref()
+    }
+
+    /// What the watched packets met.
+    pub fn watch(&self) -> Option<&Watch> {
+        self.watch.as_ref()
+    }
+
+    /// What a link has done since the warm-up.
+    pub fn link(&self, ix: usize) -> LinkReport {
+        let link = &self.links[ix];
+        let switch = &self.switches[link.switch as usize];
+        let measured = self.now.since(self.warm_at);
+        let stats = switch.queue_stats(link.port);
+        LinkReport { sent: link.sent, dropped: link.dropped, waited: link.waited, measured, stats }
+    }
+
+    /// Bytes of memory held by the switches for flows and packets.
+    pub fn memory(&self) -> usize {
+        self.switches.iter().map(Switch::memory).sum()
+    }
+}
+
+/// What a link has done since the warm-up.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkReport {
+    /// Packets and bytes whose last bit has left.
+    pub sent: (u64, u64),
+    /// Packets dropped at its port.
+    pub dropped: u64,
+    /// Packets that have started, and the ticks that they waited in all.
+    pub waited: (u64, u128),
+    /// How long was measured.
+    pub measured: Span,
+    /// The queue over time.
+    pub stats: Option<QueueStats>,
+}

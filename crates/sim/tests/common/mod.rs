@@ -1,0 +1,78 @@
+//! Small networks, built by hand.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::sync::Arc;
+use tidegate_core::contract::Contract;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan};
+use tidegate_core::units::{Rate, Span};
+use tidegate_sim::event_queue::{EventQueue, Ladder};
+use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
+use tidegate_sim::probe::Probes;
+use tidegate_sim::traffic::Traffic;
+use tidegate_sim::world::{Event, World};
+
+pub fn rate(bits: u64) -> Rate {
+    Rate::from_bits_per_second(bits).unwrap()
+}
+
+/// `hops` links in a row, all alike.
+pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Span) -> Network {
+    let node = |ix| NodePlan { name: format!("s{}", ix + 1), buffer: None };
+    let link = |ix: usize| LinkPlan {
+        name: format!("s{}->s{}", ix + 1, ix + 2),
+        from: ix,
+        to: ix + 1,
+        rate: rate(bits),
+        delay,
+        port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()),
+    };
+    Network {
+        nodes: (0..=hops).map(node).collect(),
+        links: (0..hops).map(link).collect(),
+        groups: vec!["all".into()],
+        flows: Vec::new(),
+        duration,
+        warmup: Span::ZERO,
+    }
+}
+
+/// Adds a flow over the links `route`.
+pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option<u64>, traffic: Traffic) {
+    let contract = Contract { reserve: reserve.map(rate), level: 0 };
+    network.flows.push(FlowSetup {
+        name: format!("f{}", network.flows.len()),
+        group: 0,
+        plans: vec![FlowPlan { contract, ..FlowPlan::default() }; route.len()],
+        route: route.collect(),
+        envelope: None,
+        traffic,
+        start: Span::ZERO,
+        stop: None,
+    });
+}
+
+pub fn poisson(bits: u64, size: u32) -> Traffic {
+    Traffic::Poisson { rate: rate(bits), sizes: Arc::new([size]) }
+}
+
+/// The five-server chain: 8 flows end to end, 7 over each server, 48-byte packets.
+pub fn five_servers(scheduler: &str, duration: Span) -> Network {
+    const FLOW: u64 = 1920 * 48 * 8;
+    let mut network = chain(5, FLOW * 15 * 1000 / 915, Span::ZERO, scheduler, duration);
+    (0..8).for_each(|_| add(&mut network, 0..5, Some(FLOW), poisson(FLOW, 48)));
+    for hop in 0..5 {
+        (0..7).for_each(|_| add(&mut network, hop..hop + 1, Some(FLOW), poisson(FLOW, 48)));
+    }
+    network
+}
+
+pub fn run(network: &Network, seed: u64) -> World<Ladder<Event>> {
+    run_with(network, seed, &Probes::default())
+}
+
+pub fn run_with<Q: EventQueue<Event>>(network: &Network, seed: u64, probes: &Probes) -> World<Q> {
+    let mut world = World::new(network, seed, probes).unwrap();
+    while !world.advance(1_000_000) {}
+    world
+}

@@ -1,0 +1,226 @@
+//! Scenarios without mistakes: what they turn into.
+
+mod common;
+
+use common::{FULL, parse};
+use tidegate_core::params::{Limit, Value};
+use tidegate_core::units::{Rate, Span};
+use tidegate_spec::{FlowGroup, NodeKind, Scenario, Source, route};
+
+fn minimal(topology: &str) -> String {
+    format!("version = 1\nduration = \"1s\"\ntopology = {topology}\n")
+}
+
+fn good(text: &str) -> Scenario {
+    parse(text, &[]).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+fn group<'s>(scenario: &'s Scenario, name: &str) -> &'s FlowGroup {
+    scenario.groups.iter().find(|group| group.name == name).unwrap()
+}
+
+fn way(scenario: &Scenario, links: &[usize]) -> Vec<String> {
+    links.iter().map(|&link| scenario.links[link].name.clone()).collect()
+}
+
+/// Everything but the places in the text.
+fn meaning(scenario: &Scenario) -> Vec<String> {
+    let head = format!("{:?}", (scenario.duration, scenario.warmup, scenario.sample, scenario.seed));
+    let nodes = scenario.nodes.iter().map(|node| format!("{:?}", (&node.name, node.kind, node.buffer)));
+    let links = scenario
+        .links
+        .iter()
+        .map(|link| format!("{:?}", (&link.name, link.rate_bits, link.delay, &link.port)));
+    let flows = scenario.groups.iter().map(|group| {
+        let what = (&group.name, group.count, &group.contract, &group.sizes, group.start, group.stop);
+        format!("{:?}", (what, &group.route, group.class, &group.source, &group.envelope))
+    });
+    [head].into_iter().chain(nodes).chain(links).chain(flows).collect()
+}
+
+#[test]
+fn the_head_is_read_and_defaults_are_filled_in() {
+    let scenario = good(FULL);
+    assert_eq!((scenario.name.as_str(), scenario.seed), ("congested chain", 7));
+    assert_eq!((scenario.duration, scenario.warmup), (Span::from_secs(60), Span::from_secs(5)));
+    assert_eq!(scenario.sample, Span::from_millis(100));
+    let bare = good("version = 1\nduration = \"1s\"");
+    assert_eq!((bare.name.as_str(), bare.seed, bare.warmup), ("a", 1, Span::ZERO));
+    assert!(bare.nodes.is_empty() && bare.links.is_empty() && bare.groups.is_empty());
+}
+
+#[test]
+fn nodes_and_links_come_in_order() {
+    let scenario = good(FULL);
+    let names: Vec<_> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+    assert_eq!(names, ["s1", "s2", "s3", "h1", "h2", "h3", "s9"]);
+    assert_eq!(scenario.nodes[0].buffer, Some(Limit::Packets(200)));
+    assert_eq!((scenario.nodes[3].kind, scenario.nodes[3].buffer), (NodeKind::Host, None));
+    assert_eq!(scenario.nodes[6].buffer, Some(Limit::Bytes(1_000_000)));
+    let links: Vec<_> = scenario.links.iter().map(|link| link.name.as_str()).collect();
+    let expected = [
+        "s1->s2", "s2->s1", "s2->s3", "s3->s2", "h1->s1", "s1->h1", "h2->s2", "s2->h2", "h3->s3", "s3->h3",
+        "s9->s1", "s1->s9",
+    ];
+    assert_eq!(links, expected);
+    let trunk = &scenario.links[0];
+    assert_eq!((trunk.rate_bits, trunk.delay), (1_000_000, Span::from_millis(5)));
+    assert_eq!(Some(trunk.rate), Rate::from_bits_per_second(1_000_000));
+    assert_eq!(scenario.links[4].rate_bits, 10_000_000);
+}
+
+#[test]
+fn ports_of_switches_hosts_and_single_links_differ() {
+    let scenario = good(FULL);
+    let (switch, host, own) = (&scenario.links[0].port, &scenario.links[4].port, &scenario.links[11].port);
+    assert_eq!(switch.scheduler.record.name, "virtual-clock");
+    let dropper = switch.dropper.as_ref().unwrap();
+    assert_eq!(
+        (dropper.record.name, dropper.value("limit")),
+        ("drop-tail", Some(&Value::Limit(Limit::Packets(100))))
+    );
+    assert_eq!((host.scheduler.record.name, host.dropper.is_none(), host.ceiling), ("fifo", true, None));
+    assert_eq!(
+        (own.scheduler.record.name, own.dropper.is_some(), own.ceiling),
+        ("fifo", true, Some(1_000_000))
+    );
+}
+
+#[test]
+fn flows_are_multiplied_out() {
+    let scenario = good(FULL);
+    let names: Vec<_> = scenario.flows().map(|flow| flow.name.into_owned()).collect();
+    assert_eq!(names[0], "voice/1");
+    assert_eq!(names[7..], ["voice/8", "data", "bulk"]);
+    assert_eq!(scenario.flow_count(), 10);
+    let voice = group(&scenario, "voice");
+    assert_eq!((voice.contract.reserve_bits(), voice.contract.level()), (Some(64_000), 0));
+    assert_eq!((voice.sizes.as_slice(), voice.stop), ([160].as_slice(), Some(Span::from_secs(50))));
+    assert_eq!(scenario.classes[voice.class.unwrap()].name, "inner");
+    assert_eq!(voice.envelope.as_ref().unwrap().value("burst"), Some(&Value::Size(800)));
+    assert_eq!(way(&scenario, &voice.route), ["h1->s1", "s1->s2", "s2->s3", "s3->h3"]);
+    let data = group(&scenario, "data");
+    assert_eq!((data.contract.reserve_bits(), data.contract.level()), (None, 3));
+    assert_eq!(data.source, Source::OnOff { rate: 100_000, peak: 1_000_000, burst: 10.0, times: 2.0 });
+    assert_eq!(way(&scenario, &data.route), ["s9->s1", "s1->s2", "s2->h2"]);
+    assert_eq!(group(&scenario, "bulk").source, Source::Greedy { window: 4 });
+}
+
+#[test]
+fn topologies_are_what_they_say() {
+    let shapes = [
+        ("{ kind = \"chain\", switches = 2, rate = \"1mbit\" }", "s1 s2", 2),
+        ("{ kind = \"chain\", switches = 2, rate = \"1mbit\", access = {} }", "s1 s2 h1 h2", 6),
+        ("{ kind = \"dumbbell\", pairs = 2, rate = \"1mbit\" }", "left right l1 l2 r1 r2", 10),
+        ("{ kind = \"parking-lot\", hops = 2, rate = \"1mbit\" }", "s1 s2 s3 src dst c1 d1 c2 d2", 16),
+        ("{ kind = \"star\", hosts = 3, rate = \"1mbit\" }", "hub h1 h2 h3", 6),
+        ("\"nodes\"", "", 0),
+    ];
+    for (topology, nodes, links) in shapes {
+        let scenario = good(&minimal(topology));
+        let names: Vec<_> = scenario.nodes.iter().map(|node| node.name.as_str()).collect();
+        assert_eq!((names.join(" ").as_str(), scenario.links.len()), (nodes, links), "{topology}");
+    }
+    let lot = good(&minimal("{ kind = \"parking-lot\", hops = 2, rate = \"1mbit\" }"));
+    let ends = |name: &str| lot.nodes.iter().position(|node| node.name == name).unwrap();
+    assert_eq!(way(&lot, &route(&lot, ends("c2"), ends("d2")).unwrap()), ["c2->s2", "s2->s3", "s3->d2"]);
+    assert_eq!(way(&lot, &route(&lot, ends("src"), ends("dst")).unwrap()).len(), 4);
+    assert_eq!(lot.links[4].rate_bits, 1_000_000_000, "access links default to 1gbit");
+}
+
+#[test]
+fn routes_take_the_lowest_link_and_avoid_hosts() {
+    let mut text = "version = 1\nduration = \"1s\"\n".to_owned();
+    for (name, kind) in [("a", "host"), ("b", "switch"), ("c", "switch"), ("d", "host"), ("e", "host")] {
+        text.push_str(&format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\n"));
+    }
+    // Two ways from a to d of the same length, through c first in the file; e would be shorter to f but is a host.
+    for (from, to) in [("a", "c"), ("a", "b"), ("b", "d"), ("c", "d"), ("c", "d"), ("a", "e")] {
+        text.push_str(&format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1mbit\"\n"));
+    }
+    let scenario = good(&text);
+    assert_eq!(way(&scenario, &route(&scenario, 0, 3).unwrap()), ["a->c", "c->d"]);
+    assert_eq!(scenario.links[8].name, "c->d#2");
+    assert_eq!(way(&scenario, &route(&scenario, 4, 3).unwrap_or_default()), [""; 0]);
+    assert_eq!(route(&scenario, 0, 0), Some(vec![]));
+}
+
+#[test]
+fn overrides_change_values_and_keep_comments() {
+    let sets = [
+        ("duration", "10s"),
+        ("port.scheduler", "fifo"),
+        ("port.dropper.limit", "50p"),
+        ("flow.voice.source.rate", "2mbit"),
+        ("flow.bulk.source.window", "9"),
+        ("flow.data.size", "[\"100B\"]"),
+        ("flow.data.reserve", "10kbit"),
+        ("link.s9-s1.rate", "3mbit"),
+        ("switch.buffer", "1MB"),
+        ("topology.access.rate", "20mbit"),
+    ];
+    let scenario = parse(FULL, &sets).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(scenario.duration, Span::from_secs(10));
+    assert_eq!(scenario.links[0].port.scheduler.record.name, "fifo");
+    assert_eq!(
+        scenario.links[0].port.dropper.as_ref().unwrap().values,
+        [("limit", Value::Limit(Limit::Packets(50)))]
+    );
+    assert_eq!(group(&scenario, "voice").source, Source::Cbr { rate: 2_000_000, times: 1.0 });
+    assert_eq!(group(&scenario, "bulk").source, Source::Greedy { window: 9 });
+    assert_eq!(group(&scenario, "data").sizes, [100]);
+    assert_eq!(group(&scenario, "data").contract.reserve_bits(), Some(10_000));
+    assert_eq!((scenario.links[10].rate_bits, scenario.links[4].rate_bits), (3_000_000, 20_000_000));
+    assert_eq!(scenario.nodes[0].buffer, Some(Limit::Bytes(1_000_000)));
+
+    let text = scenario.to_toml();
+    assert!(text.contains("# kept by --set") && text.contains("# as agreed"), "{text}");
+    assert!(text.contains("duration = \"10s\"\nwarmup"), "{text}");
+    let again = good(text);
+    assert_eq!(meaning(&again), meaning(&scenario));
+    assert_eq!(again.to_toml(), text);
+    assert_eq!(good(FULL).to_toml(), FULL);
+}
+
+#[test]
+fn overrides_make_what_is_not_there() {
+    let text = "version = 1\nduration = \"1s\"\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
+                source = { kind = \"cbr\", rate = \"1kbit\" }\n";
+    let sets = [
+        ("topology", "{ kind = \"chain\", switches = 2, rate = \"1mbit\" }"),
+        ("port.dropper", "{ kind = \"drop-tail\", limit = \"5p\" }"),
+        ("switch.buffer", "7p"),
+        ("flow.f.source.times", "2.5"),
+        ("flow.f.envelope.rate", "5kbit"),
+        ("flow.f.envelope.burst", "2kB"),
+        ("name", "2024-01-01"),
+    ];
+    let scenario = parse(text, &sets).unwrap_or_else(|errors| panic!("{errors}"));
+    assert_eq!(scenario.name, "2024-01-01");
+    assert_eq!(scenario.links[0].port.dropper.as_ref().unwrap().record.name, "drop-tail");
+    assert_eq!(scenario.nodes[0].buffer, Some(Limit::Packets(7)));
+    assert_eq!(group(&scenario, "f").source, Source::Cbr { rate: 1_000, times: 2.5 });
+    assert_eq!(group(&scenario, "f").envelope.as_ref().unwrap().value("burst"), Some(&Value::Size(2_000)));
+    let again = good(scenario.to_toml());
+    assert_eq!(meaning(&again), meaning(&scenario));
+    assert_eq!(again.to_toml(), scenario.to_toml());
+}
+
+#[test]
+fn a_mistake_found_later_still_has_its_place() {
+    let scenario = good(FULL);
+    let error =
+        scenario.error_at(group(&scenario, "data").place, "flow `data` is lost", Some("find it".to_owned()));
+    assert!(error.to_string().starts_with("a.toml:47:1: flow `data` is lost"), "{error}");
+    assert!(error.to_string().ends_with("help: find it"), "{error}");
+}
+
+#[test]
+fn many_flows_are_cheap() {
+    let text = minimal("{ kind = \"chain\", switches = 2, rate = \"10tbit\" }")
+        + "[[flow]]\nname = \"f\"\ncount = 4000000\nfrom = \"s1\"\nto = \"s2\"\nreserve = \"1kbit\"\nsize = \"1kB\"\n\
+           source = { kind = \"poisson\", rate = \"1kbit\" }\n";
+    let scenario = good(&text);
+    assert_eq!((scenario.groups.len(), scenario.flow_count()), (1, 4_000_000));
+    assert_eq!(scenario.flows().nth(3_999_999).unwrap().name, "f/4000000");
+}
