@@ -138,8 +138,12 @@ fn main() {
     };
     match words[..] {
         ["count", "none", pending, operations] => count::<Alone>(number(pending), number(operations)),
-        ["count", "heap", pending, operations] => count::<BinaryHeapQueue<Event>>(number(pending), number(operations)),
-        ["count", "ladder", pending, operations] => count::<Ladder<Event>>(number(pending), number(operations)),
+        ["count", "heap", pending, operations] => {
+            count::<BinaryHeapQueue<Event>>(number(pending), number(operations))
+        }
+        ["count", "ladder", pending, operations] => {
+            count::<Ladder<Event>>(number(pending), number(operations))
+        }
         _ => {
             let json = words.first() == Some(&"--json");
             let sizes: Vec<usize> = words[usize::from(json)..].iter().map(|word| number(word)).collect();

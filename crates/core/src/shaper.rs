@@ -4,7 +4,8 @@
 //! algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). That is exact, and
 //! needs no refilling.
 
-use crate::params::{Kind, Limit, Param, PolicyRecord, Role};
+use crate::contract::Refused;
+use crate::params::{Choice, Kind, Limit, Param, PolicyRecord, Role, Value};
 use crate::units::{Rate, Span, Time};
 
 /// What a person can know about the token bucket.
@@ -14,7 +15,7 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     role: Role::Shaper,
     help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; \
            packets beyond `queue` waiting are discarded.",
-    source: "Zhang 1991, section 3.3 (envelope: burst = AR × AI)",
+    source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI)",
     params: &[
         Param {
             name: "rate",
@@ -91,6 +92,28 @@ pub struct ShaperPlan {
     pub burst: u32,
     /// Longest queue of waiting packets; `None` for no limit.
     pub queue: Option<Limit>,
+}
+
+impl ShaperPlan {
+    /// A token bucket with the parameters of its record.
+    ///
+    /// # Errors
+    /// When `rate` or `burst` is missing or out of range.
+    pub fn new(choice: &Choice) -> Result<ShaperPlan, Refused> {
+        let (Some(Value::Rate(bits)), Some(Value::Size(burst))) = (choice.value("rate"), choice.value("burst"))
+        else {
+            return Err(Refused("a token bucket needs a rate and a burst".into()));
+        };
+        let rate = Rate::from_bits_per_second(*bits)
+            .ok_or_else(|| Refused(format!("a token bucket cannot refill at {bits} bit/s")))?;
+        let burst = u32::try_from(*burst)
+            .map_err(|_| Refused(format!("a token bucket of {burst} bytes is deeper than 4 GB")))?;
+        let queue = match choice.value("queue") {
+            Some(Value::Limit(limit)) => Some(*limit),
+            _ => None,
+        };
+        Ok(ShaperPlan { rate, burst, queue })
+    }
 }
 
 /// The fastest that a class or a port may send, kept as the instant when it may send again:

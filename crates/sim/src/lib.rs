@@ -3,12 +3,14 @@
 //! The same scenario and seed give the same outcome on any machine, with any number of jobs,
 //! with or without probes.
 
+pub mod build;
 pub mod event_queue;
 pub mod fingerprint;
 pub mod input;
 pub mod network;
 pub mod probe;
 pub mod record;
+pub mod results;
 pub mod traffic;
 pub mod watch;
 pub mod world;

@@ -99,7 +99,7 @@ impl Emission {
     /// size. `None` when there is none, and for greedy sources, which the world asks for
     /// [`size`](Self::size) only.
     #[inline]
-    pub fn next(&mut self) -> Option<(Span, u32)> {
+    pub fn next_packet(&mut self) -> Option<(Span, u32)> {
         match &self.traffic {
             Traffic::Poisson { sizes, .. } => {
                 let gap = self.rng.exponential(self.mean);

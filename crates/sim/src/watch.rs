@@ -1,7 +1,7 @@
 //! Why was this packet late? What a watched packet met at every hop.
 
 use std::collections::BTreeMap;
-use tidegate_core::units::Time;
+use tidegate_core::units::{Span, Time};
 
 /// A packet that was sent while a watched one waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,33 +33,47 @@ pub struct Hop {
     pub ahead: Vec<Ahead>,
 }
 
-/// Packets of one flow that are followed through the network.
-#[derive(Clone, Debug, Default)]
+/// A packet that was followed from its source to its destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journey {
+    /// From leaving the source to last bit in at the destination.
+    pub delay: Span,
+    /// Its number within its flow, from 0.
+    pub sequence: u64,
+    /// When its last bit was in at the destination.
+    pub arrived: Time,
+    /// What it met, hop by hop.
+    pub hops: Vec<Hop>,
+}
+
+/// Follows the packets of one flow through the network, and keeps the slowest.
+#[derive(Clone, Debug)]
 pub struct Watch {
     flow: u32,
-    packets: BTreeMap<u64, Vec<Hop>>,
+    keep: usize,
+    under_way: BTreeMap<u64, Vec<Hop>>,
     /// Which of them wait at which link now.
     waiting: BTreeMap<u32, Vec<u64>>,
+    /// The slowest first; among equals the earliest.
+    slowest: Vec<Journey>,
 }
 
 impl Watch {
-    /// Follows the packets of `flow` with these sequence numbers.
-    pub fn new(flow: u32, sequences: &[u64]) -> Watch {
-        let packets = sequences.iter().map(|sequence| (*sequence, Vec::new())).collect();
-        Watch { flow, packets, waiting: BTreeMap::new() }
+    /// Follows the packets of `flow` and keeps the `keep` slowest.
+    pub fn new(flow: u32, keep: usize) -> Watch {
+        let (under_way, waiting) = (BTreeMap::new(), BTreeMap::new());
+        Watch { flow, keep, under_way, waiting, slowest: Vec::new() }
     }
 
-    /// What each packet met, hop by hop.
-    pub fn packets(&self) -> &BTreeMap<u64, Vec<Hop>> {
-        &self.packets
+    /// The slowest packets that arrived, the slowest first.
+    pub fn slowest(&self) -> &[Journey] {
+        &self.slowest
     }
 
     pub(crate) fn arrived(&mut self, link: u32, flow: u32, sequence: u64, at: Time, queue: u64) {
-        if flow != self.flow {
-            return;
-        }
-        if let Some(hops) = self.packets.get_mut(&sequence) {
-            hops.push(Hop { link, arrived: at, queue, started: None, stamp: 0, ahead: Vec::new() });
+        if flow == self.flow {
+            let hop = Hop { link, arrived: at, queue, started: None, stamp: 0, ahead: Vec::new() };
+            self.under_way.entry(sequence).or_default().push(hop);
             self.waiting.entry(link).or_default().push(sequence);
         }
     }
@@ -68,22 +82,35 @@ impl Watch {
         let Some(waiting) = self.waiting.get_mut(&link) else { return };
         if ahead.flow == self.flow {
             waiting.retain(|watched| *watched != sequence);
-            if let Some(hop) = self.packets.get_mut(&sequence).and_then(|hops| hops.last_mut()) {
+            if let Some(hop) = self.under_way.get_mut(&sequence).and_then(|hops| hops.last_mut()) {
                 (hop.started, hop.stamp) = (Some(ahead.started), ahead.stamp);
             }
         }
         for watched in waiting.iter() {
-            if let Some(hop) = self.packets.get_mut(watched).and_then(|hops| hops.last_mut()) {
+            if let Some(hop) = self.under_way.get_mut(watched).and_then(|hops| hops.last_mut()) {
                 hop.ahead.push(ahead);
             }
         }
     }
 
     pub(crate) fn dropped(&mut self, link: u32, flow: u32, sequence: u64) {
-        if flow == self.flow
-            && let Some(waiting) = self.waiting.get_mut(&link)
-        {
-            waiting.retain(|watched| *watched != sequence);
+        if flow == self.flow {
+            self.under_way.remove(&sequence);
+            if let Some(waiting) = self.waiting.get_mut(&link) {
+                waiting.retain(|watched| *watched != sequence);
+            }
+        }
+    }
+
+    pub(crate) fn delivered(&mut self, flow: u32, sequence: u64, arrived: Time, delay: Span) {
+        if flow != self.flow {
+            return;
+        }
+        let Some(hops) = self.under_way.remove(&sequence) else { return };
+        let place = self.slowest.partition_point(|journey| journey.delay >= delay);
+        if place < self.keep {
+            self.slowest.insert(place, Journey { delay, sequence, arrived, hops });
+            self.slowest.truncate(self.keep);
         }
     }
 }

@@ -191,7 +191,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         let mut emission = Emission::new(setup.traffic.clone(), rng);
         let start = Time::ORIGIN + setup.start;
         let stop = setup.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop);
-        let first_packet = if emission.window() > 0 { Some((Span::ZERO, 0)) } else { emission.next() };
+        let first_packet = if emission.window() > 0 { Some((Span::ZERO, 0)) } else { emission.next_packet() };
         let flow = self.flows.len() as u32;
         if let Some((gap, _)) = first_packet
             && start + gap < stop
@@ -276,7 +276,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         let len = self.flows[ix as usize].pending;
         self.emit(ix, len);
         let flow = &mut self.flows[ix as usize];
-        if let Some((gap, len)) = flow.emission.next() {
+        if let Some((gap, len)) = flow.emission.next_packet() {
             let at = self.now + gap;
             if at < flow.stop {
                 flow.pending = len;
@@ -456,6 +456,9 @@ impl<Q: EventQueue<Event>> World<Q> {
             return;
         }
         let delay = self.now.since(body.born);
+        if let Some(watch) = &mut self.watch {
+            watch.delivered(body.flow, body.sequence, self.now, delay);
+        }
         let record = &mut self.records[body.flow as usize];
         record.received.0 += 1;
         record.received.1 += u64::from(packet.len);

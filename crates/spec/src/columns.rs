@@ -71,6 +71,11 @@ pub const TABLES: &[TableRecord] = &[
             whole("received_packets", "packets", "Packets that arrived at the destination"),
             whole("received_bytes", "B", "Bytes that arrived at the destination"),
             whole("dropped_packets", "packets", "Packets dropped on the way"),
+            whole(
+                "discarded_packets",
+                "packets",
+                "Packets that the envelope discarded at the source; not counted as sent",
+            ),
             number("throughput", "bit/s", "Bits received over the measured time"),
             number("delay_mean", "s", "Mean end-to-end delay"),
             number("delay_sd", "s", "Standard deviation of the end-to-end delay"),

@@ -3,11 +3,10 @@
 //!
 //! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and answers a
 //! mistake with its file, line and column, what was expected and the nearest valid name. Every key is
-//! declared once in [`record`]; from there come also [`schema`], [`reference`] and [`python_types`].
+//! declared once in [`record`]; from there come also [`schema`], [`reference()`] and [`python_types`].
 
 mod columns;
 mod error;
-mod five_tuple;
 mod read;
 pub mod record;
 mod routing;
@@ -18,11 +17,11 @@ mod source;
 mod suggest;
 mod tree;
 pub mod units;
+mod values;
 mod write;
 
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
-pub use five_tuple::FiveTuple;
 pub use routing::{Router, route};
 pub use scenario::{
     Class, ContractSpec, Flow, FlowGroup, LARGEST_FILE, Link, Node, NodeKind, PortSpec, Scenario,

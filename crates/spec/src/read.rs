@@ -5,166 +5,11 @@ use crate::record::{Field, OneOf, Section, Shape};
 use crate::scalar;
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::{Content, Entry, Node};
-use tidegate_core::params::{Choice, Limit, Value};
-use tidegate_core::units::Span;
-
-/// A section as it was read: its keys in the record's order, defaults included.
-#[derive(Clone, Debug)]
-pub(crate) struct Values {
-    pub section: &'static Section,
-    pub place: Place,
-    held: Vec<Held>,
-}
-
-/// One key's value.
-#[derive(Clone, Debug)]
-struct Held {
-    name: &'static str,
-    place: Place,
-    given: bool,
-    read: Read,
-}
-
-/// A value that fits its record.
-#[derive(Clone, Debug)]
-enum Read {
-    Value(Value),
-    Several(Vec<Value>),
-    Flag(bool),
-    Text(String),
-    Texts(Vec<(Place, String)>),
-    Table(Values),
-    Tables(Vec<Values>),
-}
-
-/// Getters answer `None` when the key was neither given nor has a default.
-impl Values {
-    fn held(&self, name: &str) -> Option<&Held> {
-        self.held.iter().find(|held| held.name == name)
-    }
-
-    fn value(&self, name: &str) -> Option<&Value> {
-        match &self.held(name)?.read {
-            Read::Value(value) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Whether the key was written, rather than left to its default.
-    pub(crate) fn given(&self, name: &str) -> bool {
-        self.held(name).is_some_and(|held| held.given)
-    }
-
-    /// Where the key's value was written; where the section was, when it was not.
-    pub(crate) fn place_of(&self, name: &str) -> Place {
-        self.held(name).map_or(self.place, |held| held.place)
-    }
-
-    pub(crate) fn rate(&self, name: &str) -> Option<u64> {
-        match self.value(name)? {
-            Value::Rate(bits) => Some(*bits),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn time(&self, name: &str) -> Option<Span> {
-        match self.value(name)? {
-            Value::Time(span) => Some(*span),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn limit(&self, name: &str) -> Option<Limit> {
-        match self.value(name)? {
-            Value::Limit(limit) => Some(*limit),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
-        match self.value(name)? {
-            Value::Integer(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    /// A whole number that its record keeps from being negative.
-    pub(crate) fn count(&self, name: &str) -> Option<u64> {
-        self.integer(name).and_then(|number| u64::try_from(number).ok())
-    }
-
-    pub(crate) fn number(&self, name: &str) -> Option<f64> {
-        match self.value(name)? {
-            Value::Number(number) => Some(*number),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        match &self.held(name)?.read {
-            Read::Text(text) | Read::Value(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn texts(&self, name: &str) -> Option<&[(Place, String)]> {
-        match &self.held(name)?.read {
-            Read::Texts(texts) => Some(texts),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
-        match self.held(name)?.read {
-            Read::Flag(flag) => Some(flag),
-            _ => None,
-        }
-    }
-
-    /// Sizes in bytes: one or several.
-    pub(crate) fn sizes(&self, name: &str) -> Option<Vec<u64>> {
-        let Read::Several(values) = &self.held(name)?.read else { return None };
-        let size = |value: &Value| match value {
-            Value::Size(bytes) => Some(*bytes),
-            _ => None,
-        };
-        values.iter().map(size).collect()
-    }
-
-    pub(crate) fn table(&self, name: &str) -> Option<&Values> {
-        match &self.held(name)?.read {
-            Read::Table(values) => Some(values),
-            _ => None,
-        }
-    }
-
-    /// The tables under a key; none when it was left out.
-    pub(crate) fn tables(&self, name: &str) -> &[Values] {
-        match self.held(name) {
-            Some(Held { read: Read::Tables(tables), .. }) => tables,
-            _ => &[],
-        }
-    }
-
-    /// The policy under a key.
-    pub(crate) fn policy(&self, name: &str) -> Option<Choice> {
-        let values = self.table(name)?;
-        Some(Choice { record: values.section.policy?, values: values.settings() })
-    }
-
-    /// Every plain value, by its key.
-    pub(crate) fn settings(&self) -> Vec<(&'static str, Value)> {
-        let plain = |held: &Held| match &held.read {
-            Read::Value(value) => Some((held.name, value.clone())),
-            _ => None,
-        };
-        self.held.iter().filter_map(plain).collect()
-    }
-}
+use crate::values::{Held, Read, Values};
 
 /// Reads the table `node` as `section`; mistakes go to `report`, and what they spoil is left out.
 pub(crate) fn read(section: &'static Section, node: &Node, report: &mut Report) -> Values {
-    Reader { report }.section(section, node, &label(section.name, None, node), false)
+    Reader { report }.section(section, node, &format!("this {}", section.name), false)
 }
 
 /// How a table is called in a message.
@@ -263,7 +108,8 @@ impl Reader<'_> {
             Shape::Word(words) => match &node.content {
                 Content::Text(word) if words.contains(&word.as_str()) => Some(Read::Text(word.clone())),
                 Content::Text(word) => {
-                    let mut complaint = Complaint::new(format!("`{}` is not `{}`", field.name, brief(word)));
+                    let mut complaint =
+                        Complaint::new(format!("there is no {} `{}`", field.name, brief(word)));
                     complaint.help = did_you_mean(word, words.iter().copied());
                     self.report.say(node.place, complaint);
                     None
@@ -355,7 +201,7 @@ impl Reader<'_> {
         if is_name(name) {
             return Some(name.clone());
         }
-        let complaint = Complaint::new(format!("`{}` is no name, in `{}`", brief(name), field.name))
+        let complaint = Complaint::new(format!("`{}`: `{}` is no name", field.name, brief(name)))
             .help("a name is made of 1 to 64 letters A–Z and a–z, digits, `-` and `_`");
         self.report.say(node.place, complaint);
         None

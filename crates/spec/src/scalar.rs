@@ -4,6 +4,8 @@ use crate::error::Complaint;
 use crate::suggest::brief;
 use crate::tree::Content;
 use crate::units::{parse_limit, parse_rate, parse_size, parse_time};
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use tidegate_core::params::{Kind, Value};
 
 /// Reads `content` as a value of `kind` for the key `name`.
@@ -19,12 +21,14 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
     let value = match (kind, content) {
         (_, Content::Text(text)) => quantity(text),
         (Kind::Integer(low, high), Content::Integer(number)) => {
-            in_range(low, high, *number).map(Value::Integer)
+            in_range(kind, low..=high, *number).map(Value::Integer)
         }
         (Kind::Number(low, high), Content::Integer(number)) => {
-            in_range(low, high, *number as f64).map(Value::Number)
+            in_range(kind, low..=high, *number as f64).map(Value::Number)
         }
-        (Kind::Number(low, high), Content::Number(number)) => in_range(low, high, *number).map(Value::Number),
+        (Kind::Number(low, high), Content::Number(number)) => {
+            in_range(kind, low..=high, *number).map(Value::Number)
+        }
         // A quantity without its unit gets the complaint that says so.
         (Kind::Rate | Kind::Time | Kind::Size | Kind::Limit, Content::Integer(number)) => {
             quantity(&number.to_string())
@@ -51,13 +55,16 @@ fn unquoted(text: &str) -> Complaint {
     }
 }
 
-fn in_range<N: PartialOrd + Copy + std::fmt::Display>(low: N, high: N, number: N) -> Result<N, Complaint> {
+fn in_range<N: PartialOrd + Copy + Display>(
+    kind: Kind,
+    range: RangeInclusive<N>,
+    number: N,
+) -> Result<N, Complaint> {
     // NaN is in no range.
-    if low <= number && number <= high {
+    if range.contains(&number) {
         return Ok(number);
     }
-    let range = if low == high { format!("is {low}") } else { format!("is from {low} to {high}") };
-    Err(Complaint::new(format!("{number} is out of range")).help(format!("it {range}")))
+    Err(Complaint::new(format!("{number} is out of range")).help(format!("it takes {}", describe(kind))))
 }
 
 /// What a kind takes, in prose.

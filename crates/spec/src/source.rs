@@ -1,10 +1,10 @@
 //! What a flow sends when.
 
 use crate::error::{Complaint, Report};
-use crate::five_tuple::FiveTuple;
-use crate::read::Values;
 use crate::units::{show_rate, show_time};
+use crate::values::Values;
 use std::path::{Path, PathBuf};
+use tidegate_core::classifier::{FiveTuple, NotAFlow};
 use tidegate_core::units::{Rate, Span};
 
 /// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a source's
@@ -174,10 +174,11 @@ fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf
 
 fn five_tuple(values: &Values, report: &mut Report) -> Option<Option<FiveTuple>> {
     let Some(text) = values.text("flow") else { return Some(None) };
-    match FiveTuple::parse(text) {
+    match text.parse() {
         Ok(tuple) => Some(Some(tuple)),
-        Err(complaint) => {
-            report.say(values.place_of("flow"), complaint);
+        Err(expected) => {
+            let complaint = Complaint::new(format!("`{}` is no flow of a capture", brief(text)));
+            report.say(values.place_of("flow"), complaint.help(NotAFlow::to_string(&expected)));
             None
         }
     }

@@ -37,7 +37,8 @@ impl Content {
     pub(crate) fn describe(&self) -> &'static str {
         match self {
             Content::Text(_) => "text",
-            Content::Integer(_) | Content::Number(_) => "a number",
+            Content::Integer(_) => "a whole number",
+            Content::Number(_) => "a number with a point",
             Content::Flag(_) => "true or false",
             Content::Date => "a date",
             Content::List(_) => "a list",
@@ -69,7 +70,13 @@ pub(crate) fn parse(text: &str) -> Result<Node, (Place, Complaint)> {
     let document = Document::parse(text).map_err(|error| {
         let place = error.span().map_or(Place::File, place_of);
         let message = error.message().trim().replace('\n', ", ");
-        (place, Complaint::new(format!("not TOML: {message}")))
+        let complaint = Complaint::new(format!("not TOML: {message}"));
+        match message.contains("duplicate key") {
+            true => {
+                (place, complaint.help("a table that occurs several times has double brackets: [[flow]]"))
+            }
+            false => (place, complaint),
+        }
     })?;
     Ok(Node { place: Place::File, content: Content::Table(entries(document.as_table(), None)) })
 }

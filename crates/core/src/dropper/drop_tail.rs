@@ -2,8 +2,9 @@
 
 use super::{Backlog, Dropper};
 use crate::context::{Ctx, Verdict};
+use crate::contract::Refused;
 use crate::packet::Packet;
-use crate::params::{Kind, Limit, Param, PolicyRecord, Role};
+use crate::params::{Choice, Kind, Limit, Param, PolicyRecord, Role, Value};
 
 /// What a person can know about it.
 pub const RECORD: PolicyRecord = PolicyRecord {
@@ -25,6 +26,19 @@ pub const RECORD: PolicyRecord = PolicyRecord {
 /// Drop-tail with this limit on the port's queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropTail(pub Limit);
+
+impl DropTail {
+    /// Drop-tail with the parameters of its record.
+    ///
+    /// # Errors
+    /// When `limit` is missing.
+    pub fn new(choice: &Choice) -> Result<DropTail, Refused> {
+        match choice.value("limit") {
+            Some(Value::Limit(limit)) => Ok(DropTail(*limit)),
+            _ => Err(Refused("drop-tail needs a limit".into())),
+        }
+    }
+}
 
 impl Dropper for DropTail {
     #[inline]

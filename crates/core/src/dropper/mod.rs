@@ -3,8 +3,9 @@
 pub mod drop_tail;
 
 use crate::context::{Ctx, Verdict};
+use crate::contract::Refused;
 use crate::packet::Packet;
-use crate::params::PolicyRecord;
+use crate::params::{Choice, PolicyRecord};
 use drop_tail::DropTail;
 
 /// A queue's length, or a pool's: the packets in service included.
@@ -48,10 +49,10 @@ pub trait Dropper {
 pub const RECORDS: &[PolicyRecord] = &[drop_tail::RECORD];
 
 /// How to make a dropper: what a plan holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum DropperKind {
-    /// [`drop_tail`].
-    DropTail(DropTail),
+    /// One of [`RECORDS`], with its parameters.
+    BuiltIn(Choice),
     /// A dropper written outside this crate.
     Custom(fn() -> Box<dyn Dropper + Send>),
 }
@@ -59,7 +60,7 @@ pub enum DropperKind {
 impl PartialEq for DropperKind {
     fn eq(&self, other: &DropperKind) -> bool {
         match (self, other) {
-            (DropperKind::DropTail(a), DropperKind::DropTail(b)) => a == b,
+            (DropperKind::BuiltIn(a), DropperKind::BuiltIn(b)) => a == b,
             (DropperKind::Custom(a), DropperKind::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
             _ => false,
         }
@@ -68,10 +69,18 @@ impl PartialEq for DropperKind {
 
 impl DropperKind {
     /// A new dropper of this kind.
-    pub fn build(self) -> AnyDropper {
+    ///
+    /// # Errors
+    /// When the record is not a dropper's, or a parameter that it needs is missing.
+    pub fn build(&self) -> Result<AnyDropper, Refused> {
         match self {
-            DropperKind::DropTail(dropper) => AnyDropper::DropTail(dropper),
-            DropperKind::Custom(make) => AnyDropper::Custom(make()),
+            DropperKind::BuiltIn(choice) if choice.record.name == drop_tail::RECORD.name => {
+                DropTail::new(choice).map(AnyDropper::DropTail)
+            }
+            DropperKind::BuiltIn(choice) => {
+                Err(Refused(format!("`{}` is not a dropper", choice.record.name)))
+            }
+            DropperKind::Custom(make) => Ok(AnyDropper::Custom(make())),
         }
     }
 }

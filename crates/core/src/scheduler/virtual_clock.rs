@@ -51,6 +51,16 @@ struct Clock {
 const NEWCOMER: Clock =
     Clock { aux_vc: Time::from_ticks(0), reserve: None, shift: Span::ZERO, datagrams_at: Time::NEVER };
 
+/// The latest stamp of a flow with a reservation: sooner than any datagram's.
+const LATEST: u64 = Time::NEVER.ticks() - 1;
+
+/// What the datagrams that the flow has queued take at `rate`: they count as one burst.
+fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
+    let queued = queues.of(flow).map(|queued| &queued.packet);
+    let datagrams = queued.filter(|packet| packet.tag == Time::NEVER.ticks());
+    datagrams.fold(Span::ZERO, |sum, packet| sum + rate.time_for(packet.len))
+}
+
 /// The rule of VirtualClock.
 #[derive(Default)]
 pub struct VirtualClock {
@@ -70,11 +80,10 @@ impl StampRule for VirtualClock {
         }
         let clock = &mut self.clocks[flow.ix()];
         if let (None, Some(rate)) = (clock.reserve, contract.reserve)
-            && queues.len(flow) > 0
+            && let burst = datagrams(rate, flow, queues)
+            && burst > Span::ZERO
         {
-            for queued in queues.of(flow) {
-                clock.aux_vc = clock.aux_vc.max(now) + rate.time_for(queued.packet.len);
-            }
+            clock.aux_vc = clock.aux_vc.max(now) + burst;
             clock.datagrams_at = clock.aux_vc;
         }
         clock.reserve = contract.reserve;
@@ -91,7 +100,7 @@ impl StampRule for VirtualClock {
         packet.tag = match clock.reserve {
             Some(rate) => {
                 clock.aux_vc = clock.aux_vc.max(now) + rate.time_for(packet.len);
-                clock.aux_vc.before(clock.shift).ticks()
+                clock.aux_vc.before(clock.shift).ticks().min(LATEST)
             }
             None => Time::NEVER.ticks(),
         };
@@ -103,16 +112,19 @@ impl StampRule for VirtualClock {
         if tag == Time::NEVER.ticks() {
             return if clock.reserve.is_some() { clock.datagrams_at.ticks() } else { tag };
         }
-        tag.saturating_add(clock.shift.ticks())
+        tag.saturating_add(clock.shift.ticks()).min(LATEST)
     }
 
-    fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, _: &Queues) {
+    fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {
         let key = Time::from_ticks(self.key(flow, head.tag));
         let clock = &mut self.clocks[flow.ix()];
         if let Some(rate) = clock.reserve {
-            let late = (now + rate.time_for(head.len)).since(key);
+            let datagram = head.tag == Time::NEVER.ticks();
+            let first = if datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) };
+            let late = (now + first).since(key);
             clock.shift += late;
             clock.aux_vc += late;
+            clock.datagrams_at += late;
         }
     }
 

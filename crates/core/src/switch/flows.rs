@@ -58,26 +58,40 @@ pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
     pub(super) counters: Vec<FlowCounters>,
     pub(super) extras: std::collections::BTreeMap<FlowIx, Extras>,
-    /// Closed flows by when they may be forgotten.
-    forgettable: BinaryHeap<Reverse<(Time, FlowIx)>>,
+    /// The closed flows of every node, by when they may be forgotten.
+    forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
     /// Packets that came for no open flow.
     pub(super) strays: FlowCounters,
 }
 
 impl FlowTable {
-    /// A closed flow's index that is forgettable at `now`, if there is one.
-    pub(super) fn reusable(&mut self, now: Time) -> Option<FlowIx> {
-        let Reverse((at, _)) = self.forgettable.peek()?;
+    /// The index of a closed flow of this node that is forgettable at `now`, if there is one.
+    pub(super) fn reusable(&mut self, now: Time, node: usize) -> Option<FlowIx> {
+        let closed = self.forgettable.get_mut(node)?;
+        let Reverse((at, _)) = closed.peek()?;
         if *at > now {
             return None;
         }
-        self.forgettable.pop().map(|Reverse((_, flow))| flow)
+        closed.pop().map(|Reverse((_, flow))| flow)
     }
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
     pub(super) fn retire(&mut self, flow: FlowIx, at: Time) {
-        self.flows[flow.ix()].state = State::Closed;
-        self.forgettable.push(Reverse((at, flow)));
+        let entry = &mut self.flows[flow.ix()];
+        entry.state = State::Closed;
+        let node = usize::from(entry.node);
+        if self.forgettable.len() <= node {
+            self.forgettable.resize_with(node + 1, BinaryHeap::new);
+        }
+        self.forgettable[node].push(Reverse((at, flow)));
+    }
+
+    /// The flows have come to other nodes.
+    pub(super) fn replanted(&mut self) {
+        let closed: Vec<_> = self.forgettable.drain(..).flatten().collect();
+        for Reverse((at, flow)) in closed {
+            self.retire(flow, at);
+        }
     }
 
     pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
@@ -111,6 +125,6 @@ impl FlowTable {
         self.flows.capacity() * size_of::<Flow>()
             + self.counters.capacity() * size_of::<FlowCounters>()
             + self.extras.len() * (size_of::<FlowIx>() + size_of::<Extras>())
-            + self.forgettable.capacity() * size_of::<(Time, FlowIx)>()
+            + self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() * size_of::<(Time, FlowIx)>()
     }
 }

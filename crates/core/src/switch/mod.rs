@@ -6,8 +6,8 @@
 //! [`timer`](Switch::timer)) and acts on the [`Effect`](crate::context::Effect)s that come back.
 //!
 //! Push-out (Zhang 1991, section 3.1: "the last packet, the one with the largest stamp value,
-//! from the longest queue"): the arriving packet is stamped and inserted first, so it may
-//! itself be the one to go; the queue is the longest by packets, the one in service counted but
+//! from the longest queue"): the arriving packet is stamped and inserted first, at all its ports,
+//! so it may itself be the one to go; the queue is the longest by packets, the one in service counted but
 //! never taken; ties go to the port with the latest arrival.
 
 mod audit;
@@ -116,11 +116,11 @@ impl Switch {
                     cx.out.push(Effect::Dropped { port: leg.port, packet, reason, body });
                 }
             }
-            while self.pool.exhausted() && self.push_out(cx, *leg) {}
         }
         if to.is_empty() {
             self.pool.release(&packet);
         }
+        while self.pool.exhausted() && to.iter().any(|leg| self.push_out(cx, *leg)) {}
     }
 
     /// Drops one packet to make room; `arrived` is where the latest packet went.

@@ -8,7 +8,7 @@ use super::shaping::{Shaped, Shaping};
 use super::tree::{Member, Tree, node_of};
 use crate::context::{Ctx, Effect, Reason, Verdict};
 use crate::contract::Refused;
-use crate::dropper::{AnyDropper, Backlog, Dropper};
+use crate::dropper::{AnyDropper, Backlog, Dropper, DropperKind};
 use crate::meter::Meter;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::{Gate, Scheduler};
@@ -44,7 +44,7 @@ impl Port {
             plan: plan.clone(),
             tree: Tree::new(now, plan)?,
             table: FlowTable::default(),
-            dropper: plan.dropper.map(|kind| kind.build()),
+            dropper: plan.dropper.as_ref().map(DropperKind::build).transpose()?,
             meter: None,
             shaping: Shaping::default(),
             in_service: None,
@@ -62,13 +62,15 @@ impl Port {
         if node >= self.tree.nodes.len() {
             return Err(Refused(format!("port {} has no class {}", self.ix.0, node - 1)));
         }
-        if let Some(flow) = self.table.reusable(now) {
-            if usize::from(self.table.flows[flow.ix()].node) == node && self.change(now, flow, plan).is_ok() {
-                self.table.flows[flow.ix()].state = State::Open;
-                self.table.counters[flow.ix()] = Default::default();
-                return Ok(flow);
+        if let Some(flow) = self.table.reusable(now, node) {
+            if let Err(refused) = self.change(now, flow, plan) {
+                self.table.retire(flow, now);
+                return Err(refused);
             }
-            self.table.retire(flow, now);
+            self.table.flows[flow.ix()].state = State::Open;
+            self.table.counters[flow.ix()] = Default::default();
+            self.gate(now, flow, Gate::Open);
+            return Ok(flow);
         }
         let flow = FlowIx(self.table.flows.len() as u32);
         let slot = self.tree.add(now, node, Member::Flow(flow), &plan.contract)?;
@@ -116,12 +118,16 @@ impl Port {
         }
     }
 
+    #[inline]
     fn retire_if_drained(&mut self, flow: FlowIx) {
-        let entry = self.table.flows[flow.ix()];
+        let entry = &self.table.flows[flow.ix()];
+        if entry.state != State::Closing {
+            return;
+        }
         let node = &self.tree.nodes[usize::from(entry.node)];
-        if entry.state == State::Closing
-            && node.queues.len(entry.slot) == 0
+        if node.queues.len(entry.slot) == 0
             && self.shaping.waiting(flow) == 0
+            && self.in_service.is_none_or(|packet| packet.flow != flow)
         {
             let mut at = node.scheduler.forgettable_at(entry.slot);
             at = at.max(self.shaping.forgettable_at(flow));
@@ -148,6 +154,7 @@ impl Port {
         let node = &mut self.tree.nodes[at];
         node.scheduler.gate(now, entry.slot, entry.effective_gate(), &node.queues);
         self.tree.settle(now, at);
+        self.watch(now, at);
     }
 
     /// The packet's last bit is in. False when it was dropped here and now.
@@ -207,8 +214,10 @@ impl Port {
         self.stats.longest = self.stats.longest.max(self.backlog.packets);
         self.latest = order;
         let entry = &self.table.flows[packet.flow.ix()];
+        let node = usize::from(entry.node);
         packet.flow = entry.slot;
-        self.tree.push(cx, usize::from(entry.node), packet, order);
+        self.tree.push(cx, node, packet, order);
+        self.watch(cx.now, node);
         true
     }
 
@@ -239,6 +248,8 @@ impl Port {
         if self.in_service.is_some() {
             return None;
         }
+        // While the link is busy nobody asks to be woken for a ceiling.
+        self.let_go(cx.now);
         loop {
             let Ok((node, slot, flow)) = self.tree.select(cx.now) else {
                 self.ask(cx);
@@ -247,10 +258,6 @@ impl Port {
             let mut packet = self.tree.pop(cx, node, slot)?;
             packet.flow = flow;
             self.hold_what_is_over_its_ceiling(cx.now, node, &packet);
-            let entry = &self.table.flows[flow.ix()];
-            if entry.state == State::Closing {
-                self.retire_if_drained(flow);
-            }
             self.stats.advance(cx.now, self.backlog.packets, false);
             if let Some(dropper) = &mut self.dropper {
                 let mut rest = self.backlog;
@@ -261,6 +268,7 @@ impl Port {
                     Verdict::Drop => {
                         self.backlog = rest;
                         self.drop(cx, pool, &packet, Reason::Dropper);
+                        self.retire_if_drained(flow);
                         continue;
                     }
                 }
@@ -281,9 +289,18 @@ impl Port {
             self.held.push(Reverse((ceiling.clear_at(), Member::Flow(packet.flow))));
             self.hold(now, packet.flow, true);
         }
-        let mut at = node;
+        self.watch(now, node);
+    }
+
+    /// Makes sure that the nodes from `at` upwards are let go when they may send.
+    #[inline]
+    pub(super) fn watch(&mut self, now: Time, mut at: usize) {
         while let Some(parent) = self.tree.parent(at) {
-            if let Some(until) = self.tree.held_until(now, at) {
+            if let Some(until) = self.tree.held_until(now, at)
+                && until > now
+                && until < self.tree.nodes[at].watched
+            {
+                self.tree.nodes[at].watched = until;
                 self.held.push(Reverse((until, Member::Node(at))));
             }
             at = parent;
@@ -296,6 +313,7 @@ impl Port {
         self.stats.advance(now, self.backlog.packets, true);
         self.backlog.take(packet.len);
         self.table.counters[packet.flow.ix()].sent.add(packet.len);
+        self.retire_if_drained(packet.flow);
         Some(packet)
     }
 
@@ -311,27 +329,34 @@ impl Port {
             self.admit(cx, pool, packet, *orders);
             self.retire_if_drained(flow);
         }
+        self.let_go(cx.now);
+        self.ask(cx);
+    }
+
+    /// Lets go what ceilings held until now.
+    #[inline]
+    fn let_go(&mut self, now: Time) {
         while let Some(Reverse((at, member))) = self.held.peek().copied()
-            && at <= cx.now
+            && at <= now
         {
             self.held.pop();
             match member {
                 Member::Flow(flow) => {
                     let extras = self.table.extras.get(&flow);
                     let clear_at = extras.and_then(|extras| extras.ceiling).map(|ceiling| ceiling.clear_at());
-                    if clear_at.is_none_or(|clear_at| clear_at <= cx.now) {
-                        self.hold(cx.now, flow, false);
+                    if clear_at.is_none_or(|clear_at| clear_at <= now) {
+                        self.hold(now, flow, false);
                     }
                 }
                 Member::Node(node) => {
-                    self.tree.settle(cx.now, node);
-                    if let Some(until) = self.tree.held_until(cx.now, node) {
-                        self.held.push(Reverse((until, Member::Node(node))));
+                    if self.tree.nodes[node].watched == at {
+                        self.tree.nodes[node].watched = Time::NEVER;
                     }
+                    self.tree.settle(now, node);
+                    self.watch(now, node);
                 }
             }
         }
-        self.ask(cx);
     }
 
     /// The tree is new: what is held there is not known by its old index.

@@ -6,6 +6,7 @@ use super::port::Port;
 use super::tree::{Member, Tree, node_of};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
+use crate::dropper::DropperKind;
 use crate::packet::{FlowIx, Leg, PortIx};
 use crate::queues::Queues;
 use crate::scheduler::{Scheduler, SchedulerKind};
@@ -88,6 +89,7 @@ impl Port {
         wanted: &PortPlan,
         flows: &[(Leg, FlowPlan)],
     ) -> Result<Option<Tree>, Refused> {
+        wanted.dropper.as_ref().map(DropperKind::build).transpose()?;
         let mut plans: Vec<FlowPlan> =
             (0..self.table.flows.len()).map(|flow| self.table.plan_of(FlowIx(flow as u32))).collect();
         let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
@@ -129,7 +131,7 @@ impl Port {
     ) -> Result<(), Refused> {
         let ix = self.ix.0;
         if self.plan.dropper != wanted.dropper {
-            self.dropper = wanted.dropper.map(|kind| kind.build());
+            self.dropper = wanted.dropper.as_ref().map(DropperKind::build).transpose()?;
             diff.push(Change::Dropper(ix));
         }
         if self.plan.ceiling != wanted.ceiling {
@@ -184,6 +186,7 @@ impl Port {
                 }
             }
         }
+        self.table.replanted();
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
             self.apply_gate(cx.now, flow);
@@ -191,8 +194,10 @@ impl Port {
         queued.sort_unstable_by_key(|waiting| waiting.order);
         for mut waiting in queued {
             let entry = &self.table.flows[waiting.packet.flow.ix()];
+            let node = usize::from(entry.node);
             waiting.packet.flow = entry.slot;
-            self.tree.push(cx, usize::from(entry.node), waiting.packet, waiting.order);
+            self.tree.push(cx, node, waiting.packet, waiting.order);
+            self.watch(cx.now, node);
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Node {
     parent: Option<(usize, FlowIx)>,
     /// Whether the parent may select this node.
     gate: Gate,
+    /// When the port will let it go, if it is held; [`Time::NEVER`] for not at all.
+    pub(super) watched: Time,
     /// Bytes sent less bytes charged by the parent so far.
     uncharged: i64,
 }
@@ -55,6 +57,7 @@ impl Tree {
                 ceiling: ceiling.map(Ceiling::new),
                 parent: None,
                 gate: Gate::Open,
+                watched: Time::NEVER,
                 uncharged: 0,
             })
         };
@@ -177,12 +180,14 @@ impl Tree {
     /// The token that stands for what the node would send first.
     fn token(&mut self, now: Time, at: usize) -> Option<(Packet, u64)> {
         let node = &mut self.nodes[at];
-        let slot = match node.scheduler.select(now, &node.queues) {
-            Select::Flow(slot) => slot,
-            // Nothing may be sent yet: any packet will do, the difference is charged later.
-            _ => (0..node.queues.flows()).map(FlowIx).find(|slot| node.queues.len(*slot) > 0)?,
+        let head = match node.scheduler.select(now, &node.queues) {
+            Select::Flow(slot) => node.queues.first(slot)?,
+            // Nothing may be sent yet: the first that arrived, and the difference is charged later.
+            _ => {
+                let heads = (0..node.queues.flows()).filter_map(|slot| node.queues.first(FlowIx(slot)));
+                heads.min_by_key(|head| head.order)?
+            }
         };
-        let head = node.queues.first(slot)?;
         let (head, order) = (head.packet, head.order);
         let len = (i64::from(head.len) + node.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
         node.uncharged -= i64::from(len);

@@ -1,1 +1,173 @@
-//! empty for now
+//! One port's schedulers and the shared pool as slowly and as plainly as they can be written:
+//! a list of packets, each with its stamp, searched from end to end.
+
+use tidegate_core::contract::Contract;
+use tidegate_core::scheduler::Gate;
+use tidegate_core::units::Time;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    Fifo,
+    StrictPriority,
+    VirtualClock,
+}
+
+impl Rule {
+    pub const ALL: [Rule; 3] = [Rule::Fifo, Rule::StrictPriority, Rule::VirtualClock];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::Fifo => "fifo",
+            Rule::StrictPriority => "strict-priority",
+            Rule::VirtualClock => "virtual-clock",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Flow {
+    pub contract: Contract,
+    pub gate: Gate,
+    /// auxVC.
+    pub aux_vc: Time,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    pub body: u32,
+    pub flow: usize,
+    pub len: u32,
+    /// Its place in the order of arrival.
+    pub order: u64,
+    /// Under VirtualClock ticks, else a place in the order of arrival.
+    pub stamp: u64,
+    /// Whether it was a datagram and shares its stamp with the burst that it was part of.
+    pub burst: bool,
+}
+
+/// One port.
+#[derive(Debug)]
+pub struct Oracle {
+    pub rule: Rule,
+    pub flows: Vec<Flow>,
+    pub waiting: Vec<Waiting>,
+    pub in_service: Option<Waiting>,
+    /// The order of the latest arrival at this port.
+    pub latest: u64,
+}
+
+impl Oracle {
+    pub fn new(rule: Rule) -> Oracle {
+        Oracle { rule, flows: Vec::new(), waiting: Vec::new(), in_service: None, latest: 0 }
+    }
+
+    pub fn open(&mut self, contract: Contract) {
+        self.flows.push(Flow { contract, gate: Gate::Open, aux_vc: Time::from_ticks(0) });
+    }
+
+    /// A change stamps later packets; a datagram flow that gains a reservation sends what it has
+    /// waiting as one burst now.
+    pub fn set(&mut self, now: Time, flow: usize, contract: Contract) {
+        let gains = self.flows[flow].contract.reserve.is_none();
+        self.flows[flow].contract = contract;
+        if let Some(reserve) = contract.reserve
+            && gains
+            && self.rule == Rule::VirtualClock
+        {
+            let mut aux_vc = self.flows[flow].aux_vc;
+            let datagrams = |waiting: &&mut Waiting| waiting.flow == flow && waiting.stamp == u64::MAX;
+            for waiting in self.waiting.iter_mut().filter(datagrams) {
+                aux_vc = aux_vc.max(now) + reserve.time_for(waiting.len);
+            }
+            for waiting in self.waiting.iter_mut().filter(datagrams) {
+                (waiting.stamp, waiting.burst) = (aux_vc.ticks(), true);
+            }
+            self.flows[flow].aux_vc = aux_vc;
+        }
+    }
+
+    pub fn arrive(&mut self, now: Time, flow: usize, body: u32, len: u32, order: u64) {
+        let stamp = match (self.rule, self.flows[flow].contract.reserve) {
+            (Rule::VirtualClock, None) => u64::MAX,
+            (Rule::VirtualClock, Some(reserve)) => {
+                let clock = &mut self.flows[flow].aux_vc;
+                *clock = (*clock).max(now) + reserve.time_for(len);
+                clock.ticks()
+            }
+            _ => order,
+        };
+        self.latest = order;
+        self.waiting.push(Waiting { body, flow, len, order, stamp, burst: false });
+    }
+
+    /// The flow's waiting packets, first to last.
+    fn of(&self, flow: usize) -> impl Iterator<Item = &Waiting> {
+        self.waiting.iter().filter(move |waiting| waiting.flow == flow)
+    }
+
+    pub fn gate(&mut self, now: Time, flow: usize, gate: Gate) {
+        let before = std::mem::replace(&mut self.flows[flow].gate, gate);
+        if before != Gate::Absent || gate == Gate::Absent {
+            return;
+        }
+        let Some(head) = self.of(flow).next().copied() else { return };
+        if self.rule != Rule::VirtualClock {
+            // Behind all that is here, in front of all to come.
+            let end = self.latest + 1;
+            self.waiting.iter_mut().filter(|other| other.flow == flow).for_each(|other| other.stamp = end);
+        } else if let Some(reserve) = self.flows[flow].contract.reserve {
+            // Not before a newcomer's first packet, and the others as far behind it as they were.
+            let first = self.of(flow).filter(|other| other.order == head.order || (head.burst && other.burst));
+            let first = first.fold(now, |at, packet| at + reserve.time_for(packet.len));
+            let late = first.since(Time::from_ticks(head.stamp));
+            let others = self.waiting.iter_mut().filter(|other| other.flow == flow);
+            others.for_each(|other| other.stamp += late.ticks());
+            self.flows[flow].aux_vc += late;
+        }
+    }
+
+    fn rank(&self, waiting: &Waiting) -> (u8, u64, u64) {
+        let level =
+            if self.rule == Rule::StrictPriority { self.flows[waiting.flow].contract.level } else { 0 };
+        (level, waiting.stamp, waiting.order)
+    }
+
+    /// The body that leaves next.
+    pub fn start(&mut self) -> Option<u32> {
+        let mut first: Option<usize> = None;
+        for (ix, waiting) in self.waiting.iter().enumerate() {
+            let heads_its_flow = self.waiting[..ix].iter().all(|other| other.flow != waiting.flow);
+            if heads_its_flow
+                && self.flows[waiting.flow].gate == Gate::Open
+                && first.is_none_or(|first| self.rank(waiting) < self.rank(&self.waiting[first]))
+            {
+                first = Some(ix);
+            }
+        }
+        self.in_service = Some(self.waiting.remove(first?));
+        self.in_service.map(|waiting| waiting.body)
+    }
+
+    /// Packets here, the one in service included.
+    pub fn packets(&self) -> u64 {
+        self.waiting.len() as u64 + u64::from(self.in_service.is_some())
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.waiting.iter().chain(&self.in_service).map(|waiting| u64::from(waiting.len)).sum()
+    }
+
+    /// Takes the packet with the largest stamp of all; of equal ones the latest.
+    pub fn push_out(&mut self) -> Waiting {
+        let rank = |ix: &usize| self.rank(&self.waiting[*ix]);
+        let last = (0..self.waiting.len()).max_by_key(rank).unwrap();
+        self.waiting.remove(last)
+    }
+}
+
+/// The longest queue by packets that has one to give; of equally long ones the one with the
+/// latest arrival.
+pub fn push_out(ports: &mut [Oracle]) -> Waiting {
+    let gives = ports.iter_mut().filter(|port| !port.waiting.is_empty());
+    gives.max_by_key(|port| (port.packets(), port.latest)).unwrap().push_out()
+}

@@ -9,51 +9,49 @@
 //! spread over the buckets of a lower digit. An event is moved at most once per
 //! digit, whatever the distribution of times: there is nothing to tune.
 //!
+//! The bottom has two parts. The *run* is what was moved down, sorted all at once;
+//! the *front* is a short linked list that takes the events pushed since. In a small
+//! network everything pending fits into the front, and no bucket is ever used.
+//!
 //! Buckets are first in, first out, and so is the bottom among equals, hence no
 //! entry carries a sequence number.
 //!
 //! Two cases would lengthen the bottom without limit: many events of one instant,
 //! which no digit separates, and many pushes earlier than the stretch that was last
-//! moved down. Both set the bottom aside (*frozen*), sorted once, and let pushes
-//! up to `top` go to a binary heap beside it until most of both is popped. The worst case is
-//! then that of the heap.
+//! moved down. The first makes a long run, sorted once. When the front is full and
+//! nothing can be moved back into buckets, the run is set aside (*frozen*), and
+//! pushes up to `top` go to a binary heap beside it until that is empty again. The
+//! worst case is then that of the heap.
 
 use super::EventQueue;
 use super::heap::Pending;
 use std::collections::BinaryHeap;
 use tidegate_core::units::Time;
 
-/// Bits in a digit.
-const BITS: u32 = 5;
-/// Digits in a time.
-const LEVELS: usize = 64usize.div_ceil(BITS as usize);
-/// Distance between the bucket numbers of neighbouring digits, as a multiple of the
-/// digit's shift. It leaves some numbers unused, and saves a division by `BITS`.
-const STRIDE: u32 = 1 << 3;
-const BUCKETS: usize = ((LEVELS as u32 - 1) * BITS * STRIDE + (1 << BITS)).next_power_of_two() as usize;
-/// Entries in a chunk of a bucket. A bucket of one chunk is small: it is sorted, not spread.
+/// Bits in a digit: a power of two, so that a digit's shift is found by masking.
+const BITS: u32 = 4;
+/// The bucket of value `v` of the digit at `shift` has number `shift * STRIDE + v`.
+const STRIDE: u32 = (1 << BITS) / BITS;
+const BUCKETS: usize = 64 * STRIDE as usize;
+/// Entries in a chunk of a bucket.
 const CHUNK: u32 = 32;
-/// The bottom takes in buckets until it holds this many entries.
-const ENOUGH: u32 = 12;
-/// The most entries in the bottom.
+/// A bucket of at most this many entries is sorted rather than spread: so few that the
+/// standard library sorts them without allocating, if it has to.
+const RUN: u32 = 128;
+/// A run takes in buckets until it holds this many entries.
+const ENOUGH: u32 = 24;
+/// A run is first sorted into cells by this many of the highest bits that differ.
+const CELL_BITS: u32 = 6;
+/// A run with a cell of more entries is left to the standard library.
+const CROWDED: u8 = 16;
+/// The most entries in the front.
 const CAPACITY: usize = 43;
-/// How many entries stay when the bottom is full and the later ones leave it.
+/// How many entries stay when the front is full and the later ones leave it.
 const KEEP: usize = 12;
 /// No chunk.
 const NONE: u32 = u32::MAX;
 
-/// Bit number of the highest difference between two times → shift of its digit.
-const SHIFT: [u8; 64] = {
-    let mut table = [0; 64];
-    let mut bit = 0;
-    while bit < 64 {
-        table[bit] = (bit as u32 / BITS * BITS) as u8;
-        bit += 1;
-    }
-    table
-};
-
-const _: () = assert!(ENOUGH - 1 + CHUNK <= CAPACITY as u32 && CAPACITY < PLACES && (1 << BITS) <= BITS * STRIDE);
+const _: () = assert!(CAPACITY < PLACES && RUN < 256 && BITS.is_power_of_two() && BITS <= 4);
 
 /// The fast event queue: a radix ladder.
 ///
@@ -62,9 +60,10 @@ const _: () = assert!(ENOUGH - 1 + CHUNK <= CAPACITY as u32 && CAPACITY < PLACES
 /// peak, 20 to 32 bytes an event, and at most one part-filled chunk per bucket.
 #[derive(Clone, Debug)]
 pub struct Ladder<E> {
-    bottom: Bottom<E>,
-    /// Whether the bottom is set aside in `frozen`.
-    is_frozen: bool,
+    front: Front<E>,
+    /// The other part of the bottom, the latest event first. Its events were pushed
+    /// before those of the front.
+    run: Vec<Entry<E>>,
     /// The bottom holds every event up to this instant; the buckets hold the rest.
     top: u64,
     /// Events in buckets.
@@ -72,12 +71,14 @@ pub struct Ladder<E> {
     /// The digits (by shift) with a non-empty bucket.
     levels: u64,
     /// For each digit's shift, the values with a non-empty bucket.
-    values: [u64; 64],
+    values: [u16; 64],
     buckets: Box<[Bucket; BUCKETS]>,
     chunks: Chunks<E>,
-    /// The bottom while it is frozen, the latest event first.
+    /// The entries that are becoming the run.
+    unsorted: Vec<Entry<E>>,
+    /// The run while `late` is in use; then `run` and the front are empty.
     frozen: Vec<Entry<E>>,
-    /// Events up to `top` that were pushed while the bottom was frozen.
+    /// Events up to `top` that found no room in the front.
     late: BinaryHeap<Pending<E>>,
     late_pushed: u64,
 }
@@ -89,15 +90,23 @@ struct Entry<E> {
     event: E,
 }
 
-/// Places of the bottom that a `u8` can name, so that no index needs a check.
+impl<E> Entry<E> {
+    /// Whether this entry comes out before `other` whatever the order of pushing.
+    #[inline]
+    fn precedes(&self, other: &Entry<E>) -> bool {
+        self.time < other.time || (self.time == other.time && self.key < other.key)
+    }
+}
+
+/// Places of the front that a `u8` can name, so that no index needs a check.
 const PLACES: usize = 1 << 8;
 
-/// The earliest events: a linked list in the order in which they come out.
+/// The events pushed into the bottom: a linked list in the order in which they come out.
 ///
 /// Insertion walks from the first event. For the few entries here that takes fewer
 /// instructions than any other order, and none is moved.
 #[derive(Clone, Debug)]
-struct Bottom<E> {
+struct Front<E> {
     /// The place after each place, in the list or among the free places. Place 0 is
     /// both ends of the list and the end of the free places.
     next: [u8; PLACES],
@@ -106,13 +115,13 @@ struct Bottom<E> {
     keys: [u32; PLACES],
     /// Empty until the first event of all.
     events: Vec<E>,
-    /// The first free place; 0 when the bottom is full.
+    /// The first free place; 0 when the front is full.
     free: u8,
 }
 
-impl<E: Copy> Bottom<E> {
+impl<E: Copy> Front<E> {
     fn new() -> Self {
-        Bottom { next: [0; PLACES], times: [u64::MAX; PLACES], keys: [0; PLACES], events: Vec::new(), free: 0 }
+        Front { next: [0; PLACES], times: [u64::MAX; PLACES], keys: [0; PLACES], events: Vec::new(), free: 0 }
     }
 
     /// Gets the places ready; `filler` stands in the free ones.
@@ -142,10 +151,10 @@ impl<E: Copy> Bottom<E> {
         self.next[0] == 0
     }
 
+    /// The first event's time; the end of time when there is none.
     #[inline]
-    fn first(&self) -> Option<u64> {
-        let first = self.next[0];
-        (first != 0).then(|| self.times[usize::from(first)])
+    fn first_time(&self) -> u64 {
+        self.times[usize::from(self.next[0])]
     }
 
     #[inline]
@@ -161,10 +170,14 @@ impl<E: Copy> Bottom<E> {
         Some((self.times[place], self.events[place]))
     }
 
-    /// Inserts an entry that was pushed after (`NEWEST`) or before all that equal it;
-    /// false when there is no place.
+    fn pop_with_key(&mut self) -> Option<(u64, u32, E)> {
+        let key = self.keys[usize::from(self.next[0])];
+        self.pop().map(|(time, event)| (time, key, event))
+    }
+
+    /// Inserts an entry, after all that equal it; false when there is no place.
     #[inline]
-    fn insert<const NEWEST: bool>(&mut self, entry: Entry<E>) -> bool {
+    fn insert(&mut self, entry: Entry<E>) -> bool {
         let free = self.free;
         let Some(events) = self.events.first_chunk_mut::<PLACES>() else { return false };
         if free == 0 {
@@ -189,7 +202,7 @@ impl<E: Copy> Bottom<E> {
             after = self.next[usize::from(before)];
         }
         if self.times[usize::from(after)] == entry.time {
-            (before, after) = self.among_equals::<NEWEST>(before, entry);
+            (before, after) = self.among_equals(before, entry);
         }
         self.next[place] = after;
         self.next[usize::from(before)] = free;
@@ -198,11 +211,10 @@ impl<E: Copy> Bottom<E> {
 
     /// The neighbours of an entry among the entries of its time, the first of which
     /// comes after `before`.
-    fn among_equals<const NEWEST: bool>(&self, mut before: u8, entry: Entry<E>) -> (u8, u8) {
+    fn among_equals(&self, mut before: u8, entry: Entry<E>) -> (u8, u8) {
         let mut after = self.next[usize::from(before)];
         while after != 0 && self.times[usize::from(after)] == entry.time {
-            let key = self.keys[usize::from(after)];
-            if key > entry.key || (key == entry.key && !NEWEST) {
+            if self.keys[usize::from(after)] > entry.key {
                 break;
             }
             before = after;
@@ -251,15 +263,6 @@ struct Bucket {
 impl Bucket {
     const EMPTY: Bucket = Bucket { head: NONE, tail: 0 };
 
-    /// The number of entries, if the bucket is not empty and has one chunk.
-    #[inline]
-    fn small(self) -> Option<u32> {
-        // From one before the first place, so that a chunk filled just before the
-        // first chunk in memory is not taken for it.
-        let last = self.tail.wrapping_sub(1).wrapping_sub(self.head.wrapping_mul(CHUNK));
-        (last < CHUNK).then_some(last.wrapping_add(1))
-    }
-
     /// The last chunk, when the bucket is not empty.
     #[inline]
     fn last(self) -> u32 {
@@ -302,10 +305,11 @@ impl<E: Copy> Chunks<E> {
         chunk as u32
     }
 
+    /// Frees a chunk and returns the one after it.
     #[inline]
-    fn give_back(&mut self, chunk: u32) {
-        self.next[chunk as usize] = self.free;
-        self.free = chunk;
+    fn give_back(&mut self, chunk: u32) -> u32 {
+        let free = std::mem::replace(&mut self.free, chunk);
+        std::mem::replace(&mut self.next[chunk as usize], free)
     }
 }
 
@@ -325,7 +329,7 @@ fn above(shift: u32) -> u64 {
 /// The shift of the highest digit in which two times differ, from their difference.
 #[inline]
 fn shift_of(difference: u64) -> u32 {
-    u32::from(SHIFT[(difference | 1).ilog2() as usize])
+    (difference | 1).ilog2() & !(BITS - 1)
 }
 
 impl<E: Copy> Ladder<E> {
@@ -371,68 +375,136 @@ impl<E: Copy> Ladder<E> {
         std::mem::replace(&mut self.buckets[(shift * STRIDE + value) as usize], Bucket::EMPTY)
     }
 
-    /// Puts the next events into the empty bottom; false when there are none.
+    /// Puts the next events into the empty bottom, if there are any.
     #[inline(never)]
-    fn refill(&mut self) -> bool {
+    fn refill(&mut self) {
         while self.levels != 0 {
             let shift = self.levels.trailing_zeros();
             let value = self.values[shift as usize].trailing_zeros();
-            if self.buckets[(shift * STRIDE + value) as usize].small().is_some() {
-                self.gather(shift);
-                return true;
+            if self.count(self.buckets[(shift * STRIDE + value) as usize], RUN).is_some() {
+                return self.gather(shift);
             }
             let bucket = self.detach(shift, value);
             let difference = self.difference(bucket);
             if difference == 0 {
-                self.freeze_instant(bucket);
-                return true;
+                return self.gather_instant(bucket);
             }
             self.spread(bucket, shift_of(difference));
         }
-        false
     }
 
-    /// Moves small buckets of the digit at `shift` into the empty bottom, as many as
-    /// make it worth while.
+    /// The number of entries in a bucket that is not empty, unless there are more than `limit`.
+    #[inline]
+    fn count(&self, bucket: Bucket, limit: u32) -> Option<u32> {
+        let mut chunk = bucket.head;
+        let mut before = 0;
+        while chunk != bucket.last() {
+            before += CHUNK;
+            if before >= limit {
+                return None;
+            }
+            chunk = self.chunks.next[chunk as usize];
+        }
+        let count = before + (bucket.tail - chunk * CHUNK);
+        (count <= limit).then_some(count)
+    }
+
+    /// Makes buckets of the digit at `shift` the run: the first, and more if that is small.
     #[inline]
     fn gather(&mut self, shift: u32) {
-        let values = self.values[shift as usize];
-        let mut left = values;
         let mut last = 0;
-        let mut count = 0;
-        while left != 0 && count < ENOUGH {
-            let value = left.trailing_zeros();
-            let Some(more) = self.buckets[(shift * STRIDE + value) as usize].small() else { break };
-            count += more;
+        self.unsorted.clear();
+        while self.values[shift as usize] != 0 && self.unsorted.len() < ENOUGH as usize {
+            let value = self.values[shift as usize].trailing_zeros();
+            let room = RUN - self.unsorted.len() as u32;
+            if self.count(self.buckets[(shift * STRIDE + value) as usize], room).is_none() {
+                break;
+            }
+            let bucket = self.detach(shift, value);
+            self.drain(bucket);
             last = value;
-            left &= left - 1;
         }
-        self.values[shift as usize] = left;
-        if left == 0 {
-            self.levels &= !(1 << shift);
-        }
-        let mut moving = values & !left;
-        // The latest first, and the newest first among equals, so that most insertions
-        // are at the head of the bottom.
-        while moving != 0 {
-            let value = moving.ilog2();
-            moving &= !(1 << value);
-            let bucket = &mut self.buckets[(shift * STRIDE + value) as usize];
-            let Bucket { head, tail } = std::mem::replace(bucket, Bucket::EMPTY);
-            self.chunks.give_back(head);
-            for entry in self.chunks.entries[(head * CHUNK) as usize..tail as usize].iter().rev() {
-                self.bottom.insert::<false>(*entry);
-            }
-        }
-        self.stored -= count as usize;
-        self.top = match self.levels {
-            0 => u64::MAX,
+        self.stored -= self.unsorted.len();
+        self.sort_run();
+        self.top = match (self.levels, self.run.first()) {
+            (0, _) | (_, None) => u64::MAX,
             // The last instant that the last bucket covers.
-            _ => {
-                let time = self.bottom.first().unwrap_or(0);
-                (time & above(shift)) | (u64::from(last) << shift) | !(!0 << shift)
-            }
+            (_, Some(latest)) => (latest.time & above(shift)) | (u64::from(last) << shift) | !(!0 << shift),
         };
+    }
+
+    /// Moves a detached bucket to `unsorted`.
+    #[inline]
+    fn drain(&mut self, bucket: Bucket) {
+        let mut chunk = bucket.head;
+        while chunk != bucket.last() {
+            let start = (chunk * CHUNK) as usize;
+            self.unsorted.extend_from_slice(&self.chunks.entries[start..start + CHUNK as usize]);
+            chunk = self.chunks.give_back(chunk);
+        }
+        self.unsorted.extend_from_slice(&self.chunks.entries[(chunk * CHUNK) as usize..bucket.tail as usize]);
+        self.chunks.give_back(chunk);
+    }
+
+    /// Sorts `unsorted`, at most `RUN` entries, into the empty run.
+    #[inline]
+    fn sort_run(&mut self) {
+        let (unsorted, run) = (&self.unsorted[..], &mut self.run);
+        let [first, ..] = unsorted else { return };
+        let difference = unsorted.iter().fold(0, |difference, entry| difference | (entry.time ^ first.time));
+        // The highest bits that differ name a cell; more than a few entries rarely share one.
+        let shift = (difference | 1).ilog2().saturating_sub(CELL_BITS - 1);
+        let cell = |entry: &Entry<E>| (entry.time >> shift) as usize % (1 << CELL_BITS);
+        let mut counts = [0u8; 1 << CELL_BITS];
+        for entry in unsorted {
+            // At most RUN: no overflow, here and below.
+            counts[cell(entry)] = counts[cell(entry)].wrapping_add(1);
+        }
+        let mut crowd = 0;
+        // From counts to the end of each cell: the latest cell comes first in the run, and
+        // within a cell the newest entry.
+        let mut end = 0u8;
+        for count in counts.iter_mut().rev() {
+            crowd = crowd.max(*count);
+            end = end.wrapping_add(*count);
+            *count = end;
+        }
+        run.resize(unsorted.len(), *first);
+        for entry in unsorted {
+            let place = &mut counts[cell(entry)];
+            *place = place.wrapping_sub(1);
+            run[usize::from(*place)] = *entry;
+        }
+        if crowd > CROWDED {
+            // Stable: the newest still comes first among equals.
+            run.sort_by_key(|entry| std::cmp::Reverse((entry.time, entry.key)));
+            return;
+        }
+        for sorted in 1..run.len() {
+            let entry = run[sorted];
+            let mut place = sorted;
+            while place > 0 && run[place - 1].precedes(&entry) {
+                run[place] = run[place - 1];
+                place -= 1;
+            }
+            if place != sorted {
+                run[place] = entry;
+            }
+        }
+    }
+
+    /// Makes a detached bucket of one instant the run.
+    #[cold]
+    #[inline(never)]
+    fn gather_instant(&mut self, bucket: Bucket) {
+        self.unsorted.clear();
+        self.drain(bucket);
+        std::mem::swap(&mut self.unsorted, &mut self.run);
+        self.stored -= self.run.len();
+        self.top = if self.levels == 0 { u64::MAX } else { self.run[0].time };
+        // Stable, so that the order of pushing decides among equal keys.
+        self.run.sort_by_key(|entry| entry.key);
+        self.run.reverse();
     }
 
     /// The bits in which the times of a bucket differ.
@@ -440,23 +512,19 @@ impl<E: Copy> Ladder<E> {
     fn difference(&self, bucket: Bucket) -> u64 {
         let first = self.chunks.entries[(bucket.head * CHUNK) as usize].time;
         let mut difference = 0;
-        self.each_chunk(bucket, |entries| {
-            for entry in entries {
+        let mut chunk = bucket.head;
+        loop {
+            let start = (chunk * CHUNK) as usize;
+            let last = chunk == bucket.last();
+            let end = if last { bucket.tail as usize } else { start + CHUNK as usize };
+            for entry in &self.chunks.entries[start..end] {
                 difference |= entry.time ^ first;
             }
-        });
-        difference
-    }
-
-    /// Hands out the entries of a bucket in the order in which they came, chunk by chunk.
-    #[inline]
-    fn each_chunk(&self, bucket: Bucket, mut see: impl FnMut(&[Entry<E>])) {
-        let mut chunk = bucket.head;
-        while chunk != bucket.last() {
-            see(&self.chunks.entries[(chunk * CHUNK) as usize..][..CHUNK as usize]);
+            if last {
+                return difference;
+            }
             chunk = self.chunks.next[chunk as usize];
         }
-        see(&self.chunks.entries[(chunk * CHUNK) as usize..bucket.tail as usize]);
     }
 
     /// Spreads a detached bucket over the digit at `shift`.
@@ -471,36 +539,12 @@ impl<E: Copy> Ladder<E> {
                 let entry = self.chunks.entries[place as usize];
                 self.store(shift, entry);
             }
-            let next = self.chunks.next[chunk as usize];
-            self.chunks.give_back(chunk);
+            let next = self.chunks.give_back(chunk);
             if last {
                 return;
             }
             chunk = next;
         }
-    }
-
-    /// Makes a detached bucket of one instant the frozen bottom.
-    #[cold]
-    #[inline(never)]
-    fn freeze_instant(&mut self, bucket: Bucket) {
-        let mut frozen = std::mem::take(&mut self.frozen);
-        self.each_chunk(bucket, |entries| frozen.extend_from_slice(entries));
-        let mut chunk = bucket.head;
-        while chunk != bucket.last() {
-            let next = self.chunks.next[chunk as usize];
-            self.chunks.give_back(chunk);
-            chunk = next;
-        }
-        self.chunks.give_back(chunk);
-        self.stored -= frozen.len();
-        self.top = frozen[0].time;
-        // Stable, so that the order of pushing decides among equal keys.
-        frozen.sort_by_key(|entry| entry.key);
-        frozen.reverse();
-        self.frozen = frozen;
-        self.is_frozen = true;
-        self.bottom.close();
     }
 
     /// Puts an event later than `top` into its bucket.
@@ -512,35 +556,35 @@ impl<E: Copy> Ladder<E> {
         self.store(shift_of(time ^ self.top), Entry { time, key, event });
     }
 
-    /// Puts an event up to `top` where it belongs when the bottom has no room for it.
+    /// Puts an event up to `top` where it belongs when the front has no room for it.
     #[cold]
     #[inline(never)]
     fn push_full(&mut self, time: Time, key: u32, event: E) {
-        if self.bottom.events.is_empty() {
-            self.bottom.provide(event);
-        } else if self.is_frozen || !self.spill() {
-            if !self.is_frozen {
-                self.freeze_bottom();
+        if self.front.events.is_empty() {
+            self.front.provide(event);
+        } else if !self.late.is_empty() || !self.spill() {
+            if self.late.is_empty() {
+                self.freeze();
             }
-            self.late.push(Pending { time, key, sequence: self.late_pushed, event });
-            self.late_pushed += 1;
-            return;
+            return self.push_late(time, key, event);
         }
         self.push(time, key, event);
     }
 
-    /// Shortens the full bottom by moving its later events into buckets and `top`
-    /// before them; false when none can be moved.
+    fn push_late(&mut self, time: Time, key: u32, event: E) {
+        self.late.push(Pending { time, key, sequence: self.late_pushed, event });
+        self.late_pushed += 1;
+    }
+
+    /// Shortens the full front by moving the later events of the bottom into buckets
+    /// and `top` before them; false when the front would stay full.
     fn spill(&mut self) -> bool {
         let mut places = [0; CAPACITY];
-        let mut count = 0;
-        for (slot, place) in places.iter_mut().zip(self.bottom.places()) {
+        for (slot, place) in places.iter_mut().zip(self.front.places()) {
             *slot = place;
-            count += 1;
         }
-        let places = &places[..count];
-        let last_kept = self.bottom.times[places[KEEP - 1]];
-        let range = self.bottom.times[places[count - 1]] - last_kept;
+        let last_kept = self.front.times[places[KEEP - 1]];
+        let range = self.front.times[places[CAPACITY - 1]] - last_kept;
         if range == 0 {
             return false;
         }
@@ -551,82 +595,85 @@ impl<E: Copy> Ladder<E> {
             // Below the lowest digit in use, `top` may change without renaming a bucket.
             top = top.max(self.top & above(self.levels.trailing_zeros()));
         }
-        let kept = places.partition_point(|&place| self.bottom.times[place] <= top);
-        if kept == count {
+        let kept = places.partition_point(|&place| self.front.times[place] <= top);
+        let spilt = self.run.partition_point(|entry| entry.time > top);
+        if kept == CAPACITY || spilt > RUN as usize {
             return false;
         }
         self.top = top;
-        for &place in &places[kept..] {
-            let entry = self.bottom.entry(place);
+        // The run first, for its events are the older ones.
+        for place in (0..spilt).rev() {
+            let entry = self.run[place];
             self.store(shift_of(entry.time ^ top), entry);
         }
-        self.stored += count - kept;
-        self.bottom.truncate(kept.checked_sub(1).map_or(0, |last| places[last]));
+        self.run.drain(..spilt);
+        for &place in &places[kept..] {
+            let entry = self.front.entry(place);
+            self.store(shift_of(entry.time ^ top), entry);
+        }
+        self.stored += spilt + CAPACITY - kept;
+        self.front.truncate(kept.checked_sub(1).map_or(0, |last| places[last]));
         true
     }
 
-    fn freeze_bottom(&mut self) {
-        self.frozen.extend(self.bottom.places().map(|place| self.bottom.entry(place)));
-        self.frozen.reverse();
-        self.is_frozen = true;
-        self.bottom.close();
-    }
-
-    /// Ends the frozen state when little of it is left.
-    fn thaw(&mut self) {
-        if self.is_frozen && self.late.is_empty() && self.frozen.len() <= KEEP {
-            self.is_frozen = false;
-            self.bottom.open();
-            for entry in &self.frozen {
-                self.bottom.insert::<false>(*entry);
-            }
-            self.frozen.clear();
-            self.frozen.shrink_to(1 << 10);
-            self.late.shrink_to(1 << 10);
-            if self.levels == 0 {
-                self.top = u64::MAX;
-            }
+    /// Sets the run aside and moves the front to `late`.
+    fn freeze(&mut self) {
+        while let Some((time, key, event)) = self.front.pop_with_key() {
+            self.push_late(Time::from_ticks(time), key, event);
         }
+        self.front.close();
+        std::mem::swap(&mut self.run, &mut self.frozen);
     }
 
     /// Brings the first event into the bottom unless it is frozen.
     fn prepare(&mut self) {
-        self.thaw();
-        if self.bottom.is_empty() && !self.is_frozen {
+        if self.late.is_empty() && self.run.is_empty() && self.front.is_empty() {
+            if self.unsorted.capacity().max(self.run.capacity()) > 1 << 10 {
+                // Left from a long run.
+                self.unsorted = Vec::with_capacity(RUN as usize);
+                self.run = Vec::with_capacity(RUN as usize);
+            }
             self.refill();
         }
     }
 
-    /// The first event's time, when it is not in the bottom; the bottom may be filled.
+    /// The first event's time, when the bottom is empty or frozen.
     #[cold]
     #[inline(never)]
     fn first_elsewhere(&mut self) -> Option<Time> {
         self.prepare();
-        let first = if self.is_frozen {
-            let late = self.late.peek().map(|late| late.time.ticks());
-            self.frozen.last().map(|entry| entry.time).into_iter().chain(late).min()
-        } else {
-            self.bottom.first()
-        };
-        first.map(Time::from_ticks)
+        let late = self.late.peek().map(|late| late.time);
+        let sorted = self.run.last().or(self.frozen.last()).map(|entry| Time::from_ticks(entry.time));
+        late.into_iter().chain(sorted).min()
     }
 
-    /// Removes the first event, when it is not in the bottom.
+    /// Removes the first event, when the bottom is empty or frozen.
     #[inline(never)]
     fn pop_elsewhere(&mut self) -> Option<(Time, E)> {
         self.prepare();
-        if !self.is_frozen {
-            return self.bottom.pop().map(|(time, event)| (Time::from_ticks(time), event));
-        }
-        // A late event that equals a frozen one was pushed after it.
-        let late_first = match (self.late.peek(), self.frozen.last()) {
-            (Some(late), Some(frozen)) => (late.time.ticks(), late.key) < (frozen.time, frozen.key),
-            (late, _) => late.is_some(),
+        let Some(late) = self.late.peek() else {
+            return self.run.pop().map(|entry| (Time::from_ticks(entry.time), entry.event));
         };
-        if late_first {
-            return self.late.pop().map(|late| (late.time, late.event));
+        // A late event that equals a frozen one was pushed after it.
+        if self.frozen.last().is_some_and(|frozen| (frozen.time, frozen.key) <= (late.time.ticks(), late.key))
+        {
+            return self.frozen.pop().map(|entry| (Time::from_ticks(entry.time), entry.event));
         }
-        self.frozen.pop().map(|entry| (Time::from_ticks(entry.time), entry.event))
+        let first = self.late.pop().map(|late| (late.time, late.event));
+        if self.late.is_empty() {
+            std::mem::swap(&mut self.run, &mut self.frozen);
+            self.front.open();
+        }
+        first
+    }
+
+    /// Whether the first event of the bottom is in the run, which is not empty, at the
+    /// time at which the front's first event is too.
+    #[cold]
+    #[inline(never)]
+    fn run_wins_tie(&self) -> bool {
+        let first = self.front.next[0];
+        first == 0 || self.run.last().is_some_and(|entry| entry.key <= self.front.keys[usize::from(first)])
     }
 }
 
@@ -638,8 +685,8 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
     fn with_capacity(events: usize) -> Self {
         let chunks = events.div_ceil(CHUNK as usize);
         Self {
-            bottom: Bottom::new(),
-            is_frozen: false,
+            front: Front::new(),
+            run: Vec::new(),
             top: u64::MAX,
             stored: 0,
             levels: 0,
@@ -650,6 +697,7 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
                 next: Vec::with_capacity(chunks),
                 free: NONE,
             },
+            unsorted: Vec::new(),
             frozen: Vec::new(),
             late: BinaryHeap::new(),
             late_pushed: 0,
@@ -660,14 +708,20 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
     fn push(&mut self, time: Time, key: u32, event: E) {
         if time.ticks() > self.top {
             self.push_later(time, key, event);
-        } else if !self.bottom.insert::<true>(Entry { time: time.ticks(), key, event }) {
+        } else if !self.front.insert(Entry { time: time.ticks(), key, event }) {
             self.push_full(time, key, event);
         }
     }
 
     #[inline]
     fn pop(&mut self) -> Option<(Time, E)> {
-        match self.bottom.pop() {
+        if let Some(last) = self.run.last() {
+            let front = self.front.first_time();
+            if last.time < front || (last.time == front && self.run_wins_tie()) {
+                return self.run.pop().map(|entry| (Time::from_ticks(entry.time), entry.event));
+            }
+        }
+        match self.front.pop() {
             Some((time, event)) => Some((Time::from_ticks(time), event)),
             None => self.pop_elsewhere(),
         }
@@ -680,18 +734,24 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
 
     #[inline]
     fn next_time(&mut self) -> Option<Time> {
-        match self.bottom.first() {
-            Some(time) => Some(Time::from_ticks(time)),
+        let front = self.front.first_time();
+        match self.run.last() {
+            Some(last) => Some(Time::from_ticks(last.time.min(front))),
+            None if !self.front.is_empty() => Some(Time::from_ticks(front)),
             None => self.first_elsewhere(),
         }
     }
 
     fn len(&self) -> usize {
-        self.bottom.places().count() + self.stored + self.frozen.len() + self.late.len()
+        self.front.places().count() + self.run.len() + self.stored + self.frozen.len() + self.late.len()
     }
 
     fn is_empty(&self) -> bool {
-        self.bottom.is_empty() && self.stored == 0 && self.frozen.is_empty() && self.late.is_empty()
+        self.front.is_empty()
+            && self.run.is_empty()
+            && self.stored == 0
+            && self.frozen.is_empty()
+            && self.late.is_empty()
     }
 }
 
@@ -699,7 +759,9 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
 impl<E> Ladder<E> {
     /// Bytes of memory held for events.
     pub(super) fn memory(&self) -> usize {
-        (self.chunks.entries.capacity() + self.frozen.capacity() + self.bottom.events.capacity()) * size_of::<Entry<E>>()
+        let vectors = [&self.chunks.entries, &self.unsorted, &self.run, &self.frozen];
+        vectors.iter().map(|entries| entries.capacity()).sum::<usize>() * size_of::<Entry<E>>()
+            + self.front.events.capacity() * size_of::<E>()
             + self.chunks.next.capacity() * size_of::<u32>()
             + self.late.capacity() * size_of::<Pending<E>>()
     }

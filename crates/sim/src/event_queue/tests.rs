@@ -184,7 +184,9 @@ proptest! {
 
 #[test]
 fn hold_model_at_every_size() {
-    for (pending, mean) in [(1, 1), (3, 1 << 20), (31, 5), (32, 1 << 30), (70, 1 << 12), (1000, 100), (20_000, TWO_YEARS / 50)] {
+    for (pending, mean) in
+        [(1, 1), (3, 1 << 20), (31, 5), (32, 1 << 30), (70, 1 << 12), (1000, 100), (20_000, TWO_YEARS / 50)]
+    {
         let mut trio = Trio::new();
         let mut rng = Rng::named(pending, "hold");
         let mean = Span::from_ticks(mean);

@@ -56,7 +56,7 @@ pub(super) fn shape() -> Shape {
              that give the mean rate.",
             vec![
                 mean_rate(),
-                required("peak", rate(), "Rate within a burst, above `rate`"),
+                required("peak", rate(), "Rate within a burst, at least `rate`"),
                 required("burst", number(1.0, 1e6), "Mean number of packets in a burst"),
                 times(),
             ],
@@ -96,7 +96,7 @@ pub(super) fn shape() -> Shape {
                 optional(
                     "flow",
                     Shape::Value(Kind::Text),
-                    "One flow of it, as `udp 10.0.0.1:5004 -> 10.0.0.2:5004`; without it, every one becomes a flow NAME/1, NAME/2 and so on",
+                    "One flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`; without it, every one becomes a flow NAME/10.0.0.1:5004>10.0.0.2:5004/udp and so on",
                 ),
                 speed,
                 repeat,

@@ -1,10 +1,10 @@
 //! The tree of classes.
 
 use crate::error::{Complaint, Place, Report};
-use crate::read::Values;
 use crate::scenario::flows::ContractSpec;
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
+use crate::values::Values;
 use std::collections::BTreeMap;
 use tidegate_core::params::Choice;
 

@@ -1,12 +1,12 @@
 //! Flows: who sends what to whom, by which way and under which contract.
 
 use crate::error::{Complaint, Place, Report};
-use crate::read::Values;
 use crate::record::MOST_FLOWS;
 use crate::routing::Router;
 use crate::scenario::classes::{self, Class};
 use crate::scenario::network::{Network, NodeKind};
 use crate::source::{self, Source};
+use crate::values::Values;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,6 +15,9 @@ use tidegate_core::units::Span;
 
 /// The largest packet, in bytes.
 const LARGEST_PACKET: u64 = 1 << 20;
+
+/// The most links that all groups' routes pass: beyond, routes fill the memory before a packet is sent.
+const MOST_HOPS: usize = 20_000_000;
 
 /// One `[[flow]]`: `count` flows alike.
 #[derive(Clone, Debug)]
@@ -145,7 +148,7 @@ pub(super) fn build(
     };
     let mut names = BTreeMap::new();
     let mut groups = Vec::with_capacity(tables.len());
-    let mut total = 0;
+    let (mut total, mut hops) = (0, 0);
     for (index, values) in tables.iter().enumerate() {
         if report.is_full() {
             break;
@@ -160,7 +163,15 @@ pub(super) fn build(
             report.say(values.place_of("count"), complaint);
             return None;
         }
-        groups.push(builder.group(values, report));
+        let group = builder.group(values, report);
+        hops += group.as_ref().map_or(0, |group| group.route.len());
+        if hops > MOST_HOPS {
+            let message =
+                format!("with the route of `{name}`, routes pass more than {MOST_HOPS} links in all");
+            report.say(values.place, Complaint::new(message));
+            return None;
+        }
+        groups.push(group);
     }
     groups.into_iter().collect()
 }

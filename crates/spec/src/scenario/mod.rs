@@ -10,11 +10,12 @@ pub use flows::{ContractSpec, Flow, FlowGroup};
 pub use network::{Link, Node, NodeKind, PortSpec};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
-use crate::read::{self, Values};
+use crate::read;
 use crate::record;
 use crate::set;
 use crate::tree::{self, Content};
 use crate::units::show_time;
+use crate::values::Values;
 use std::io::Read;
 use std::path::Path;
 use tidegate_core::units::Span;

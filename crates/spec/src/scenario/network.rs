@@ -1,8 +1,8 @@
 //! Nodes and links: what the topology makes, and what `[[node]]` and `[[link]]` add.
 
 use crate::error::{Complaint, Place, Report};
-use crate::read::Values;
 use crate::suggest::did_you_mean;
+use crate::values::Values;
 use std::collections::BTreeMap;
 use tidegate_core::params::{Choice, Limit};
 use tidegate_core::units::{Rate, Span};

@@ -73,7 +73,10 @@ fn say(
         };
         let total = show_rate(u64::try_from(ledger.total).unwrap_or(u64::MAX));
         let message = format!("{total} is reserved on {whose}: flow `{flow}` is the first that does not fit");
-        let complaint = Complaint::new(message).help("reserve less, or make the link faster");
+        let complaint = Complaint::new(message).help(match holder.1 {
+            None => "reserve less, or make the link faster",
+            Some(_) => "reserve less, or reserve more for the class",
+        });
         report.say(group.reserve_place, complaint);
     }
 }

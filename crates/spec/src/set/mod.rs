@@ -83,7 +83,11 @@ impl Resolver<'_> {
     ) -> Result<String, Complaint> {
         let (&first, rest) = parts.split_first().ok_or_else(|| self.unfinished())?;
         let field = section.field(first).ok_or_else(|| {
-            unknown(&format!("`{}`", section.name), first, section.fields.iter().map(|field| field.name))
+            let whose = match self.steps.is_empty() {
+                true => format!("this {}", section.name),
+                false => format!("`{}`", section.name),
+            };
+            unknown(&whose, first, section.fields.iter().map(|field| field.name))
         })?;
         self.in_field(field, node, rest)
     }

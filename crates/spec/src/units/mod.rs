@@ -10,6 +10,7 @@ mod show;
 pub use show::{show_limit, show_rate, show_size, show_time, show_value};
 
 use crate::error::Complaint;
+use crate::suggest::brief;
 use decimal::{Decimal, Unfit};
 use tidegate_core::params::Limit;
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND};
@@ -66,6 +67,9 @@ pub const LONGEST_TIME_HOURS: u64 = 2 * 366 * 24;
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000_000_000;
 /// The most packets that a limit may state.
 pub const MOST_PACKETS: u64 = 1_000_000_000_000;
+
+/// The longest text that can be a quantity, in bytes.
+const LONGEST_TEXT: usize = 64;
 
 /// Reads a rate in bit/s: a whole number from 1 bit/s to 10 Tbit/s.
 pub fn parse_rate(text: &str) -> Result<u64, Complaint> {
@@ -157,6 +161,9 @@ fn whole_bytes(number: &str, text: &str, what: &str, unit: Unit) -> Result<u64, 
 
 /// Parts the number from its unit; the unit may be misspelled but not missing.
 fn split<'t>(text: &'t str, what: &str, example: &str) -> Result<(&'t str, &'t str), Complaint> {
+    if text.len() > LONGEST_TEXT {
+        return Err(Complaint::new(format!("`{}` is no {what}", brief(text))));
+    }
     if text.starts_with('-') {
         return Err(Complaint::new(format!("`{text}` is negative: a {what} is not")));
     }

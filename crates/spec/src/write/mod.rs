@@ -1,5 +1,6 @@
 //! What is written from the records: schema, reference page, Python types.
 
+mod catalogue;
 mod python;
 mod reference;
 mod schema;
@@ -7,3 +8,6 @@ mod schema;
 pub use python::python_types;
 pub use reference::reference;
 pub use schema::schema;
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,193 @@
-/// x
+//! The scenario format as Python dataclasses.
+
+use super::catalogue::Catalogue;
+use crate::record::{Field, OneOf, Section, Shape};
+use crate::scalar;
+use tidegate_core::params::Kind;
+
+/// The source of a Python module with one frozen dataclass for each section and each kind. `to_dict()` of
+/// any of them is what a scenario file would hold, keys that were left out staying out.
 pub fn python_types() -> String {
-    String::new()
+    let catalogue = Catalogue::new();
+    let mut module = String::from(HEAD);
+    // What is named in an alias must stand before it; annotations are not evaluated.
+    for one_of in &catalogue.choices {
+        for option in &one_of.options {
+            module.push_str(&class(option, Some(one_of)));
+        }
+        module.push_str(&alias(one_of));
+    }
+    for section in catalogue.sections.iter().rev() {
+        module.push_str(&class(section, None));
+    }
+    module.truncate(module.trim_end().len());
+    module.push('\n');
+    module
+}
+
+const HEAD: &str = r#""""The scenario format as dataclasses, written from the records: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A table of a scenario."""
+
+    _kind: ClassVar[str | None] = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what a scenario file would hold; keys that are None are left out."""
+        table: dict[str, object] = {} if self._kind is None else {"kind": self._kind}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                table[field.name.removesuffix("_")] = _plain(value)
+        return table
+
+
+"#;
+
+/// The line length that is kept to: the one that the Python package is formatted with.
+const WIDTH: usize = 110;
+
+fn class(section: &Section, of: Option<&OneOf>) -> String {
+    let mut text = format!("@dataclass(frozen=True, kw_only=True)\nclass {}(Record):\n", camel(section.name));
+    text.push_str(&docstring(section));
+    if of.is_some() {
+        text.push_str(&format!("\n    _kind: ClassVar[str | None] = \"{}\"\n", section.name));
+    }
+    if !section.fields.is_empty() {
+        text.push('\n');
+    }
+    for field in &section.fields {
+        text.push_str(&attribute(field));
+    }
+    text.push_str("\n\n");
+    text
+}
+
+/// Python's own words that a key could be; `to_dict` takes the mark off again.
+const KEYWORDS: &[&str] =
+    &["as", "class", "for", "from", "global", "if", "in", "is", "lambda", "pass", "with", "yield"];
+
+fn python_name(field: &Field) -> String {
+    match KEYWORDS.contains(&field.name) {
+        true => format!("{}_", field.name),
+        false => field.name.to_owned(),
+    }
+}
+
+fn attribute(field: &Field) -> String {
+    let name = python_name(field);
+    let annotation = annotation(&field.shape);
+    match field.default {
+        Some(default) if field.required => format!("    {name}: {annotation} = {default}\n"),
+        None if field.required => format!("    {name}: {annotation}\n"),
+        _ => format!("    {name}: {annotation} | None = None\n"),
+    }
+}
+
+fn annotation(shape: &Shape) -> String {
+    match shape {
+        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text) => "str".to_owned(),
+        Shape::Value(Kind::Integer(..)) => "int".to_owned(),
+        Shape::Value(Kind::Number(..)) => "float".to_owned(),
+        Shape::OneOrMore(_) => "str | list[str] | tuple[str, ...]".to_owned(),
+        Shape::Flag => "bool".to_owned(),
+        Shape::Name | Shape::Word(_) | Shape::File => "str".to_owned(),
+        Shape::Names => "list[str] | tuple[str, ...]".to_owned(),
+        Shape::Table(section) => camel(section.name),
+        Shape::Tables(section) => format!("list[{0}] | tuple[{0}, ...]", camel(section.name)),
+        Shape::OneOf(one_of) => format!("str | {}", alias_name(one_of)),
+    }
+}
+
+fn alias_name(one_of: &OneOf) -> String {
+    format!("{}Kind", camel(one_of.what))
+}
+
+/// The union of a choice's kinds.
+fn alias(one_of: &OneOf) -> String {
+    let name = alias_name(one_of);
+    let kinds: Vec<_> = one_of.options.iter().map(|option| camel(option.name)).collect();
+    let line = format!("{name} = {}", kinds.join(" | "));
+    match line.len() {
+        0..=WIDTH => format!("{line}\n\n\n"),
+        _ => format!("{name} = (\n    {}\n)\n\n\n", kinds.join("\n    | ")),
+    }
+}
+
+fn docstring(section: &Section) -> String {
+    let mut lines = Vec::new();
+    wrap(section.help, "    ", &mut lines);
+    if !section.fields.is_empty() {
+        lines.extend([String::new(), "    Attributes:".to_owned()]);
+        for field in &section.fields {
+            wrap(&describe(field), "        ", &mut lines);
+        }
+    }
+    if let Some(source) = section.source {
+        lines.push(String::new());
+        wrap(&format!("Source: {source}."), "    ", &mut lines);
+    }
+    format!("    \"\"\"{}.\n\n{}\n    \"\"\"\n", section.title, escape(&lines.join("\n")))
+}
+
+/// What would end or bend a docstring.
+fn escape(text: &str) -> String {
+    text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
+}
+
+fn describe(field: &Field) -> String {
+    let takes = match &field.shape {
+        Shape::Value(kind) | Shape::OneOrMore(kind) => format!(" ({})", scalar::describe(*kind)),
+        Shape::Word(words) => format!(" ({})", words.join(" or ")),
+        _ => String::new(),
+    };
+    let default = match (field.default, &field.shape) {
+        (Some(_), Shape::Table(section)) => format!(" Default: {}().", camel(section.name)),
+        (Some(default), _) => format!(" Default: {default}."),
+        (None, _) => String::new(),
+    };
+    format!("{}: {}{takes}.{default}", python_name(field), field.help)
+}
+
+/// Adds `text` in lines of at most [`WIDTH`]; further lines of an attribute are set in.
+fn wrap(text: &str, indent: &str, lines: &mut Vec<String>) {
+    let hanging = if indent.len() > 4 { format!("{indent}    ") } else { indent.to_owned() };
+    let mut line = indent.to_owned();
+    for word in text.split_whitespace() {
+        let is_empty = line.trim().is_empty();
+        if !is_empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            lines.push(std::mem::replace(&mut line, hanging.clone()));
+        }
+        if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+}
+
+/// `virtual-clock` as `VirtualClock`.
+fn camel(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters
+            .next()
+            .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+    };
+    name.split(['-', '_']).map(capital).collect()
 }

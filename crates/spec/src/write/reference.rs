@@ -1,4 +1,159 @@
-/// x
+//! The scenario format as a page for a person.
+
+use super::catalogue::Catalogue;
+use crate::columns::{Column, ColumnType, TABLES};
+use crate::record::{Field, OneOf, Section, Shape};
+use crate::scalar;
+use crate::units::{RATES, SIZES, TIMES, Unit};
+use tidegate_core::params::Kind;
+
+/// The reference page of scenario files and result tables, in Markdown.
 pub fn reference() -> String {
-    String::new()
+    let catalogue = Catalogue::new();
+    let mut page = String::from(HEAD);
+    page.push_str(&units());
+    for section in catalogue.sections {
+        let heading = match section.name {
+            "scenario" => "The file".to_owned(),
+            name => format!("`{name}`"),
+        };
+        page.push_str(&format!("## {heading}\n\n{}\n\n{}", section.help, keys(section)));
+    }
+    for one_of in catalogue.choices {
+        page.push_str(&choice(one_of));
+    }
+    page.push_str(OVERRIDES);
+    page.push_str(&tables());
+    page
+}
+
+const HEAD: &str = "\
+# Scenario reference
+
+This page is written from the records that the reader of scenarios uses.
+
+A scenario is a TOML file. A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
+header, `[port]`; what can occur several times has double brackets, `[[flow]]`. Where a key chooses among
+kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys of that kind,
+`{ kind = \"drop-tail\", limit = \"100p\" }`. The default `{}` is a table of which nothing is given, so that
+its own defaults hold; without a default (—), the last column says what leaving the key out means. Relative paths start at the scenario file's folder.
+
+";
+
+const OVERRIDES: &str = "\
+## Overrides
+
+`--set PATH=VALUE` changes one value before the scenario is read: `--set duration=10s`,
+`--set port.scheduler=fifo`, `--set flow.voice.source.rate=2mbit`. Nodes, classes and flows go by their
+name, links by their ends: `--set link.s9-s1.rate=2mbit`. The value is TOML if it parses as such, and
+plain text otherwise.
+
+";
+
+fn units() -> String {
+    let list =
+        |units: &[Unit]| units.iter().map(|unit| format!("`{}`", unit.name)).collect::<Vec<_>>().join(", ");
+    format!(
+        "## Units\n\nEvery quantity is text with its unit, without a space. Decimals are exact: `\"0.1mbit\"` is 100 000 \
+         bit/s.\n\n| quantity | units | |\n| --- | --- | --- |\n\
+         | rate | {} | in thousands; a whole number of bit/s, from 1bit to 10tbit |\n\
+         | time | {} | to the nearest 10 ps |\n\
+         | size | {} | `kB` is 1000 bytes, `KiB` is 1024 |\n\
+         | limit | `p`, or a unit of a size | packets (`100p`) or bytes (`64kB`), the packet in service included |\n\n",
+        list(RATES),
+        list(TIMES),
+        list(SIZES)
+    )
+}
+
+fn choice(one_of: &OneOf) -> String {
+    let mut text = format!("## Kinds of {}\n\n", one_of.what);
+    if let Some(kind) = one_of.default_kind {
+        text.push_str(&format!("A table without `kind` is a `{kind}`.\n\n"));
+    }
+    for option in &one_of.options {
+        text.push_str(&format!("### `{}`\n\n**{}.** {}\n\n", option.name, option.title, option.help));
+        if !option.fields.is_empty() {
+            text.push_str(&keys(option));
+        }
+        if let Some(policy) = option.policy.filter(|policy| !policy.reads.is_empty()) {
+            let keys: Vec<_> = policy.reads.iter().map(|key| format!("`{key}`")).collect();
+            text.push_str(&format!("Reads from a contract: {}.\n\n", keys.join(", ")));
+        }
+        if let Some(source) = option.source {
+            text.push_str(&format!("Source: {source}.\n\n"));
+        }
+    }
+    text
+}
+
+fn keys(section: &Section) -> String {
+    let mut text = String::from("| key | takes | default | |\n| --- | --- | --- | --- |\n");
+    for field in &section.fields {
+        let default = match field.default {
+            _ if field.required => "required".to_owned(),
+            Some(default) => format!("`{default}`"),
+            None => "—".to_owned(),
+        };
+        text.push_str(&format!(
+            "| `{}` | {} | {default} | {} |\n",
+            field.name,
+            takes(field),
+            cell(field.help)
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+fn takes(field: &Field) -> String {
+    match &field.shape {
+        Shape::Value(kind) => value(*kind),
+        Shape::OneOrMore(kind) => format!("{}, or a list", value(*kind)),
+        Shape::Flag => "`true` or `false`".to_owned(),
+        Shape::Name => "name".to_owned(),
+        Shape::Names => "list of names".to_owned(),
+        Shape::Word(words) => {
+            words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(" or ")
+        }
+        Shape::File => "path".to_owned(),
+        Shape::Table(section) => format!("table [`{0}`](#{0})", section.name),
+        Shape::Tables(section) => format!("tables [`[[{0}]]`](#{0})", section.name),
+        Shape::OneOf(one_of) => format!("[{0}](#kinds-of-{0})", one_of.what),
+    }
+}
+
+fn value(kind: Kind) -> String {
+    match kind {
+        Kind::Rate => "rate".to_owned(),
+        Kind::Time => "time".to_owned(),
+        Kind::Size => "size".to_owned(),
+        Kind::Limit => "limit".to_owned(),
+        Kind::Integer(..) | Kind::Number(..) | Kind::Text => scalar::describe(kind),
+    }
+}
+
+/// Text for a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn tables() -> String {
+    let mut text = String::from("## Result tables\n\nOnly packets sent from `warmup` on are measured.\n\n");
+    for table in TABLES {
+        text.push_str(&format!("### Table `{}`\n\n{}\n\n", table.name, table.help));
+        text.push_str("| column | type | unit | |\n| --- | --- | --- | --- |\n");
+        for Column { name, column_type, unit, help } in table.columns {
+            let column_type = match column_type {
+                ColumnType::Text => "text",
+                ColumnType::Whole => "whole number",
+                ColumnType::Number => "number",
+            };
+            text.push_str(&format!("| `{name}` | {column_type} | {unit} | {} |\n", cell(help)));
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
 }

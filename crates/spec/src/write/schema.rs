@@ -1,4 +1,140 @@
-/// x
-pub fn schema() -> serde_json::Value {
-    serde_json::Value::Null
+//! The scenario format as a JSON Schema.
+
+use super::catalogue::Catalogue;
+use crate::record::{Field, OneOf, Section, Shape};
+use crate::units::{PACKETS, RATES, SIZES, TIMES, Unit};
+use serde_json::{Map, Value, json};
+use tidegate_core::params::Kind;
+
+/// A JSON Schema (2020-12) of scenario files: for editors, and for whoever writes scenarios by program.
+/// It knows every key, type, unit and range; what the parts of a scenario mean to each other only the
+/// reader checks.
+pub fn schema() -> Value {
+    let catalogue = Catalogue::new();
+    let mut definitions = Map::new();
+    let mut root = Map::new();
+    for section in catalogue.sections {
+        if section.name == "scenario" {
+            root = object(section, None);
+        } else {
+            definitions.insert(section.name.to_owned(), Value::Object(object(section, None)));
+        }
+    }
+    for one_of in catalogue.choices {
+        for option in &one_of.options {
+            let schema = object(option, Some(one_of));
+            definitions.insert(option_name(one_of, option), Value::Object(schema));
+        }
+        definitions.insert(one_of.what.to_owned(), choice(one_of));
+    }
+    root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    root.insert("$defs".to_owned(), Value::Object(definitions));
+    Value::Object(root)
+}
+
+fn option_name(one_of: &OneOf, option: &Section) -> String {
+    format!("{}-{}", one_of.what, option.name)
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+/// A table's schema; a kind of a choice also takes `kind`.
+fn object(section: &Section, of: Option<&OneOf>) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    if let Some(one_of) = of {
+        properties.insert("kind".to_owned(), json!({ "const": section.name, "description": section.help }));
+        if one_of.default_kind != Some(section.name) {
+            required.push("kind");
+        }
+    }
+    for field in &section.fields {
+        properties.insert(field.name.to_owned(), property(field));
+        if field.required {
+            required.push(field.name);
+        }
+    }
+    let help = match section.source {
+        Some(source) => format!("{} Source: {source}.", section.help),
+        None => section.help.to_owned(),
+    };
+    let mut schema = Map::new();
+    schema.insert("title".to_owned(), json!(section.title));
+    schema.insert("description".to_owned(), json!(help));
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(properties));
+    schema.insert("required".to_owned(), json!(required));
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    schema
+}
+
+fn choice(one_of: &OneOf) -> Value {
+    let needs_nothing = |option: &&Section| option.fields.iter().all(|field| !field.required);
+    let bare: Vec<_> = one_of.options.iter().filter(needs_nothing).map(|option| option.name).collect();
+    let mut alternatives: Vec<_> =
+        one_of.options.iter().map(|option| reference(&option_name(one_of, option))).collect();
+    if !bare.is_empty() {
+        alternatives.insert(0, json!({ "enum": bare }));
+    }
+    json!({ "oneOf": alternatives })
+}
+
+fn property(field: &Field) -> Value {
+    let mut schema = match shape(&field.shape) {
+        Value::Object(schema) => schema,
+        _ => Map::new(),
+    };
+    schema.insert("description".to_owned(), json!(field.help));
+    if let Some(default) = field.default {
+        schema.insert("default".to_owned(), default_value(&field.shape, default));
+    }
+    Value::Object(schema)
+}
+
+fn default_value(shape: &Shape, text: &str) -> Value {
+    match shape {
+        Shape::Value(Kind::Integer(..) | Kind::Number(..)) | Shape::Flag | Shape::Table(_) => {
+            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
+        }
+        _ => json!(text),
+    }
+}
+
+fn shape(shape: &Shape) -> Value {
+    match shape {
+        Shape::Value(kind) => value(*kind),
+        Shape::OneOrMore(kind) => {
+            json!({ "oneOf": [value(*kind), { "type": "array", "items": value(*kind), "minItems": 1 }] })
+        }
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Name => name(),
+        Shape::Names => json!({ "type": "array", "items": name() }),
+        Shape::Word(words) => json!({ "enum": words }),
+        Shape::File => json!({ "type": "string", "minLength": 1 }),
+        Shape::Table(section) => reference(section.name),
+        Shape::Tables(section) => json!({ "type": "array", "items": reference(section.name) }),
+        Shape::OneOf(one_of) => reference(one_of.what),
+    }
+}
+
+fn name() -> Value {
+    json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" })
+}
+
+fn value(kind: Kind) -> Value {
+    let quantity = |units: &[&Unit]| {
+        let names: Vec<_> = units.iter().map(|unit| unit.name).collect();
+        json!({ "type": "string", "pattern": format!("^[0-9]+(\\.[0-9]+)?({})$", names.join("|")) })
+    };
+    match kind {
+        Kind::Rate => quantity(&RATES.iter().collect::<Vec<_>>()),
+        Kind::Time => quantity(&TIMES.iter().collect::<Vec<_>>()),
+        Kind::Size => quantity(&SIZES.iter().collect::<Vec<_>>()),
+        Kind::Limit => quantity(&[PACKETS].iter().chain(SIZES).collect::<Vec<_>>()),
+        Kind::Integer(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
+        Kind::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
+        Kind::Text => json!({ "type": "string" }),
+    }
 }

@@ -1,0 +1,51 @@
+# The front door. Everything is set up in .venv and target; nothing needs root.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name py.typed) pyproject.toml README.md
+
+.PHONY: demo test lint verify bench wheel clean
+
+demo: $(VENV)/installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/installed
+	cargo test --workspace --exclude tidegate-bindings --quiet
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/tools
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# Long property runs: up to an hour.
+verify: $(VENV)/installed
+	TIDEGATE_VERIFY=1 PROPTEST_CASES=5000 cargo test --release --workspace --exclude tidegate-bindings --quiet
+	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest
+
+bench: $(VENV)/installed
+	cargo build --release --benches --package tidegate-sim
+	$(BIN)/python benches/report.py
+
+wheel: $(VENV)/wheel
+
+$(VENV)/tools: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  maturin typer rich pyarrow matplotlib pytest hypothesis jsonschema pandas polars mypy ruff
+	touch $@
+
+$(VENV)/wheel: $(VENV)/tools $(RUST) $(PACKAGE)
+	$(BIN)/maturin build --release --quiet --out target/wheels -i $(BIN)/python
+	touch $@
+
+$(VENV)/installed: $(VENV)/wheel
+	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+	  $$(ls -t target/wheels/tidegate-*.whl | head -n 1)
+	touch $@
+
+clean:
+	rm -rf $(VENV) target

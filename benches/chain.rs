@@ -1,0 +1,35 @@
+//! The five-server chain: packet-hops per CPU second, and what callgrind needs to count
+//! instructions per packet-hop.
+//!
+//! `chain SCHEDULER SECONDS` runs once and prints one line; `benches/report.py` drives it.
+
+use std::process::ExitCode;
+use tidegate_core::units::Span;
+use tidegate_sim::event_queue::Ladder;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::world::{Event, World};
+
+#[path = "../crates/sim/tests/common/mod.rs"]
+mod common;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let scheduler = arguments.first().map_or("virtual-clock", String::as_str);
+    let Some(seconds) = arguments.get(1).map_or(Some(10), |text| text.parse().ok()) else {
+        eprintln!("chain: expected SCHEDULER SECONDS, found {arguments:?}");
+        return ExitCode::FAILURE;
+    };
+    let network = common::five_servers(scheduler, Span::from_secs(seconds));
+    // Delays by group are on, as in a run from the command line.
+    let probes = Probes { delays: true, ..Probes::default() };
+    let mut world: World<Ladder<Event>> = match World::new(&network, 1, &probes) {
+        Ok(world) => world,
+        Err(refused) => {
+            eprintln!("chain: {refused}");
+            return ExitCode::FAILURE;
+        }
+    };
+    while !world.advance(1_000_000) {}
+    println!("{scheduler} {seconds} {} {:016x}", world.packet_hops(), world.fingerprint());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,153 @@
+//! One replication of a scenario.
+
+use crate::TidegateError;
+use crate::scenario::Scenario;
+use crate::table::Table;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidegate_core::units::Time;
+use tidegate_sim::event_queue::Ladder;
+use tidegate_sim::network::Network;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::results::tables;
+use tidegate_sim::watch::{Ahead, Hop, Watch};
+use tidegate_sim::world::{Event, World};
+
+/// Most flows whose delay quantiles are kept one by one; of more only the groups' are.
+const MOST_FLOW_DELAYS: usize = 500;
+
+/// One replication of a scenario, under one seed.
+#[pyclass(frozen, module = "tidegate._tidegate")]
+pub struct Run {
+    // Python may hand a run from thread to thread; one works on it at a time.
+    world: Mutex<World<Ladder<Event>>>,
+    network: Arc<Network>,
+    replication: u64,
+    seed: u64,
+}
+
+#[pymethods]
+impl Run {
+    /// Prepares a run. `series` records queues and throughput over time; `watch` follows a
+    /// flow's packets and keeps the given number of the slowest.
+    #[new]
+    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None))]
+    fn new(
+        py: Python<'_>,
+        scenario: &Scenario,
+        seed: u64,
+        replication: u64,
+        series: bool,
+        watch: Option<(String, usize)>,
+    ) -> PyResult<Run> {
+        let network = scenario.network.clone();
+        let watch = watch
+            .map(|(name, keep)| match network.flows.iter().position(|flow| flow.name == name) {
+                Some(flow) => Ok(Watch::new(flow as u32, keep)),
+                None => Err(TidegateError::new_err(format!("there is no flow `{name}`"))),
+            })
+            .transpose()?;
+        let probes = Probes {
+            delays: true,
+            flow_delays: network.flows.len() <= MOST_FLOW_DELAYS,
+            sample: series.then_some(scenario.spec.sample),
+            watch,
+        };
+        let world = py
+            .detach(|| World::new(&network, seed, &probes))
+            .map_err(|refused| TidegateError::new_err(refused.to_string()))?;
+        Ok(Run { world: Mutex::new(world), network, replication, seed })
+    }
+
+    /// Carries out at most `events` events without holding the interpreter's lock. True when
+    /// the run is over.
+    fn advance(&self, py: Python<'_>, events: u64) -> bool {
+        py.detach(|| self.world().advance(events))
+    }
+
+    /// How far the run is, 0 to 1.
+    #[getter]
+    fn progress(&self) -> f64 {
+        self.world().progress()
+    }
+
+    /// The outcome so far in one number, as 16 hexadecimal digits.
+    #[getter]
+    fn fingerprint(&self) -> String {
+        format!("{:016x}", self.world().fingerprint())
+    }
+
+    /// Packets that have left an output port.
+    #[getter]
+    fn packet_hops(&self) -> u64 {
+        self.world().packet_hops()
+    }
+
+    /// Bytes of memory that the switches hold for flows and packets.
+    #[getter]
+    fn memory(&self) -> usize {
+        self.world().memory()
+    }
+
+    /// The result tables so far, by name.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let made = py.detach(|| tables(&self.network, &self.world(), self.replication, self.seed));
+        let named = PyDict::new(py);
+        for table in made {
+            named.set_item(table.record.name, Table::new(table)?)?;
+        }
+        Ok(named)
+    }
+
+    /// The slowest packets of the watched flow, the slowest first: dictionaries with times in
+    /// seconds from the start of the run.
+    fn slowest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let world = self.world();
+        for journey in world.watch().map_or(&[][..], Watch::slowest) {
+            let entry = PyDict::new(py);
+            entry.set_item("sequence", journey.sequence)?;
+            entry.set_item("delay", journey.delay.as_secs_f64())?;
+            entry.set_item("arrived", seconds(journey.arrived))?;
+            let hops = PyList::empty(py);
+            for hop in &journey.hops {
+                hops.append(self.hop(py, hop)?)?;
+            }
+            entry.set_item("hops", hops)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+}
+
+impl Run {
+    fn world(&self) -> MutexGuard<'_, World<Ladder<Event>>> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hop<'py>(&self, py: Python<'py>, hop: &Hop) -> PyResult<Bound<'py, PyDict>> {
+        let entry = PyDict::new(py);
+        entry.set_item("link", &self.network.links[hop.link as usize].name)?;
+        entry.set_item("arrived", seconds(hop.arrived))?;
+        entry.set_item("queue", hop.queue)?;
+        entry.set_item("started", hop.started.map(seconds))?;
+        entry.set_item("stamp", hop.stamp)?;
+        let ahead = PyList::empty(py);
+        for Ahead { flow, len, stamp, started } in &hop.ahead {
+            let other = PyDict::new(py);
+            other.set_item("flow", &self.network.flows[*flow as usize].name)?;
+            other.set_item("bytes", len)?;
+            other.set_item("stamp", stamp)?;
+            other.set_item("started", seconds(*started))?;
+            ahead.append(other)?;
+        }
+        entry.set_item("ahead", ahead)?;
+        Ok(entry)
+    }
+}
+
+/// Seconds from the start of the run.
+fn seconds(time: Time) -> f64 {
+    time.since(Time::ORIGIN).as_secs_f64()
+}

@@ -1,0 +1,101 @@
+//! A scenario, read and built.
+
+use crate::TidegateError;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tidegate_sim::build::build;
+use tidegate_sim::network::Network;
+
+/// A scenario that was read without a mistake, with the network that it describes.
+#[pyclass(frozen, module = "tidegate._tidegate")]
+pub struct Scenario {
+    pub(crate) spec: tidegate_spec::Scenario,
+    pub(crate) network: Arc<Network>,
+}
+
+fn wrong(message: impl ToString) -> PyErr {
+    TidegateError::new_err(message.to_string())
+}
+
+impl Scenario {
+    fn new(
+        py: Python<'_>,
+        spec: Result<tidegate_spec::Scenario, tidegate_spec::SpecErrors>,
+    ) -> PyResult<Scenario> {
+        let spec = spec.map_err(wrong)?;
+        let network = py.detach(|| build(&spec)).map_err(wrong)?;
+        Ok(Scenario { spec, network: Arc::new(network) })
+    }
+}
+
+#[pymethods]
+impl Scenario {
+    /// Reads the scenario file at `path`; `sets` are (path, value) overrides.
+    #[staticmethod]
+    #[pyo3(signature = (path, sets = Vec::new()))]
+    fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -> PyResult<Scenario> {
+        Scenario::new(py, tidegate_spec::Scenario::load(&path, &sets))
+    }
+
+    /// Reads a scenario from its text; relative paths in it start at `base_dir`.
+    #[staticmethod]
+    #[pyo3(signature = (text, name = "scenario", base_dir = PathBuf::from("."), sets = Vec::new()))]
+    fn parse(
+        py: Python<'_>,
+        text: &str,
+        name: &str,
+        base_dir: PathBuf,
+        sets: Vec<(String, String)>,
+    ) -> PyResult<Scenario> {
+        Scenario::new(py, tidegate_spec::Scenario::parse(text, name, Path::new(&base_dir), &sets))
+    }
+
+    /// Its name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// The seed of its first replication.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.spec.seed
+    }
+
+    /// Simulated time in seconds.
+    #[getter]
+    fn duration(&self) -> f64 {
+        self.spec.duration.as_secs_f64()
+    }
+
+    /// Seconds that are carried but not measured.
+    #[getter]
+    fn warmup(&self) -> f64 {
+        self.spec.warmup.as_secs_f64()
+    }
+
+    /// Names of the groups of flows.
+    #[getter]
+    fn groups(&self) -> Vec<String> {
+        self.network.groups.clone()
+    }
+
+    /// Names of the flows.
+    #[getter]
+    fn flows(&self) -> Vec<String> {
+        self.network.flows.iter().map(|flow| flow.name.clone()).collect()
+    }
+
+    /// Names of the links.
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        self.network.links.iter().map(|link| link.name.clone()).collect()
+    }
+
+    /// Its text, overrides applied, comments kept.
+    #[getter]
+    fn toml(&self) -> &str {
+        self.spec.to_toml()
+    }
+}

@@ -1,0 +1,209 @@
+//! What must not change the order of service, for every built-in scheduler, alone and in a tree:
+//! when the clock starts, how fast everything is, how large the units are, what the
+//! flows are numbered, and whether the scheduler is called through `dyn`.
+
+mod common;
+
+use common::{World, pick, rate, rounds};
+use tidegate_core::contract::Contract;
+use tidegate_core::packet::Leg;
+use tidegate_core::params::Limit;
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::{Gate, RECORDS, Scheduler, SchedulerKind};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Span, Time};
+
+const FLOWS: usize = 6;
+/// Every time in a script is a multiple of this many ticks, so that it can be divided.
+const GRAIN: u64 = 50_000_000;
+/// 10 ms a byte at 100 bit/s … down to 1 µs: whole ticks a byte also a thousand times faster.
+const RATES: &[u64] = &[80_000, 160_000, 320_000, 800_000];
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// Of so many hundreds of bytes.
+    Arrive(usize, u32),
+    Send,
+    Wait(u64),
+    Gate(usize, Gate),
+}
+
+struct Script {
+    contracts: Vec<(Option<u64>, u8)>,
+    events: Vec<Event>,
+}
+
+impl Script {
+    fn new(seed: u64) -> Script {
+        let mut rng = Rng::named(seed, "script");
+        let contracts = (0..FLOWS)
+            .map(|_| (rng.chance(0.8).then(|| pick(&mut rng, RATES)), rng.below(3) as u8))
+            .collect();
+        let events = (0..500)
+            .map(|_| {
+                let flow = rng.below(FLOWS as u64) as usize;
+                match rng.below(20) {
+                    0..10 => Event::Arrive(flow, pick(&mut rng, &[1, 2, 5, 5, 10])),
+                    10..16 => Event::Send,
+                    16..19 => Event::Wait(rng.below(8)),
+                    _ => Event::Gate(flow, pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent])),
+                }
+            })
+            .collect();
+        Script { contracts, events }
+    }
+}
+
+/// How the script is carried out.
+#[derive(Clone)]
+struct How {
+    start: Time,
+    faster: u64,
+    larger: u32,
+    numbers: [usize; FLOWS],
+    scheduler: SchedulerKind,
+    in_tree: bool,
+    buffer: u64,
+}
+
+impl How {
+    fn plainly(scheduler: SchedulerKind, in_tree: bool, buffer: u64) -> How {
+        How { start: Time::ORIGIN, faster: 1, larger: 1, numbers: [0, 1, 2, 3, 4, 5], scheduler, in_tree, buffer }
+    }
+
+    fn rate(&self, bits: u64) -> tidegate_core::units::Rate {
+        rate(bits * self.faster * u64::from(self.larger))
+    }
+
+    /// The bodies sent, and those pushed out.
+    fn run(&self, script: &Script) -> (Vec<u32>, Vec<u32>) {
+        let class = |ix: u64| ClassPlan {
+            parent: None,
+            scheduler: self.scheduler.clone(),
+            contract: Contract { reserve: Some(self.rate(320_000 * (ix + 1))), level: 0 },
+            ceiling: None,
+        };
+        let classes = if self.in_tree { vec![class(0), class(1)] } else { Vec::new() };
+        let port = PortPlan { classes, ..PortPlan::new(self.scheduler.clone()) };
+        let buffer = Some(Limit::Packets(self.buffer));
+        let mut world = World::starting(self.start, &SwitchPlan { ports: vec![port], buffer });
+        let mut legs: Vec<Option<Leg>> = vec![None; FLOWS];
+        for flow in self.numbers {
+            let (reserve, level) = script.contracts[flow];
+            let contract = Contract { reserve: reserve.map(|bits| self.rate(bits)), level };
+            let class = self.in_tree.then_some(flow as u16 % 2);
+            legs[flow] = Some(world.open(0, &FlowPlan { class, contract, ..FlowPlan::default() }));
+        }
+        let leg = |flow: usize| legs[flow].unwrap();
+        let mut sent = Vec::new();
+        for event in &script.events {
+            match *event {
+                Event::Arrive(flow, hundreds) => _ = world.arrive(&[leg(flow)], hundreds * 100 * self.larger),
+                Event::Send => sent.extend(world.send(0).map(|packet| packet.body.0)),
+                Event::Wait(grains) => world.wait(Span::from_ticks(grains * GRAIN / self.faster)),
+                Event::Gate(flow, gate) => world.gate(leg(flow), gate),
+            }
+        }
+        (0..FLOWS).for_each(|flow| world.gate(leg(flow), Gate::Open));
+        sent.extend(std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0));
+        let dropped = world.dropped().into_iter().map(|(body, ..)| body).collect();
+        (sent, dropped)
+    }
+}
+
+/// Every scheduler, flat and in a tree, with and without push-out: the changed run is the plain one.
+fn changes_nothing(change: impl Fn(&mut How, &mut Rng)) {
+    for record in RECORDS {
+        for (in_tree, buffer) in [(false, 1000), (false, 12), (true, 1000), (true, 12)] {
+            for seed in 0..rounds(8) {
+                let script = Script::new(seed);
+                let kind = SchedulerKind::named(record.name).unwrap();
+                let plain = How::plainly(kind, in_tree, buffer);
+                let mut changed = plain.clone();
+                change(&mut changed, &mut Rng::named(seed, "change"));
+                let (plain, changed) = (plain.run(&script), changed.run(&script));
+                assert!(buffer == 1000 || !plain.1.is_empty());
+                assert_eq!(plain, changed, "{}, in a tree: {in_tree}, seed {seed}", record.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn starting_later_changes_no_order() {
+    changes_nothing(|how, rng| {
+        how.start = Time::ORIGIN + Span::from_ticks(rng.below(1 << 40));
+    });
+    changes_nothing(|how, _| how.start = Time::ORIGIN + Span::from_secs(9 * 86_400));
+    changes_nothing(|how, _| how.start = Time::ORIGIN + Span::from_secs(5 * 365 * 86_400));
+}
+
+#[test]
+fn a_thousand_times_faster_changes_no_order() {
+    changes_nothing(|how, _| how.faster = 1000);
+}
+
+#[test]
+fn larger_packets_at_higher_rates_change_no_order() {
+    changes_nothing(|how, _| how.larger = 5);
+}
+
+#[test]
+fn renaming_flows_changes_no_order() {
+    changes_nothing(|how, _| how.numbers.reverse());
+    changes_nothing(|how, rng| {
+        for ix in (1..FLOWS).rev() {
+            how.numbers.swap(ix, rng.below(ix as u64 + 1) as usize);
+        }
+    });
+}
+
+#[test]
+fn calling_through_dyn_changes_no_order() {
+    // A plan holds functions, and a function knows of no name: one for every place in the registry.
+    fn boxed<const N: usize>() -> Box<dyn Scheduler + Send> {
+        Box::new(SchedulerKind::named(RECORDS[N].name).unwrap().build().unwrap())
+    }
+    let makers = [boxed::<0>, boxed::<1>, boxed::<2>];
+    assert_eq!(makers.len(), RECORDS.len(), "add a maker for the new scheduler");
+    changes_nothing(|how, _| {
+        let place = RECORDS
+            .iter()
+            .position(|record| SchedulerKind::named(record.name).as_ref() == Some(&how.scheduler))
+            .unwrap();
+        how.scheduler = SchedulerKind::Custom(makers[place]);
+    });
+}
+
+/// The scripts have what the tests are about: packets with equal stamps, of different flows.
+#[test]
+fn scripts_have_ties() {
+    let mut ties = 0;
+    for seed in 0..4 {
+        let mut how = How::plainly(SchedulerKind::named("virtual-clock").unwrap(), false, 1000);
+        let script = Script::new(seed);
+        let plain = how.run(&script);
+        // An order of arrival that runs the other way shows where stamps tie.
+        how.start = Time::ORIGIN;
+        let mut clocks = [Time::ORIGIN; FLOWS];
+        let (mut now, mut stamps) = (Time::ORIGIN, Vec::new());
+        for event in &script.events {
+            match *event {
+                Event::Arrive(flow, hundreds) => {
+                    if let Some(bits) = script.contracts[flow].0 {
+                        clocks[flow] = clocks[flow].max(now) + rate(bits).time_for(hundreds * 100);
+                        stamps.push(clocks[flow]);
+                    }
+                }
+                Event::Wait(grains) => now += Span::from_ticks(grains * GRAIN),
+                _ => {}
+            }
+        }
+        let all = stamps.len();
+        stamps.sort();
+        stamps.dedup();
+        ties += all - stamps.len();
+        assert!(!plain.0.is_empty());
+    }
+    assert!(ties > 50, "{ties}");
+}

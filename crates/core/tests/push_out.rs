@@ -1,0 +1,167 @@
+//! Push-out, against the rule carried out by hand: stamp and insert, then evict from the longest
+//! queue by packets (the packet in service counts and stays; ties to the latest arrival) the
+//! packet with the largest stamp (ties to the latest arrival). Clocks keep the advance.
+
+mod common;
+
+use common::oracle::{Oracle, Rule, push_out};
+use common::{World, kind, pick, rate, reserved, rounds};
+use tidegate_core::context::{Body, Reason};
+use tidegate_core::contract::Contract;
+use tidegate_core::packet::{Leg, PortIx};
+use tidegate_core::params::Limit;
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::Gate;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::Span;
+
+struct Pool {
+    world: World,
+    ports: Vec<Oracle>,
+    legs: Vec<Vec<Leg>>,
+    limit: Limit,
+    arrived: u64,
+}
+
+impl Pool {
+    fn new(rules: &[Rule], limit: Limit) -> Pool {
+        let ports = rules.iter().map(|rule| PortPlan::new(kind(rule.name()))).collect();
+        let plan = SwitchPlan { ports, buffer: Some(limit) };
+        Pool {
+            world: World::new(&plan),
+            ports: rules.iter().map(|rule| Oracle::new(*rule)).collect(),
+            legs: vec![Vec::new(); rules.len()],
+            limit,
+            arrived: 0,
+        }
+    }
+
+    fn open(&mut self, port: usize, contract: Contract) {
+        let leg = self.world.open(port as u16, &FlowPlan { contract, ..FlowPlan::default() });
+        self.legs[port].push(leg);
+        self.ports[port].open(contract);
+    }
+
+    fn arrive(&mut self, port: usize, flow: usize, len: u32) {
+        let body = self.world.arrive(&[self.legs[port][flow]], len);
+        self.arrived += 1;
+        self.ports[port].arrive(self.world.now, flow, body, len, self.arrived);
+        let mut expected = Vec::new();
+        while !self.fits() {
+            expected.push((push_out(&mut self.ports).body, Reason::PushedOut, Body::Released));
+        }
+        assert_eq!(self.world.dropped(), expected);
+        for (port, oracle) in self.ports.iter().enumerate() {
+            assert_eq!(self.world.switch.backlog(PortIx(port as u16)).packets, oracle.packets());
+        }
+    }
+
+    fn fits(&self) -> bool {
+        let packets = self.ports.iter().map(Oracle::packets).sum();
+        let bytes = self.ports.iter().map(Oracle::bytes).sum();
+        self.limit.admits(packets, bytes)
+    }
+
+    fn turn(&mut self, port: usize) {
+        if self.ports[port].in_service.take().is_some() {
+            self.world.finish(port as u16);
+        } else {
+            let sent = self.world.start(port as u16).map(|packet| packet.body.0);
+            assert_eq!(sent, self.ports[port].start());
+        }
+    }
+}
+
+fn contract(rng: &mut Rng) -> Contract {
+    let reserve = pick(rng, &[None, Some(1_000_000), Some(4_000_000), Some(8_000_000), Some(333_333)]);
+    Contract { reserve: reserve.map(rate), level: rng.below(3) as u8 }
+}
+
+#[test]
+fn the_victims_are_those_that_brute_force_finds() {
+    for seed in 0..rounds(40) {
+        let mut rng = Rng::named(seed, "push-out");
+        let rules: Vec<Rule> = (0..1 + rng.below(4)).map(|_| pick(&mut rng, &Rule::ALL)).collect();
+        let limit = match seed % 3 {
+            0 => Limit::Packets(1 + rng.below(20)),
+            1 => Limit::Packets(40),
+            _ => Limit::Bytes(1000 + rng.below(20_000)),
+        };
+        let mut pool = Pool::new(&rules, limit);
+        for port in 0..rules.len() {
+            for _ in 0..1 + rng.below(5) {
+                pool.open(port, contract(&mut rng));
+            }
+        }
+        for _ in 0..700 {
+            let port = rng.below(rules.len() as u64) as usize;
+            let flow = rng.below(pool.legs[port].len() as u64) as usize;
+            match rng.below(100) {
+                0..55 => pool.arrive(port, flow, pick(&mut rng, &[40, 500, 1000, 1000, 1000, 1500])),
+                55..80 => pool.turn(port),
+                80..92 => pool.world.wait(Span::from_micros(500 * rng.below(8))),
+                92..98 => {
+                    let gate = pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]);
+                    pool.world.gate(pool.legs[port][flow], gate);
+                    pool.ports[port].gate(pool.world.now, flow, gate);
+                }
+                _ => (0..40).for_each(|_| pool.turn(port)),
+            }
+        }
+    }
+}
+
+/// What is dropped was still sent too fast: the flow's next packet is stamped behind it.
+#[test]
+fn clocks_keep_the_advance_of_what_is_pushed_out() {
+    let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4));
+    pool.open(0, Contract { reserve: Some(rate(1_000_000)), level: 0 });
+    pool.open(0, Contract { reserve: Some(rate(1_000_000)), level: 0 });
+    (0..30).for_each(|_| pool.arrive(0, 0, 1000));
+    // The second flow was quiet: it takes two of the four places. The first is 30 packets ahead.
+    (0..3).for_each(|_| pool.arrive(0, 1, 1000));
+    for _ in 0..2 {
+        pool.turn(0);
+        pool.turn(0);
+    }
+    pool.arrive(0, 0, 1000);
+    pool.arrive(0, 1, 1000);
+    let served: Vec<u32> = std::iter::from_fn(|| pool.world.send(0)).map(|packet| packet.flow.0).collect();
+    assert_eq!(served, [0, 1, 1, 0]);
+}
+
+/// A multicast packet that does not fit goes without hurting others: all its copies are in
+/// before anything is evicted.
+#[test]
+fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
+    let ports = vec![PortPlan::new(kind("virtual-clock")); 2];
+    let mut world = World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)) });
+    let both = [world.open(0, &reserved(64_000)), world.open(1, &reserved(64_000))];
+    for _ in 0..3 {
+        world.arrive(&both, 500);
+    }
+    let fourth = world.arrive(&both, 500);
+    // Port 1 had the latest arrival, then port 0 is the longest.
+    let expected =
+        [(fourth, Reason::PushedOut, Body::Kept), (fourth, Reason::PushedOut, Body::Released)];
+    assert_eq!(world.dropped(), expected);
+}
+
+/// The queue in service is the longest although only one packet of it can go.
+#[test]
+fn the_packet_in_service_counts_and_stays() {
+    let mut pool = Pool::new(&[Rule::Fifo, Rule::Fifo], Limit::Packets(3));
+    (0..2).for_each(|port| pool.open(port, Contract::default()));
+    pool.arrive(0, 0, 100);
+    pool.turn(0);
+    pool.arrive(0, 0, 100);
+    pool.arrive(1, 0, 100);
+    // Two and two, the latest arrival at port 1; then the newcomer itself is the one to go.
+    pool.arrive(1, 0, 100);
+    // Now port 0 is longer, and gives up the newcomer.
+    pool.arrive(0, 0, 100);
+    // A port with nothing but a packet in service gives nothing.
+    pool.turn(0);
+    pool.turn(0);
+    (0..3).for_each(|_| pool.arrive(1, 0, 100));
+}

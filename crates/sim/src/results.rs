@@ -1,0 +1,234 @@
+//! What a run has measured, as the tables that [`tidegate_spec::TABLES`] describes.
+
+use crate::network::Network;
+use crate::record::{Delays, quantile};
+use crate::world::World;
+use hdrhistogram::Histogram;
+use std::collections::BTreeMap;
+use tidegate_core::stats::Moments;
+use tidegate_core::units::{Span, TICKS_PER_SECOND};
+use tidegate_spec::{TABLES, TableRecord};
+
+/// One column's values.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Text that repeats: an index into `words` for each row.
+    Text {
+        /// For each row.
+        keys: Vec<u32>,
+        /// The words, in order of first appearance.
+        words: Vec<String>,
+    },
+    /// Whole numbers.
+    Whole(Vec<u64>),
+    /// Numbers; `None` where nothing was measured.
+    Number(Vec<Option<f64>>),
+}
+
+/// A result table: columns as its record describes them.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name and columns.
+    pub record: &'static TableRecord,
+    /// Values, by column.
+    pub columns: Vec<Values>,
+    lookup: Vec<BTreeMap<String, u32>>,
+}
+
+enum Cell<'a> {
+    Text(&'a str),
+    Whole(u64),
+    Number(Option<f64>),
+}
+
+impl Table {
+    fn new(name: &str) -> Table {
+        // Names are written in this file only, and a test builds every table.
+        let record = TABLES.iter().find(|record| record.name == name).unwrap_or(&TABLES[0]);
+        let empty = |column: &tidegate_spec::Column| match column.column_type {
+            tidegate_spec::ColumnType::Text => Values::Text { keys: Vec::new(), words: Vec::new() },
+            tidegate_spec::ColumnType::Whole => Values::Whole(Vec::new()),
+            tidegate_spec::ColumnType::Number => Values::Number(Vec::new()),
+        };
+        let columns = record.columns.iter().map(empty).collect();
+        Table { record, columns, lookup: vec![BTreeMap::new(); record.columns.len()] }
+    }
+
+    fn row<const N: usize>(&mut self, cells: [Cell<'_>; N]) {
+        debug_assert_eq!(N, self.columns.len(), "{}", self.record.name);
+        for ((values, lookup), cell) in self.columns.iter_mut().zip(&mut self.lookup).zip(cells) {
+            match (values, cell) {
+                (Values::Text { keys, words }, Cell::Text(text)) => {
+                    let key = match lookup.get(text) {
+                        Some(key) => *key,
+                        None => {
+                            let key = words.len() as u32;
+                            words.push(text.to_owned());
+                            lookup.insert(text.to_owned(), key);
+                            key
+                        }
+                    };
+                    keys.push(key);
+                }
+                (Values::Whole(values), Cell::Whole(value)) => values.push(value),
+                (Values::Number(values), Cell::Number(value)) => values.push(value),
+                _ => debug_assert!(false, "a cell of table {} has another type", self.record.name),
+            }
+        }
+    }
+
+    /// Rows.
+    pub fn rows(&self) -> usize {
+        match self.columns.first() {
+            Some(Values::Text { keys, .. }) => keys.len(),
+            Some(Values::Whole(values)) => values.len(),
+            Some(Values::Number(values)) => values.len(),
+            None => 0,
+        }
+    }
+}
+
+/// The tables of one replication, in the order of [`TABLES`].
+pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
+    let run = Run { network, world, replication, seed };
+    vec![run.flows(), run.links(), run.series(), run.histogram()]
+}
+
+struct Run<'r, Q> {
+    network: &'r Network,
+    world: &'r World<Q>,
+    replication: u64,
+    seed: u64,
+}
+
+impl<Q> Run<'_, Q> {
+    fn flows(&self) -> Table {
+        let mut table = Table::new("flows");
+        let measured = (self.network.duration - self.network.warmup).as_secs_f64();
+        let node = |ix: usize| self.network.nodes[ix].name.as_str();
+        for (ix, (flow, record)) in self.network.flows.iter().zip(self.world.records()).enumerate() {
+            let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
+            let delays = self.world.flow_delays().get(ix);
+            let at = |pick: fn(&Delays) -> &Histogram<u64>, q| {
+                Cell::Number(delays.and_then(|delays| quantile(pick(delays), q)))
+            };
+            table.row([
+                Cell::Whole(self.replication),
+                Cell::Whole(self.seed),
+                Cell::Text(&flow.name),
+                Cell::Text(&self.network.groups[flow.group]),
+                Cell::Text(node(self.network.links[first].from)),
+                Cell::Text(node(self.network.links[last].to)),
+                Cell::Whole(flow.route.len() as u64),
+                Cell::Whole(record.sent.0),
+                Cell::Whole(record.sent.1),
+                Cell::Whole(record.received.0),
+                Cell::Whole(record.received.1),
+                Cell::Whole(record.dropped),
+                Cell::Whole(record.discarded),
+                Cell::Number(Some(record.received.1 as f64 * 8.0 / measured)),
+                mean(&record.delay),
+                Cell::Number(record.delay.sd_seconds()),
+                greatest(&record.delay),
+                at(|delays| &delays.delay, 0.5),
+                at(|delays| &delays.delay, 0.99),
+                at(|delays| &delays.delay, 0.999),
+                mean(&record.queueing),
+                at(|delays| &delays.queueing, 0.99),
+                greatest(&record.queueing),
+            ]);
+        }
+        table
+    }
+
+    fn links(&self) -> Table {
+        let mut table = Table::new("links");
+        for (ix, link) in self.network.links.iter().enumerate() {
+            let report = self.world.link(ix);
+            let ticks = report.measured.ticks() as f64;
+            let over_time = |amount: f64| (ticks > 0.0).then(|| amount / ticks);
+            let stats = report.stats;
+            let (packets, waited) = report.waited;
+            table.row([
+                Cell::Whole(self.replication),
+                Cell::Whole(self.seed),
+                Cell::Text(&link.name),
+                Cell::Text(&self.network.nodes[link.from].name),
+                Cell::Text(&self.network.nodes[link.to].name),
+                Cell::Whole(link.rate.bits_per_second().round() as u64),
+                Cell::Whole(report.sent.0),
+                Cell::Whole(report.sent.1),
+                Cell::Whole(report.dropped),
+                Cell::Number(stats.and_then(|stats| over_time(stats.busy().ticks() as f64))),
+                Cell::Number(stats.and_then(|stats| over_time(stats.area() as f64))),
+                Cell::Whole(stats.map_or(0, |stats| stats.longest)),
+                Cell::Number(
+                    stats
+                        .filter(|stats| stats.arrivals > 0)
+                        .map(|stats| stats.seen as f64 / stats.arrivals as f64),
+                ),
+                Cell::Number((packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64)),
+            ]);
+        }
+        table
+    }
+
+    fn series(&self) -> Table {
+        let mut table = Table::new("series");
+        let Some(series) = self.world.series() else { return table };
+        let spacing = series.spacing().as_secs_f64();
+        let mut add = |subject: &str, metric: &str, values: &mut dyn Iterator<Item = f64>| {
+            for (ix, value) in values.enumerate() {
+                table.row([
+                    Cell::Whole(self.replication),
+                    Cell::Whole(self.seed),
+                    Cell::Text(subject),
+                    Cell::Number(Some(spacing * (ix + 1) as f64)),
+                    Cell::Text(metric),
+                    Cell::Number(Some(value)),
+                ]);
+            }
+        };
+        for (ix, link) in self.network.links.iter().enumerate() {
+            add(&link.name, "queue", &mut series.queue(ix).map(f64::from));
+        }
+        for (ix, group) in self.network.groups.iter().enumerate() {
+            add(group, "throughput", &mut series.received_by(ix).map(|bytes| bytes as f64 * 8.0 / spacing));
+        }
+        table
+    }
+
+    fn histogram(&self) -> Table {
+        let mut table = Table::new("histogram");
+        for (group, delays) in self.network.groups.iter().zip(self.world.group_delays()) {
+            for (metric, histogram) in [("delay", &delays.delay), ("queueing", &delays.queueing)] {
+                for bin in histogram.iter_recorded() {
+                    let (lower, upper) = (
+                        histogram.lowest_equivalent(bin.value_iterated_to()),
+                        histogram.next_non_equivalent(bin.value_iterated_to()),
+                    );
+                    table.row([
+                        Cell::Whole(self.replication),
+                        Cell::Whole(self.seed),
+                        Cell::Text(group),
+                        Cell::Text(metric),
+                        Cell::Number(Some(lower as f64 * 1e-9)),
+                        Cell::Number(Some(upper as f64 * 1e-9)),
+                        Cell::Whole(bin.count_at_value()),
+                    ]);
+                }
+            }
+        }
+        table
+    }
+}
+
+fn mean(moments: &Moments) -> Cell<'static> {
+    // The exact sum: the mean to the nearest tick would lose digits of short delays.
+    let ticks = moments.sum_ticks() as f64 / moments.count() as f64;
+    Cell::Number((moments.count() > 0).then(|| ticks / TICKS_PER_SECOND as f64))
+}
+
+fn greatest(moments: &Moments) -> Cell<'static> {
+    Cell::Number(moments.max().map(Span::as_secs_f64))
+}

@@ -1,0 +1,40 @@
+//! Every section and every choice of the scenario format, each once.
+
+use crate::record::{OneOf, Section, Shape, scenario};
+
+/// Sections in the order in which a reader meets them, and the choices among kinds.
+pub(super) struct Catalogue {
+    /// The scenario first; kinds of a choice are not among them.
+    pub sections: Vec<&'static Section>,
+    /// Topologies, schedulers and so on, in the order in which they are met.
+    pub choices: Vec<&'static OneOf>,
+}
+
+impl Catalogue {
+    pub(super) fn new() -> Catalogue {
+        let mut catalogue = Catalogue { sections: Vec::new(), choices: Vec::new() };
+        catalogue.add(scenario());
+        catalogue
+    }
+
+    fn add(&mut self, section: &'static Section) {
+        if self.sections.iter().any(|known| known.name == section.name) {
+            return;
+        }
+        self.sections.push(section);
+        self.add_below(section);
+    }
+
+    fn add_below(&mut self, section: &'static Section) {
+        for field in &section.fields {
+            match &field.shape {
+                Shape::Table(inner) | Shape::Tables(inner) => self.add(inner),
+                Shape::OneOf(one_of) if self.choices.iter().all(|known| known.what != one_of.what) => {
+                    self.choices.push(one_of);
+                    one_of.options.iter().for_each(|option| self.add_below(option));
+                }
+                _ => {}
+            }
+        }
+    }
+}
