@@ -1,0 +1,567 @@
+"""The scenario format as dataclasses, written from the records: do not edit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """A table of a scenario."""
+
+    _kind: ClassVar[str | None] = None
+
+    def to_dict(self) -> dict[str, object]:
+        """Return what a scenario file would hold; keys that are None are left out."""
+        table: dict[str, object] = {} if self._kind is None else {"kind": self._kind}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                table[field.name.removesuffix("_")] = _plain(value)
+        return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain(Record):
+    """Chain.
+
+    Switches s1 … sN in a row, joined by duplex links; with `access`, host hK hangs on switch sK.
+
+    Attributes:
+        switches: Number of switches (a whole number from 1 to 100000).
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
+            Default: 0s.
+        access: Links between each switch and its host; without it there are no hosts, and flows start and end
+            at the switches.
+    """
+
+    _kind: ClassVar[str | None] = "chain"
+
+    switches: int
+    rate: str
+    delay: str | None = None
+    access: Access | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dumbbell(Record):
+    """Dumbbell.
+
+    Hosts l1 … lN on the switch left, hosts r1 … rN on the switch right, one duplex link between the two.
+
+    Attributes:
+        pairs: Number of hosts on each side (a whole number from 1 to 100000).
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
+            Default: 0s.
+        access: Links between hosts and switches. Default: Access().
+    """
+
+    _kind: ClassVar[str | None] = "dumbbell"
+
+    pairs: int
+    rate: str
+    delay: str | None = None
+    access: Access | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParkingLot(Record):
+    """Parking lot.
+
+    Switches s1 … s(K+1) in a row; host src on s1 and dst on s(K+1) see every hop, hosts cI on sI and dI on
+    s(I+1) only hop I.
+
+    Attributes:
+        hops: Number of links between switches (a whole number from 1 to 100000).
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
+            Default: 0s.
+        access: Links between hosts and switches. Default: Access().
+    """
+
+    _kind: ClassVar[str | None] = "parking-lot"
+
+    hops: int
+    rate: str
+    delay: str | None = None
+    access: Access | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Star(Record):
+    """Star.
+
+    Hosts h1 … hN on the switch hub.
+
+    Attributes:
+        hosts: Number of hosts (a whole number from 1 to 100000).
+        rate: Rate of the link between the hub and each host, in each direction (a rate such as "400kbit").
+        delay: Propagation delay of the link between the hub and each host, in each direction (a time such as
+            "5ms"). Default: 0s.
+    """
+
+    _kind: ClassVar[str | None] = "star"
+
+    hosts: int
+    rate: str
+    delay: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Nodes(Record):
+    """Nodes.
+
+    Only what `[[node]]` and `[[link]]` list.
+    """
+
+    _kind: ClassVar[str | None] = "nodes"
+
+
+TopologyKind = Chain | Dumbbell | ParkingLot | Star | Nodes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fifo(Record):
+    """FIFO.
+
+    Serves packets in the order in which they arrived, whatever their flow.
+
+    Source: the usual baseline; Zhang 1991, section 5.
+    """
+
+    _kind: ClassVar[str | None] = "fifo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StrictPriority(Record):
+    """Strict priority.
+
+    Serves the most urgent backlogged level first, and FIFO within a level; a busy level starves those below
+    it.
+
+    Source: RFC 2475, section 2.3.3 (class-based priority).
+    """
+
+    _kind: ClassVar[str | None] = "strict-priority"
+
+
+@dataclass(frozen=True, kw_only=True)
+class VirtualClock(Record):
+    """VirtualClock.
+
+    Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, and
+    serves packets in the order of their stamps; flows without a reservation get what is left, first in first
+    out.
+
+    Source: Zhang 1991, section 3.1.
+    """
+
+    _kind: ClassVar[str | None] = "virtual-clock"
+
+
+SchedulerKind = Fifo | StrictPriority | VirtualClock
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropTail(Record):
+    """Drop-tail.
+
+    Drops the arriving packet when the port's queue would exceed its limit.
+
+    Attributes:
+        limit: Longest queue of the port, the packet in service included (a limit such as "100p" or "64kB").
+
+    Source: RFC 7567, section 2.
+    """
+
+    _kind: ClassVar[str | None] = "drop-tail"
+
+    limit: str
+
+
+DropperKind = DropTail
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cbr(Record):
+    """Constant rate.
+
+    Packets evenly spaced at the rate.
+
+    Attributes:
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
+            states (a number from 1 to 1000). Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "cbr"
+
+    rate: str
+    times: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Poisson(Record):
+    """Poisson.
+
+    Packets at the rate with independent, exponential gaps.
+
+    Attributes:
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
+            states (a number from 1 to 1000). Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "poisson"
+
+    rate: str
+    times: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOff(Record):
+    """On-off.
+
+    Bursts at the peak rate, of a geometric number of packets, separated by exponential silences that give the
+    mean rate.
+
+    Attributes:
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        peak: Rate within a burst, at least `rate` (a rate such as "400kbit").
+        burst: Mean number of packets in a burst (a number from 1 to 1000000).
+        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
+            states (a number from 1 to 1000). Default: 1.
+
+    Source: Pincheira 1994, section 4.1.
+    """
+
+    _kind: ClassVar[str | None] = "on-off"
+
+    rate: str
+    peak: str
+    burst: float
+    times: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacketTrain(Record):
+    """Packet train.
+
+    Trains of a geometric number of packets, separated by exponential gaps that give the mean rate (AR).
+
+    Attributes:
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        length: Mean number of packets in a train (a number from 1 to 1000000). Default: 5.
+        gap: Time between packets of a train; without it 1/(2·AR), half the mean spacing (a time such as
+            "5ms").
+        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
+            states (a number from 1 to 1000). Default: 1.
+
+    Source: Zhang 1991, section 4.1.2.
+    """
+
+    _kind: ClassVar[str | None] = "packet-train"
+
+    rate: str
+    length: float | None = None
+    gap: str | None = None
+    times: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Greedy(Record):
+    """Greedy.
+
+    Always has something to send: keeps a fixed number of packets in its first queue.
+
+    Attributes:
+        window: Packets kept in its first queue (a whole number from 1 to 1000000). Default: 4.
+    """
+
+    _kind: ClassVar[str | None] = "greedy"
+
+    window: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace(Record):
+    """Trace.
+
+    Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes,
+    separated by blanks or a comma.
+
+    Attributes:
+        file: File to play.
+        speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
+        repeat: Number of times that it is played, end to end (a whole number from 1 to 1000000). Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "trace"
+
+    file: str
+    speed: float | None = None
+    repeat: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capture(Record):
+    """Capture.
+
+    Packets at the times and with the sizes of a packet capture.
+
+    Attributes:
+        file: Capture to play.
+        flow: One flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`; without it, every one becomes a flow
+            NAME/10.0.0.1:5004>10.0.0.2:5004/udp and so on (text).
+        speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
+        repeat: Number of times that it is played, end to end (a whole number from 1 to 1000000). Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "capture"
+
+    file: str
+    flow: str | None = None
+    speed: float | None = None
+    repeat: int | None = None
+
+
+SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenBucket(Record):
+    """Token bucket (user-behaviour envelope).
+
+    Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; packets beyond
+    `queue` waiting are discarded.
+
+    Attributes:
+        rate: Rate at which the bucket refills (a rate such as "400kbit").
+        burst: Depth of the bucket: what may leave back to back; at least the largest packet (a size such as
+            "250B").
+        queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
+            "64kB").
+
+    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI).
+    """
+
+    _kind: ClassVar[str | None] = "token-bucket"
+
+    rate: str
+    burst: str
+    queue: str | None = None
+
+
+EnvelopeKind = TokenBucket
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flow(Record):
+    """Flow.
+
+    A flow, or `count` flows alike. The keys of a contract are what the flow states to the ports on its way; a
+    policy reads those that it names and ignores the rest.
+
+    Attributes:
+        name: Name, which no other flow has.
+        count: Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on (a whole
+            number from 1 to 4000000). Default: 1.
+        from_: Node that sends.
+        to: Node that receives.
+        route: Nodes on the way, from `from` to `to`; without it, the shortest path by hops.
+        reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+            (a rate such as "400kbit").
+        level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
+        ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
+            "400kbit").
+        size: Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required
+            unless the source brings sizes (a size such as "250B").
+        start: When it starts to send (a time such as "5ms"). Default: 0s.
+        stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
+        source: What is sent when.
+        envelope: Shaper between the source and the network; without it, packets go as they come.
+    """
+
+    name: str
+    count: int | None = None
+    from_: str
+    to: str
+    route: list[str] | tuple[str, ...] | None = None
+    reserve: str | None = None
+    level: int | None = None
+    class_: str | None = None
+    ceiling: str | None = None
+    size: str | list[str] | tuple[str, ...] | None = None
+    start: str | None = None
+    stop: str | None = None
+    source: str | SourceKind
+    envelope: str | EnvelopeKind | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Class(Record):
+    """Class.
+
+    A class of flows. Classes form a tree of schedulers on every switch port, at most three deep with the
+    port's own scheduler as its root. The keys of a contract are what the class states to the scheduler above
+    it.
+
+    Attributes:
+        name: Name, which no other class has.
+        parent: Class that it is part of; without it, it stands directly under the port's scheduler.
+        scheduler: Discipline among its flows, or among the classes that are part of it.
+        reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+            (a rate such as "400kbit").
+        level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
+            "400kbit").
+    """
+
+    name: str
+    parent: str | None = None
+    scheduler: str | SchedulerKind
+    reserve: str | None = None
+    level: int | None = None
+    ceiling: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link(Record):
+    """Link.
+
+    One link added to the topology.
+
+    Attributes:
+        from_: Node at which it starts.
+        to: Node at which it ends.
+        rate: Rate of each direction (a rate such as "400kbit").
+        delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
+        duplex: Whether it also goes back; both directions are then alike. Default: true.
+        scheduler: Scheduler of its ports; without it, what `port` says.
+        dropper: Dropper of its ports; without it, what `port` says.
+        ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
+    """
+
+    from_: str
+    to: str
+    rate: str
+    delay: str | None = None
+    duplex: bool | None = None
+    scheduler: str | SchedulerKind | None = None
+    dropper: str | DropperKind | None = None
+    ceiling: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Node(Record):
+    """Node.
+
+    One node added to the topology.
+
+    Attributes:
+        name: Name, which no other node has.
+        kind: Whether it forwards (switch) or only sends and receives (host) (switch or host). Default:
+            switch.
+        buffer: Shared pool of this switch; without it, what `switch` says (a limit such as "100p" or "64kB").
+    """
+
+    name: str
+    kind: str | None = None
+    buffer: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch(Record):
+    """Switch.
+
+    What holds for every switch, unless a node says otherwise.
+
+    Attributes:
+        buffer: Pool of each switch, shared by its ports with push-out; without it, unlimited (a limit such as
+            "100p" or "64kB").
+    """
+
+    buffer: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Port(Record):
+    """Port.
+
+    What every output port of a switch does, unless a link says otherwise. Output ports of hosts are FIFO and
+    unlimited, unless a link says otherwise.
+
+    Attributes:
+        scheduler: Which flow sends next. Default: fifo.
+        dropper: What is dropped or marked on arrival; without it, nothing is.
+    """
+
+    scheduler: str | SchedulerKind | None = None
+    dropper: str | DropperKind | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Access(Record):
+    """Access.
+
+    The duplex links between hosts and switches.
+
+    Attributes:
+        rate: Rate of each direction (a rate such as "400kbit"). Default: 1gbit.
+        delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
+    """
+
+    rate: str | None = None
+    delay: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario(Record):
+    """Scenario.
+
+    A network, the policies of its switches, and the flows that cross it.
+
+    Attributes:
+        version: Version of the scenario format (1). Default: 1.
+        name: Name of the scenario; without it, the file's name without its ending (text).
+        seed: Seed of every random stream; the same seed gives the same outcome (a whole number from 0 to
+            9223372036854775807). Default: 1.
+        duration: Simulated time, above zero (a time such as "5ms").
+        warmup: Time before measuring starts, shorter than `duration`: packets sent before it are carried but
+            not measured (a time such as "5ms"). Default: 0s.
+        sample: Spacing of the queue and throughput series, above zero; without it, a 600th of `duration` (a
+            time such as "5ms").
+        topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
+        port: Output ports of switches, unless a link says otherwise. Default: Port().
+        switch: Switches, unless a node says otherwise. Default: Switch().
+        node: Nodes added to the topology.
+        link: Links added to the topology.
+        class_: Classes of flows, on every switch port.
+        flow: Flows: who sends what to whom.
+    """
+
+    version: int = 1
+    name: str | None = None
+    seed: int | None = None
+    duration: str
+    warmup: str | None = None
+    sample: str | None = None
+    topology: str | TopologyKind | None = None
+    port: Port | None = None
+    switch: Switch | None = None
+    node: list[Node] | tuple[Node, ...] | None = None
+    link: list[Link] | tuple[Link, ...] | None = None
+    class_: list[Class] | tuple[Class, ...] | None = None
+    flow: list[Flow] | tuple[Flow, ...] | None = None

@@ -1,6 +1,7 @@
 //! What a flow sends when.
 
 use crate::error::{Complaint, Report};
+use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use crate::values::Values;
 use std::path::{Path, PathBuf};

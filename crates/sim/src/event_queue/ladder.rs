@@ -45,7 +45,7 @@ const CELL_BITS: u32 = 6;
 /// A run with a cell of more entries is left to the standard library.
 const CROWDED: u8 = 16;
 /// The most entries in the front.
-const CAPACITY: usize = 43;
+const CAPACITY: usize = 31;
 /// How many entries stay when the front is full and the later ones leave it.
 const KEEP: usize = 12;
 /// No chunk.
