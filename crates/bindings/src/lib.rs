@@ -8,6 +8,7 @@ mod table;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tidegate_spec::units;
 
 create_exception!(
     _tidegate,
@@ -34,6 +35,31 @@ fn python_types() -> String {
     tidegate_spec::python_types()
 }
 
+/// Half the width of the 95 % interval of the mean of `results` (Student t); `None` of fewer than two.
+#[pyfunction]
+fn half_width_95(results: Vec<f64>) -> Option<f64> {
+    tidegate_core::stats::half_width_95(&results)
+}
+
+/// Bits per second of a rate such as `10mbit`.
+#[pyfunction]
+fn parse_rate(text: &str) -> PyResult<u64> {
+    units::parse_rate(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))
+}
+
+/// Seconds of a time such as `5ms`.
+#[pyfunction]
+fn parse_time(text: &str) -> PyResult<f64> {
+    let span = units::parse_time(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))?;
+    Ok(span.as_secs_f64())
+}
+
+/// A rate as a scenario spells it: `10mbit`.
+#[pyfunction]
+fn show_rate(bits: u64) -> String {
+    units::show_rate(bits)
+}
+
 #[pymodule]
 fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
@@ -44,6 +70,10 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(reference, module)?)?;
     module.add_function(wrap_pyfunction!(python_types, module)?)?;
+    module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_time, module)?)?;
+    module.add_function(wrap_pyfunction!(show_rate, module)?)?;
     module.add_function(wrap_pyfunction!(suggest::suggest, module)?)?;
     Ok(())
 }

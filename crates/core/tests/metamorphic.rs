@@ -16,7 +16,7 @@ use tidegate_core::units::{Span, Time};
 const FLOWS: usize = 6;
 /// Every time in a script is a multiple of this many ticks, so that it can be divided.
 const GRAIN: u64 = 50_000_000;
-/// 10 ms a byte at 100 bit/s … down to 1 µs: whole ticks a byte also a thousand times faster.
+/// Whole numbers of ticks a byte, also five thousand times faster.
 const RATES: &[u64] = &[80_000, 160_000, 320_000, 800_000];
 
 #[derive(Clone, Copy)]
@@ -180,11 +180,7 @@ fn calling_through_dyn_changes_no_order() {
 fn scripts_have_ties() {
     let mut ties = 0;
     for seed in 0..4 {
-        let mut how = How::plainly(SchedulerKind::named("virtual-clock").unwrap(), false, 1000);
         let script = Script::new(seed);
-        let plain = how.run(&script);
-        // An order of arrival that runs the other way shows where stamps tie.
-        how.start = Time::ORIGIN;
         let mut clocks = [Time::ORIGIN; FLOWS];
         let (mut now, mut stamps) = (Time::ORIGIN, Vec::new());
         for event in &script.events {
@@ -203,7 +199,6 @@ fn scripts_have_ties() {
         stamps.sort();
         stamps.dedup();
         ties += all - stamps.len();
-        assert!(!plain.0.is_empty());
     }
     assert!(ties > 50, "{ties}");
 }

@@ -180,6 +180,9 @@ impl Tree {
     /// The token that stands for what the node would send first.
     fn token(&mut self, now: Time, at: usize) -> Option<(Packet, u64)> {
         let node = &mut self.nodes[at];
+        if node.queues.is_empty() {
+            return None;
+        }
         let head = match node.scheduler.select(now, &node.queues) {
             Select::Flow(slot) => node.queues.first(slot)?,
             // Nothing may be sent yet: the first that arrived, and the difference is charged later.

@@ -6,12 +6,13 @@
 //! `top`, and by that digit's value. So each bucket holds a contiguous stretch of
 //! time, and the stretches of lower digits come first. When the bottom runs empty,
 //! the next buckets are moved into it, and a bucket too large for that is first
-//! spread over the buckets of a lower digit. An event is moved at most once per
-//! digit, whatever the distribution of times: there is nothing to tune.
+//! spread over the buckets of a lower digit. An event goes down by at least one digit
+//! each time, whatever the distribution of times: there is nothing to tune.
 //!
 //! The bottom has two parts. The *run* is what was moved down, sorted all at once;
 //! the *front* is a short linked list that takes the events pushed since. In a small
-//! network everything pending fits into the front, and no bucket is ever used.
+//! network everything pending fits into the front, and no bucket is ever used. When
+//! the front is full, the later part of the bottom returns to buckets.
 //!
 //! Buckets are first in, first out, and so is the bottom among equals, hence no
 //! entry carries a sequence number.
@@ -55,9 +56,11 @@ const _: () = assert!(CAPACITY < PLACES && RUN < 256 && BITS.is_power_of_two() &
 
 /// The fast event queue: a radix ladder.
 ///
-/// Constant amortised time per event for any distribution of times, with no memory
-/// allocated once the number of pending events has peaked. Memory is that of the
-/// peak, 20 to 32 bytes an event, and at most one part-filled chunk per bucket.
+/// Amortised time per event is constant for any distribution of times, and that of a
+/// binary heap at worst (see the module's text). No memory is allocated per event once
+/// the number of pending events has peaked; only a long run of one instant may allocate,
+/// once for the whole run. Memory is that of the peak, 24 to 32 bytes an event for
+/// payloads of 8 to 16, and at most one part-filled chunk per bucket.
 #[derive(Clone, Debug)]
 pub struct Ladder<E> {
     front: Front<E>,
@@ -103,8 +106,8 @@ const PLACES: usize = 1 << 8;
 
 /// The events pushed into the bottom: a linked list in the order in which they come out.
 ///
-/// Insertion walks from the first event. For the few entries here that takes fewer
-/// instructions than any other order, and none is moved.
+/// Insertion walks from the first event: for so few entries, most of them inserted near
+/// the first, that takes few instructions, and no entry is moved.
 #[derive(Clone, Debug)]
 struct Front<E> {
     /// The place after each place, in the list or among the free places. Place 0 is
