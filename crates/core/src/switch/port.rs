@@ -177,7 +177,7 @@ impl Port {
                 }
             }
         }
-        if has_extras {
+        if has_extras || self.shaping.waiting(flow) > 0 {
             match self.shaping.arrive(cx.now, packet, order) {
                 Shaped::Conforms => {}
                 Shaped::Waits => {

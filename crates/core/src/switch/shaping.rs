@@ -55,20 +55,25 @@ impl Shaping {
     /// Whether the packet may pass now; if it has to wait it is queued.
     pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
         let flow = packet.flow;
-        let Some(shaper) = self.shapers.get_mut(&flow) else { return Shaped::Conforms };
-        let (packets, bytes) = (u64::from(self.queues.len(flow)), self.queues.bytes_of(flow));
-        if packets == 0 && shaper.bucket.conforms_at(packet.len) <= now {
-            shaper.bucket.take(now, packet.len);
+        let waiting = self.waiting(flow);
+        if let Some(shaper) = self.shapers.get_mut(&flow) {
+            if waiting == 0 && shaper.bucket.conforms_at(packet.len) <= now {
+                shaper.bucket.take(now, packet.len);
+                return Shaped::Conforms;
+            }
+            let (packets, bytes) = (u64::from(waiting), self.queues.bytes_of(flow));
+            if let Some(limit) = shaper.plan.queue
+                && !limit.admits(packets + 1, bytes + u64::from(packet.len))
+            {
+                return Shaped::Full;
+            }
+        } else if waiting == 0 {
             return Shaped::Conforms;
         }
-        if let Some(limit) = shaper.plan.queue
-            && !limit.admits(packets + 1, bytes + u64::from(packet.len))
-        {
-            return Shaped::Full;
-        }
+        // Also without a shaper: behind what has waited since it was taken away.
         self.queues.announce(order);
         self.queues.push(packet);
-        if packets == 0 {
+        if waiting == 0 {
             self.schedule(flow);
         }
         Shaped::Waits

@@ -162,8 +162,10 @@ impl Tree {
         while let Some((parent, slot)) = self.nodes[at].parent {
             self.nodes[at].uncharged += i64::from(len);
             // The next token joins before the spent one leaves: the member stays backlogged.
-            if let Some((token, order)) = self.token(cx.now, at) {
-                self.push_token(cx, parent, slot, token, order);
+            match self.token(cx.now, at) {
+                Some((token, order)) => self.push_token(cx, parent, slot, token, order),
+                // What it was charged too much was for packets that were pushed out.
+                None => self.nodes[at].uncharged = 0,
             }
             let above = &mut self.nodes[parent];
             if let Some(spent) = above.queues.pop_first(slot) {

@@ -3,6 +3,7 @@
 
 pub mod lines;
 pub mod oracle;
+pub mod plans;
 
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::Contract;

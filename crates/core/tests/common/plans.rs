@@ -1,0 +1,63 @@
+//! Plans drawn at random: trees at most three deep, with everything that a plan can hold.
+
+use super::{pick, rate};
+use tidegate_core::contract::Contract;
+use tidegate_core::dropper::{DropperKind, drop_tail};
+use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::{RECORDS, SchedulerKind};
+use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::Rate;
+
+fn any_rate(rng: &mut Rng) -> Rate {
+    rate(pick(rng, &[64_000, 1_000_000, 333_333, 4_000_000, 20_000_000]))
+}
+
+fn scheduler(rng: &mut Rng) -> SchedulerKind {
+    SchedulerKind::named(RECORDS[rng.below(RECORDS.len() as u64) as usize].name).unwrap()
+}
+
+fn contract(rng: &mut Rng) -> Contract {
+    Contract { reserve: rng.chance(0.8).then(|| any_rate(rng)), level: rng.below(8) as u8 }
+}
+
+fn ceiling(rng: &mut Rng) -> Option<Rate> {
+    rng.chance(0.3).then(|| any_rate(rng))
+}
+
+pub fn drop_tail(limit: Limit) -> DropperKind {
+    DropperKind::BuiltIn(Choice { record: &drop_tail::RECORD, values: vec![("limit", Value::Limit(limit))] })
+}
+
+fn port(rng: &mut Rng) -> PortPlan {
+    let mut classes: Vec<ClassPlan> = Vec::new();
+    for ix in 0..rng.below(6) {
+        // A parent must be a class below the root: three schedulers on the way at most.
+        let parent = rng.below(ix + 1).checked_sub(1).map(|parent| parent as u16);
+        let parent = parent.filter(|parent| classes[usize::from(*parent)].parent.is_none());
+        let (scheduler, contract, ceiling) = (scheduler(rng), contract(rng), ceiling(rng));
+        classes.push(ClassPlan { parent, scheduler, contract, ceiling });
+    }
+    let limit = pick(rng, &[Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)]);
+    let dropper = rng.chance(0.3).then(|| drop_tail(limit));
+    PortPlan { scheduler: scheduler(rng), classes, dropper, ceiling: ceiling(rng) }
+}
+
+pub fn switch(rng: &mut Rng, ports: usize) -> SwitchPlan {
+    let buffer = match rng.below(3) {
+        0 => None,
+        1 => Some(Limit::Packets(1 + rng.below(60))),
+        _ => Some(Limit::Bytes(2000 + rng.below(60_000))),
+    };
+    SwitchPlan { ports: (0..ports).map(|_| port(rng)).collect(), buffer }
+}
+
+/// A flow in one of the port's classes, or at its root.
+pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
+    let class = rng.below(port.classes.len() as u64 + 1).checked_sub(1).map(|class| class as u16);
+    let queue = pick(rng, &[None, Some(Limit::Packets(4))]);
+    let shaper = ShaperPlan { rate: any_rate(rng), burst: pick(rng, &[500, 1500, 6000]), queue };
+    let shaper = rng.chance(0.3).then_some(shaper);
+    FlowPlan { class, contract: contract(rng), ceiling: ceiling(rng), shaper }
+}

@@ -1,0 +1,292 @@
+//! Whatever happens — random trees, ceilings, shapers, droppers, pools, multicast, gates, flows that
+//! come and go, plans that change under load — no packet and no body is lost or duplicated,
+//! none overtakes within its flow, nothing that may be sent waits, and nothing of it leaves a trace.
+
+mod common;
+
+use common::lines::Lines;
+use common::{World, pick, plans, rate, rounds};
+use std::collections::BTreeMap;
+use tidegate_core::packet::{Leg, PortIx};
+use tidegate_core::params::Limit;
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::Gate;
+use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
+use tidegate_core::units::{Span, Time};
+
+struct Storm {
+    rng: Rng,
+    lines: Lines,
+    plan: SwitchPlan,
+    open: Vec<(Leg, FlowPlan)>,
+    /// Closed, and perhaps not yet drained.
+    closing: Vec<(Leg, FlowPlan)>,
+    arrived_copies: u64,
+    arrived_bodies: u64,
+}
+
+impl Storm {
+    fn new(seed: u64, name: &str, ports: usize) -> Storm {
+        let mut rng = Rng::named(seed, name);
+        let plan = plans::switch(&mut rng, ports);
+        let lines = Lines::new(World::new(&plan), &vec![rate(10_000_000); ports]);
+        let (open, closing) = (Vec::new(), Vec::new());
+        Storm { rng, lines, plan, open, closing, arrived_copies: 0, arrived_bodies: 0 }
+    }
+
+    fn open(&mut self) {
+        let port = self.rng.below(self.plan.ports.len() as u64) as u16;
+        let plan = plans::flow(&mut self.rng, &self.plan.ports[usize::from(port)]);
+        let leg = self.lines.world.open(port, &plan);
+        self.lines.world.switch.audit(self.lines.world.now).unwrap();
+        assert!(self.open.iter().all(|(other, _)| *other != leg), "{leg:?} is open twice");
+        self.closing.retain(|(other, _)| *other != leg);
+        self.open.push((leg, plan));
+    }
+
+    fn close(&mut self) {
+        if self.open.len() > 1 {
+            let (leg, plan) = self.open.swap_remove(self.rng.below(self.open.len() as u64) as usize);
+            self.lines.world.cx(|switch, cx| switch.close(cx.now, leg));
+            self.lines.kick();
+            self.closing.push((leg, plan));
+        }
+    }
+
+    /// To one leg, or to one at each of several ports.
+    fn arrive(&mut self) {
+        let mut to: Vec<Leg> = Vec::new();
+        for _ in 0..pick(&mut self.rng, &[1, 1, 1, 3]) {
+            let (leg, _) = pick(&mut self.rng, &self.open);
+            if to.iter().all(|other| other.port != leg.port) {
+                to.push(leg);
+            }
+        }
+        // Now and then for a flow that is gone.
+        if self.rng.chance(0.05)
+            && let Some((leg, _)) = self.closing.last()
+        {
+            to = vec![*leg];
+        }
+        self.arrived_copies += to.len() as u64;
+        self.arrived_bodies += 1;
+        self.lines.arrive(&to, pick(&mut self.rng, &[40, 576, 1000, 1500]));
+        let pool = self.lines.world.switch.pool();
+        assert!(self.plan.buffer.is_none_or(|limit| limit.admits(pool.packets, pool.bytes)), "{pool:?}");
+    }
+
+    fn gate(&mut self, gate: Gate) {
+        let (leg, _) = pick(&mut self.rng, &self.open);
+        self.lines.world.gate(leg, gate);
+        self.lines.kick();
+    }
+
+    /// Makes the switch something else. What drains has to be told where it belongs, too.
+    fn reconfigure(&mut self, wanted: SwitchPlan) {
+        let counters = |leg: Leg| self.lines.world.switch.counters(leg);
+        self.closing.retain(|(leg, _)| {
+            let counters = counters(*leg);
+            counters.sent.packets + counters.dropped.packets < counters.arrived.packets
+        });
+        let mut flows = Vec::new();
+        for (leg, plan) in self.open.iter_mut().chain(&mut self.closing) {
+            let port = &wanted.ports[usize::from(leg.port.0)];
+            let stays = plan.class.is_none_or(|class| usize::from(class) < port.classes.len());
+            if !stays || self.rng.chance(0.5) {
+                *plan = plans::flow(&mut self.rng, port);
+                flows.push((*leg, *plan));
+            }
+        }
+        self.lines.world.reconfigure(&wanted, &flows);
+        assert!(self.lines.world.reconfigure(&wanted, &flows).is_empty(), "the plan is in force");
+        while self.lines.rates.len() < wanted.ports.len() {
+            self.lines.add(rate(10_000_000));
+        }
+        self.lines.kick();
+        self.plan = wanted;
+    }
+
+    /// The same, the same with other rates and ceilings, or something else altogether.
+    fn another_plan(&mut self) -> SwitchPlan {
+        let ports = (self.plan.ports.len() + self.rng.below(2) as usize).min(4);
+        let mut wanted = plans::switch(&mut self.rng, ports);
+        if self.rng.chance(0.6) {
+            for (port, before) in wanted.ports.iter_mut().zip(&self.plan.ports) {
+                let drawn = std::mem::replace(&mut port.classes, before.classes.clone());
+                for (class, drawn) in port.classes.iter_mut().zip(drawn) {
+                    (class.contract, class.ceiling) = (drawn.contract, drawn.ceiling);
+                }
+                port.scheduler = before.scheduler.clone();
+            }
+        }
+        wanted
+    }
+
+    fn step(&mut self) {
+        match self.rng.below(100) {
+            0..50 => self.arrive(),
+            50..80 => {
+                let until = self.lines.world.now + Span::from_micros(self.rng.below(3000));
+                self.lines.run(until);
+            }
+            80..85 => self.open(),
+            85..89 => self.close(),
+            89..97 => {
+                let gate = pick(&mut self.rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]);
+                self.gate(gate);
+            }
+            _ => {
+                let wanted = self.another_plan();
+                self.reconfigure(wanted);
+            }
+        }
+    }
+
+    /// Opens all gates and lets everything go.
+    fn drain(&mut self) {
+        for (leg, _) in self.open.clone() {
+            self.lines.world.gate(leg, Gate::Open);
+        }
+        self.lines.drain();
+    }
+
+    fn check(&self, what: &str) {
+        let (sent, dropped) = (self.lines.sent.len() as u64, self.lines.dropped.len() as u64);
+        assert_eq!(self.arrived_copies, sent + dropped, "{what}: copies");
+        assert_eq!(self.arrived_bodies, self.lines.released, "{what}: bodies");
+        let pool = self.lines.world.switch.pool();
+        assert_eq!((pool.packets, pool.bytes), (0, 0), "{what}");
+        let mut last = BTreeMap::new();
+        for sent in &self.lines.sent {
+            let before = last.insert((sent.port, sent.packet.flow), sent.packet.body);
+            assert!(before < Some(sent.packet.body), "{what}: {sent:?} after {before:?}");
+        }
+        for port in 0..self.plan.ports.len() {
+            let port = PortIx(port as u16);
+            assert_eq!(self.lines.world.switch.backlog(port).packets, 0);
+            assert!(self.lines.world.switch.is_idle(port));
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_duplicated_or_reordered() {
+    for seed in 0..rounds(60) {
+        let mut storm = Storm::new(seed, "storm", 1 + seed as usize % 3);
+        (0..4).for_each(|_| storm.open());
+        (0..400).for_each(|_| storm.step());
+        storm.drain();
+        storm.check(&format!("seed {seed}"));
+    }
+}
+
+/// After any sequence of plans and any traffic, once all is sent and time has passed, the switch is
+/// the one that a fresh switch with the last plan is.
+#[test]
+fn any_way_to_a_plan_ends_in_the_same_switch() {
+    for seed in 0..rounds(30) {
+        let mut storm = Storm::new(seed, "plans", 1 + seed as usize % 2);
+        (0..6).for_each(|_| storm.open());
+        for _ in 0..200 {
+            match storm.rng.below(100) {
+                0..50 => storm.arrive(),
+                50..85 => {
+                    let until = storm.lines.world.now + Span::from_micros(storm.rng.below(3000));
+                    storm.lines.run(until);
+                }
+                85..95 => {
+                    let gate = pick(&mut storm.rng, &[Gate::Open, Gate::Held, Gate::Absent]);
+                    storm.gate(gate);
+                }
+                _ => {
+                    let wanted = storm.another_plan();
+                    storm.reconfigure(wanted);
+                }
+            }
+        }
+        // A last plan that is the last one but for rates: no tree is built anew by it.
+        let wanted = storm.another_plan();
+        storm.reconfigure(wanted);
+        storm.drain();
+        storm.check(&format!("seed {seed}"));
+        storm.lines.world.wait(Span::from_secs(1_000_000));
+
+        let mut fresh = Lines::new(World::starting(storm.lines.world.now, &storm.plan), &storm.lines.rates);
+        let mut flows = storm.open.clone();
+        flows.sort_by_key(|(leg, _)| *leg);
+        for (leg, plan) in &flows {
+            assert_eq!(fresh.world.open(leg.port.0, plan), *leg);
+        }
+        let seen = |lines: &mut Lines| {
+            let mut rng = Rng::named(seed, "afterwards");
+            let (sent, dropped) = (lines.sent.len(), lines.dropped.len());
+            let mut first = None;
+            for _ in 0..150 {
+                let (leg, _) = pick(&mut rng, &flows);
+                match rng.below(10) {
+                    0..5 => {
+                        let body = lines.arrive(&[leg], 40 + rng.below(1460) as u32);
+                        first = first.or(Some(body));
+                    }
+                    5..9 => {
+                        let until = lines.world.now + Span::from_micros(rng.below(3000));
+                        lines.run(until);
+                    }
+                    _ => {
+                        lines.world.gate(leg, pick(&mut rng, &[Gate::Open, Gate::Held, Gate::Absent]));
+                        lines.kick();
+                    }
+                }
+            }
+            flows.iter().for_each(|(leg, _)| lines.world.gate(*leg, Gate::Open));
+            lines.drain();
+            let first = first.unwrap();
+            let sent: Vec<(Time, u16, u32)> =
+                lines.sent[sent..].iter().map(|sent| (sent.at, sent.port, sent.packet.body.0 - first)).collect();
+            let dropped: Vec<(u16, u32)> =
+                lines.dropped[dropped..].iter().map(|(port, packet, _)| (*port, packet.body.0 - first)).collect();
+            (sent, dropped)
+        };
+        assert_eq!(seen(&mut storm.lines), seen(&mut fresh), "seed {seed}");
+    }
+}
+
+/// A class that only closed flows belonged to can be taken away.
+#[test]
+fn closed_flows_do_not_keep_their_class() {
+    let mut rng = Rng::named(1, "classes");
+    let with_class = loop {
+        let plan = plans::switch(&mut rng, 1);
+        if !plan.ports[0].classes.is_empty() {
+            break plan;
+        }
+    };
+    let mut without = with_class.clone();
+    without.ports[0].classes.clear();
+    let mut world = World::new(&with_class);
+    let leg = world.open(0, &FlowPlan { class: Some(0), ..FlowPlan::default() });
+    let refused = world.cx(|switch, cx| switch.reconfigure(cx, &without, &[]));
+    assert!(refused.is_err(), "an open flow does");
+    world.switch.close(world.now, leg);
+    world.reconfigure(&without, &[]);
+    assert_eq!(world.open(0, &FlowPlan::default()), leg);
+}
+
+/// A pool that becomes smaller than what it holds: it is within its limit at once.
+#[test]
+fn a_smaller_pool_is_within_its_limit_at_once() {
+    let mut rng = Rng::named(1, "smaller");
+    let mut plan = plans::switch(&mut rng, 2);
+    plan.buffer = None;
+    plan.ports.iter_mut().for_each(|port| port.dropper = None);
+    let mut world = World::new(&plan);
+    let shaper = Some(tidegate_core::shaper::ShaperPlan { rate: rate(1000), burst: 100, queue: None });
+    let legs = [(0, None), (1, None), (0, shaper), (1, shaper)]
+        .map(|(port, shaper)| world.open(port, &FlowPlan { shaper, ..FlowPlan::default() }));
+    (0..10).for_each(|_| legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 100)));
+    for packets in [30, 15, 3] {
+        plan.buffer = Some(Limit::Packets(packets));
+        world.reconfigure(&plan, &[]);
+        assert_eq!(world.switch.pool().packets, packets);
+    }
+}

@@ -1,0 +1,110 @@
+//! The outcome depends on the scenario and the seed, and on nothing else.
+
+mod common;
+
+use common::{add, chain, five_servers, poisson, run, run_with};
+use tidegate_core::scheduler::{Scheduler, SchedulerKind};
+use tidegate_core::units::Span;
+use tidegate_sim::event_queue::{BinaryHeapQueue, Ladder};
+use tidegate_sim::network::Network;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::watch::Watch;
+use tidegate_sim::world::{Event, World};
+
+fn busy(scheduler: &str) -> Network {
+    let mut network = five_servers(scheduler, Span::from_secs(2));
+    network.nodes.iter_mut().for_each(|node| node.buffer = Some(tidegate_core::params::Limit::Packets(12)));
+    network.links.iter_mut().enumerate().for_each(|(ix, link)| link.delay = Span::from_micros(50 * ix as u64));
+    network
+}
+
+#[test]
+fn equal_for_either_event_queue() {
+    for scheduler in ["fifo", "virtual-clock", "strict-priority"] {
+        let ladder = run_with::<Ladder<Event>>(&busy(scheduler), 5, &Probes::default());
+        let heap = run_with::<BinaryHeapQueue<Event>>(&busy(scheduler), 5, &Probes::default());
+        assert_eq!(ladder.fingerprint(), heap.fingerprint(), "{scheduler}");
+        assert_eq!(ladder.packet_hops(), heap.packet_hops());
+    }
+}
+
+#[test]
+fn equal_with_and_without_probes() {
+    let network = busy("virtual-clock");
+    let probes = Probes {
+        delays: true,
+        flow_delays: true,
+        sample: Some(Span::from_micros(777)),
+        watch: Some(Watch::new(3, 5)),
+    };
+    let probed = run_with::<Ladder<Event>>(&network, 5, &probes);
+    assert_eq!(probed.fingerprint(), run(&network, 5).fingerprint());
+    assert_eq!(probed.watch().map(|watch| watch.slowest().len()), Some(5));
+}
+
+#[test]
+fn equal_in_slices_of_any_size() {
+    let network = busy("fifo");
+    let mut world: World<Ladder<Event>> = World::new(&network, 5, &Probes::default()).unwrap();
+    let mut slice = 1;
+    while !world.advance(slice) {
+        slice = slice * 3 % 1009 + 1;
+    }
+    assert_eq!(world.fingerprint(), run(&network, 5).fingerprint());
+}
+
+#[test]
+fn equal_behind_dyn() {
+    fn boxed() -> Box<dyn Scheduler + Send> {
+        Box::new(SchedulerKind::named("virtual-clock").unwrap().build().unwrap())
+    }
+    let network = busy("virtual-clock");
+    let mut behind_dyn = network.clone();
+    behind_dyn.links.iter_mut().for_each(|link| link.port.scheduler = SchedulerKind::Custom(boxed));
+    assert_eq!(run(&network, 5).fingerprint(), run(&behind_dyn, 5).fingerprint());
+}
+
+#[test]
+fn different_for_another_seed_and_another_scheduler() {
+    let of = |scheduler: &str, seed| run(&busy(scheduler), seed).fingerprint();
+    assert_ne!(of("fifo", 1), of("fifo", 2));
+    assert_ne!(of("fifo", 1), of("virtual-clock", 1));
+}
+
+/// Equal reservations and equal sizes at one priority level: strict priority is FIFO.
+#[test]
+fn one_level_of_strict_priority_is_fifo() {
+    assert_eq!(run(&busy("fifo"), 9).fingerprint(), run(&busy("strict-priority"), 9).fingerprint());
+}
+
+/// Every component has its own stream: one flow more changes no other flow's packets.
+#[test]
+fn adding_a_flow_changes_no_other_flows_arrivals() {
+    let sent = |network: &Network| -> Vec<(u64, u64)> {
+        run(network, 3).records().iter().map(|record| record.sent).collect()
+    };
+    let mut network = chain(1, 1_000_000, Span::ZERO, "fifo", Span::from_secs(20));
+    (0..5).for_each(|_| add(&mut network, 0..1, None, poisson(100_000, 100)));
+    let before = sent(&network);
+    add(&mut network, 0..1, Some(1000), poisson(300_000, 700));
+    let after = sent(&network);
+    assert_eq!(before[..], after[..5]);
+}
+
+/// Two years of simulated time and 1 bit/s flows: nothing overflows, and every packet is accounted for.
+#[test]
+fn two_years_at_one_bit_per_second() {
+    let years = Span::from_secs(2 * 366 * 86_400);
+    let mut network = chain(2, 20, Span::from_secs(3600), "virtual-clock", years);
+    (0..3).for_each(|_| add(&mut network, 0..2, Some(1), poisson(1, 1500)));
+    add(&mut network, 0..2, Some(10), poisson(12, 9000));
+    let world = run(&network, 1);
+    let seconds = years.as_secs_f64();
+    for (ix, record) in world.records().iter().enumerate() {
+        let bits = record.received.1 as f64 * 8.0 / seconds;
+        let expected = if ix < 3 { 1.0 } else { 12.0 };
+        // Poisson counts of some 5000 and 10 500 packets: 4.5 standard deviations.
+        assert!((bits / expected - 1.0).abs() < 0.065, "flow {ix}: {bits} bit/s");
+        assert!(record.dropped == 0 && record.sent.0 - record.received.0 < 60, "{record:?}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Sources send what they say, envelopes let through what they say, and greedy ones fill the link.
+
+mod common;
+
+use common::{add, chain, rate, run};
+use std::sync::Arc;
+use tidegate_core::params::Limit;
+use tidegate_core::rng::Rng;
+use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::units::{Span, TICKS_PER_SECOND};
+use tidegate_sim::traffic::{Emission, Gap, Traffic};
+
+/// Mean rate over `packets` packets, and the gaps in ticks.
+fn observe(traffic: &Traffic, packets: usize) -> (f64, Vec<u64>) {
+    let mut emission = Emission::new(traffic.clone(), Rng::named(1, "source"));
+    let (mut bytes, mut gaps) = (0u64, Vec::new());
+    for _ in 0..packets {
+        let (gap, len) = emission.next_packet().unwrap();
+        gaps.push(gap.ticks());
+        bytes += u64::from(len);
+    }
+    let seconds = gaps.iter().sum::<u64>() as f64 / TICKS_PER_SECOND as f64;
+    (bytes as f64 * 8.0 / seconds, gaps)
+}
+
+#[test]
+fn mean_rates_come_out() {
+    let sizes: Arc<[u32]> = Arc::new([64, 512, 1500]);
+    let rate = rate(1_000_000);
+    let sources = [
+        Traffic::Cbr { rate, sizes: sizes.clone() },
+        Traffic::Poisson { rate, sizes: sizes.clone() },
+        Traffic::Trains { rate, length: 5.0, gap: Gap::AtRate(common::rate(2_000_000)), sizes: sizes.clone() },
+        Traffic::Trains { rate, length: 64.0, gap: Gap::AtRate(common::rate(10_000_000)), sizes },
+    ];
+    for (traffic, tolerance) in sources.iter().zip([0.01, 0.02, 0.03, 0.06]) {
+        let (measured, _) = observe(traffic, 300_000);
+        assert!((measured / 1e6 - 1.0).abs() < tolerance, "{measured} from {traffic:?}");
+    }
+}
+
+/// Zhang 1991, section 4.1.2: geometric lengths with the given mean, constant gaps within.
+#[test]
+fn packet_trains_have_their_lengths_and_gaps() {
+    let gap = Span::from_millis(50);
+    let traffic = Traffic::Trains { rate: rate(20_000), length: 5.0, gap: Gap::Fixed(gap), sizes: Arc::new([250]) };
+    let (measured, gaps) = observe(&traffic, 400_000);
+    assert!((measured / 20_000.0 - 1.0).abs() < 0.02, "{measured}");
+    // An exponential silence equals the constant gap with probability zero.
+    let within = gaps.iter().filter(|ticks| **ticks == gap.ticks()).count();
+    let mean_length = gaps.len() as f64 / (gaps.len() - within) as f64;
+    assert!((mean_length - 5.0).abs() < 0.06, "{mean_length}");
+}
+
+#[test]
+fn constant_rate_is_exactly_spaced_after_a_random_phase() {
+    let traffic = Traffic::Cbr { rate: rate(64_000), sizes: Arc::new([160]) };
+    let (_, gaps) = observe(&traffic, 100);
+    assert!(gaps[0] < Span::from_millis(20).ticks());
+    assert!(gaps[1..].iter().all(|gap| *gap == Span::from_millis(20).ticks()));
+}
+
+#[test]
+fn a_greedy_source_fills_the_link_and_never_more_than_its_window() {
+    let mut network = chain(1, 8_000_000, Span::from_millis(1), "fifo", Span::from_secs(10));
+    add(&mut network, 0..1, None, Traffic::Greedy { window: 3, sizes: Arc::new([1000]) });
+    let world = run(&network, 1);
+    let link = world.link(0);
+    assert_eq!(link.sent.0, 10_000);
+    assert_eq!(link.stats.unwrap().longest, 3);
+}
+
+/// A greedy source whose packets are all refused does not stop the world, nor stop trying.
+#[test]
+fn a_greedy_source_survives_refusals() {
+    let mut network = chain(1, 8_000_000, Span::ZERO, "virtual-clock", Span::from_secs(2));
+    network.nodes[0].buffer = Some(Limit::Packets(1));
+    (0..3).for_each(|_| add(&mut network, 0..1, Some(1_000_000), Traffic::Greedy { window: 5, sizes: Arc::new([1000]) }));
+    let world = run(&network, 1);
+    assert_eq!(world.link(0).sent.0, 2_000);
+}
+
+/// Zhang 1991, section 3.3: no more than the bucket and its refill ever passes, and the excess
+/// waits, up to the queue.
+#[test]
+fn an_envelope_lets_through_what_it_says() {
+    let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(1000));
+    let trains = Traffic::Trains {
+        rate: rate(20_000),
+        length: 5.0,
+        gap: Gap::AtRate(rate(40_000)),
+        sizes: Arc::new([250]),
+    };
+    add(&mut network, 0..1, None, trains);
+    let envelope = ShaperPlan { rate: rate(20_000), burst: 12 * 250, queue: Some(Limit::Packets(20)) };
+    network.flows[0].envelope = Some(envelope);
+    let world = run(&network, 1);
+    let record = &world.records()[0];
+    let offered = record.sent.0 + record.discarded;
+    assert!((offered as f64 / 10_000.0 - 1.0).abs() < 0.1, "{offered} packets in 1000 s at 10 packets/s");
+    assert!(record.sent.1 <= 1000 * 20_000 / 8 + 12 * 250);
+    assert!(record.discarded > 0 && record.dropped == 0);
+    // What waited in the envelope had not left its source: the link alone is nearly empty.
+    assert!(record.queueing.max().unwrap() < Span::from_millis(1), "{:?}", record.queueing.max());
+}
