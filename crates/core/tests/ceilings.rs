@@ -141,8 +141,7 @@ fn a_ceiling_lets_go_while_others_keep_the_link_busy() {
         let urgent_class = ClassPlan { contract: level(0), ..class(None, "fifo", 1, Some(5_000_000)) };
         let port = PortPlan { classes: vec![urgent_class], ..PortPlan::new(kind("strict-priority")) };
         let mut lines = lines(port, rate(10_000_000));
-        let (class, ceiling) =
-            if in_a_class { (Some(0), None) } else { (None, Some(rate(5_000_000))) };
+        let (class, ceiling) = if in_a_class { (Some(0), None) } else { (None, Some(rate(5_000_000))) };
         let urgent = FlowPlan { class, ceiling, contract: level(0), shaper: None };
         let urgent = lines.world.open(0, &urgent);
         let other = lines.world.open(0, &FlowPlan { contract: level(1), ..FlowPlan::default() });

@@ -24,14 +24,15 @@ fn two_years_of_the_slowest_and_the_fastest_flows() {
         let mut rng = Rng::named(seed, "years");
         let mut world = World::with(kind("virtual-clock"));
         let mut oracle = Oracle::new(Rule::VirtualClock);
-        let legs: Vec<Leg> = [Some(1), Some(1), Some(7), Some(64_000), Some(FASTEST), Some(FASTEST), None, None]
-            .into_iter()
-            .map(|bits| {
-                let contract = Contract { reserve: bits.map(rate), level: 0 };
-                oracle.open(contract);
-                world.open(0, &FlowPlan { contract, ..FlowPlan::default() })
-            })
-            .collect();
+        let legs: Vec<Leg> =
+            [Some(1), Some(1), Some(7), Some(64_000), Some(FASTEST), Some(FASTEST), None, None]
+                .into_iter()
+                .map(|bits| {
+                    let contract = Contract { reserve: bits.map(rate), level: 0 };
+                    oracle.open(contract);
+                    world.open(0, &FlowPlan { contract, ..FlowPlan::default() })
+                })
+                .collect();
         let mut arrived = 0;
         let end = Time::ORIGIN + TWO_YEARS;
         while world.now < end {

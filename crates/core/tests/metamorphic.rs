@@ -46,7 +46,9 @@ impl Script {
                     0..10 => Event::Arrive(flow, pick(&mut rng, &[1, 2, 5, 5, 10])),
                     10..16 => Event::Send,
                     16..19 => Event::Wait(rng.below(8)),
-                    _ => Event::Gate(flow, pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent])),
+                    _ => {
+                        Event::Gate(flow, pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]))
+                    }
                 }
             })
             .collect();
@@ -68,7 +70,15 @@ struct How {
 
 impl How {
     fn plainly(scheduler: SchedulerKind, in_tree: bool, buffer: u64) -> How {
-        How { start: Time::ORIGIN, faster: 1, larger: 1, numbers: [0, 1, 2, 3, 4, 5], scheduler, in_tree, buffer }
+        How {
+            start: Time::ORIGIN,
+            faster: 1,
+            larger: 1,
+            numbers: [0, 1, 2, 3, 4, 5],
+            scheduler,
+            in_tree,
+            buffer,
+        }
     }
 
     fn rate(&self, bits: u64) -> tidegate_core::units::Rate {

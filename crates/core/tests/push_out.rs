@@ -142,8 +142,7 @@ fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
     }
     let fourth = world.arrive(&both, 500);
     // Port 1 had the latest arrival, then port 0 is the longest.
-    let expected =
-        [(fourth, Reason::PushedOut, Body::Kept), (fourth, Reason::PushedOut, Body::Released)];
+    let expected = [(fourth, Reason::PushedOut, Body::Kept), (fourth, Reason::PushedOut, Body::Released)];
     assert_eq!(world.dropped(), expected);
 }
 

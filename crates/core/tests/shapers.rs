@@ -112,7 +112,8 @@ fn packets_leave_when_the_tokens_are_there_and_not_before() {
                 world.out.clear();
                 world.timer(0);
                 wake_at = wake(&mut world);
-                let expected: Vec<u32> = flows.iter_mut().flat_map(|(_, bucket)| bucket.release(next)).collect();
+                let expected: Vec<u32> =
+                    flows.iter_mut().flat_map(|(_, bucket)| bucket.release(next)).collect();
                 let mut sent = send_all(&mut world);
                 sent.sort();
                 let mut sorted = expected.clone();
@@ -137,10 +138,14 @@ fn packets_leave_when_the_tokens_are_there_and_not_before() {
                 }
             }
             wake_at = wake(&mut world).or(wake_at);
-            let reported: Vec<u32> = world.dropped().iter().map(|(body, reason, _)| {
-                assert_eq!(*reason, Reason::Shaper);
-                *body
-            }).collect();
+            let reported: Vec<u32> = world
+                .dropped()
+                .iter()
+                .map(|(body, reason, _)| {
+                    assert_eq!(*reason, Reason::Shaper);
+                    *body
+                })
+                .collect();
             assert_eq!(reported, dropped, "seed {seed}");
         }
     }

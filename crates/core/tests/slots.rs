@@ -97,7 +97,8 @@ fn a_reused_index_serves_like_a_new_one() {
                 let mut world = World::with(kind(name));
                 let rivals = [64_000, 512_000].map(|bits| world.open(0, &reserved(bits)));
                 if reuses {
-                    let first = world.open(0, &FlowPlan { ceiling: Some(rate(9_000_000)), ..reserved(1_000) });
+                    let first =
+                        world.open(0, &FlowPlan { ceiling: Some(rate(9_000_000)), ..reserved(1_000) });
                     world.arrive(&[first], 40);
                     world.arrive(&[first], 40);
                     world.gate(first, Gate::Absent);
@@ -109,7 +110,10 @@ fn a_reused_index_serves_like_a_new_one() {
                     }
                 }
                 world.now = after(2000);
-                let plan = FlowPlan { contract: Contract { level: 1, ..reserved(256_000).contract }, ..FlowPlan::default() };
+                let plan = FlowPlan {
+                    contract: Contract { level: 1, ..reserved(256_000).contract },
+                    ..FlowPlan::default()
+                };
                 let newcomer = world.open(0, &plan);
                 let opened = world.switch.counters(newcomer).arrived.packets;
                 assert_eq!((newcomer.flow.0, opened), (2, 0));
@@ -143,9 +147,8 @@ fn a_newcomer_inherits_no_debt() {
         world.arrive(&[rival], 1000);
         world.arrive(&[newcomer], 1000);
     });
-    let order: Vec<Leg> = std::iter::from_fn(|| world.send(0))
-        .map(|packet| Leg { flow: packet.flow, ..rival })
-        .collect();
+    let order: Vec<Leg> =
+        std::iter::from_fn(|| world.send(0)).map(|packet| Leg { flow: packet.flow, ..rival }).collect();
     assert_eq!(order, [rival, newcomer].repeat(4));
 }
 

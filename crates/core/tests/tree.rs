@@ -79,8 +79,7 @@ fn sites_share_by_reservation_and_so_do_their_subscribers() {
     for seed in 0..rounds(10) {
         let mut rng = Rng::named(seed, "sites");
         let sites = 2 + rng.below(3) as usize;
-        let bits: Vec<u64> =
-            (0..sites).map(|_| pick(&mut rng, &[1_000_000, 3_000_000, 777_777])).collect();
+        let bits: Vec<u64> = (0..sites).map(|_| pick(&mut rng, &[1_000_000, 3_000_000, 777_777])).collect();
         let classes = bits.iter().map(|bits| class(None, "virtual-clock", *bits, 0)).collect();
         let mut world = world("virtual-clock", classes);
         world.audited = false;
@@ -137,7 +136,10 @@ fn shares(active: [bool; 4]) -> [u64; 4] {
     let plans = [(0, 4_000_000), (0, 2_000_000), (1, 1_000_000), (1, 1_000_000)];
     let legs = plans.map(|(class, bits)| lines.world.open(0, &member(class, bits, 0)));
     for _ in 0..1200 {
-        legs.iter().zip(active).filter(|(_, active)| *active).for_each(|(leg, _)| _ = lines.arrive(&[*leg], 1000));
+        legs.iter()
+            .zip(active)
+            .filter(|(_, active)| *active)
+            .for_each(|(leg, _)| _ = lines.arrive(&[*leg], 1000));
     }
     let until = Time::ORIGIN + Span::from_secs(1);
     lines.run(until);

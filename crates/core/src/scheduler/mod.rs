@@ -16,9 +16,6 @@ use crate::packet::{FlowIx, Packet};
 use crate::params::{Choice, PolicyRecord};
 use crate::queues::Queues;
 use crate::units::Time;
-use fifo::Fifo;
-use strict_priority::StrictPriority;
-use virtual_clock::VirtualClock;
 
 /// What a scheduler would send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,9 +156,9 @@ macro_rules! registry {
 
 // The registry: one line a scheduler.
 registry! {
-    Fifo(Stamped<Fifo>) = fifo::RECORD, |_| Stamped::default();
-    StrictPriority(Stamped<StrictPriority>) = strict_priority::RECORD, |_| Stamped::default();
-    VirtualClock(Stamped<VirtualClock>) = virtual_clock::RECORD, |_| Stamped::default();
+    Fifo(Stamped<fifo::Fifo>) = fifo::RECORD, |_| Stamped::default();
+    StrictPriority(Stamped<strict_priority::StrictPriority>) = strict_priority::RECORD, |_| Stamped::default();
+    VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |_| Stamped::default();
 }
 
 impl Scheduler for AnyScheduler {

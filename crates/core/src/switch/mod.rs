@@ -120,24 +120,33 @@ impl Switch {
         if to.is_empty() {
             self.pool.release(&packet);
         }
-        while self.pool.exhausted() && to.iter().any(|leg| self.push_out(cx, *leg)) {}
+        while self.pool.exhausted() && self.push_out(cx, to) {}
     }
 
     /// Drops one packet to make room; `arrived` is where the latest packet went.
-    fn push_out(&mut self, cx: &mut Ctx<'_>, arrived: Leg) -> bool {
+    fn push_out(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
         let longest = self
             .ports
             .iter_mut()
             .filter(|port| port.evictable() > 0)
             .max_by_key(|port| (port.backlog.packets, port.latest));
-        match longest {
-            Some(port) => port.push_out(cx, &mut self.pool),
-            // Everything is in service or waits in shapers.
-            None => match self.ports.get_mut(usize::from(arrived.port.0)) {
-                Some(port) => port.push_out_shaped(cx, &mut self.pool, arrived.flow),
-                None => false,
-            },
+        if let Some(port) = longest {
+            return port.push_out(cx, &mut self.pool);
         }
+        // Everything is in service or waits in shapers: first what has just come.
+        for leg in arrived {
+            if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
+                && port.push_out_shaped(cx, &mut self.pool, leg.flow)
+            {
+                return true;
+            }
+        }
+        // The pool has become smaller.
+        let most = self.ports.iter_mut().max_by_key(|port| port.shaping.queues.packets());
+        most.is_some_and(|port| match port.shaping.longest() {
+            Some(flow) => port.push_out_shaped(cx, &mut self.pool, flow),
+            None => false,
+        })
     }
 
     /// The port's link is free: the packet whose first bit leaves now, if there is one. `None`

@@ -1,6 +1,7 @@
 //! Plan → diff → apply: all or nothing, and what is queued stays queued.
 
 use super::Switch;
+use super::flows::State;
 use super::plan::{Change, Diff, FlowPlan, PortPlan, SwitchPlan};
 use super::port::Port;
 use super::tree::{Member, Tree, node_of};
@@ -64,8 +65,7 @@ impl Switch {
             diff.push(Change::PortAdded(port.ix.0));
             self.ports.push(port);
         }
-        let anywhere = Leg { port: PortIx(0), flow: FlowIx(u32::MAX) };
-        while self.pool.exhausted() && self.push_out(cx, anywhere) {}
+        while self.pool.exhausted() && self.push_out(cx, &[]) {}
         for port in &mut self.ports {
             port.ask(cx);
         }
@@ -95,6 +95,13 @@ impl Port {
         let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
         for (flow, plan) in self.new_plans(flows) {
             plans[flow.ix()] = *plan;
+        }
+        // Closed flows are nobody's: they stand wherever there is a place.
+        for (entry, plan) in self.table.flows.iter().zip(&mut plans) {
+            if entry.state == State::Closed {
+                let class = plan.class.filter(|class| usize::from(*class) < wanted.classes.len());
+                *plan = FlowPlan { class, ..FlowPlan::default() };
+            }
         }
         if let Some(missing) = plans
             .iter()

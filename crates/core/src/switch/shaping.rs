@@ -95,9 +95,19 @@ impl Shaping {
 
     /// Takes the flow's latest waiting packet.
     pub(super) fn evict(&mut self, flow: FlowIx) -> Option<Packet> {
+        if self.waiting(flow) == 0 {
+            return None;
+        }
         let packet = self.queues.pop_last(flow)?.packet;
         self.schedule(flow);
         Some(packet)
+    }
+
+    /// The flow with the most packets waiting; of several the one with the latest arrival.
+    pub(super) fn longest(&self) -> Option<FlowIx> {
+        let waiting = |flow: FlowIx| self.queues.last(flow).map(|last| (self.queues.len(flow), last.order));
+        let flows = (0..self.queues.flows()).map(FlowIx);
+        flows.filter(|flow| waiting(*flow).is_some()).max_by_key(|flow| waiting(*flow))
     }
 
     /// When `pop` has something next.

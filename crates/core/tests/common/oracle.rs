@@ -117,7 +117,8 @@ impl Oracle {
             self.waiting.iter_mut().filter(|other| other.flow == flow).for_each(|other| other.stamp = end);
         } else if let Some(reserve) = self.flows[flow].contract.reserve {
             // Not before a newcomer's first packet, and the others as far behind it as they were.
-            let first = self.of(flow).filter(|other| other.order == head.order || (head.burst && other.burst));
+            let first =
+                self.of(flow).filter(|other| other.order == head.order || (head.burst && other.burst));
             let first = first.fold(now, |at, packet| at + reserve.time_for(packet.len));
             let late = first.since(Time::from_ticks(head.stamp));
             let others = self.waiting.iter_mut().filter(|other| other.flow == flow);

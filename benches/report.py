@@ -1,0 +1,148 @@
+"""Runs the benchmarks and prints them beside the peers' figures and the bars.
+
+Instruction counts (callgrind) and ratios taken within one run are what to compare: machines are noisy.
+With `--readme`, the table also goes into README.md between its `bench` markers.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).parents[1]
+BUILD = ["cargo", "build", "--release", "--benches", "--package", "tidegate-sim", "--message-format=json"]
+# Five FIFO servers in a row, measured once on a machine of the same kind: packet-hops per CPU second
+# in millions, instructions per packet-hop.
+PEERS = [
+    ("csg-htsim", "3.5", "1,450"),
+    ("ns-2 2.35, unused headers removed", "2.9", "1,730"),
+    ("ns-3 3.37, bare devices", "0.62", "10,200"),
+    ("ns-3 3.37, UDP over IP", "0.17", "37,300"),
+    ("ns.py 0.4.3", "0.10", "72,900"),
+]
+BARS = {"fifo": 700, "virtual-clock": 900}
+TITLES = {"fifo": "FIFO", "virtual-clock": "VirtualClock"}
+
+
+def executables() -> dict[str, str]:
+    """Build the benchmarks and say where they are, by name."""
+    built = subprocess.run(BUILD, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    messages = map(json.loads, built.splitlines())
+    return {
+        message["target"]["name"]: message["executable"]
+        for message in messages
+        if message.get("executable") and "bench" in message["target"]["kind"]
+    }
+
+
+def run(*command: object) -> str:
+    """Run a command and return what it prints."""
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+def cpu_seconds(*command: object) -> tuple[float, str]:
+    """User and system seconds of a command, and what it prints."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    printed = run(*command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime, printed
+
+
+def instructions(*command: object) -> tuple[int, str]:
+    """Instructions that callgrind counts, and what the command prints."""
+    with tempfile.NamedTemporaryFile() as out:
+        words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", *map(str, command)]
+        done = subprocess.run(words, check=True, capture_output=True, text=True)
+        summary = next(line for line in Path(out.name).read_text().splitlines() if line.startswith("summary:"))
+    return int(summary.split()[1]), done.stdout
+
+
+def per_hop(binary: str, scheduler: str) -> float:
+    """Instructions per packet-hop: two runs of different length, so that setting up does not count."""
+    (short, first), (long, second) = (instructions(binary, scheduler, seconds) for seconds in (1, 4))
+    return (long - short) / (int(second.split()[2]) - int(first.split()[2]))
+
+
+def speed(binary: str, scheduler: str) -> float:
+    """Millions of packet-hops per CPU second: the median of five runs."""
+    samples = []
+    for _ in range(5):
+        seconds, printed = cpu_seconds(binary, scheduler, 20)
+        samples.append(int(printed.split()[2]) / seconds / 1e6)
+    return statistics.median(samples)
+
+
+def chain(binary: str, counts: bool) -> list[list[str]]:
+    """Rows of the five-server chain, ours first."""
+    rows = []
+    for scheduler, title in TITLES.items():
+        count = f"{per_hop(binary, scheduler):,.0f}" if counts else "no valgrind"
+        rows.append([f"**tidegate, {title}**", f"{speed(binary, scheduler):.1f}", count, str(BARS[scheduler])])
+    return rows + [[*peer, ""] for peer in PEERS]
+
+
+def push_out(binary: str, flows: int) -> float:
+    """Instructions per arriving packet under sustained push-out."""
+    (short, _), (long, _) = (instructions(binary, flows, packets) for packets in (20_000, 120_000))
+    return (long - short) / 100_000
+
+
+def others(found: dict[str, str], counts: bool) -> list[list[str]]:
+    """Rows of everything else: what, measured, bar."""
+    rows = []
+    for line in run(found["hold"], "--json", 1_000, 10_000).splitlines():
+        entry = json.loads(line)
+        pending, ratio = entry["pending"], entry["ratio"]
+        rows.append([f"event queue against BinaryHeap, {pending:,} pending", f"{ratio:.1f} times as fast", "2"])
+    for line in run(found["memory"]).splitlines():
+        flows, size = line.split()
+        rows.append([f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"])
+    if counts:
+        for flows in (1_000, 65_536):
+            cost = f"{push_out(found['push_out'], flows):,.0f} instructions"
+            rows.append([f"a packet under sustained push-out, {flows:,} flows", cost, "not linear in flows"])
+    return rows
+
+
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def show(title: str, header: list[str], rows: list[list[str]]) -> None:
+    """Print a table to the terminal."""
+    table = Table(*header, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*(cell.replace("**", "") for cell in row))
+    Console().print(table)
+
+
+def main() -> None:
+    """Run, print, and on request write into the README."""
+    found = executables()
+    counts = shutil.which("valgrind") is not None
+    first = ["five servers in a row", "M packet-hops per CPU s", "instructions per packet-hop", "bar"]
+    second = ["what", "measured", "bar"]
+    tables = [(first, chain(found["chain"], counts)), (second, others(found, counts))]
+    for header, rows in tables:
+        show("", header, rows)
+    if "--readme" in sys.argv[1:]:
+        readme = ROOT / "README.md"
+        before, rest = readme.read_text().split("<!-- bench -->\n")
+        _, after = rest.split("<!-- /bench -->")
+        text = "\n\n".join(markdown(*table) for table in tables)
+        readme.write_text(f"{before}<!-- bench -->\n{text}\n<!-- /bench -->{after}")
+
+
+if __name__ == "__main__":
+    main()

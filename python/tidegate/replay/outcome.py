@@ -1,0 +1,105 @@
+"""What a scheduler did to each flow of a capture, and whether it kept what was promised."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.replay.plan import CapturedFlow, Plan
+
+PROMISED_PERCENT = 99
+"""Percent of a reserved flow's packets that the promise is about."""
+
+Bins = list[tuple[float, float, int]]
+"""Delays in s: lower edge, upper edge, packets; ascending."""
+
+
+@dataclass(frozen=True)
+class FlowOutcome:
+    """One flow under one scheduler.
+
+    Attributes:
+        name: The flow's name in the scenario.
+        sent: Packets that it sent.
+        loss: Share of them that was dropped, 0 to 1.
+        throughput: Its mean rate r times the share of its bytes that arrived, in bit/s; None without r.
+        delay_mean: Mean delay of the packets that arrived, in s; None when none did.
+        delay_p99: 99th percentile of the same, to 0.1 %.
+        delay_max: The largest of them.
+        within: Share of the packets sent that arrived within the promised delay, 0 to 1; a packet that was
+            dropped never did. None without a promise.
+        kept: Whether that share is at least 99 %; None without a promise.
+    """
+
+    name: str
+    sent: int
+    loss: float
+    throughput: float | None
+    delay_mean: float | None
+    delay_p99: float | None
+    delay_max: float | None
+    within: float | None
+    kept: bool | None
+
+
+def outcomes(plan: Plan, flows: Iterable[Mapping[str, Any]], histogram: Any) -> tuple[FlowOutcome, ...]:
+    """Read the outcome of one run.
+
+    Args:
+        plan: What was played.
+        flows: Rows of the run's `flows` table.
+        histogram: The run's `histogram` table.
+    """
+    rows = {row["flow"]: row for row in flows}
+    bins = _delays_by_group(histogram)
+    # Flows of a list that are played together share one histogram, and have no reservations.
+    alone = plan.reserves
+    return tuple(_outcome(flow, rows[flow.name], bins[flow.name] if alone else []) for flow in plan.flows)
+
+
+def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins) -> FlowOutcome:
+    sent = row["sent_packets"]
+    within = kept = None
+    if flow.promised_p99 is not None and bins:
+        # A bin counts when its lower edge does: delays are known to 0.1 %, and none is called late
+        # that was not.
+        on_time = sum(count for lower, _, count in bins if lower <= flow.promised_p99)
+        within = on_time / sent
+        kept = on_time * 100 >= sent * PROMISED_PERCENT
+    p99 = row["delay_p99"]
+    if p99 is None and row["received_packets"] > 0 and bins:
+        p99 = _quantile(bins, 99)
+    mean_rate = flow.mean_rate
+    arrived = row["received_bytes"] / row["sent_bytes"] if row["sent_bytes"] else 0.0
+    return FlowOutcome(
+        name=flow.name,
+        sent=sent,
+        loss=row["dropped_packets"] / sent if sent else 0.0,
+        throughput=None if mean_rate is None else mean_rate * arrived,
+        delay_mean=row["delay_mean"],
+        delay_p99=p99,
+        delay_max=row["delay_max"],
+        within=within,
+        kept=kept,
+    )
+
+
+def _delays_by_group(histogram: Any) -> defaultdict[str, Bins]:
+    bins: defaultdict[str, Bins] = defaultdict(list)
+    columns = (histogram.column(name).to_pylist() for name in ("group", "metric", "lower", "upper", "count"))
+    for group, metric, lower, upper, count in zip(*columns, strict=True):
+        if metric == "delay":
+            bins[group].append((lower, upper, count))
+    return bins
+
+
+def _quantile(bins: Bins, percent: int) -> float:
+    """The nearest-rank quantile, rounded up to its bin's upper edge."""
+    rank = -(-sum(count for _, _, count in bins) * percent // 100)
+    for _, upper, count in bins:
+        rank -= count
+        if rank <= 0:
+            return upper
+    return bins[-1][1]

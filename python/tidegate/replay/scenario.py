@@ -1,0 +1,136 @@
+"""A scenario file that plays a capture across one link, with the suggested reservations."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from pathlib import Path
+
+from tidegate import _tidegate
+from tidegate.replay.plan import CapturedFlow, Plan
+
+MARK = "# Written by `tidegate replay`"
+"""How a scenario file that `tidegate replay` wrote begins."""
+LARGEST_FILE = 8 << 20
+"""Bytes of the largest scenario file that is read."""
+MOST_FLOWS = 5000
+"""Most flows that are played one by one: each holds some 400 kB of delay histograms."""
+
+_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_BUFFERED_SECONDS = 0.1
+_LEAST_BUFFERED_PACKETS = 10
+
+
+def default_buffer(plan: Plan) -> str:
+    """Return the buffer used unless another is given: what the link sends in 100 ms.
+
+    It holds at least ten of the longest packets, so that a slow link has a queue at all.
+    """
+    size = math.ceil(plan.rate / 8 * _BUFFERED_SECONDS)
+    return f"{max(size, _LEAST_BUFFERED_PACKETS * plan.longest_packet)}B"
+
+
+def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Path | None = None) -> str:
+    """Write a scenario in which the flows of `plan` cross one link, each of them once.
+
+    There are two switches and one link without delay, and flows start at the first switch: a flow's
+    end-to-end delay is its packets' queueing and own transmission, which is what reservations promise.
+
+    Args:
+        plan: The capture and the reservations.
+        scheduler: Scheduler of the link, as in a scenario.
+        buffer: Limit of the link's queue, as `64kB`; None for no limit.
+        folder: Folder of the scenario file, from which the capture is named; None to name it absolutely.
+
+    Raises:
+        TidegateError: The capture holds too many flows for a scenario.
+    """
+    if len(plan.flows) > MOST_FLOWS:
+        raise _tidegate.TidegateError(
+            f"{plan.file}: holds {len(plan.flows)} flows, and at most {MOST_FLOWS} are played one by one\n"
+            "  help: cut the capture into shorter ones, or keep only the addresses that matter"
+        )
+    file = str(plan.file.resolve())
+    if folder is not None:
+        file = os.path.relpath(file, folder.resolve())
+    # Any number of runs may have stood in the way of the queue's last packet.
+    milliseconds = math.ceil((plan.lasts + _time_to_drain(plan, buffer)) * 1000) + 1
+    lines = [
+        f"{MARK}: {_comment(plan.file.name)} across one link of {_tidegate.show_rate(plan.rate)}.",
+        "# A replay is open loop: the recorded senders do not react to what happens here.",
+        "# r is a flow's mean rate, W its longest backlog at an ideal server of that rate.",
+        "version = 1",
+        f"name = {_quoted(_title(plan))}",
+        f'duration = "{milliseconds}ms"',
+        f"port = {{ scheduler = {_quoted(scheduler)} }}",
+    ]
+    if buffer is not None:
+        lines.append(f"switch = {{ buffer = {_quoted(buffer)} }}")
+    lines += ["", "[[node]]", 'name = "in"', "", "[[node]]", 'name = "out"', ""]
+    lines += ["[[link]]", 'from = "in"', 'to = "out"', f'rate = "{_tidegate.show_rate(plan.rate)}"']
+    lines += ["duplex = false"]
+    if plan.by_flow:
+        for flow in plan.flows:
+            lines += _flow(flow, flow.name, _source(plan, file, flow.flow))
+    else:
+        alone = plan.flows[0] if plan.reserves else None
+        lines += _flow(alone, "trace", _source(plan, file, None))
+    text = "\n".join(lines) + "\n"
+    if len(text.encode()) > LARGEST_FILE:
+        raise _tidegate.TidegateError(f"{plan.file}: its scenario would be larger than 8 MiB")
+    return text
+
+
+def _time_to_drain(plan: Plan, buffer: str | None) -> float:
+    """Seconds in which the queue that is left after the last packet is surely sent."""
+    everything = plan.bytes * plan.repeat
+    limit = everything
+    if buffer is not None and (parts := re.fullmatch(r"([0-9.]+)([A-Za-z]+)", buffer)):
+        unit = plan.longest_packet if parts[2] == "p" else _UNITS.get(parts[2], everything)
+        limit = math.ceil(float(parts[1]) * unit)
+    return (min(limit, everything) + plan.longest_packet) * 8 / plan.rate
+
+
+def _title(plan: Plan) -> str:
+    return f"{plan.file.name} at {_tidegate.show_rate(plan.rate)}"
+
+
+def _source(plan: Plan, file: str, flow: str | None) -> str:
+    keys = [f'kind = "{"capture" if plan.by_flow else "trace"}"', f"file = {_quoted(file)}"]
+    if flow is not None:
+        keys.append(f"flow = {_quoted(flow)}")
+    if plan.speed != 1:
+        keys.append(f"speed = {plan.speed!r}")
+    if plan.repeat != 1:
+        keys.append(f"repeat = {plan.repeat}")
+    return f"{{ {', '.join(keys)} }}"
+
+
+def _flow(flow: CapturedFlow | None, name: str, source: str) -> list[str]:
+    lines = [""]
+    if flow is not None:
+        seen = f"{flow.packets} packets, {flow.bytes} B"
+        if flow.mean_rate is not None:
+            seen += f", r = {flow.mean_rate} bit/s, W = {flow.burst} B"
+        if flow.promised_p99 is not None:
+            seen += f"; promised: 99 % within {flow.promised_p99 * 1e3:.4g} ms"
+        lines.append(f"# {_comment(seen)}")
+    lines += ["[[flow]]", f'name = "{name}"', 'from = "in"', 'to = "out"']
+    if flow is not None and flow.reserve is not None:
+        lines.append(f'reserve = "{_tidegate.show_rate(flow.reserve)}"')
+    else:
+        # Read by strict priority only, where flows without a reservation come second.
+        lines.append("level = 1")
+    lines.append(f"source = {source}")
+    return lines
+
+
+def _quoted(text: str) -> str:
+    """As a TOML string: JSON's escapes are TOML's, but for the solidus, which json leaves alone."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _comment(text: str) -> str:
+    return "".join(character if character.isprintable() else "?" for character in text)
