@@ -1,1 +1,69 @@
+"""Traffic management for packet networks: simulate it, compare it, understand it.
 
+A scenario is a TOML file, or the same in Python:
+
+    import tidegate
+    from tidegate import Chain, Flow, Poisson, Port, Scenario
+
+    scenario = Scenario(
+        duration="10s",
+        topology=Chain(switches=2, rate="1mbit"),
+        port=Port(scheduler="virtual-clock"),
+        flow=[Flow(name="data", from_="s1", to="s2", size="250B", source=Poisson(rate="400kbit"))],
+    )
+    results = tidegate.simulate(scenario, replications=5)
+    results.groups()  # means with 95 % intervals
+    results.flows  # a pyarrow table
+
+Everything is loaded when it is first used, so that importing the package costs little.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidegate._tidegate import TidegateError as TidegateError
+    from tidegate._tidegate import __version__ as __version__
+    from tidegate.comparison import Comparison as Comparison
+    from tidegate.comparison import compare as compare
+    from tidegate.policies import *
+    from tidegate.replications import simulate as simulate
+    from tidegate.results import Results as Results
+    from tidegate.source import load as load
+
+_HOMES = {
+    "Comparison": "comparison",
+    "Results": "results",
+    "TidegateError": "_tidegate",
+    "__version__": "_tidegate",
+    "compare": "comparison",
+    "load": "source",
+    "simulate": "replications",
+}
+
+
+def _builders() -> dict[str, Any]:
+    policies = import_module("tidegate.policies")
+    return {
+        name: value
+        for name, value in vars(policies).items()
+        if isinstance(value, type) and issubclass(value, policies.Record)
+    }
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is not None:
+        value = getattr(import_module(f"tidegate.{home}"), name)
+    elif name[:1].isupper() and name in (builders := _builders()):
+        value = builders[name]
+    else:
+        raise AttributeError(f"module 'tidegate' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*_HOMES, *_builders()})

@@ -55,14 +55,14 @@ def outcomes(plan: Plan, flows: Iterable[Mapping[str, Any]], histogram: Any) -> 
     rows = {row["flow"]: row for row in flows}
     bins = _delays_by_group(histogram)
     # Flows of a list that are played together share one histogram, and have no reservations.
-    alone = plan.reserves
-    return tuple(_outcome(flow, rows[flow.name], bins[flow.name] if alone else []) for flow in plan.flows)
+    own = plan.reserves
+    return tuple(_outcome(flow, rows[flow.name], bins[flow.name] if own else None) for flow in plan.flows)
 
 
-def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins) -> FlowOutcome:
+def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins | None) -> FlowOutcome:
     sent = row["sent_packets"]
     within = kept = None
-    if flow.promised_p99 is not None and bins:
+    if flow.promised_p99 is not None and bins is not None:
         # A bin counts when its lower edge does: delays are known to 0.1 %, and none is called late
         # that was not.
         on_time = sum(count for lower, _, count in bins if lower <= flow.promised_p99)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -10,6 +9,7 @@ from pathlib import Path
 
 from tidegate import _tidegate
 from tidegate.replay.plan import CapturedFlow, Plan
+from tidegate.toml import value_to_toml
 
 MARK = "# Written by `tidegate replay`"
 """How a scenario file that `tidegate replay` wrote begins."""
@@ -19,16 +19,23 @@ MOST_FLOWS = 5000
 """Most flows that are played one by one: each holds some 400 kB of delay histograms."""
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_BUFFERED_SECONDS = 0.1
+_TIMES = ("ns", "us", "ms", "s", "min", "h")
 _LEAST_BUFFERED_PACKETS = 10
 
 
-def default_buffer(plan: Plan) -> str:
-    """Return the buffer used unless another is given: what the link sends in 100 ms.
+def buffer_limit(plan: Plan, buffer: str) -> str | None:
+    """Return a buffer as a scenario spells it; None for no limit.
 
-    It holds at least ten of the longest packets, so that a slow link has a queue at all.
+    Args:
+        plan: What is played.
+        buffer: `100p` and `64kB` as they are; a time, as `100ms`, for what the link sends in it, but at
+            least ten of the longest packets, so that a slow link has a queue at all; or `unlimited`.
     """
-    size = math.ceil(plan.rate / 8 * _BUFFERED_SECONDS)
+    if buffer == "unlimited":
+        return None
+    if not re.fullmatch(rf"[0-9.]+({'|'.join(_TIMES)})", buffer):
+        return buffer
+    size = math.ceil(plan.rate / 8 * _tidegate.parse_time(buffer))
     return f"{max(size, _LEAST_BUFFERED_PACKETS * plan.longest_packet)}B"
 
 
@@ -62,12 +69,12 @@ def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Pat
         "# A replay is open loop: the recorded senders do not react to what happens here.",
         "# r is a flow's mean rate, W its longest backlog at an ideal server of that rate.",
         "version = 1",
-        f"name = {_quoted(_title(plan))}",
+        f"name = {_toml(_title(plan))}",
         f'duration = "{milliseconds}ms"',
-        f"port = {{ scheduler = {_quoted(scheduler)} }}",
+        f"port = {{ scheduler = {_toml(scheduler)} }}",
     ]
     if buffer is not None:
-        lines.append(f"switch = {{ buffer = {_quoted(buffer)} }}")
+        lines.append(f"switch = {{ buffer = {_toml(buffer)} }}")
     lines += ["", "[[node]]", 'name = "in"', "", "[[node]]", 'name = "out"', ""]
     lines += ["[[link]]", 'from = "in"', 'to = "out"', f'rate = "{_tidegate.show_rate(plan.rate)}"']
     lines += ["duplex = false"]
@@ -98,9 +105,9 @@ def _title(plan: Plan) -> str:
 
 
 def _source(plan: Plan, file: str, flow: str | None) -> str:
-    keys = [f'kind = "{"capture" if plan.by_flow else "trace"}"', f"file = {_quoted(file)}"]
+    keys = [f'kind = "{"capture" if plan.by_flow else "trace"}"', f"file = {_toml(file)}"]
     if flow is not None:
-        keys.append(f"flow = {_quoted(flow)}")
+        keys.append(f"flow = {_toml(flow)}")
     if plan.speed != 1:
         keys.append(f"speed = {plan.speed!r}")
     if plan.repeat != 1:
@@ -127,10 +134,9 @@ def _flow(flow: CapturedFlow | None, name: str, source: str) -> list[str]:
     return lines
 
 
-def _quoted(text: str) -> str:
-    """As a TOML string: JSON's escapes are TOML's, but for the solidus, which json leaves alone."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def _comment(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def _toml(text: str) -> str:
+    return value_to_toml(text, "")

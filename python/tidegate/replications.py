@@ -1,0 +1,168 @@
+"""Runs of one scenario under several seeds, side by side."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate import _tidegate
+from tidegate._tidegate import TidegateError
+from tidegate.results import Results, as_arrow, joined
+from tidegate.source import ScenarioLike, Source, resolve
+
+SLICE = 200_000
+"""Events between two looks at whether to stop; they take well under 0.2 s."""
+
+LOOK_EVERY = 0.1
+"""Seconds between two reports of progress."""
+
+LARGEST_SEED = 2**63 - 1
+
+Progress = Callable[[float], None]
+"""Told from time to time how much is done, 0 to 1, in the thread that called."""
+
+
+def simulate(
+    scenario: ScenarioLike,
+    *,
+    replications: int = 1,
+    jobs: int | None = None,
+    seed: int | None = None,
+    series: bool = False,
+    progress: Progress | None = None,
+) -> Results:
+    """Run a scenario and return what was measured.
+
+    Args:
+        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
+        replications: Number of runs, at least 1; run k, from 0, has the seed `seed` + k.
+        jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
+        seed: Seed of the first run, 0 to 2⁶³ − 1; by default the scenario's own.
+        series: Whether to record queues and throughput over time.
+        progress: Called about ten times a second with the share that is done, 0 to 1.
+
+    Raises:
+        TidegateError: The scenario cannot be read or has a mistake, or an argument is out of range.
+        KeyboardInterrupt: Ctrl-C; every run has stopped by then.
+    """
+    return run(
+        resolve(scenario), replications=replications, jobs=jobs, seed=seed, series=series, progress=progress
+    )
+
+
+def run(
+    source: Source,
+    *,
+    replications: int = 1,
+    jobs: int | None = None,
+    seed: int | None = None,
+    series: bool = False,
+    progress: Progress | None = None,
+) -> Results:
+    """Do what `simulate` does, for a scenario that is already resolved."""
+    seeds = seeds_of(source, replications, seed)
+    workers = jobs_for(replications, jobs)
+    started = time.perf_counter()
+    work = _Work(source.scenario, seeds, series)
+    with ThreadPoolExecutor(workers, thread_name_prefix="tidegate") as pool:
+        futures = [pool.submit(work.replicate, index) for index in range(replications)]
+        try:
+            _watch(futures, work, progress)
+        except BaseException:
+            work.stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    finished = [future.result() for future in futures]
+    scenario = source.scenario
+    return Results(
+        tables=joined([one.tables for one in finished]),
+        scenario_name=scenario.name,
+        scenario_toml=scenario.toml,
+        base_dir=source.base_dir,
+        overrides=source.overrides,
+        duration=scenario.duration,
+        warmup=scenario.warmup,
+        seeds=seeds,
+        fingerprints=tuple(one.fingerprint for one in finished),
+        packet_hops=sum(one.packet_hops for one in finished),
+        wall_seconds=time.perf_counter() - started,
+        version=_tidegate.__version__,
+    )
+
+
+def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, ...]:
+    """Return the seed of every replication.
+
+    Raises:
+        TidegateError: There are no replications, or a seed is out of range.
+    """
+    if replications < 1:
+        raise TidegateError(f"there must be at least 1 replication, and {replications} were asked for")
+    first = source.scenario.seed if seed is None else seed
+    if not 0 <= first <= LARGEST_SEED - replications + 1:
+        raise TidegateError(f"seeds go from 0 to {LARGEST_SEED}, and {replications} from {first} on do not")
+    return tuple(range(first, first + replications))
+
+
+def jobs_for(replications: int, jobs: int | None) -> int:
+    """Return how many runs to have at a time.
+
+    Raises:
+        TidegateError: `jobs` is below 1.
+    """
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0))
+    if jobs < 1:
+        raise TidegateError(f"there must be at least 1 job, and {jobs} were asked for")
+    return min(jobs, replications)
+
+
+@dataclass(frozen=True)
+class _Finished:
+    tables: dict[str, Any]
+    fingerprint: str
+    packet_hops: int
+
+
+class _Work:
+    """What the threads share: each replication is one task, and keeps only its tables when it is done."""
+
+    def __init__(self, scenario: _tidegate.Scenario, seeds: tuple[int, ...], series: bool) -> None:
+        self.stop = threading.Event()
+        self._scenario = scenario
+        self._seeds = seeds
+        self._series = series
+        self._done = [0.0] * len(seeds)
+
+    def replicate(self, index: int) -> _Finished | None:
+        """Carry out one replication; nothing when it was told to stop."""
+        if self.stop.is_set():
+            return None
+        run = _tidegate.Run(self._scenario, self._seeds[index], index, self._series)
+        while not run.advance(SLICE):
+            if self.stop.is_set():
+                return None
+            self._done[index] = run.progress
+        self._done[index] = 1.0
+        return _Finished(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
+
+    @property
+    def share(self) -> float:
+        """How much of all replications is done, 0 to 1."""
+        return sum(self._done) / len(self._done)
+
+
+def _watch(futures: list[Future[Any]], work: _Work, progress: Progress | None) -> None:
+    """Wait for the replications, and for the first one that fails."""
+    waiting = set(futures)
+    while waiting:
+        done, waiting = wait(waiting, timeout=LOOK_EVERY)
+        for future in done:
+            future.result()
+        if progress is not None:
+            progress(work.share)

@@ -1,0 +1,142 @@
+"""What runs have measured."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from tidegate import _tidegate, summary
+from tidegate.summary import NO_INTERVAL, GroupSummary, LinkSummary
+
+TABLES = ("flows", "links", "series", "histogram")
+"""Names of the tables, in the order in which they are stored."""
+
+
+def as_arrow(tables: Mapping[str, _tidegate.Table]) -> dict[str, pa.Table]:
+    """Return the tables of one run as Arrow tables; nothing is copied."""
+    return {name: pa.table(tables[name]) for name in TABLES}
+
+
+def joined(runs: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Return the tables of all runs, one below the other."""
+    return {name: pa.concat_tables([run[name] for run in runs]).unify_dictionaries() for name in TABLES}
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What one or more replications of a scenario have measured.
+
+    The tables are `pyarrow.Table`s that pandas and polars take as they are; every column carries its unit and
+    a description in its metadata. Where figures come with an interval, it is the 95 % interval of the mean
+    over replications (Student t); from one replication there is none.
+
+    Attributes:
+        tables: `flows`, `links`, `series` and `histogram`, each with the rows of all replications.
+        scenario_name: Name of the scenario.
+        scenario_toml: Its text, overrides applied.
+        base_dir: Folder at which relative paths in the text start.
+        overrides: What was set over the text of the scenario, as (path, value).
+        duration: Simulated time of one replication in seconds.
+        warmup: Seconds at its start that were not measured.
+        seeds: Seed of each replication.
+        fingerprints: Outcome of each replication in one number, as 16 hexadecimal digits.
+        packet_hops: Packets that left an output port, in all replications.
+        wall_seconds: Seconds that the runs took together.
+        version: Version of tidegate that ran it.
+    """
+
+    tables: dict[str, pa.Table]
+    scenario_name: str
+    scenario_toml: str
+    base_dir: Path
+    overrides: tuple[tuple[str, str], ...]
+    duration: float
+    warmup: float
+    seeds: tuple[int, ...]
+    fingerprints: tuple[str, ...]
+    packet_hops: int
+    wall_seconds: float
+    version: str
+
+    @property
+    def flows(self) -> pa.Table:
+        """One row for each flow and replication."""
+        return self.tables["flows"]
+
+    @property
+    def links(self) -> pa.Table:
+        """One row for each direction of a link and replication."""
+        return self.tables["links"]
+
+    @property
+    def series(self) -> pa.Table:
+        """Queues and throughput over time; without rows unless asked for."""
+        return self.tables["series"]
+
+    @property
+    def histogram(self) -> pa.Table:
+        """How often each delay occurred, by group and replication."""
+        return self.tables["histogram"]
+
+    @property
+    def replications(self) -> int:
+        """Number of runs."""
+        return len(self.seeds)
+
+    @cached_property
+    def scenario_hash(self) -> str:
+        """SHA-256 of the scenario's text, overrides applied, as 64 hexadecimal digits."""
+        return hashlib.sha256(self.scenario_toml.encode()).hexdigest()
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader of the figures must know, one sentence each."""
+        return [NO_INTERVAL] if self.replications == 1 else []
+
+    def groups(self) -> list[GroupSummary]:
+        """Return one summary for each group of flows, in the order of the scenario."""
+        return summary.groups(self.flows, self.histogram, self.replications)
+
+    def link_rows(self) -> list[LinkSummary]:
+        """Return one summary for each direction of a link, in the order of the scenario."""
+        return summary.links(self.links, self.replications)
+
+    def flow_rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary for each flow: means over replications, and half intervals in `ci95`."""
+        return summary.flows(self.flows, self.replications)
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Write everything to `directory`, whole or not at all; return where that is.
+
+        A directory that holds earlier results of tidegate is replaced.
+
+        Raises:
+            TidegateError: It holds something else, or cannot be written.
+        """
+        from tidegate import outdir
+
+        return outdir.write(self, directory)
+
+    @staticmethod
+    def load(directory: str | os.PathLike[str]) -> Results:
+        """Read what `save` or `tidegate run --out` wrote.
+
+        Raises:
+            TidegateError: `directory` holds no results, or cannot be read.
+        """
+        from tidegate import outdir
+
+        return outdir.read(directory)
+
+    def __repr__(self) -> str:
+        runs = "1 replication" if self.replications == 1 else f"{self.replications} replications"
+        rows = ", ".join(f"{name} {table.num_rows}" for name, table in self.tables.items())
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"<Results of {self.scenario_name!r}: {runs} from seed {self.seeds[0]}; rows: {rows}{notes}>"

@@ -1,0 +1,239 @@
+"""Means over replications with their intervals, for groups of flows, links and flows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate._tidegate import half_width_95
+
+NO_INTERVAL = "no interval from one run"
+"""What is said wherever a figure comes from a single replication."""
+
+NANOSECOND = 1e-9
+
+Values = list[float | None]
+"""One figure of each replication; None where nothing was measured."""
+
+
+class Estimate(NamedTuple):
+    """A mean over replications, those left out in which nothing was measured.
+
+    Attributes:
+        mean: The mean; None if no replication measured anything.
+        half_width: Half the width of its 95 % interval; None from fewer than two replications.
+    """
+
+    mean: float | None
+    half_width: float | None
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """A group of flows: what its `[[flow]]` in the scenario stands for.
+
+    Delays are end to end and in seconds, over the packets of all its flows.
+
+    Attributes:
+        group: Its name.
+        flows: Number of its flows.
+        sent: Packets that left the sources.
+        received: Packets that arrived.
+        dropped: Packets dropped on the way.
+        discarded: Packets that envelopes discarded at the sources; not counted as sent.
+        lost: Share of the sent packets that were dropped, 0 to 1.
+        throughput: Bits received in a second of measured time by all its flows together, in bit/s.
+        throughput_per_flow: The same, divided by the number of flows.
+        delay_mean: Mean delay.
+        delay_p99: 99 % quantile of the delay.
+        delay_max: Largest delay in a replication.
+        queueing_mean: Mean queueing delay, summed over hops.
+        queueing_p99: 99 % quantile of the queueing delay.
+    """
+
+    group: str
+    flows: int
+    sent: Estimate
+    received: Estimate
+    dropped: Estimate
+    discarded: Estimate
+    lost: Estimate
+    throughput: Estimate
+    throughput_per_flow: Estimate
+    delay_mean: Estimate
+    delay_p99: Estimate
+    delay_max: Estimate
+    queueing_mean: Estimate
+    queueing_p99: Estimate
+
+
+@dataclass(frozen=True)
+class LinkSummary:
+    """One direction of a link.
+
+    Attributes:
+        link: Its name, as `s1->s2`.
+        rate: Its rate in bit/s.
+        packets: Packets sent.
+        dropped: Packets dropped at its port.
+        utilisation: Share of the measured time in which it was sending, 0 to 1.
+        queue_mean: Queue length as a time average in packets, the packet in service included.
+        queue_max: Longest queue in a replication in packets.
+        wait_mean: Mean seconds from last bit in to first bit out.
+    """
+
+    link: str
+    rate: int
+    packets: Estimate
+    dropped: Estimate
+    utilisation: Estimate
+    queue_mean: Estimate
+    queue_max: Estimate
+    wait_mean: Estimate
+
+
+def estimate(values: Sequence[float | None]) -> Estimate:
+    """Return the mean of the figures that there are, with its interval."""
+    measured = [float(value) for value in values if value is not None]
+    if not measured:
+        return Estimate(None, None)
+    return Estimate(math.fsum(measured) / len(measured), half_width_95(measured))
+
+
+def groups(flows: pa.Table, histogram: pa.Table, replications: int) -> list[GroupSummary]:
+    """Summarise the tables `flows` and `histogram` by group, in the order of the scenario."""
+    return [
+        GroupSummary(group, count, **{name: estimate(values) for name, values in figures.items()})
+        for (group, count), figures in group_figures(flows, histogram, replications).items()
+    ]
+
+
+def group_figures(
+    flows: pa.Table, histogram: pa.Table, replications: int
+) -> dict[tuple[str, int], dict[str, Values]]:
+    """Return every figure of `GroupSummary` in each replication, by (group, number of its flows)."""
+    received = pc.cast(flows["received_packets"], pa.float64())
+    table = pa.table(
+        {
+            "replication": flows["replication"],
+            "group": flows["group"],
+            "sent": flows["sent_packets"],
+            "received": flows["received_packets"],
+            "dropped": flows["dropped_packets"],
+            "discarded": flows["discarded_packets"],
+            "throughput": flows["throughput"],
+            "delay": pc.multiply(flows["delay_mean"], received),
+            "queueing": pc.multiply(flows["queueing_mean"], received),
+            "delay_max": flows["delay_max"],
+        }
+    )
+    sums = ["sent", "received", "dropped", "discarded", "throughput", "delay", "queueing"]
+    rows = (
+        table.group_by(["replication", "group"], use_threads=False)
+        .aggregate([*((name, "sum") for name in sums), ("delay_max", "max"), ("sent", "count")])
+        .to_pylist()
+    )
+    quantiles = {metric: _quantiles(histogram, metric, 0.99) for metric in ("delay", "queueing")}
+    figures: dict[tuple[str, int], dict[str, Values]] = {}
+    for row in rows:
+        key = (row["replication"], row["group"])
+        flow_count = row["sent_count"]
+        here = {
+            "sent": row["sent_sum"],
+            "received": row["received_sum"],
+            "dropped": row["dropped_sum"],
+            "discarded": row["discarded_sum"],
+            "lost": _ratio(row["dropped_sum"], row["sent_sum"]),
+            "throughput": row["throughput_sum"],
+            "throughput_per_flow": row["throughput_sum"] / flow_count,
+            "delay_mean": _ratio(row["delay_sum"], row["received_sum"]),
+            "delay_p99": quantiles["delay"].get(key),
+            "delay_max": row["delay_max_max"],
+            "queueing_mean": _ratio(row["queueing_sum"], row["received_sum"]),
+            "queueing_p99": quantiles["queueing"].get(key),
+        }
+        group = figures.setdefault(
+            (row["group"], flow_count), {name: [None] * replications for name in here}
+        )
+        for name, value in here.items():
+            group[name][row["replication"]] = value
+    return figures
+
+
+def links(table: pa.Table, replications: int) -> list[LinkSummary]:
+    """Summarise the table `links`, in the order of the scenario."""
+    columns = _by_row(table, replications)
+    return [
+        LinkSummary(
+            link=link,
+            rate=columns("rate", row)[0],
+            packets=estimate(columns("packets", row)),
+            dropped=estimate(columns("dropped_packets", row)),
+            utilisation=estimate(columns("utilisation", row)),
+            queue_mean=estimate(columns("queue_mean", row)),
+            queue_max=estimate(columns("queue_max", row)),
+            wait_mean=estimate(columns("wait_mean", row)),
+        )
+        for row, link in enumerate(table["link"][: table.num_rows // replications].to_pylist())
+    ]
+
+
+def flows(table: pa.Table, replications: int) -> list[dict[str, Any]]:
+    """Return a dictionary for each row of the table `flows`: what does not vary, means, and `ci95`."""
+    columns = _by_row(table, replications)
+    fixed = ("flow", "group", "from", "to", "hops")
+    varying = [name for name in table.column_names if name not in (*fixed, "replication", "seed")]
+    rows = []
+    for row in range(table.num_rows // replications):
+        estimates = {name: estimate(columns(name, row)) for name in varying}
+        rows.append(
+            {name: columns(name, row)[0] for name in fixed}
+            | {name: one.mean for name, one in estimates.items()}
+            | {"ci95": {name: one.half_width for name, one in estimates.items()}}
+        )
+    return rows
+
+
+def _by_row(table: pa.Table, replications: int) -> Callable[[str, int], list[Any]]:
+    """Return a look-up of what a column holds for one subject in all replications.
+
+    Every replication of a scenario lists the same subjects in the same order.
+    """
+    subjects = table.num_rows // replications
+    lists: dict[str, list[Any]] = {}
+
+    def look_up(column: str, row: int) -> list[Any]:
+        if column not in lists:
+            lists[column] = table[column].to_pylist()
+        return lists[column][row::subjects]
+
+    return look_up
+
+
+def _ratio(part: float | None, whole: float) -> float | None:
+    return None if part is None or not whole else part / whole
+
+
+def _quantiles(histogram: pa.Table, metric: str, quantile: float) -> dict[tuple[int, str], float]:
+    """Return the quantile of each (replication, group): the largest value of the bin in which it lies.
+
+    Bins are listed in ascending order, and hold whole nanoseconds.
+    """
+    table = histogram.filter(pc.equal(pc.cast(histogram["metric"], pa.string()), metric))
+    totals: dict[tuple[int, str], int] = {}
+    keys = list(zip(table["replication"].to_pylist(), table["group"].to_pylist(), strict=True))
+    counts = table["count"].to_pylist()
+    for key, count in zip(keys, counts, strict=True):
+        totals[key] = totals.get(key, 0) + count
+    left = {key: math.ceil(total * quantile) for key, total in totals.items()}
+    found: dict[tuple[int, str], float] = {}
+    for key, count, upper in zip(keys, counts, table["upper"].to_pylist(), strict=True):
+        left[key] -= count
+        if left[key] <= 0 and key not in found:
+            found[key] = upper - NANOSECOND
+    return found

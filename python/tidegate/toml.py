@@ -1,0 +1,62 @@
+"""A dictionary as TOML text, for scenarios that were built in Python."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from tidegate._tidegate import TidegateError
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def to_toml(table: Mapping[str, object]) -> str:
+    """Return the TOML text of `table`: its keys in order, then its lists of tables as `[[key]]`.
+
+    Values are text, whole numbers, floats, truth values, and lists and dictionaries of them.
+
+    Raises:
+        TidegateError: A value is of another type.
+    """
+    sections = {key: value for key, value in table.items() if _is_section(value)}
+    lines = [_entry(key, value, key) for key, value in table.items() if key not in sections]
+    for key, rows in sections.items():
+        assert isinstance(rows, (list, tuple))
+        for row in rows:
+            lines += ["", f"[[{_key(key)}]]", *(_entry(name, item, f"{key}.{name}") for name, item in row.items())]
+    return "\n".join(lines) + "\n"
+
+
+def value_to_toml(value: object, where: str) -> str:
+    """Return `value` as it stands behind a key; `where` names it in a complaint.
+
+    Raises:
+        TidegateError: TOML has no such value.
+    """
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case str():
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case list() | tuple():
+            return f"[{', '.join(value_to_toml(item, where) for item in value)}]"
+        case Mapping():
+            inside = ", ".join(_entry(key, item, f"{where}.{key}") for key, item in value.items())
+            return f"{{ {inside} }}" if inside else "{}"
+        case _:
+            raise TidegateError(f"`{where}`: a scenario cannot hold {value!r}, a {type(value).__name__}")
+
+
+def _is_section(value: object) -> bool:
+    return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(row, Mapping) for row in value)
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
+
+
+def _entry(key: str, value: object, where: str) -> str:
+    return f"{_key(key)} = {value_to_toml(value, where)}"
