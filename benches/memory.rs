@@ -27,7 +27,8 @@ fn main() -> ExitCode {
 }
 
 fn bytes_per_flow(flows: usize) -> Result<f64, tidegate_core::contract::Refused> {
-    let scheduler = SchedulerKind::named("virtual-clock").map_or_else(Vec::new, |kind| vec![PortPlan::new(kind)]);
+    let scheduler =
+        SchedulerKind::named("virtual-clock").map_or_else(Vec::new, |kind| vec![PortPlan::new(kind)]);
     let before = ALLOCATED.allocated();
     let mut switch = Switch::new(Time::ORIGIN, &SwitchPlan { ports: scheduler, buffer: None })?;
     let contract = Contract { reserve: Rate::from_bits_per_second(64_000), level: 0 };

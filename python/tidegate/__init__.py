@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tidegate._tidegate import __version__ as __version__
     from tidegate.comparison import Comparison as Comparison
     from tidegate.comparison import compare as compare
-    from tidegate.policies import *
+    from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.replications import simulate as simulate
     from tidegate.results import Results as Results
     from tidegate.source import load as load

@@ -9,21 +9,20 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow.parquet as pq
 
 from tidegate._tidegate import TidegateError
-
-if TYPE_CHECKING:
-    from tidegate.results import Results
+from tidegate.results import TABLES, Results
 
 FORMAT = "tidegate results"
 FORMAT_VERSION = 1
 MANIFEST = "manifest.json"
 SCENARIO = "scenario.toml"
-TABLES = ("flows", "links", "series", "histogram")
 FILES = frozenset({MANIFEST, SCENARIO, *(f"{name}.parquet" for name in TABLES)})
 
 
@@ -35,7 +34,7 @@ def check_writable(directory: str | os.PathLike[str]) -> None:
     Raises:
         TidegateError: Something else is there, or nothing can be written there.
     """
-    target = Path(directory).resolve()
+    target = Path(os.path.realpath(directory))
     with _one_message(directory):
         _refuse_strangers(target, directory)
         above = next(parent for parent in target.parents if os.path.lexists(parent))
@@ -52,17 +51,21 @@ def write(results: Results, directory: str | os.PathLike[str], command: str | No
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
     """
-    target = Path(directory).resolve()
+    target = Path(os.path.realpath(directory))
     with _one_message(directory):
         _refuse_strangers(target, directory)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        made = [parent for parent in target.parents if not parent.exists()]
         fresh = _sibling(target)
-        fresh.mkdir()
         try:
+            fresh.mkdir(parents=True)
             _fill(fresh, results, command)
             _swap(fresh, target)
-        finally:
+        except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
+            for parent in made:
+                with suppress(OSError):
+                    parent.rmdir()
+            raise
     return target
 
 
@@ -72,23 +75,18 @@ def read(directory: str | os.PathLike[str]) -> Results:
     Raises:
         TidegateError: There are none, they are of a newer format, or they cannot be read.
     """
-    import pyarrow.parquet as pq
-
-    from tidegate.results import Results
-
     place = Path(directory)
     manifest = _manifest(place)
     if manifest is None:
         raise TidegateError(f"{directory}: holds no results of tidegate")
     if manifest["format_version"] != FORMAT_VERSION:
         raise TidegateError(
-            f"{directory}: results of format {manifest['format_version']}, and this tidegate reads {FORMAT_VERSION}"
+            f"{directory}: results of format {manifest['format_version']}, "
+            f"and this version of tidegate reads format {FORMAT_VERSION}"
         )
     try:
         return Results(
-            tables={
-                name: pq.read_table(place / f"{name}.parquet").unify_dictionaries() for name in TABLES
-            },
+            tables={name: pq.read_table(place / f"{name}.parquet").unify_dictionaries() for name in TABLES},
             scenario_name=manifest["scenario"],
             scenario_toml=(place / SCENARIO).read_text(encoding="utf-8"),
             base_dir=Path(manifest["base_dir"]),
@@ -144,8 +142,6 @@ def _refuse_strangers(target: Path, shown: str | os.PathLike[str]) -> None:
 
 
 def _fill(directory: Path, results: Results, command: str | None) -> None:
-    import pyarrow.parquet as pq
-
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -188,7 +184,7 @@ def _swap(fresh: Path, target: Path) -> None:
     target.rename(former)
     try:
         fresh.rename(target)
-    except OSError:
+    except BaseException:
         former.rename(target)
         raise
     shutil.rmtree(former, ignore_errors=True)

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ def simulate(
         scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
         replications: Number of runs, at least 1; run k, from 0, has the seed `seed` + k.
         jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
-        seed: Seed of the first run, 0 to 2⁶³ − 1; by default the scenario's own.
+        seed: Seed of the first run, below 2⁶³; by default the scenario's own.
         series: Whether to record queues and throughput over time.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
@@ -139,17 +139,23 @@ class _Work:
         self._series = series
         self._done = [0.0] * len(seeds)
 
-    def replicate(self, index: int) -> _Finished | None:
-        """Carry out one replication; nothing when it was told to stop."""
-        if self.stop.is_set():
-            return None
+    def replicate(self, index: int) -> _Finished:
+        """Carry out one replication.
+
+        Raises:
+            CancelledError: It was told to stop.
+        """
+        self._go_on()
         run = _tidegate.Run(self._scenario, self._seeds[index], index, self._series)
         while not run.advance(SLICE):
-            if self.stop.is_set():
-                return None
+            self._go_on()
             self._done[index] = run.progress
         self._done[index] = 1.0
         return _Finished(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
+
+    def _go_on(self) -> None:
+        if self.stop.is_set():
+            raise CancelledError
 
     @property
     def share(self) -> float:

@@ -21,7 +21,7 @@ TABLES = ("flows", "links", "series", "histogram")
 
 def as_arrow(tables: Mapping[str, _tidegate.Table]) -> dict[str, pa.Table]:
     """Return the tables of one run as Arrow tables; nothing is copied."""
-    return {name: pa.table(tables[name]) for name in TABLES}
+    return {name: pa.RecordBatchReader.from_stream(tables[name]).read_all() for name in TABLES}
 
 
 def joined(runs: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:

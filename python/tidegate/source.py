@@ -38,7 +38,7 @@ class Source:
             TidegateError: An override names something unknown or has an unusable value.
         """
         scenario = _tidegate.Scenario.parse(
-            self.scenario.toml, self.scenario.name, self.base_dir, [*sets]
+            self.scenario.toml, f"{self.scenario.name}.toml", self.base_dir, [*sets]
         )
         return Source(scenario, self.base_dir, (*self.overrides, *sets))
 
@@ -49,7 +49,7 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
     `sets` are overrides such as `("port.scheduler", "fifo")`, applied in order.
 
     Raises:
-        TidegateError: The file cannot be read or has a mistake; the message says where and what would be right.
+        TidegateError: The file cannot be read or has a mistake; the message says where, and what is right.
     """
     return _tidegate.Scenario.load(Path(path), list(sets))
 
@@ -75,11 +75,11 @@ def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
             path = Path(scenario)
             return Source(load(path, sets), path.absolute().parent, tuple(sets))
         case _:
-            raise TypeError(f"a scenario is a path, TOML text or a tidegate.Scenario, not {type(scenario).__name__}")
+            raise TypeError(
+                f"a scenario is a path, TOML text or a tidegate.Scenario, not {type(scenario).__name__}"
+            )
 
 
 def _parsed(text: str, sets: Overrides) -> Source:
     here = Path.cwd()
     return Source(_tidegate.Scenario.parse(text, "scenario", here, list(sets)), here, tuple(sets))
-
-

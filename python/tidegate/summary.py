@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -116,53 +118,57 @@ def groups(flows: pa.Table, histogram: pa.Table, replications: int) -> list[Grou
 def group_figures(
     flows: pa.Table, histogram: pa.Table, replications: int
 ) -> dict[tuple[str, int], dict[str, Values]]:
-    """Return every figure of `GroupSummary` in each replication, by (group, number of its flows)."""
-    received = pc.cast(flows["received_packets"], pa.float64())
-    table = pa.table(
-        {
-            "replication": flows["replication"],
-            "group": flows["group"],
-            "sent": flows["sent_packets"],
-            "received": flows["received_packets"],
-            "dropped": flows["dropped_packets"],
-            "discarded": flows["discarded_packets"],
-            "throughput": flows["throughput"],
-            "delay": pc.multiply(flows["delay_mean"], received),
-            "queueing": pc.multiply(flows["queueing_mean"], received),
-            "delay_max": flows["delay_max"],
-        }
-    )
-    sums = ["sent", "received", "dropped", "discarded", "throughput", "delay", "queueing"]
-    rows = (
-        table.group_by(["replication", "group"], use_threads=False)
-        .aggregate([*((name, "sum") for name in sums), ("delay_max", "max"), ("sent", "count")])
-        .to_pylist()
-    )
-    quantiles = {metric: _quantiles(histogram, metric, 0.99) for metric in ("delay", "queueing")}
+    """Return every figure of `GroupSummary` in each replication, by (group, number of its flows).
+
+    Every replication lists the same flows in the same order, group by group.
+    """
+    count = flows.num_rows // replications
+    p99 = _quantiles(histogram, 0.99)
     figures: dict[tuple[str, int], dict[str, Values]] = {}
-    for row in rows:
-        key = (row["replication"], row["group"])
-        flow_count = row["sent_count"]
-        here = {
-            "sent": row["sent_sum"],
-            "received": row["received_sum"],
-            "dropped": row["dropped_sum"],
-            "discarded": row["discarded_sum"],
-            "lost": _ratio(row["dropped_sum"], row["sent_sum"]),
-            "throughput": row["throughput_sum"],
-            "throughput_per_flow": row["throughput_sum"] / flow_count,
-            "delay_mean": _ratio(row["delay_sum"], row["received_sum"]),
-            "delay_p99": quantiles["delay"].get(key),
-            "delay_max": row["delay_max_max"],
-            "queueing_mean": _ratio(row["queueing_sum"], row["received_sum"]),
-            "queueing_p99": quantiles["queueing"].get(key),
-        }
-        group = figures.setdefault(
-            (row["group"], flow_count), {name: [None] * replications for name in here}
-        )
-        for name, value in here.items():
-            group[name][row["replication"]] = value
+    start = 0
+    for group, members in groupby(flows["group"][:count].to_pylist()):
+        size = sum(1 for _ in members)
+        each = [
+            _figures(
+                flows.slice(replication * count + start, size),
+                {metric: p99.get((metric, replication, group)) for metric in ("delay", "queueing")},
+            )
+            for replication in range(replications)
+        ]
+        figures[group, size] = {name: [one[name] for one in each] for name in each[0]}
+        start += size
     return figures
+
+
+def _figures(members: pa.Table, p99: dict[str, float | None]) -> dict[str, float | None]:
+    """Return the figures of one group in one replication, from the rows of its flows."""
+    sent, received, dropped, discarded = (
+        pc.sum(members[f"{what}_packets"]).as_py() for what in ("sent", "received", "dropped", "discarded")
+    )
+    throughput = pc.sum(members["throughput"]).as_py()
+    delay_max, queueing_max = (pc.max(members[name]).as_py() for name in ("delay_max", "queueing_max"))
+    return {
+        "sent": sent,
+        "received": received,
+        "dropped": dropped,
+        "discarded": discarded,
+        "lost": _ratio(dropped, sent),
+        "throughput": throughput,
+        "throughput_per_flow": throughput / members.num_rows,
+        "delay_mean": _ratio(_over_packets(members, "delay_mean"), received),
+        # A bin's end may lie beyond the largest delay itself.
+        "delay_p99": _least(p99["delay"], delay_max),
+        "delay_max": delay_max,
+        "queueing_mean": _ratio(_over_packets(members, "queueing_mean"), received),
+        "queueing_p99": _least(p99["queueing"], queueing_max),
+    }
+
+
+def _over_packets(members: pa.Table, mean: str) -> float | None:
+    """Return the sum over packets of what `mean` is the mean of."""
+    received = pc.cast(members["received_packets"], pa.float64())
+    total: float | None = pc.sum(pc.multiply(members[mean], received)).as_py()
+    return total
 
 
 def links(table: pa.Table, replications: int) -> list[LinkSummary]:
@@ -219,20 +225,24 @@ def _ratio(part: float | None, whole: float) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def _quantiles(histogram: pa.Table, metric: str, quantile: float) -> dict[tuple[int, str], float]:
-    """Return the quantile of each (replication, group): the largest value of the bin in which it lies.
+def _least(quantile: float | None, largest: float | None) -> float | None:
+    return quantile if quantile is None or largest is None else min(quantile, largest)
+
+
+def _quantiles(histogram: pa.Table, quantile: float) -> dict[tuple[str, int, str], float]:
+    """Return the quantile by (metric, replication, group): the largest value of the bin in which it lies.
 
     Bins are listed in ascending order, and hold whole nanoseconds.
     """
-    table = histogram.filter(pc.equal(pc.cast(histogram["metric"], pa.string()), metric))
-    totals: dict[tuple[int, str], int] = {}
-    keys = list(zip(table["replication"].to_pylist(), table["group"].to_pylist(), strict=True))
-    counts = table["count"].to_pylist()
+    names = ("metric", "replication", "group")
+    keys = list(zip(*(histogram[name].to_pylist() for name in names), strict=True))
+    counts = histogram["count"].to_pylist()
+    totals: Counter[tuple[str, int, str]] = Counter()
     for key, count in zip(keys, counts, strict=True):
-        totals[key] = totals.get(key, 0) + count
+        totals[key] += count
     left = {key: math.ceil(total * quantile) for key, total in totals.items()}
-    found: dict[tuple[int, str], float] = {}
-    for key, count, upper in zip(keys, counts, table["upper"].to_pylist(), strict=True):
+    found: dict[tuple[str, int, str], float] = {}
+    for key, count, upper in zip(keys, counts, histogram["upper"].to_pylist(), strict=True):
         left[key] -= count
         if left[key] <= 0 and key not in found:
             found[key] = upper - NANOSECOND

@@ -24,7 +24,11 @@ def to_toml(table: Mapping[str, object]) -> str:
     for key, rows in sections.items():
         assert isinstance(rows, (list, tuple))
         for row in rows:
-            lines += ["", f"[[{_key(key)}]]", *(_entry(name, item, f"{key}.{name}") for name, item in row.items())]
+            lines += [
+                "",
+                f"[[{_key(key)}]]",
+                *(_entry(name, item, f"{key}.{name}") for name, item in row.items()),
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -40,7 +44,7 @@ def value_to_toml(value: object, where: str) -> str:
         case int() | float():
             return repr(value)
         case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            return _text(value)
         case list() | tuple():
             return f"[{', '.join(value_to_toml(item, where) for item in value)}]"
         case Mapping():
@@ -54,8 +58,13 @@ def _is_section(value: object) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(isinstance(row, Mapping) for row in value)
 
 
+def _text(text: str) -> str:
+    # JSON's escapes are TOML's, but for one character that TOML wants escaped too.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
+    return key if _BARE_KEY.fullmatch(key) else _text(key)
 
 
 def _entry(key: str, value: object, where: str) -> str:

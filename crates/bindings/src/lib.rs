@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use tidegate_spec::units;
 
 create_exception!(
-    _tidegate,
+    tidegate,
     TidegateError,
     PyValueError,
     "Something that was given to tidegate cannot be used; the message says what, where, and what would be right."

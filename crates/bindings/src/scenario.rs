@@ -12,6 +12,7 @@ use tidegate_sim::network::Network;
 pub struct Scenario {
     pub(crate) spec: tidegate_spec::Scenario,
     pub(crate) network: Arc<Network>,
+    base_dir: PathBuf,
 }
 
 fn wrong(message: impl ToString) -> PyErr {
@@ -25,7 +26,7 @@ impl Scenario {
     ) -> PyResult<Scenario> {
         let spec = spec.map_err(wrong)?;
         let network = py.detach(|| build(&spec)).map_err(wrong)?;
-        Ok(Scenario { spec, network: Arc::new(network) })
+        Ok(Scenario { spec, network: Arc::new(network), base_dir: base_dir.to_owned() })
     }
 }
 
@@ -35,7 +36,8 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
     fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -> PyResult<Scenario> {
-        Scenario::new(py, tidegate_spec::Scenario::load(&path, &sets))
+        let base_dir = path.parent().unwrap_or(Path::new(""));
+        Scenario::new(py, tidegate_spec::Scenario::load(&path, &sets), base_dir)
     }
 
     /// Reads a scenario from its text; relative paths in it start at `base_dir`.
@@ -48,7 +50,7 @@ impl Scenario {
         base_dir: PathBuf,
         sets: Vec<(String, String)>,
     ) -> PyResult<Scenario> {
-        Scenario::new(py, tidegate_spec::Scenario::parse(text, name, Path::new(&base_dir), &sets))
+        Scenario::new(py, tidegate_spec::Scenario::parse(text, name, &base_dir, &sets), &base_dir)
     }
 
     /// Its name.
@@ -73,6 +75,18 @@ impl Scenario {
     #[getter]
     fn warmup(&self) -> f64 {
         self.spec.warmup.as_secs_f64()
+    }
+
+    /// Where relative paths in it start.
+    #[getter]
+    fn base_dir(&self) -> &Path {
+        &self.base_dir
+    }
+
+    /// Names of the nodes.
+    #[getter]
+    fn nodes(&self) -> Vec<String> {
+        self.network.nodes.iter().map(|node| node.name.clone()).collect()
     }
 
     /// Names of the groups of flows.

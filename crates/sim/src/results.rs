@@ -109,8 +109,10 @@ impl<Q> Run<'_, Q> {
         for (ix, (flow, record)) in self.network.flows.iter().zip(self.world.records()).enumerate() {
             let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
             let delays = self.world.flow_delays().get(ix);
-            let at = |pick: fn(&Delays) -> &Histogram<u64>, q| {
-                Cell::Number(delays.and_then(|delays| quantile(pick(delays), q)))
+            // A bin ends above what is in it: no quantile is beyond the greatest.
+            let at = |pick: fn(&Delays) -> &Histogram<u64>, q, moments: &Moments| {
+                let most = moments.max().map_or(0.0, Span::as_secs_f64);
+                Cell::Number(delays.and_then(|delays| quantile(pick(delays), q)).map(|at| at.min(most)))
             };
             table.row([
                 Cell::Whole(self.replication),
@@ -130,11 +132,11 @@ impl<Q> Run<'_, Q> {
                 mean(&record.delay),
                 Cell::Number(record.delay.sd_seconds()),
                 greatest(&record.delay),
-                at(|delays| &delays.delay, 0.5),
-                at(|delays| &delays.delay, 0.99),
-                at(|delays| &delays.delay, 0.999),
+                at(|delays| &delays.delay, 0.5, &record.delay),
+                at(|delays| &delays.delay, 0.99, &record.delay),
+                at(|delays| &delays.delay, 0.999, &record.delay),
                 mean(&record.queueing),
-                at(|delays| &delays.queueing, 0.99),
+                at(|delays| &delays.queueing, 0.99, &record.queueing),
                 greatest(&record.queueing),
             ]);
         }

@@ -68,7 +68,8 @@ fn table(scheduler: &str) -> String {
     let mut text = format!("{scheduler}, fingerprint {:016x}\n", world.fingerprint());
     let ms = |span: Option<Span>| span.map_or("-".into(), |span| format!("{:.2}", span.as_secs_f64() * 1e3));
     let mean = |moments: &Moments| ms(moments.mean());
-    writeln!(text, "flow          sent  received  dropped  discarded  kbit/s  queueing ms: mean      max").unwrap();
+    writeln!(text, "flow          sent  received  dropped  discarded  kbit/s  queueing ms: mean      max")
+        .unwrap();
     for (flow, record) in network.flows.iter().zip(world.records()) {
         writeln!(
             text,

@@ -14,7 +14,11 @@ use tidegate_sim::world::{Event, World};
 fn busy(scheduler: &str) -> Network {
     let mut network = five_servers(scheduler, Span::from_secs(2));
     network.nodes.iter_mut().for_each(|node| node.buffer = Some(tidegate_core::params::Limit::Packets(12)));
-    network.links.iter_mut().enumerate().for_each(|(ix, link)| link.delay = Span::from_micros(50 * ix as u64));
+    network
+        .links
+        .iter_mut()
+        .enumerate()
+        .for_each(|(ix, link)| link.delay = Span::from_micros(50 * ix as u64));
     network
 }
 

@@ -30,7 +30,12 @@ fn mean_rates_come_out() {
     let sources = [
         Traffic::Cbr { rate, sizes: sizes.clone() },
         Traffic::Poisson { rate, sizes: sizes.clone() },
-        Traffic::Trains { rate, length: 5.0, gap: Gap::AtRate(common::rate(2_000_000)), sizes: sizes.clone() },
+        Traffic::Trains {
+            rate,
+            length: 5.0,
+            gap: Gap::AtRate(common::rate(2_000_000)),
+            sizes: sizes.clone(),
+        },
         Traffic::Trains { rate, length: 64.0, gap: Gap::AtRate(common::rate(10_000_000)), sizes },
     ];
     for (traffic, tolerance) in sources.iter().zip([0.01, 0.02, 0.03, 0.06]) {
@@ -43,7 +48,8 @@ fn mean_rates_come_out() {
 #[test]
 fn packet_trains_have_their_lengths_and_gaps() {
     let gap = Span::from_millis(50);
-    let traffic = Traffic::Trains { rate: rate(20_000), length: 5.0, gap: Gap::Fixed(gap), sizes: Arc::new([250]) };
+    let traffic =
+        Traffic::Trains { rate: rate(20_000), length: 5.0, gap: Gap::Fixed(gap), sizes: Arc::new([250]) };
     let (measured, gaps) = observe(&traffic, 400_000);
     assert!((measured / 20_000.0 - 1.0).abs() < 0.02, "{measured}");
     // An exponential silence equals the constant gap with probability zero.
@@ -75,7 +81,9 @@ fn a_greedy_source_fills_the_link_and_never_more_than_its_window() {
 fn a_greedy_source_survives_refusals() {
     let mut network = chain(1, 8_000_000, Span::ZERO, "virtual-clock", Span::from_secs(2));
     network.nodes[0].buffer = Some(Limit::Packets(1));
-    (0..3).for_each(|_| add(&mut network, 0..1, Some(1_000_000), Traffic::Greedy { window: 5, sizes: Arc::new([1000]) }));
+    (0..3).for_each(|_| {
+        add(&mut network, 0..1, Some(1_000_000), Traffic::Greedy { window: 5, sizes: Arc::new([1000]) })
+    });
     let world = run(&network, 1);
     assert_eq!(world.link(0).sent.0, 2_000);
 }

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate import _tidegate
-from tidegate.replay.outcome import PROMISED_PERCENT, FlowOutcome, outcomes
-from tidegate.replay.plan import WHY, CapturedFlow, Plan, plan
+from tidegate.replay.outcome import PROMISED_PERCENT, FlowOutcome, read_outcomes
+from tidegate.replay.plan import LIVED, CapturedFlow, Plan, plan
 from tidegate.replay.scenario import MARK, MOST_FLOWS, buffer_limit, scenario_toml
 
 if TYPE_CHECKING:
     from tidegate.results import Results
 
 __all__ = [
+    "LIVED",
     "MOST_FLOWS",
     "PROMISED_PERCENT",
-    "WHY",
     "CapturedFlow",
     "FlowOutcome",
     "Plan",
@@ -29,6 +29,9 @@ __all__ = [
     "plan",
     "replay",
 ]
+
+_MOST_SERIES = 500
+"""Most flows of which queues and throughput are recorded over time: 600 samples each."""
 
 
 @dataclass(frozen=True)
@@ -77,23 +80,27 @@ class Replay:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the result tables as plain values, ready for JSON."""
-        plan = asdict(self.plan)
-        plan["file"] = str(self.plan.file)
-        by_flow = {flow.name: asdict(flow) for flow in self.plan.flows}
-        for flow in by_flow.values():
+        flows: dict[str, dict[str, Any]] = {flow.name: asdict(flow) for flow in self.plan.flows}
+        for flow in flows.values():
             flow["schedulers"] = {}
-        for scheduler, flows in self.flows.items():
-            for flow in flows:
-                outcome = asdict(flow)
-                by_flow[outcome.pop("name")]["schedulers"][scheduler] = outcome
+        for scheduler, outcomes in self.flows.items():
+            for outcome in outcomes:
+                figures = asdict(outcome)
+                flows[figures.pop("name")]["schedulers"][scheduler] = figures
         promises = {
             scheduler: {
-                "made": sum(flow.kept is not None for flow in flows),
-                "broken": [flow.name for flow in self.broken(scheduler)],
+                "made": sum(outcome.kept is not None for outcome in outcomes),
+                "broken": [outcome.name for outcome in self.broken(scheduler)],
             }
-            for scheduler, flows in self.flows.items()
+            for scheduler, outcomes in self.flows.items()
         }
-        return {**plan, "flows": list(by_flow.values()), "buffer": self.buffer, "promises": promises}
+        return {
+            **asdict(self.plan),
+            "file": str(self.plan.file),
+            "flows": list(flows.values()),
+            "buffer": self.buffer,
+            "promises": promises,
+        }
 
 
 def replay(
@@ -137,9 +144,11 @@ def replay(
     flows: dict[str, tuple[FlowOutcome, ...]] = {}
     if len(planned.flows) <= MOST_FLOWS:
         for scheduler in dict.fromkeys(schedulers):
-            results[scheduler] = simulate(_scenario(planned, scheduler, limit), series=True)
+            results[scheduler] = simulate(
+                _scenario(planned, scheduler, limit), series=len(planned.flows) <= _MOST_SERIES
+            )
             tables = results[scheduler].tables
-            flows[scheduler] = outcomes(planned, tables["flows"].to_pylist(), tables["histogram"])
+            flows[scheduler] = read_outcomes(planned, tables["flows"].to_pylist(), tables["histogram"])
     return Replay(plan=planned, buffer=limit, results=results, flows=flows)
 
 

@@ -48,6 +48,14 @@ def is_five_tuple(flow: str) -> bool:
     return parts is not None and all(_is_end(parts[end]) for end in ("source", "destination"))
 
 
+def opposite(flow: str) -> str | None:
+    """Return the 5-tuple of the other direction; None where there is no other."""
+    parts = _FLOW.fullmatch(flow)
+    if parts is None or parts["source"] == parts["destination"]:
+        return None
+    return f"{parts['destination']}>{parts['source']}/{parts['protocol']}"
+
+
 def readable_names(flows: Sequence[str]) -> list[str]:
     """Name each 5-tuple by its service, or by protocol and lower port: `ssh`, `http-2`, `udp-5004`.
 

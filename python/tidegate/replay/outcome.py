@@ -44,7 +44,7 @@ class FlowOutcome:
     kept: bool | None
 
 
-def outcomes(plan: Plan, flows: Iterable[Mapping[str, Any]], histogram: Any) -> tuple[FlowOutcome, ...]:
+def read_outcomes(plan: Plan, flows: Iterable[Mapping[str, Any]], histogram: Any) -> tuple[FlowOutcome, ...]:
     """Read the outcome of one run.
 
     Args:
@@ -79,7 +79,8 @@ def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins | None) -> F
         loss=row["dropped_packets"] / sent if sent else 0.0,
         throughput=None if mean_rate is None else mean_rate * arrived,
         delay_mean=row["delay_mean"],
-        delay_p99=p99,
+        # A bin's edge may lie beyond the largest delay in it.
+        delay_p99=None if p99 is None else min(p99, row["delay_max"]),
         delay_max=row["delay_max"],
         within=within,
         kept=kept,
@@ -96,7 +97,7 @@ def _delays_by_group(histogram: Any) -> defaultdict[str, Bins]:
 
 
 def _quantile(bins: Bins, percent: int) -> float:
-    """The nearest-rank quantile, rounded up to its bin's upper edge."""
+    """Return the nearest-rank quantile, rounded up to its bin's upper edge."""
     rank = -(-sum(count for _, _, count in bins) * percent // 100)
     for _, upper, count in bins:
         rank -= count

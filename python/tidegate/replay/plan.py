@@ -8,21 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from tidegate import _tidegate
-from tidegate.replay.names import is_five_tuple, readable_names
+from tidegate.replay.names import is_five_tuple, opposite, readable_names
 
 SPEEDS = (0.001, 1000.0)
 """The slowest and the fastest playback that a scenario allows."""
 REPEATS = (1, 1_000_000)
 """How often a scenario allows a file to be played."""
 
-WHY = {
-    "target": "smallest that promises the target",
-    "mean-rate": "its mean rate promises the target",
-    "few-packets": "none: fewer than 10 packets",
-    "short-life": "none: lives for less than 1 s or 10 % of the file",
-    "no-room": "none: no room left on the link",
-}
-"""Why a flow gets the reservation that it gets, by its reason."""
+LIVED = "fewer than 10 packets, or a life below 1 s or 10 % of the file"
+"""Which flows get no reservation, whatever room there is."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +32,8 @@ class CapturedFlow:
         burst: Its workahead W in bytes: the longest backlog at an ideal server of rate r.
         peak_rate: Peak rate in bit/s, from the gaps between its packets.
         reserve: What it should reserve, in bit/s; None for a datagram flow.
-        reason: Why: a key of WHY.
+        reason: Why: `target` (the smallest that promises the target), `mean-rate` (r promises it already),
+            or none because of `few-packets`, `short-life` or `no-room`.
         promised_p99: The 99th percentile of the delay that the reservation promises, in s.
     """
 
@@ -96,6 +91,12 @@ class Plan:
     def reserves(self) -> bool:
         """Whether a scenario can reserve for its flows: it names them one by one, or there is only one."""
         return self.by_flow or len(self.flows) == 1
+
+    @property
+    def conversations(self) -> int:
+        """Pairs of flows that are each other's opposite direction."""
+        known = {flow.flow for flow in self.flows} if self.by_flow else set()
+        return sum(opposite(flow) in known for flow in known) // 2
 
     @property
     def period(self) -> float:
@@ -160,7 +161,7 @@ def plan(file: Path, rate: int, *, target: float, speed: float = 1.0, repeat: in
 
 
 def _names_in_list(flows: list[str]) -> list[str]:
-    """The names that a scenario gives to the flows of a `trace` called `trace`."""
+    """Return the names that a scenario gives to the flows of a `trace` called `trace`."""
     return ["trace"] if len(flows) == 1 else [f"trace/{flow}" for flow in flows]
 
 

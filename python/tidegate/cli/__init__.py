@@ -1,0 +1,95 @@
+"""The `tidegate` command. Each subcommand is a module of this package and is imported when it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+COMMANDS = ("run", "compare", "check", "replay", "explain", "plot", "schema", "reference")
+"""In the order in which `--help` lists them; the module of the same name holds `command`."""
+
+BAD_INPUT = 1
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+
+class LazyGroup(TyperGroup):
+    """A group of commands that imports a command when it is asked for, and ends errors in one message."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        # Names only: they are listed and suggested without an import.
+        names: Any = dict.fromkeys(COMMANDS)
+        self.commands = names
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import and return a command; None if there is none of that name."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        single = typer.Typer(add_completion=False)
+        single.command(cmd_name)(import_module(f"tidegate.cli.{cmd_name}").command)
+        return typer.main.get_command(single)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Carry out a command; what goes wrong becomes one message and an exit code."""
+        from tidegate._tidegate import TidegateError
+
+        try:
+            value = super().invoke(ctx)
+            sys.stdout.flush()
+            return value
+        except TidegateError as error:
+            _end(str(error), BAD_INPUT)
+        except KeyboardInterrupt:
+            _end("interrupted", INTERRUPTED)
+        except BrokenPipeError:
+            # What is still buffered has nowhere to go; the interpreter must not complain at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN_PIPE) from None
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            _end(f"{where}{error.strerror or error}", BAD_INPUT)
+        except MemoryError:
+            _end("there is not enough memory for this", BAD_INPUT)
+
+
+def _end(message: str, code: int) -> None:
+    typer.echo(f"tidegate: {message}", err=True)
+    raise typer.Exit(code) from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from tidegate._tidegate import __version__
+
+        typer.echo(f"tidegate {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def tidegate(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Traffic management for packet networks: simulate it, compare it, understand it."""
+
+
+def main() -> None:
+    """Carry out the command line."""
+    app(prog_name="tidegate")

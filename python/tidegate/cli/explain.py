@@ -1,0 +1,103 @@
+"""`tidegate explain`: why a flow's slowest packets were late."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tidegate.explain import Explanation, Hop, Packet
+
+
+def command(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Results, from --out of tidegate run.", show_default=False)
+    ],
+    flow: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Flow, or group: then its member with the largest delay.", show_default=False
+        ),
+    ],
+    packets: Annotated[int, typer.Option(metavar="N", min=1, help="How many of its slowest packets.")] = 3,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario again and say what a flow's slowest packets waited for, hop by hop."""
+    from tidegate.explain import explain
+
+    explanation = explain(directory, flow, packets=packets)
+    if as_json:
+        typer.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, allow_nan=False))
+    else:
+        _print(explanation, flow)
+
+
+def _print(explanation: Explanation, asked: str) -> None:
+    from tidegate.cli import screen
+    from tidegate.show import quantity
+
+    console = screen.console()
+    reserve = explanation.reserve
+    contract = "no reservation" if reserve is None else f"reserves {quantity(reserve, 'bit/s')}"
+    console.print(
+        f"{explanation.flow} · {contract} · replication {explanation.replication}, seed {explanation.seed}",
+        style="bold",
+    )
+    if explanation.flow != asked:
+        console.print(f"  of the flows of {asked}, the one with the largest delay", style="dim")
+    if not explanation.same_outcome:
+        console.print(
+            "  this version of tidegate gives another outcome than the one that the results hold",
+            style="bold",
+        )
+    if not explanation.packets:
+        console.print("  none of its packets arrived: there is no delay to explain")
+    for packet in explanation.packets:
+        console.print()
+        _print_packet(packet, console)
+
+
+def _print_packet(packet: Packet, console: Console) -> None:
+    from tidegate.show import quantity
+
+    console.print(
+        f"packet {packet.sequence}, sent at {packet.sent:.6f} s: {quantity(packet.delay, 's')}, "
+        f"{quantity(packet.waited, 's')} of it in queues",
+        style="bold",
+    )
+    console.print(f"  {packet.verdict}")
+    for hop in packet.hops:
+        _print_hop(hop, console)
+
+
+def _print_hop(hop: Hop, console: Console) -> None:
+    from tidegate.cli import screen
+    from tidegate.show import plural, quantity
+
+    met = f"met {plural(hop.queue, 'packet')}" if hop.queue else "met nobody"
+    console.print(f"  {hop.link}: {met}, waited {quantity(hop.wait, 's')}{_stamp(hop)}")
+    if not hop.before:
+        return
+    table = screen.table("    served before it", "packets", "bytes", "share of its wait")
+    for one in hop.before:
+        table.add_row(f"    {one.flow}", str(one.packets), str(one.bytes), f"{one.share:.1%}")
+    if hop.rest >= 0.0005:
+        table.add_row("    the packet in service, and others", "", "", f"{hop.rest:.1%}")
+    console.print(table)
+
+
+def _stamp(hop: Hop) -> str:
+    from tidegate.show import quantity
+
+    if hop.stamp == "datagram":
+        return ", as a datagram: behind everything that is reserved"
+    if hop.lead is not None:
+        return f", its stamp {quantity(hop.lead, 's')} ahead of real time"
+    return ", in order of arrival" if hop.stamp == "order" else ""

@@ -1,0 +1,56 @@
+"""`tidegate plot`: figures of results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from tidegate.results import Results
+
+
+def command(
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="Results, from --out of tidegate run; or a directory with results of one scenario under "
+            "several schedulers, from --out of tidegate replay: they are compared.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.png", help="Figure to write; by default DIR.png here.", show_default=False
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Groups of flows to draw; by default the first seven.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Draw throughput, delays and queues, with intervals where there are several runs."""
+    from tidegate import plots
+    from tidegate.results import Results
+
+    names = None if groups is None else [name.strip() for name in groups.split(",") if name.strip()]
+    several = _several(directory)
+    figure = plots.comparison(several, names) if several else plots.overview(Results.load(directory), names)
+    path = plots.save(figure, out or Path(f"{directory.resolve().name}.png"))
+    typer.echo(f"figure in {path}")
+
+
+def _several(directory: Path) -> dict[str, Results]:
+    """Return the results that stand in folders of `directory`, if it holds none itself."""
+    from tidegate.outdir import MANIFEST
+    from tidegate.results import Results
+
+    if (directory / MANIFEST).exists() or not directory.is_dir():
+        return {}
+    inside = sorted(path for path in directory.iterdir() if (path / MANIFEST).is_file())
+    return {path.name: Results.load(path) for path in inside}

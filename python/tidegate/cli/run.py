@@ -1,0 +1,164 @@
+"""`tidegate run`: what a scenario does."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate.cli.options import File, Jobs, Json, Seed, Set, overrides
+
+if TYPE_CHECKING:
+    from tidegate.results import Results
+
+MOST_SERIES = 10_000
+"""Series that `--out` keeps at most, over all replications: some 250 MB of memory."""
+
+MOST_FINGERPRINTS = 4
+"""Fingerprints that are shown; `--json` and `--out` hold all."""
+
+
+def command(
+    file: File,
+    seed: Seed = None,
+    replications: Annotated[
+        int, typer.Option(metavar="N", help="Number of runs, each with the next seed.")
+    ] = 1,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write all results to this directory, as Parquet.", show_default=False
+        ),
+    ] = None,
+    sets: Set = None,
+    as_json: Json = False,
+) -> None:
+    """Run a scenario and say what each group of flows and each link saw."""
+    from tidegate import outdir
+    from tidegate.cli.progress import bar
+    from tidegate.replications import run
+    from tidegate.source import resolve
+
+    source = resolve(file, overrides(sets))
+    if out is not None:
+        outdir.check_writable(out)
+    subjects = len(source.scenario.links) + len(source.scenario.groups)
+    series = out is not None and subjects * replications <= MOST_SERIES
+    with bar(source.scenario.name) as progress:
+        results = run(
+            source, replications=replications, jobs=jobs, seed=seed, series=series, progress=progress
+        )
+    if out is not None:
+        outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]))
+    if as_json:
+        typer.echo(json.dumps(document(results), ensure_ascii=False, allow_nan=False))
+        return
+    _print(results)
+    if out is not None:
+        without = "" if series else ", without series: there would be too many"
+        typer.echo(f"results in {out}{without}")
+
+
+def document(results: Results) -> dict[str, Any]:
+    """Return what `--json` prints: SI base units, null where nothing was measured."""
+    return {
+        "scenario": results.scenario_name,
+        "scenario_sha256": results.scenario_hash,
+        "tidegate_version": results.version,
+        "duration": results.duration,
+        "warmup": results.warmup,
+        "replications": results.replications,
+        "seeds": list(results.seeds),
+        "fingerprint": results.fingerprints[0],
+        "fingerprints": list(results.fingerprints),
+        "packet_hops": results.packet_hops,
+        "notes": results.notes,
+        "flows": results.flow_rows(),
+        "groups": [_plain(row) for row in results.groups()],
+        "links": [_plain(row) for row in results.link_rows()],
+    }
+
+
+def _plain(row: Any) -> dict[str, Any]:
+    """Return a summary as a dictionary: means, and their half intervals under `ci95`."""
+    from tidegate.summary import Estimate
+
+    cells = vars(row)
+    estimates = {name: cell for name, cell in cells.items() if isinstance(cell, Estimate)}
+    return (
+        {name: cell for name, cell in cells.items() if name not in estimates}
+        | {name: cell.mean for name, cell in estimates.items()}
+        | {"ci95": {name: cell.half_width for name, cell in estimates.items()}}
+    )
+
+
+def _print(results: Results) -> None:
+    from tidegate.cli import screen
+
+    console = screen.console()
+    speed = results.packet_hops / results.wall_seconds
+    console.print(
+        f"{results.scenario_name} · {screen.seeds(results.seeds)} · {screen.runs(results)} "
+        f"in {screen.seconds(results.wall_seconds)} · {speed:,.0f} packet-hops/s",
+        style="bold",
+    )
+    console.print()
+    notes = [*_print_groups(results, console), *_print_links(results, console), *results.notes]
+    if results.replications > 1:
+        notes.append("± is half the 95 % interval of the mean over replications")
+    for note in notes:
+        console.print(f"  {note}", style="dim")
+    console.print()
+    more = results.replications - MOST_FINGERPRINTS
+    shown = " ".join(results.fingerprints[:MOST_FINGERPRINTS])
+    console.print(f"fingerprint {shown}{f' and {more} more' if more > 0 else ''}")
+
+
+def _print_groups(results: Results, console: Any) -> list[str]:
+    from tidegate.cli import screen
+    from tidegate.show import with_interval
+
+    table = screen.table(
+        "group", "flows", "throughput", "lost", "mean delay", "p99 delay", "max delay", "queueing"
+    )
+    rows, notes = screen.cut(results.groups(), "group")
+    for row in rows:
+        table.add_row(
+            row.group,
+            str(row.flows),
+            with_interval(row.throughput, "bit/s", "\n"),
+            with_interval(row.lost, "share", "\n"),
+            *(
+                with_interval(figure, "s", "\n")
+                for figure in (row.delay_mean, row.delay_p99, row.delay_max, row.queueing_mean)
+            ),
+        )
+    console.print(table)
+    console.print()
+    return notes
+
+
+def _print_links(results: Results, console: Any) -> list[str]:
+    from tidegate.cli import screen
+    from tidegate.show import plural, with_interval
+
+    everything = results.link_rows()
+    busy = [row for row in everything if row.packets.mean or row.dropped.mean]
+    idle = len(everything) - len(busy)
+    table = screen.table("link", "utilisation", "mean queue", "max queue", "dropped", "mean wait")
+    rows, notes = screen.cut(busy, "link")
+    for row in rows:
+        table.add_row(
+            row.link,
+            with_interval(row.utilisation, "share"),
+            *(with_interval(figure, "count") for figure in (row.queue_mean, row.queue_max, row.dropped)),
+            with_interval(row.wait_mean, "s"),
+        )
+    console.print(table)
+    console.print()
+    return [*notes, f"{plural(idle, 'idle link')} not shown"] if idle else notes

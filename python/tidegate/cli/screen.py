@@ -1,0 +1,66 @@
+"""How results look on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from tidegate.show import plural, quantity
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from tidegate.results import Results
+
+Row = TypeVar("Row")
+
+MOST_ROWS = 40
+"""Rows of a table that are shown; a person reads no more."""
+
+WIDTH = 100
+"""Columns when the output is no terminal."""
+
+
+def console() -> Console:
+    """Return where tables are printed: stdout, as wide as the terminal."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, markup=False, emoji=False)
+
+
+def table(first: str, *others: str) -> Table:
+    """Return an empty table with the given headings; all columns but the first hold figures."""
+    from rich import box
+    from rich.table import Table
+
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    made.add_column(first, overflow="fold")
+    for heading in others:
+        made.add_column(heading, justify="right", overflow="fold")
+    return made
+
+
+def cut(rows: Sequence[Row], noun: str) -> tuple[Sequence[Row], list[str]]:
+    """Return the rows to show, and a note when some are left out."""
+    left_out = len(rows) - MOST_ROWS
+    if left_out <= 0:
+        return rows, []
+    return rows[:MOST_ROWS], [f"{plural(left_out, f'more {noun}')} not shown; --json and --out hold all"]
+
+
+def seeds(numbers: Sequence[int]) -> str:
+    """Return the seeds in a few words."""
+    return f"seed {numbers[0]}" if len(numbers) == 1 else f"seeds {numbers[0]} to {numbers[-1]}"
+
+
+def runs(results: Results) -> str:
+    """Return how often and how long a scenario ran."""
+    often = f"{results.replications} runs of " if results.replications > 1 else ""
+    return f"{often}{results.duration:g} s"
+
+
+def seconds(value: float) -> str:
+    """Return a time as a person reads it."""
+    return quantity(value, "s")

@@ -1,0 +1,224 @@
+"""Schedulers compared on the same packets: common random numbers and paired differences."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from tidegate import replications as runs
+from tidegate._tidegate import TidegateError
+from tidegate.policies import SchedulerKind
+from tidegate.replications import Progress
+from tidegate.results import Results
+from tidegate.source import Overrides, ScenarioLike, Source, resolve
+from tidegate.summary import NO_INTERVAL, Estimate, Values, estimate, group_figures
+from tidegate.toml import value_to_toml
+
+METRICS: Mapping[str, str] = {
+    "throughput": "bit/s",
+    "lost": "",
+    "delay_mean": "s",
+    "delay_p99": "s",
+    "delay_max": "s",
+    "queueing_mean": "s",
+}
+"""What is compared, with its unit; `tidegate.summary.GroupSummary` says what each means."""
+
+RESPONSIVE = frozenset({"greedy"})
+"""Kinds of source that send more or less according to what the network does."""
+
+
+class Difference(NamedTuple):
+    """Mean of the differences to the first scheduler, replication by replication.
+
+    Attributes:
+        mean: The mean; None if no replication measured both.
+        half_width: Half the width of its 95 % interval; None from fewer than two replications.
+    """
+
+    mean: float | None
+    half_width: float | None
+
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether the interval does not contain zero; never without an interval."""
+        return self.mean is not None and self.half_width is not None and abs(self.mean) > self.half_width
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric of one group of flows under every scheduler.
+
+    Attributes:
+        group: Name of the group.
+        metric: One of `METRICS`.
+        unit: Its unit; empty for a share.
+        values: Mean over replications with its interval, by scheduler.
+        differences: Paired difference to the first scheduler, by every other scheduler.
+    """
+
+    group: str
+    metric: str
+    unit: str
+    values: dict[str, Estimate]
+    differences: dict[str, Difference]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The same scenario, seeds and packets under several schedulers.
+
+    Attributes:
+        results: What each scheduler's runs measured, by scheduler, the first being compared with.
+        rows: Every metric of every group, in the order of the scenario.
+        notes: What a reader of the figures must know, one sentence each.
+    """
+
+    results: dict[str, Results]
+    rows: list[Row]
+    notes: list[str]
+
+    @property
+    def schedulers(self) -> tuple[str, ...]:
+        """The schedulers, as they were named."""
+        return tuple(self.results)
+
+    def row(self, group: str, metric: str) -> Row:
+        """Return one row.
+
+        Raises:
+            KeyError: There is no such group or metric.
+        """
+        for row in self.rows:
+            if (row.group, row.metric) == (group, metric):
+                return row
+        raise KeyError((group, metric))
+
+    def __repr__(self) -> str:
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"<Comparison of {', '.join(self.schedulers)}: {len(self.rows)} rows{notes}>"
+
+
+def compare(
+    scenario: ScenarioLike,
+    schedulers: Sequence[str | SchedulerKind],
+    *,
+    replications: int = 10,
+    jobs: int | None = None,
+    seed: int | None = None,
+    sets: Overrides = (),
+    progress: Progress | None = None,
+) -> Comparison:
+    """Run a scenario under each of `schedulers`, at every port that does not state its own.
+
+    Every scheduler gets the same seeds and so the same packets; differences are taken replication by
+    replication, which removes what the traffic does to all of them alike.
+
+    Args:
+        scenario: What `tidegate.simulate` takes.
+        schedulers: At least two, by name (`"fifo"`) or as records; the others are compared with the first.
+        replications: Number of runs of each, at least 1; intervals need 2.
+        jobs: Runs at a time; by default as many as there are processors.
+        seed: Seed of the first replication; by default the scenario's own.
+        sets: Overrides that hold for all of them.
+        progress: Called with the share that is done, 0 to 1.
+
+    Raises:
+        TidegateError: The scenario or a scheduler is unusable, there are fewer than two, or one occurs twice.
+    """
+    source = resolve(scenario, sets)
+    sources = _under_each(source, schedulers)
+    runs.seeds_of(source, replications, seed)
+    results: dict[str, Results] = {}
+    for index, (name, under) in enumerate(sources.items()):
+
+        def overall(share: float, done: int = index) -> None:
+            if progress is not None:
+                progress((done + share) / len(sources))
+
+        results[name] = runs.run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
+    notes = [NO_INTERVAL] if replications == 1 else []
+    notes += _own_schedulers(source) + _unequal_packets(source, results)
+    return Comparison(results, _rows(results), notes)
+
+
+def _under_each(source: Source, schedulers: Sequence[str | SchedulerKind]) -> dict[str, Source]:
+    if len(schedulers) < 2:
+        raise TidegateError("a comparison needs at least two schedulers, as in `fifo,virtual-clock`")
+    sources: dict[str, Source] = {}
+    for scheduler in schedulers:
+        name = scheduler if isinstance(scheduler, str) else _label(scheduler)
+        value = scheduler if isinstance(scheduler, str) else value_to_toml(scheduler.to_dict(), "scheduler")
+        if name in sources:
+            raise TidegateError(f"the scheduler `{name}` is named twice")
+        sources[name] = source.overridden([("port.scheduler", value)])
+    return sources
+
+
+def _label(scheduler: SchedulerKind) -> str:
+    table = scheduler.to_dict()
+    kind = table.pop("kind")
+    given = ", ".join(f"{key} {value}" for key, value in table.items())
+    return f"{kind} ({given})" if given else str(kind)
+
+
+def _rows(results: Mapping[str, Results]) -> list[Row]:
+    figures = {
+        name: group_figures(one.flows, one.histogram, one.replications) for name, one in results.items()
+    }
+    first = next(iter(figures))
+    return [
+        Row(
+            group=key[0],
+            metric=metric,
+            unit=unit,
+            values={name: estimate(under[key][metric]) for name, under in figures.items()},
+            differences={
+                name: _difference(figures[first][key][metric], under[key][metric])
+                for name, under in figures.items()
+                if name != first
+            },
+        )
+        for key in figures[first]
+        for metric, unit in METRICS.items()
+    ]
+
+
+def _difference(before: Values, after: Values) -> Difference:
+    pairs = zip(before, after, strict=True)
+    return Difference(*estimate([None if a is None or b is None else b - a for a, b in pairs]))
+
+
+def _own_schedulers(source: Source) -> list[str]:
+    """Say how many links keep a scheduler of their own, whatever is compared."""
+    own = sum("scheduler" in link for link in tomllib.loads(source.scenario.toml).get("link", []))
+    return [f"{own} of the scenario's links state a scheduler of their own and keep it"] if own else []
+
+
+def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str]:
+    """Make sure that every flow sent the same packets; say which sources do not by their nature."""
+    kinds = {
+        flow["name"]: flow["source"]["kind"] if isinstance(flow["source"], dict) else flow["source"]
+        for flow in tomllib.loads(source.scenario.toml).get("flow", [])
+    }
+    first, *others = (one.flows for one in results.values())
+    unequal = set()
+    for other in others:
+        if not first["sent_packets"].equals(other["sent_packets"]):
+            columns = (first["group"], first["sent_packets"], other["sent_packets"])
+            rows = zip(*(column.to_pylist() for column in columns), strict=True)
+            unequal |= {group for group, before, after in rows if before != after}
+    wrong = sorted(group for group in unequal if kinds[group] not in RESPONSIVE)
+    if wrong:
+        raise TidegateError(
+            f"flows of {', '.join(f'`{group}`' for group in wrong)} did not send the same packets under each "
+            "scheduler; this is a mistake in tidegate, please report it with the scenario"
+        )
+    if not unequal:
+        return []
+    names = ", ".join(sorted(unequal))
+    return [
+        f"{names}: greedy, so what is sent depends on the scheduler; all other flows sent the same packets"
+    ]

@@ -1,0 +1,154 @@
+"""Why a flow's slowest packets were late: runs a replication again and follows them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tidegate import _tidegate
+from tidegate.explain.journey import Before, Hop, hop
+from tidegate.explain.verdict import Sender, verdict
+from tidegate.results import Results
+
+__all__ = ["Before", "Explanation", "Hop", "Packet", "explain"]
+
+_SLICE = 200_000
+_STAMPS_ARE_KNOWN = frozenset({"fifo", "strict-priority", "virtual-clock"})
+
+
+@dataclass(frozen=True)
+class Packet:
+    """One of a flow's slowest packets.
+
+    Attributes:
+        sequence: Its number within its flow, from 0.
+        sent: When it left its source, in s from the start of the run.
+        delay: From then until its last bit was in at the destination, in s.
+        waited: The queueing delay in it, in s.
+        hops: What it met at each link.
+        verdict: Why it was late, in one sentence.
+    """
+
+    sequence: int
+    sent: float
+    delay: float
+    waited: float
+    hops: tuple[Hop, ...]
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A flow's slowest packets, the slowest first.
+
+    Attributes:
+        flow: Its name.
+        group: The group that it is a member of.
+        reserve: What it reserves, in bit/s; None for a datagram flow.
+        replication: The replication that was run again: the one with the flow's largest delay.
+        seed: Its seed.
+        same_outcome: Whether this version of tidegate gave the outcome that the results hold.
+        packets: The packets; none when none of the flow's packets arrived.
+    """
+
+    flow: str
+    group: str
+    reserve: int | None
+    replication: int
+    seed: int
+    same_outcome: bool
+    packets: tuple[Packet, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, ready for JSON."""
+        return asdict(self)
+
+
+def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: int = 3) -> Explanation:
+    """Run a replication again and find out why packets of `flow` were late.
+
+    Args:
+        results: Results, or a directory that holds them.
+        flow: Name of a flow, or of a group: then of the member with the largest delay.
+        packets: How many of the slowest packets to explain, at least 1.
+
+    Raises:
+        TidegateError: There is no such flow, or the results or their scenario cannot be read.
+    """
+    if packets < 1:
+        raise _tidegate.TidegateError(f"at least 1 packet can be explained, and {packets} were asked for")
+    if not isinstance(results, Results):
+        results = Results.load(results)
+    row = _slowest_row(results, flow)
+    replication, name = row["replication"], row["flow"]
+    scenario = _tidegate.Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
+    run = _tidegate.Run(scenario, row["seed"], replication, watch=(name, packets))
+    while not run.advance(_SLICE):
+        pass
+    table = tomllib.loads(results.scenario_toml)
+    sender = Sender(
+        flow=name,
+        reserve=_reserve(table, row["group"]),
+        packet_bytes=row["sent_bytes"] / max(row["sent_packets"], 1),
+        groups=dict(zip(*(results.flows.column(key).to_pylist() for key in ("flow", "group")), strict=True)),
+    )
+    links = results.links
+    rates = dict(zip(links.column("link").to_pylist(), links.column("rate").to_pylist(), strict=True))
+    known = _schedulers(table) <= _STAMPS_ARE_KNOWN
+    return Explanation(
+        flow=name,
+        group=row["group"],
+        reserve=sender.reserve,
+        replication=replication,
+        seed=row["seed"],
+        same_outcome=run.fingerprint == results.fingerprints[replication],
+        packets=tuple(_packet(journey, rates, sender, known) for journey in run.slowest()),
+    )
+
+
+def _packet(journey: dict[str, Any], rates: dict[str, int], sender: Sender, known: bool) -> Packet:
+    hops = tuple(hop(met, rates[met["link"]], stamp_is_known=known) for met in journey["hops"])
+    return Packet(
+        sequence=journey["sequence"],
+        sent=journey["arrived"] - journey["delay"],
+        delay=journey["delay"],
+        waited=sum(one.wait for one in hops),
+        hops=hops,
+        verdict=verdict(journey["delay"], hops, sender),
+    )
+
+
+def _slowest_row(results: Results, name: str) -> dict[str, Any]:
+    """Return the row of `flows` with the largest delay among those of the flow or group."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = results.flows
+    for key in ("flow", "group"):
+        rows = table.filter(pc.equal(pc.cast(table[key], pa.string()), name)).to_pylist()
+        if rows:
+            return max(rows, key=lambda row: row["delay_max"] or 0.0)
+    names = [*table["flow"].unique().to_pylist(), *table["group"].unique().to_pylist()]
+    near = difflib.get_close_matches(name, dict.fromkeys(names), n=3)
+    if near:
+        help_ = f"did you mean {' or '.join(f'`{one}`' for one in near)}?"
+    else:
+        help_ = f"its flows are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
+    raise _tidegate.TidegateError(f"{results.scenario_name}: there is no flow `{name}`\n  help: {help_}")
+
+
+def _reserve(scenario: dict[str, Any], group: str) -> int | None:
+    for flow in scenario.get("flow", []):
+        if flow["name"] == group and "reserve" in flow:
+            return _tidegate.parse_rate(flow["reserve"])
+    return None
+
+
+def _schedulers(scenario: dict[str, Any]) -> set[str]:
+    """Return the names of all schedulers in a scenario."""
+    holders = [scenario.get("port", {}), *scenario.get("link", []), *scenario.get("class", [])]
+    named = [holder["scheduler"] for holder in holders if "scheduler" in holder]
+    return {"fifo", *(one if isinstance(one, str) else one["kind"] for one in named)}

@@ -1,0 +1,169 @@
+"""Figures of results and of comparisons, for the screen, a notebook or a report.
+
+Every figure says from how many runs it comes, and shows 95 % intervals where there are several.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegate.results import Results
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from tidegate.comparison import Comparison
+
+__all__ = ["MOST_GROUPS", "comparison", "overview", "save"]
+
+MOST_GROUPS = 7
+"""Groups that are drawn unless others are named: as many as there are colours."""
+MOST_LINKS = 4
+"""Links whose queues are drawn: the longest."""
+MOST_COLUMNS = 4
+"""Delay distributions side by side."""
+
+DPI = 150
+
+
+def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
+    """Draw throughput, delays and, where there are series, throughput and queues over time.
+
+    Args:
+        results: What was measured.
+        groups: Groups to draw; None for the first MOST_GROUPS.
+
+    Raises:
+        TidegateError: A group is unknown, or too many are named.
+    """
+    import matplotlib as mpl
+
+    from tidegate.plots import numbers, panels, style
+
+    summaries = {one.group: one for one in results.groups()}
+    most = MOST_GROUPS if groups is None else style.MOST
+    names, left_out = style.chosen(list(summaries), groups, most)
+    looks = {name: style.look(index) for index, name in enumerate(names)}
+    rates = numbers.lines(results, "throughput", names)
+    queues = numbers.lines(results, "queue", _busiest(results))
+    rows = 1 + (1 if rates or queues else 0)
+    with mpl.rc_context(style.RC):
+        figure = style.new_figure(11, 4.2 * rows + max(0, len(names) - 10) * 0.2)
+        axes = figure.subplots(rows, 2, squeeze=False)
+        panels.throughput_bars(axes[0][0], [summaries[name] for name in names])
+        axes[0][0].set_title(f"Throughput ({style.runs(results)})")
+        tails = {name: numbers.tail(results, name) for name in names}
+        panels.tails(axes[0][1], tails, looks, panels.floor(tails.values()))
+        axes[0][1].set_title("Delay of the packets that arrived")
+        axes[0][1].set_xlabel("end-to-end delay")
+        axes[0][1].set_ylabel("share of packets that took longer")
+        axes[0][1].legend(loc="lower left", ncols=1 if len(names) <= MOST_GROUPS else 2)
+        if rows == 2:
+            factor, unit = style.scale((float(line.mean.max()) for line in rates.values()), style.RATES)
+            panels.over_time(axes[1][0], rates, factor, looks)
+            axes[1][0].set_title(f"Throughput over time ({style.runs(results)})")
+            axes[1][0].set_ylabel(f"throughput ({unit})")
+            of_link = {link: style.look(index) for index, link in enumerate(queues)}
+            panels.over_time(axes[1][1], queues, 1.0, of_link)
+            axes[1][1].set_title(f"Queues of the busiest links ({style.runs(results)})")
+            axes[1][1].set_ylabel("queue (packets)")
+        style.foot(figure, results, left_out)
+    return figure
+
+
+def comparison(
+    compared: Comparison | Mapping[str, Results],
+    groups: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw delays and losses of each group under every scheduler, and their distributions.
+
+    Args:
+        compared: A comparison, or results of the same scenario by the name of what differs.
+        groups: Groups to draw; None for the first MOST_GROUPS.
+        title: What the figure shows, in a sentence; None for no title.
+
+    Raises:
+        TidegateError: A group is unknown, or too many are named.
+    """
+    import matplotlib as mpl
+
+    from tidegate.plots import numbers, panels, style
+
+    results = dict(compared if isinstance(compared, Mapping) else compared.results)
+    first = next(iter(results.values()))
+    summaries = {name: {one.group: one for one in under.groups()} for name, under in results.items()}
+    everyone = list(next(iter(summaries.values())))
+    names, left_out = style.chosen(everyone, groups, MOST_GROUPS if groups is None else style.MOST)
+    columns = min(MOST_COLUMNS, len(names))
+    rows = -(-len(names) // columns)
+    with mpl.rc_context(style.RC):
+        upper = 1.4 + 0.42 * len(names)
+        figure = style.new_figure(12, upper + 2.1 * rows + 0.9)
+        parts: Any = figure.subfigures(2, 1, height_ratios=[upper, 2.1 * rows])
+        above, below = parts
+        axes = above.subplots(1, 3, sharey=True)
+        metrics = ("delay_p99", "delay_mean", "lost")
+        titles = ("99 % quantile of the delay", "Mean delay", "Lost packets")
+        for place, metric, heading in zip(axes, metrics, titles, strict=True):
+            values = {under: [getattr(of[name], metric) for name in names] for under, of in summaries.items()}
+            panels.points(place, names, values, factor=0.01 if metric == "lost" else 1.0)
+            place.set_title(heading)
+            if metric == "lost":
+                place.set_xlim(left=-0.02 * place.get_xlim()[1])
+                place.set_xlabel("share of the packets sent (%)")
+            else:
+                style.log_time_axis(place)
+                place.set_xlabel("end-to-end delay")
+        handles, labels = axes[0].get_legend_handles_labels()
+        above.legend(handles, labels, loc="outside upper right", ncols=len(labels))
+        above.suptitle(
+            f"{title or first.scenario_name} ({style.runs(first)})", x=0.01, ha="left", fontsize=11
+        )
+        grid = below.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        looks = {under: style.look(index) for index, under in enumerate(results)}
+        tails = [{under: numbers.tail(one, name) for under, one in results.items()} for name in names]
+        lowest = panels.floor(tail for of_group in tails for tail in of_group.values())
+        for name, of_group, place in zip(names, tails, grid.flat, strict=False):
+            panels.tails(place, of_group, looks, lowest)
+            place.set_title(name, fontsize=9)
+        for place in grid.flat[len(names) :]:
+            place.set_axis_off()
+        below.supylabel("share of packets that took longer", fontsize=9)
+        below.supxlabel("end-to-end delay of the packets that arrived", fontsize=9)
+        style.foot(figure, first, left_out)
+    return figure
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+    """Write a figure as a PNG, or as what the path's ending says; return the path.
+
+    Raises:
+        TidegateError: The ending is of no known format.
+        OSError: The file cannot be written.
+    """
+    from tidegate._tidegate import TidegateError
+
+    target = Path(path)
+    ending = target.suffix.removeprefix(".").lower() or "png"
+    known = figure.canvas.get_supported_filetypes()
+    if ending not in known:
+        raise TidegateError(f"{target}: figures are written as {', '.join(sorted(known))}, not as {ending}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_name(f".{target.name}.part")
+    try:
+        figure.savefig(temporary, format=ending, dpi=DPI)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return target
+
+
+def _busiest(results: Results) -> list[str]:
+    """Return the links with the longest mean queues, in the order of the scenario."""
+    links = [link for link in results.link_rows() if (link.queue_mean.mean or 0.0) > 0]
+    longest = sorted(links, key=lambda link: -(link.queue_mean.mean or 0.0))[:MOST_LINKS]
+    return [link.link for link in links if link in longest]

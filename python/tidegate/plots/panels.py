@@ -1,0 +1,118 @@
+"""The panels of figures, each drawn on axes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidegate.plots import style
+from tidegate.plots.numbers import Line, Tail
+from tidegate.summary import Estimate, GroupSummary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TAIL = 0.01
+"""Share of packets beyond the 99 % quantile."""
+
+
+def throughput_bars(axes: Axes, groups: Sequence[GroupSummary]) -> None:
+    """Draw the throughput of each group as a bar with its interval."""
+    factor, unit = style.scale((group.throughput.mean for group in groups), style.RATES)
+    for place, group in enumerate(groups):
+        mean, half_width = group.throughput
+        error = None if half_width is None else half_width / factor
+        axes.barh(
+            place,
+            (mean or 0.0) / factor,
+            xerr=error,
+            height=0.6,
+            color=style.look(place)["color"],
+            error_kw={"capsize": 3, "elinewidth": 1},
+        )
+    _name_rows(axes, [group.group for group in groups])
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"throughput ({unit})")
+
+
+def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Mapping[str, Any]) -> None:
+    """Draw lines over time, with their intervals as bands."""
+    for name, line in subjects.items():
+        axes.plot(line.time, line.mean / factor, label=name, **looks[name])
+        if line.half_width is not None:
+            low, high = line.mean - line.half_width, line.mean + line.half_width
+            axes.fill_between(
+                line.time, low / factor, high / factor, color=looks[name]["color"], alpha=0.2, linewidth=0
+            )
+    axes.set_xlim(left=0)
+    # Room for the legend above the lines.
+    axes.set_ylim(0, 1.25 * axes.get_ylim()[1])
+    spacing = max((line.spacing for line in subjects.values()), default=0.0)
+    axes.set_xlabel(f"time (s), averages over {style.as_time(float(f'{spacing:.3g}'))}")
+    if subjects:
+        axes.legend(loc="upper right", ncols=4)
+
+
+def floor(drawn: Iterable[Tail | None]) -> float:
+    """Return where the axis of `tails` ends: below one packet of the largest group, and below 1 %."""
+    return min(TAIL / 3, *(0.5 / tail.packets for tail in drawn if tail is not None), TAIL / 3)
+
+
+def tails(axes: Axes, drawn: Mapping[str, Tail | None], looks: Mapping[str, Any], lowest: float) -> None:
+    """Draw which share of packets took longer, on two logarithmic axes, and mark the 99 % quantile."""
+    for name, tail in drawn.items():
+        if tail is None:
+            continue
+        # The last step leads below one packet, and so off the axis.
+        axes.step(
+            tail.delay, tail.above.clip(min=0.1 / tail.packets), where="post", label=name, **looks[name]
+        )
+    axes.set_yscale("log")
+    axes.set_ylim(lowest, 1.3)
+    style.log_time_axis(axes)
+    axes.axhline(TAIL, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+    axes.annotate(
+        "99 %",
+        (0.0, TAIL),
+        xycoords=("axes fraction", "data"),
+        xytext=(3, 2),
+        textcoords="offset points",
+        color=style.MUTED,
+        fontsize=7,
+    )
+
+
+def points(
+    axes: Axes, groups: Sequence[str], values: Mapping[str, Sequence[Estimate]], factor: float = 1.0
+) -> None:
+    """Draw a figure of each group as a point with its interval, one row a group, one colour a scheduler."""
+    spread = 0.22 * (len(values) - 1)
+    for index, (name, estimates) in enumerate(values.items()):
+        shift = -spread / 2 + index * 0.22
+        rows = [(place, one) for place, one in enumerate(estimates) if one.mean is not None]
+        means = [(one.mean or 0.0) / factor for _, one in rows]
+        widths = [(one.half_width or 0.0) / factor for _, one in rows]
+        # An interval that reaches below zero ends, on a logarithmic axis, at the axis.
+        lower = [min(width, mean * (1 - 1e-6)) for mean, width in zip(means, widths, strict=True)]
+        axes.errorbar(
+            means,
+            [place + shift for place, _ in rows],
+            xerr=[lower, widths],
+            fmt="oDs^v<>"[index % 7],
+            markersize=5,
+            capsize=3,
+            elinewidth=1.2,
+            color=style.look(index)["color"],
+            label=name,
+        )
+    _name_rows(axes, groups)
+
+
+def _name_rows(axes: Axes, names: Sequence[str]) -> None:
+    axes.set_yticks(range(len(names)), [_short(name) for name in names])
+    axes.set_ylim(max(len(names), 4) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 24 else f"{name[:23]}…"

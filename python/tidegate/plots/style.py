@@ -1,0 +1,133 @@
+"""How figures look: colours, sizes, axes and the line at the foot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tidegate._tidegate import TidegateError
+from tidegate.results import Results
+from tidegate.show import plural
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
+"""Okabe and Ito's palette, told apart with any colour vision; its yellow is left out, too pale for lines."""
+
+DASHES = ("-", "--", ":")
+"""Lines beyond the palette's length repeat its colours with the next of these."""
+
+MOST = len(COLOURS) * len(DASHES)
+"""Most lines of one panel."""
+
+MUTED = "#666666"
+
+RC: Any = {
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.5,
+}
+
+RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of this size in inches that belongs to no window and no global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def look(index: int) -> dict[str, Any]:
+    """Return colour and dashes of line number `index`."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index // len(COLOURS) % len(DASHES)]}
+
+
+def scale(values: Iterable[float | None], units: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    """Return the multiple that suits the largest value, and its name."""
+    largest = max((value for value in values if value is not None), default=0.0)
+    return next((unit for unit in units if largest >= unit[0]), units[-1])
+
+
+def chosen(available: Sequence[str], wanted: Sequence[str] | None, most: int) -> tuple[list[str], str]:
+    """Choose the groups to draw, and say which are left out.
+
+    Args:
+        available: All groups, in the order of the scenario.
+        wanted: Those asked for; None for the first `most`.
+        most: How many are drawn at most.
+
+    Raises:
+        TidegateError: A group is unknown, or too many are asked for.
+    """
+    if wanted is None:
+        left_out = len(available) - most
+        return list(available[:most]), f"the first {most} of {len(available)} groups" if left_out > 0 else ""
+    import difflib
+
+    for name in wanted:
+        if name not in available:
+            near = difflib.get_close_matches(name, available, n=1)
+            first = f"{', '.join(available[:5])}{', …' if len(available) > 5 else ''}"
+            hint = f"did you mean `{near[0]}`?" if near else f"its groups are {first}"
+            raise TidegateError(f"there is no group `{name}`\n  help: {hint}")
+    if len(wanted) > most:
+        raise TidegateError(f"{len(wanted)} groups were asked for, and one figure holds {most}")
+    return list(dict.fromkeys(wanted)), ""
+
+
+def runs(results: Results) -> str:
+    """Say how many runs stand behind a figure, and what that means for its intervals."""
+    if results.replications == 1:
+        return "n = 1, no interval"
+    return f"n = {results.replications}, 95 % intervals"
+
+
+def foot(figure: Figure, results: Results, remark: str = "") -> None:
+    """Write where the figures come from at the foot of a figure."""
+    seeds = results.seeds
+    parts = [
+        results.scenario_name,
+        f"scenario {results.scenario_hash[:8]}",
+        plural(results.replications, "replication"),
+        f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}",
+        f"tidegate {results.version}",
+    ]
+    if remark:
+        parts.append(remark)
+    figure.supxlabel(" · ".join(parts), fontsize=7, color=MUTED, x=0.995, ha="right")
+
+
+def log_time_axis(axes: Axes, which: str = "x") -> None:
+    """Make an axis of seconds logarithmic, with ticks such as `10 ms`."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
+    few_decades = high / max(low, 1e-12) < 300
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,), numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: as_time(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def as_time(value: float) -> str:
+    """Return a time in s as a tick label: `20 ms`."""
+    factor, name = scale([value * 1.0001], TIMES)
+    return f"{value / factor:g} {name}"

@@ -1,0 +1,91 @@
+"""Bad input: one message on stderr, exit code 1, and nothing written."""
+
+import pytest
+
+from conftest import call
+
+LINES = {
+    "unknown key": (('duration = "2s"', 'duratoin = "2s"'), ["chain.toml:3:1", "did you mean `duration`"]),
+    "missing unit": (('rate = "1mbit"', 'rate = "1"'), ["chain.toml:5:", "needs a unit"]),
+    "zero rate": (('rate = "1mbit"', 'rate = "0mbit"'), ["chain.toml:5:"]),
+    "unknown node": (('to = "s3"', 'to = "s4"'), ["chain.toml:", "`s4`"]),
+    "too much reserved": (('reserve = "200kbit"', 'reserve = "300kbit"'), ["chain.toml:", "300kbit"]),
+    "no such kind": (('kind = "poisson"', 'kind = "poison"'), ["did you mean `poisson`"]),
+    "no TOML": (("version = 1", "version = = 1"), ["chain.toml:1:"]),
+}
+
+
+@pytest.mark.parametrize("case", LINES)
+def test_a_mistake_is_answered_with_its_place(chain, case):
+    (right, wrong), words = LINES[case]
+    chain.write_text(chain.read_text().replace(right, wrong))
+    for command in (["check"], ["run", "--json"]):
+        done = call(*command, chain)
+        assert_one_message(done, *words)
+
+
+def test_an_unreachable_destination_is_answered_with_its_place(chain):
+    chain.write_text(chain.read_text().replace('to = "s3"', 'to = "far"') + '[[node]]\nname = "far"\n')
+    assert_one_message(call("check", chain), "chain.toml:12:", "no route from s1 to far")
+
+
+def test_missing_and_odd_files_are_named(tmp_path):
+    assert_one_message(call("run", tmp_path / "none.toml"), "none.toml: cannot be read: No such file")
+    assert_one_message(call("run", tmp_path), "is a folder")
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert_one_message(call("check", binary), "binary.toml")
+    huge = tmp_path / "huge.toml"
+    with huge.open("wb") as file:
+        file.truncate(100_000_000)
+    assert_one_message(call("check", huge), "huge.toml")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--replications", "0"], "at least 1 replication"),
+        (["--replications", "-2"], "at least 1 replication"),
+        (["--jobs", "0"], "at least 1 job"),
+        (["--seed", "-1"], "seeds go from 0"),
+        (["--set", "port.scheduler"], "key=value"),
+        (["--set", "=fifo"], "key=value"),
+        (["--set", "port.schedulr=fifo"], "did you mean `scheduler`"),
+        (["--set", "flow.voice.source.rate=64"], "needs a unit"),
+    ],
+)
+def test_unusable_options_are_refused(chain, tmp_path, options, words):
+    out = tmp_path / "out"
+    assert_one_message(call("run", chain, "--out", out, *options), words)
+    assert not out.exists()
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_run(endless, tmp_path):
+    assert_one_message(call("run", endless, "--out", endless / "out"), "cannot be written: Not a directory")
+    assert_one_message(call("run", endless, "--out", endless), "is a file")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    assert_one_message(call("run", endless, "--out", tmp_path / "mine"), "holds no results of tidegate")
+
+
+@pytest.mark.parametrize(
+    ("schedulers", "words"),
+    [
+        ("fifo,virtual-clok", "did you mean `virtual-clock`"),
+        ("fifo", "at least two"),
+        (",", "at least two"),
+        ("fifo,fifo", "named twice"),
+    ],
+)
+def test_unusable_comparisons_are_refused(chain, schedulers, words):
+    assert_one_message(call("compare", chain, "--scheduler", schedulers), words)
+
+
+def assert_one_message(done, *words):
+    assert done.exit_code == 1, done.output
+    assert done.stdout == ""
+    assert done.stderr.startswith("tidegate: ")
+    assert done.stderr.count("tidegate: ") == 1
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr

@@ -1,0 +1,139 @@
+"""The `tidegate` command, within this process."""
+
+import json
+
+import pytest
+
+import tidegate
+from conftest import call
+from tidegate.cli import COMMANDS
+
+
+def no_constant(name):
+    raise AssertionError(f"{name} is no JSON")
+
+
+def test_run_shows_groups_links_and_the_fingerprint(chain):
+    done = call("run", chain)
+    assert done.exit_code == 0, done.stderr
+    for word in ("chain · seed 1 · 2 s", "voice", "kbit/s", "s1->s2", "2 idle links not shown"):
+        assert word in done.stdout
+    assert "no interval from one run" in done.stdout
+    assert tidegate.simulate(chain).fingerprints[0] in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert done.stderr == ""
+
+
+def test_run_with_replications_shows_intervals(chain):
+    done = call("run", chain, "--replications", 6, "--seed", 4)
+    assert "seeds 4 to 9 · 6 runs of 2 s" in done.stdout
+    assert "±" in done.stdout
+    assert "and 2 more" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_run_json_is_one_document_in_base_units(chain):
+    done = call("run", chain, "--json", "--replications", 3)
+    document = json.loads(done.stdout, parse_constant=no_constant)
+    results = tidegate.simulate(chain, replications=3)
+    assert document["scenario"] == "chain"
+    assert document["seeds"] == [1, 2, 3]
+    assert document["fingerprint"] == results.fingerprints[0]
+    assert document["fingerprints"] == list(results.fingerprints)
+    assert [row["flow"] for row in document["flows"]] == ["voice", "data/1", "data/2", "data/3", "data/4"]
+    assert [row["group"] for row in document["groups"]] == ["voice", "data"]
+    voice, data = results.groups()
+    assert document["groups"][1]["throughput"] == data.throughput.mean
+    assert document["groups"][1]["ci95"]["throughput"] == data.throughput.half_width
+    assert document["flows"][0]["delay_mean"] == pytest.approx(voice.delay_mean.mean)
+    assert document["links"][0]["utilisation"] == results.link_rows()[0].utilisation.mean
+    assert document["notes"] == []
+
+
+def test_run_json_of_one_run_has_no_intervals(chain):
+    document = json.loads(call("run", chain, "--json").stdout)
+    assert document["notes"] == ["no interval from one run"]
+    rows = [*document["flows"], *document["groups"], *document["links"]]
+    assert all(half_width is None for row in rows for half_width in row["ci95"].values())
+
+
+def test_run_writes_its_results(chain, tmp_path):
+    out = tmp_path / "out"
+    done = call("run", chain, "--out", out, "--set", "port.scheduler=fifo")
+    assert f"results in {out}" in done.stdout
+    loaded = tidegate.Results.load(out)
+    assert loaded.overrides == (("port.scheduler", "fifo"),)
+    assert loaded.series.num_rows > 0
+    assert loaded.base_dir == tmp_path
+
+
+def test_many_groups_are_cut_with_a_note(chain):
+    flow = 'from = "s1"\nto = "s2"\nsize = "50B"\nsource = { kind = "cbr", rate = "1kbit" }\n'
+    chain.write_text(chain.read_text() + "".join(f'[[flow]]\nname = "f{n}"\n{flow}' for n in range(60)))
+    done = call("run", chain)
+    assert "22 more groups not shown" in done.stdout
+    assert len(json.loads(call("run", chain, "--json").stdout)["groups"]) == 62
+
+
+def test_compare_shows_paired_differences(chain):
+    done = call("compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 3)
+    assert done.exit_code == 0, done.stderr
+    assert "2 schedulers · 3 runs of 2 s each" in done.stdout
+    assert "difference" in done.stdout
+    assert "*" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_compare_takes_more_than_two(chain):
+    schedulers = ("--scheduler", "fifo", "--scheduler", "strict-priority,virtual-clock")
+    done = call("compare", chain, *schedulers, "--replications", 2)
+    assert "Δ" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_compare_takes_parameters_of_schedulers(chain):
+    done = call("compare", chain, "--scheduler", 'fifo, { kind = "virtual-clock" }', "--replications", 1)
+    assert done.exit_code == 0, done.stderr
+
+
+def test_compare_json_is_one_document(chain):
+    done = call("compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 8, "--json")
+    document = json.loads(done.stdout, parse_constant=no_constant)
+    assert document["schedulers"] == ["fifo", "virtual-clock"]
+    [row] = [row for row in document["rows"] if (row["group"], row["metric"]) == ("voice", "delay_mean")]
+    assert row["unit"] == "s"
+    assert row["values"]["fifo"]["mean"] > row["values"]["virtual-clock"]["mean"]
+    assert row["differences"]["virtual-clock"]["excludes_zero"] is True
+
+
+def test_check_sums_up_in_one_line(chain):
+    done = call("check", chain)
+    assert done.stdout == "OK: chain: 3 nodes, 4 one-way links, 5 flows, 2 s\n"
+    assert done.exit_code == 0
+
+
+def test_schema_and_reference_are_printed():
+    assert json.loads(call("schema").stdout)["type"] == "object"
+    assert call("reference").stdout.startswith("# Scenario reference")
+
+
+def test_version():
+    assert call("--version").stdout == f"tidegate {tidegate.__version__}\n"
+
+
+def test_help_lists_every_command():
+    done = call("--help")
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in COMMANDS)
+    for name in COMMANDS:
+        assert call(name, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(["chekc"], "check"), (["check", "--sett", "a=b"], "--set"), (["run"], "FILE")],
+)
+def test_a_misspelt_command_line_is_answered_with_the_nearest(arguments, words):
+    done = call(*arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr

@@ -1,0 +1,47 @@
+"""The scenario format as its records state it, seen from Python."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from conftest import CHAIN
+from tidegate import _tidegate, policies
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+
+
+def test_the_python_types_are_those_of_the_records():
+    assert Path(policies.__file__).read_text(encoding="utf-8") == _tidegate.python_types()
+
+
+@pytest.mark.parametrize("text", [CHAIN, *(path.read_text() for path in EXAMPLES)])
+def test_the_schema_accepts_what_the_reader_accepts(text):
+    jsonschema.validate(tomllib.loads(text), json.loads(_tidegate.schema()))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ('duration = "2s"', 'duration = "2"'),
+        ('duration = "2s"', "duration = 2"),
+        ('rate = "1mbit"', 'rate = "1mbps"'),
+        ('kind = "chain"', 'kind = "ring"'),
+        ("count = 4", "count = 0"),
+        ("count = 4", "cuont = 4"),
+    ],
+)
+def test_the_schema_and_the_reader_refuse_alike(right, wrong):
+    text = CHAIN.replace(right, wrong)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(text), json.loads(_tidegate.schema()))
+    with pytest.raises(_tidegate.TidegateError):
+        _tidegate.Scenario.parse(text)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_right(path):
+    assert _tidegate.Scenario.load(path).flows

@@ -1,0 +1,148 @@
+"""Results in a directory: whole, or not there."""
+
+import json
+import tomllib
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+import tidegate
+from tidegate import Results, TidegateError, outdir
+
+
+@pytest.fixture
+def results(chain):
+    return tidegate.simulate(chain, replications=2, series=True)
+
+
+def test_what_is_saved_is_what_is_loaded(results, tmp_path):
+    results.save(tmp_path / "deep" / "er" / "out")
+    loaded = Results.load(tmp_path / "deep" / "er" / "out")
+    for name in (
+        "scenario_name",
+        "scenario_toml",
+        "scenario_hash",
+        "seeds",
+        "fingerprints",
+        "packet_hops",
+        "base_dir",
+    ):
+        assert getattr(loaded, name) == getattr(results, name), name
+    for name, table in results.tables.items():
+        assert loaded.tables[name].to_pylist() == table.to_pylist()
+    assert loaded.groups() == results.groups()
+    assert loaded.link_rows() == results.link_rows()
+
+
+def test_the_directory_says_what_made_it(results, tmp_path):
+    out = results.save(tmp_path / "out")
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["format_version"] == 1
+    assert manifest["seeds"] == [1, 2]
+    assert manifest["scenario_sha256"] == results.scenario_hash
+    assert manifest["base_dir"] == str(tmp_path)
+    assert tomllib.loads((out / "scenario.toml").read_text())["name"] == "chain"
+    metadata = pq.read_schema(out / "flows.parquet").metadata
+    assert metadata[b"tidegate.scenario_sha256"].decode() == results.scenario_hash
+    assert metadata[b"tidegate.seeds"] == b"[1, 2]"
+    assert pl.read_parquet(out / "links.parquet").height == results.links.num_rows
+    assert tidegate.simulate(out / "scenario.toml").fingerprints == results.fingerprints[:1]
+
+
+def test_earlier_results_are_replaced(results, chain, tmp_path):
+    out = tmp_path / "out"
+    results.save(out)
+    other = tidegate.simulate(chain, seed=5)
+    other.save(out)
+    assert Results.load(out).fingerprints == other.fingerprints
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chain.toml", "out"]
+
+
+def test_an_empty_directory_is_used(results, tmp_path):
+    (tmp_path / "out").mkdir()
+    results.save(tmp_path / "out")
+    assert Results.load(tmp_path / "out").seeds == (1, 2)
+
+
+def strange_file(out):
+    out.write_text("mine")
+
+
+def strange_directory(out):
+    out.mkdir()
+    (out / "thesis.txt").write_text("mine")
+
+
+def strange_manifest(out):
+    out.mkdir()
+    (out / "manifest.json").write_text('{"name": "a web application"}')
+
+
+@pytest.mark.parametrize(
+    ("prepare", "message"),
+    [
+        (strange_file, "is a file"),
+        (strange_directory, "holds no results of tidegate"),
+        (strange_manifest, "holds no results of tidegate"),
+    ],
+)
+def test_what_is_not_ours_is_left_alone(results, tmp_path, prepare, message):
+    out = tmp_path / "out"
+    prepare(out)
+    before = sorted(tmp_path.rglob("*"))
+    for attempt in (outdir.check_writable, results.save):
+        with pytest.raises(TidegateError, match=message):
+            attempt(out)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_file_added_to_earlier_results_keeps_them_from_being_replaced(results, tmp_path):
+    out = results.save(tmp_path / "out")
+    (out / "notes.md").write_text("mine")
+    with pytest.raises(TidegateError, match=r"also holds notes\.md"):
+        results.save(out)
+    assert (out / "notes.md").read_text() == "mine"
+
+
+def test_a_path_below_a_file_is_no_directory(results, chain):
+    for attempt in (outdir.check_writable, results.save):
+        with pytest.raises(TidegateError, match="cannot be written: Not a directory"):
+            attempt(chain / "out")
+
+
+def test_a_check_leaves_no_trace(tmp_path):
+    outdir.check_writable(tmp_path / "a" / "b")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_full_disk_leaves_what_was_there(results, tmp_path, monkeypatch, earlier):
+    out = tmp_path / "above" / "out"
+    if earlier:
+        results.save(out)
+    before = sorted(tmp_path.rglob("*"))
+
+    def full(_table, where, **_):
+        where.write_bytes(b"PAR1 and half a table")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq, "write_table", full)
+    with pytest.raises(TidegateError, match="out: cannot be written: No space left on device"):
+        results.save(out)
+    assert sorted(tmp_path.rglob("*")) == before
+    if earlier:
+        assert Results.load(out).fingerprints == results.fingerprints
+
+
+def test_only_results_are_loaded(results, tmp_path):
+    with pytest.raises(TidegateError, match="holds no results"):
+        Results.load(tmp_path)
+    out = results.save(tmp_path / "out")
+    (out / "flows.parquet").write_bytes(b"PAR1")
+    with pytest.raises(TidegateError, match="cannot be read"):
+        Results.load(out)
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format_version": 2}))
+    with pytest.raises(TidegateError, match="format 2"):
+        Results.load(out)
