@@ -62,7 +62,8 @@ def instructions(*command: object) -> tuple[int, str]:
     with tempfile.NamedTemporaryFile() as out:
         words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", *map(str, command)]
         done = subprocess.run(words, check=True, capture_output=True, text=True)
-        summary = next(line for line in Path(out.name).read_text().splitlines() if line.startswith("summary:"))
+        lines = Path(out.name).read_text().splitlines()
+    summary = next(line for line in lines if line.startswith("summary:"))
     return int(summary.split()[1]), done.stdout
 
 
@@ -86,7 +87,8 @@ def chain(binary: str, counts: bool) -> list[list[str]]:
     rows = []
     for scheduler, title in TITLES.items():
         count = f"{per_hop(binary, scheduler):,.0f}" if counts else "no valgrind"
-        rows.append([f"**tidegate, {title}**", f"{speed(binary, scheduler):.1f}", count, str(BARS[scheduler])])
+        name, rate = f"**tidegate, {title}**", f"{speed(binary, scheduler):.1f}"
+        rows.append([name, rate, count, str(BARS[scheduler])])
     return rows + [[*peer, ""] for peer in PEERS]
 
 
@@ -102,10 +104,14 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     for line in run(found["hold"], "--json", 1_000, 10_000).splitlines():
         entry = json.loads(line)
         pending, ratio = entry["pending"], entry["ratio"]
-        rows.append([f"event queue against BinaryHeap, {pending:,} pending", f"{ratio:.1f} times as fast", "2"])
+        rows.append(
+            [f"event queue against BinaryHeap, {pending:,} pending", f"{ratio:.1f} times as fast", "2"]
+        )
     for line in run(found["memory"]).splitlines():
         flows, size = line.split()
-        rows.append([f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"])
+        rows.append(
+            [f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"]
+        )
     if counts:
         for flows in (1_000, 65_536):
             cost = f"{push_out(found['push_out'], flows):,.0f} instructions"

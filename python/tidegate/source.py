@@ -57,7 +57,8 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
 def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
     """Return `scenario`, in whatever form it is given, as a loaded one.
 
-    Relative paths start at the folder of a file, and otherwise at the working directory.
+    Relative paths start at the folder of the file that it was read from, otherwise at the working
+    directory.
 
     Raises:
         TidegateError: It cannot be read or has a mistake.
@@ -65,7 +66,7 @@ def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
     """
     match scenario:
         case _tidegate.Scenario():
-            loaded = Source(scenario, Path.cwd())
+            loaded = Source(scenario, scenario.base_dir.absolute())
             return loaded.overridden(sets) if sets else loaded
         case policies.Scenario():
             return _parsed(to_toml(scenario.to_dict()), sets)

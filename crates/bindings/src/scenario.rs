@@ -23,6 +23,7 @@ impl Scenario {
     fn new(
         py: Python<'_>,
         spec: Result<tidegate_spec::Scenario, tidegate_spec::SpecErrors>,
+        base_dir: &Path,
     ) -> PyResult<Scenario> {
         let spec = spec.map_err(wrong)?;
         let network = py.detach(|| build(&spec)).map_err(wrong)?;

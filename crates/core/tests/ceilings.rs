@@ -132,6 +132,44 @@ fn a_packet_that_arrives_under_a_closed_ceiling_is_sent_when_it_opens() {
     assert_eq!(starts, [Time::ORIGIN, Time::ORIGIN + Span::from_millis(8)]);
 }
 
+/// A ceiling that was taken away holds nothing, and one that came instead holds what it has to.
+#[test]
+fn ceilings_that_change_let_go_and_hold_at_once() {
+    let plan = |ceiling| {
+        let classes = vec![class(None, "fifo", 1_000_000, ceiling)];
+        SwitchPlan { ports: vec![PortPlan { classes, ..PortPlan::new(kind("fifo")) }], buffer: None }
+    };
+    let at = |millis| Time::ORIGIN + Span::from_millis(millis);
+    let (slow, slower) = (plan(Some(1_000_000)), plan(Some(100_000)));
+    for of_the_class in [true, false] {
+        let world = World::new(if of_the_class { &slow } else { &slower });
+        let mut lines = Lines::new(world, &[rate(100_000_000)]);
+        let flow = |ceiling: Option<u64>| FlowPlan { ceiling: ceiling.map(rate), ..in_class(0) };
+        let change = |lines: &mut Lines, leg: Leg, class_plan: &SwitchPlan, ceiling: Option<u64>| {
+            if of_the_class {
+                lines.world.reconfigure(class_plan, &[]);
+            } else {
+                lines.world.reconfigure(&plan(None), &[(leg, flow(ceiling))]);
+            }
+            lines.kick();
+        };
+        let leg = lines.world.open(0, &if of_the_class { flow(None) } else { flow(Some(1_000_000)) });
+        if !of_the_class {
+            lines.world.reconfigure(&plan(None), &[]);
+        }
+        (0..4).for_each(|_| _ = lines.arrive(&[leg], 1000));
+        // Clear at 8 ms, but taken away at 1 ms; there again at 1.04 ms, ten times slower, with one
+        // packet on the wire; the third is the first that counts, and the fourth waits for it.
+        lines.run(at(1));
+        change(&mut lines, leg, &plan(None), None);
+        change(&mut lines, leg, &slower, Some(100_000));
+        lines.run(at(1000));
+        let starts: Vec<Time> = lines.sent.iter().map(|sent| sent.at).collect();
+        let second = at(1) + Span::from_micros(80);
+        assert_eq!(starts, [at(0), at(1), second, second + Span::from_millis(80)], "{of_the_class}");
+    }
+}
+
 /// An urgent flow (or class) under a ceiling beside one that always has a packet: it is
 /// let go although the link never falls idle, and waits one packet at most.
 #[test]

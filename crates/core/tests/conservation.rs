@@ -6,7 +6,7 @@ mod common;
 
 use common::lines::Lines;
 use common::{World, pick, plans, rate, rounds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
@@ -21,6 +21,8 @@ struct Storm {
     open: Vec<(Leg, FlowPlan)>,
     /// Closed, and perhaps not yet drained.
     closing: Vec<(Leg, FlowPlan)>,
+    /// Whose gates the test has shut.
+    shut: BTreeSet<Leg>,
     arrived_copies: u64,
     arrived_bodies: u64,
 }
@@ -30,8 +32,16 @@ impl Storm {
         let mut rng = Rng::named(seed, name);
         let plan = plans::switch(&mut rng, ports);
         let lines = Lines::new(World::new(&plan), &vec![rate(10_000_000); ports]);
-        let (open, closing) = (Vec::new(), Vec::new());
-        Storm { rng, lines, plan, open, closing, arrived_copies: 0, arrived_bodies: 0 }
+        Storm {
+            rng,
+            lines,
+            plan,
+            open: Vec::new(),
+            closing: Vec::new(),
+            shut: BTreeSet::new(),
+            arrived_copies: 0,
+            arrived_bodies: 0,
+        }
     }
 
     fn open(&mut self) {
@@ -48,6 +58,7 @@ impl Storm {
         if self.open.len() > 1 {
             let (leg, plan) = self.open.swap_remove(self.rng.below(self.open.len() as u64) as usize);
             self.lines.world.cx(|switch, cx| switch.close(cx.now, leg));
+            self.shut.remove(&leg);
             self.lines.kick();
             self.closing.push((leg, plan));
         }
@@ -82,6 +93,11 @@ impl Storm {
 
     fn gate(&mut self, gate: Gate) {
         let (leg, _) = pick(&mut self.rng, &self.open);
+        if gate == Gate::Open {
+            self.shut.remove(&leg);
+        } else {
+            self.shut.insert(leg);
+        }
         self.lines.world.gate(leg, gate);
         self.lines.kick();
     }
@@ -127,7 +143,17 @@ impl Storm {
         wanted
     }
 
+    /// One thing happens, and nothing leaves through a gate that is shut.
     fn step(&mut self) {
+        let before = self.lines.sent.len();
+        self.something();
+        for sent in &self.lines.sent[before..] {
+            let leg = Leg { port: PortIx(sent.port), flow: sent.packet.flow };
+            assert!(!self.shut.contains(&leg), "{leg:?} is shut");
+        }
+    }
+
+    fn something(&mut self) {
         match self.rng.below(100) {
             0..50 => self.arrive(),
             50..80 => {

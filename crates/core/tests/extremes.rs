@@ -92,7 +92,8 @@ fn saturated_stamps_are_not_taken_for_datagrams() {
     let mut world = World::with(kind("virtual-clock"));
     world.audited = false;
     let slow = world.open(0, &FlowPlan::default());
-    let rival = world.open(0, &reserved(1000));
+    // 1500 bytes are 1200 s, the datagram alone would be 320 s.
+    let rival = world.open(0, &reserved(10));
     world.arrive(&[slow], 40);
     let plan = SwitchPlan { ports: vec![PortPlan::new(kind("virtual-clock"))], buffer: None };
     world.reconfigure(&plan, &[(slow, reserved(1))]);

@@ -243,6 +243,27 @@ fn shaped_flows_share_an_exhausted_pool() {
     }
 }
 
+/// Where everything waits in shapers, the flow that sends more pays for it, and not another.
+#[test]
+fn a_full_shaper_pays_for_its_own_arrivals() {
+    let plan = SwitchPlan { ports: vec![PortPlan::new(kind("fifo"))], buffer: Some(Limit::Packets(6)) };
+    let mut world = World::new(&plan);
+    let [many, few] = [0; 2].map(|_| world.open(0, &shaped(1_000_000, 500, None)));
+    // The first of each passes.
+    for leg in [many, few] {
+        world.arrive(&[leg], 500);
+        world.send(0);
+    }
+    for leg in [many, many, many, many, few] {
+        world.arrive(&[leg], 500);
+    }
+    let last = world.arrive(&[few], 500);
+    assert!(world.dropped().is_empty());
+    let more = world.arrive(&[few], 500);
+    assert_eq!(world.dropped().iter().map(|(body, ..)| *body).collect::<Vec<_>>(), [more]);
+    assert!(last < more);
+}
+
 /// Without its shaper a flow's packets go at once, those that waited first.
 #[test]
 fn a_shaper_that_is_taken_away_reorders_nothing() {

@@ -6,6 +6,7 @@ mod common;
 use common::lines::Lines;
 use common::{World, kind, pick, rate, reserved, rounds};
 use std::collections::BTreeMap;
+use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
@@ -71,6 +72,21 @@ fn a_packet_in_service_keeps_its_index() {
     assert_eq!(world.switch.counters(other).sent.packets, 0);
     assert_eq!(world.open(0, &FlowPlan::default()), leg);
     assert_eq!(world.switch.counters(leg).sent.packets, 0);
+}
+
+/// A closed flow sends what it has queued, and gets nothing more.
+#[test]
+fn a_closing_flow_drains_and_accepts_nothing() {
+    let mut world = World::with(kind("fifo"));
+    let leg = world.open(0, &FlowPlan::default());
+    let queued = [0; 2].map(|_| world.arrive(&[leg], 1000));
+    world.gate(leg, Gate::Absent);
+    world.switch.close(world.now, leg);
+    let late = world.arrive(&[leg], 1000);
+    assert_eq!(world.dropped(), [(late, Reason::NoFlow, Body::Released)]);
+    let sent: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0).collect();
+    assert_eq!(sent, queued);
+    assert_eq!(world.switch.counters(leg).arrived.packets, 2);
 }
 
 /// Credit that comes late for a closed flow does not shut the flow that has its index now.

@@ -7,6 +7,7 @@ use common::lines::Lines;
 use common::{World, kind, pick, rate, reserved, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Gate;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
@@ -272,4 +273,33 @@ fn priority_over_fifo_classes_is_strict_priority() {
         class(None, "fifo", 1, ix as u8)
     };
     assert_same_order("strict-priority", by_level, "strict-priority", false);
+}
+
+/// What push-out took from a class was charged to it, and that is that: it gives no credit for when
+/// the class comes back, whether its last packet was sent or pushed out.
+#[test]
+fn a_class_saves_no_credit_from_what_was_pushed_out() {
+    for buffer in [1, 2] {
+        let classes = vec![class(None, "strict-priority", 1_000_000, 0), class(None, "fifo", 1_000_000, 0)];
+        let port = PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
+        let mut plan = SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(buffer)) };
+        let mut world = World::new(&plan);
+        let bulk = world.open(0, &member(0, 1_000_000, 5));
+        let urgent = world.open(0, &member(0, 1_000_000, 0));
+        let rival = world.open(0, &member(1, 1_000_000, 0));
+        let lost = world.arrive(&[bulk], 9000);
+        let kept = if buffer == 1 { rival } else { urgent };
+        (0..buffer).for_each(|_| _ = world.arrive(&[kept], 40));
+        assert_eq!(world.dropped().first().map(|(body, ..)| *body), Some(lost));
+        while world.send(0).is_some() {}
+        // Long after, all clocks are behind: equal stamps, so in the order of arrival.
+        world.wait(Span::from_secs(10));
+        plan.buffer = None;
+        world.reconfigure(&plan, &[]);
+        for leg in [rival, bulk, rival, bulk] {
+            world.arrive(&[leg], 1000);
+        }
+        let order: Vec<_> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.flow).collect();
+        assert_eq!(order, [rival.flow, bulk.flow, rival.flow, bulk.flow], "buffer of {buffer}");
+    }
 }

@@ -12,7 +12,6 @@ def command(file: File, sets: Set = None) -> None:
     from tidegate._tidegate import Scenario
 
     scenario = Scenario.load(file, overrides(sets))
-    nodes = {node for link in scenario.links for node in link.partition("#")[0].split("->")}
-    counts = {"node": len(nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
+    counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
     what = ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
     typer.echo(f"OK: {scenario.name}: {what}, {scenario.duration:g} s")

@@ -130,6 +130,7 @@ def comparison(
         for name, of_group, place in zip(names, tails, grid.flat, strict=False):
             panels.tails(place, of_group, looks, lowest)
             place.set_title(name, fontsize=9)
+            place.tick_params(labelsize=7)
         for place in grid.flat[len(names) :]:
             place.set_axis_off()
         below.supylabel("share of packets that took longer", fontsize=9)

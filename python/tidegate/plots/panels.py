@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 TAIL = 0.01
 """Share of packets beyond the 99 % quantile."""
+RAREST = 1e-5
+"""Least share of packets that is drawn."""
 
 
 def throughput_bars(axes: Axes, groups: Sequence[GroupSummary]) -> None:
@@ -54,8 +56,9 @@ def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Ma
 
 
 def floor(drawn: Iterable[Tail | None]) -> float:
-    """Return where the axis of `tails` ends: below one packet of the largest group, and below 1 %."""
-    return min(TAIL / 3, *(0.5 / tail.packets for tail in drawn if tail is not None), TAIL / 3)
+    """Return where the axis of `tails` ends: below one packet of the largest group, within reason."""
+    packets = max((tail.packets for tail in drawn if tail is not None), default=1)
+    return max(RAREST, min(TAIL / 3, 0.5 / packets))
 
 
 def tails(axes: Axes, drawn: Mapping[str, Tail | None], looks: Mapping[str, Any], lowest: float) -> None:

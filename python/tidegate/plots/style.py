@@ -121,8 +121,9 @@ def log_time_axis(axes: Axes, which: str = "x") -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
-    few_decades = high / max(low, 1e-12) < 300
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few_decades else (1.0,), numticks=12))
+    span = high / max(low, 1e-12)
+    marks = (1.0, 2.0, 5.0) if span < 30 else (1.0, 3.0) if span < 1000 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=marks, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: as_time(value)))
     axis.set_minor_formatter(NullFormatter())
 
