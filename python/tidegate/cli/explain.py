@@ -54,8 +54,7 @@ def _print(explanation: Explanation, asked: str) -> None:
         console.print(f"  of the flows of {asked}, the one with the largest delay", style="dim")
     if not explanation.same_outcome:
         console.print(
-            "  this version of tidegate gives another outcome than the one that the results hold",
-            style="bold",
+            "  this version of tidegate gives another outcome than these results hold", style="bold"
         )
     if not explanation.packets:
         console.print("  none of its packets arrived: there is no delay to explain")

@@ -60,7 +60,10 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
         axes[0][1].set_title("Delay of the packets that arrived")
         axes[0][1].set_xlabel("end-to-end delay")
         axes[0][1].set_ylabel("share of packets that took longer")
-        axes[0][1].legend(loc="lower left", ncols=1 if len(names) <= MOST_GROUPS else 2)
+        if len(names) <= MOST_GROUPS:
+            axes[0][1].legend(loc="lower left")
+        else:
+            axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         if rows == 2:
             factor, unit = style.scale((float(line.mean.max()) for line in rates.values()), style.RATES)
             panels.over_time(axes[1][0], rates, factor, looks)

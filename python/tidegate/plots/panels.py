@@ -28,7 +28,7 @@ def throughput_bars(axes: Axes, groups: Sequence[GroupSummary]) -> None:
             place,
             (mean or 0.0) / factor,
             xerr=error,
-            height=0.6,
+            height=0.6 * min(1.0, len(groups) / 4),
             color=style.look(place)["color"],
             error_kw={"capsize": 3, "elinewidth": 1},
         )
@@ -113,7 +113,7 @@ def points(
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_yticks(range(len(names)), [_short(name) for name in names])
-    axes.set_ylim(max(len(names), 4) - 0.5, -0.5)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
 
 

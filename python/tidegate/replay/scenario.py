@@ -62,7 +62,7 @@ def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Pat
     file = str(plan.file.resolve())
     if folder is not None:
         file = os.path.relpath(file, folder.resolve())
-    # Any number of runs may have stood in the way of the queue's last packet.
+    # Long enough for the last packet that waits to leave.
     milliseconds = math.ceil((plan.lasts + _time_to_drain(plan, buffer)) * 1000) + 1
     lines = [
         f"{MARK}: {_comment(plan.file.name)} across one link of {_tidegate.show_rate(plan.rate)}.",

@@ -1,0 +1,78 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tidegate
+from tidegate.replay import plan
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+BELLCORE = EXAMPLES.parents[1] / "shared" / "data" / "packets" / "BC-pAug89-first100001.TL.gz"
+
+
+def python(script, *arguments):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / script, *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_demo(tmp_path):
+    printed = python("demo.py", "--replications", 3, "--out", tmp_path)
+    rows = {
+        line.split()[0]: line for line in printed.splitlines() if " ± " in line and not line.startswith("±")
+    }
+    for name in ("voice", "video", "ssh", "ping", "steady"):
+        assert " protected " in rows[name]
+        assert rows[name].count("0 % ± 0") == 1
+    for name in ("download", "bursts"):
+        assert " pays " in rows[name]
+    assert (tmp_path / "office.png").stat().st_size > 50_000
+
+
+def test_the_offices_reservations_are_what_replay_suggests():
+    suggested = plan(EXAMPLES / "captures" / "office.pcap", 10_000_000, target=0.05)
+    lines = (EXAMPLES / "office.toml").read_text().splitlines()
+    of_capture = [line for line in lines if 'kind = "capture"' in line]
+    assert len(of_capture) == len(suggested.flows)
+    for flow in suggested.flows:
+        (line,) = (line for line in of_capture if f'flow = "{flow.flow}"' in line)
+        reserve = f'reserve = "{tidegate._tidegate.show_rate(flow.reserve)}"' if flow.reserve else None
+        assert reserve in line if reserve else "reserve" not in line
+
+
+def test_a_ceiling_holds_the_liar():
+    free, held = (
+        tidegate.simulate(tidegate.load(EXAMPLES / "office.toml", sets), replications=1)
+        for sets in ((), [("flow.liar.ceiling", "500kbit")])
+    )
+    lost = [
+        next(one for one in results.groups() if one.group == "liar").lost.mean for results in (free, held)
+    ]
+    assert lost[0] == 0
+    assert lost[1] > 0.7
+
+
+def test_ten_lines():
+    path = EXAMPLES / "ten-lines.toml"
+    assert sum(1 for line in path.read_text().splitlines() if not line.startswith("#")) == 10
+    comparison = tidegate.compare(path, ["fifo", "virtual-clock"], replications=2)
+    lost = comparison.row("voice", "lost").values
+    assert lost["fifo"].mean > 0.9
+    assert lost["virtual-clock"].mean == 0
+
+
+@pytest.mark.skipif(not BELLCORE.exists(), reason=f"the Bellcore trace is not at {BELLCORE}")
+def test_bellcore():
+    comparison = tidegate.compare(EXAMPLES / "bellcore.toml", ["fifo", "virtual-clock"], replications=2)
+    p99 = comparison.row("poisson", "delay_p99")
+    assert p99.values["fifo"].mean > 5 * p99.values["virtual-clock"].mean
+    assert comparison.row("ethernet", "lost").values["fifo"].mean == 0
+
+
+def test_a_scenario_in_python(tmp_path):
+    printed = python("python_scenario.py", "--out", tmp_path)
+    assert printed.count("neighbour sends") == 4
+    assert (tmp_path / "neighbour.png").stat().st_size > 20_000
