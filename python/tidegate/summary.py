@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -232,18 +231,25 @@ def _least(quantile: float | None, largest: float | None) -> float | None:
 def _quantiles(histogram: pa.Table, quantile: float) -> dict[tuple[str, int, str], float]:
     """Return the quantile by (metric, replication, group): the largest value of the bin in which it lies.
 
-    Bins are listed in ascending order, and hold whole nanoseconds.
+    Bins of one key stand together in ascending order, and hold whole nanoseconds.
     """
+    import numpy as np
+
     names = ("metric", "replication", "group")
-    keys = list(zip(*(histogram[name].to_pylist() for name in names), strict=True))
-    counts = histogram["count"].to_pylist()
-    totals: Counter[tuple[str, int, str]] = Counter()
-    for key, count in zip(keys, counts, strict=True):
-        totals[key] += count
-    left = {key: math.ceil(total * quantile) for key, total in totals.items()}
-    found: dict[tuple[str, int, str], float] = {}
-    for key, count, upper in zip(keys, counts, histogram["upper"].to_pylist(), strict=True):
-        left[key] -= count
-        if left[key] <= 0 and key not in found:
-            found[key] = upper - NANOSECOND
-    return found
+    columns = [histogram[name] for name in names]
+    words = [
+        column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns
+    ]
+    codes = [column.combine_chunks().indices for column in words]
+    if histogram.num_rows == 0:
+        return {}
+    keys = np.stack([np.asarray(code, dtype=np.int64) for code in codes])
+    starts = np.flatnonzero(np.r_[True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)])
+    counts = np.asarray(histogram["count"], dtype=np.int64)
+    reached = np.cumsum(counts)
+    before = reached[starts] - counts[starts]
+    totals = np.add.reduceat(counts, starts)
+    at = np.searchsorted(reached, before + np.ceil(totals * quantile).astype(np.int64))
+    upper = np.asarray(histogram["upper"])[at] - NANOSECOND
+    named = zip(*(column.take(starts).to_pylist() for column in columns), strict=True)
+    return dict(zip(named, upper.tolist(), strict=True))

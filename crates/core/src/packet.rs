@@ -43,8 +43,9 @@ pub struct Packet {
     pub len: u32,
     /// Colour, ECN, EFCI, DSCP.
     pub mark: Mark,
-    /// Whether other ports hold the same body (multicast); kept by the switch.
-    pub(crate) shared: bool,
+    /// 1 when other ports hold the same body (multicast), else 0; kept by the switch. Not a
+    /// `bool`: an `Option<Packet>` would hide its tag there, and be copied in pieces.
+    pub(crate) shared: u8,
     /// Last bit in, at this switch.
     pub arrived: Time,
     /// The scheduler's own while the packet is queued.
@@ -62,7 +63,7 @@ impl Packet {
             flow: FlowIx(u32::MAX),
             len,
             mark: Mark::NONE,
-            shared: false,
+            shared: 0,
             arrived: Time::from_ticks(0),
             tag: 0,
             carry: 0,

@@ -1,6 +1,7 @@
 //! The per-flow queues of one scheduler node: the switch pushes and pops, schedulers look.
 
 use crate::packet::{FlowIx, Packet};
+use crate::stats::tally;
 
 const NONE: u32 = u32::MAX;
 
@@ -135,68 +136,71 @@ impl Queues {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, packet: Packet) {
+    pub(crate) fn push(&mut self, packet: &Packet) {
         let queue = &mut self.flows[packet.flow.ix()];
-        let queued = Queued { packet, order: self.arriving, next: NONE, prev: queue.last };
-        let at = self.free;
-        let at = match self.slab.get_mut(at as usize) {
+        let queued = Queued { packet: *packet, order: self.arriving, next: NONE, prev: queue.last };
+        let mut at = self.free;
+        match self.slab.get_mut(at as usize) {
             Some(place) => {
                 self.free = place.next;
                 *place = queued;
-                at
             }
             None => {
+                at = self.slab.len() as u32;
                 self.slab.push(queued);
-                (self.slab.len() - 1) as u32
             }
-        };
+        }
         match self.slab.get_mut(queue.last as usize) {
             Some(last) => last.next = at,
             None => queue.first = at,
         }
         queue.last = at;
-        queue.packets += 1;
-        queue.bytes += u64::from(packet.len);
-        self.packets += 1;
-        self.bytes += u64::from(packet.len);
+        // What is counted is in the lists, so that no count can wrap, here and below.
+        queue.packets = queue.packets.wrapping_add(1);
+        tally(&mut queue.bytes, u64::from(packet.len));
+        tally(&mut self.packets, 1);
+        tally(&mut self.bytes, u64::from(packet.len));
     }
 
+    /// Takes the flow's first packet out. It can be read in its place until the next push.
     #[inline]
-    pub(crate) fn pop_first(&mut self, flow: FlowIx) -> Option<Queued> {
+    pub(crate) fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
         let at = queue.first;
-        let queued = *self.slab.get(at as usize)?;
-        queue.first = queued.next;
-        match self.slab.get_mut(queued.next as usize) {
+        let next = self.slab.get(at as usize)?.next;
+        queue.first = next;
+        match self.slab.get_mut(next as usize) {
             Some(next) => next.prev = NONE,
             None => queue.last = NONE,
         }
-        self.release(at, flow, queued.packet.len);
-        Some(queued)
+        Some(self.release(at, flow))
     }
 
-    pub(crate) fn pop_last(&mut self, flow: FlowIx) -> Option<Queued> {
+    /// Takes the flow's latest packet out. It can be read in its place until the next push.
+    pub(crate) fn pop_last(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
         let at = queue.last;
-        let queued = *self.slab.get(at as usize)?;
-        queue.last = queued.prev;
-        match self.slab.get_mut(queued.prev as usize) {
+        let prev = self.slab.get(at as usize)?.prev;
+        queue.last = prev;
+        match self.slab.get_mut(prev as usize) {
             Some(prev) => prev.next = NONE,
             None => queue.first = NONE,
         }
-        self.release(at, flow, queued.packet.len);
-        Some(queued)
+        Some(self.release(at, flow))
     }
 
+    /// Frees a place whose packet is in no list any more.
     #[inline]
-    fn release(&mut self, at: u32, flow: FlowIx, len: u32) {
+    fn release(&mut self, at: u32, flow: FlowIx) -> &Queued {
+        let place = &mut self.slab[at as usize];
+        place.next = core::mem::replace(&mut self.free, at);
+        let bytes = u64::from(place.packet.len);
         let queue = &mut self.flows[flow.ix()];
-        queue.packets -= 1;
-        queue.bytes -= u64::from(len);
-        self.packets -= 1;
-        self.bytes -= u64::from(len);
-        self.slab[at as usize].next = self.free;
-        self.free = at;
+        queue.packets = queue.packets.wrapping_sub(1);
+        queue.bytes = queue.bytes.wrapping_sub(bytes);
+        self.packets = self.packets.wrapping_sub(1);
+        self.bytes = self.bytes.wrapping_sub(bytes);
+        place
     }
 
     /// Bytes of memory held, for the memory report.
@@ -226,7 +230,7 @@ mod tests {
                         let mut packet = Packet::new(BodyId(0), len);
                         packet.flow = flow;
                         queues.announce(order);
-                        queues.push(packet);
+                        queues.push(&packet);
                         deque.push_back((len, order));
                     }
                     2 => prop_assert_eq!(queues.pop_first(flow).map(|q| (q.packet.len, q.order)), deque.pop_front()),

@@ -163,6 +163,8 @@ pub struct Rate {
 
 impl Rate {
     const FRACTION_BITS: u32 = 24;
+    /// Half a tick.
+    const HALF: u64 = 1 << (Self::FRACTION_BITS - 1);
     /// Bits per second in a rate of one stored unit per byte.
     const SCALE: u128 = (8 * TICKS_PER_SECOND as u128) << Self::FRACTION_BITS;
     /// The highest rate that is represented, in bit/s.
@@ -184,9 +186,18 @@ impl Rate {
     /// How long `bytes` bytes take at this rate, to the nearest tick, halves up; saturates.
     #[inline]
     pub fn time_for(self, bytes: u32) -> Span {
-        let half = 1u128 << (Self::FRACTION_BITS - 1);
-        let ticks = (u128::from(bytes) * u128::from(self.ticks_per_byte.get()) + half) >> Self::FRACTION_BITS;
-        Span(u64::try_from(ticks).unwrap_or(u64::MAX))
+        let fraction = u64::from(bytes).checked_mul(self.ticks_per_byte.get());
+        match fraction.and_then(|ticks| ticks.checked_add(Self::HALF)) {
+            Some(ticks) => Span(ticks >> Self::FRACTION_BITS),
+            None => self.long_time_for(bytes),
+        }
+    }
+
+    /// The same where 64 bits are too few: above some ten days.
+    #[cold]
+    fn long_time_for(self, bytes: u32) -> Span {
+        let ticks = u128::from(bytes) * u128::from(self.ticks_per_byte.get()) + u128::from(Self::HALF);
+        Span(u64::try_from(ticks >> Self::FRACTION_BITS).unwrap_or(u64::MAX))
     }
 
     /// Whole bytes that pass in `span` at this rate; saturates.

@@ -9,14 +9,15 @@ use crate::event_queue::EventQueue;
 use crate::fingerprint::{Fingerprint, Outcome};
 use crate::network::Network;
 use crate::probe::{Probes, Series};
-use crate::record::{Delays, FlowRecord};
-use crate::traffic::Emission;
+use crate::record::{DelayCounts, Delays, FlowRecord};
+use crate::traffic::{Emission, Traffic};
 use crate::watch::{Ahead, Watch};
 use std::collections::VecDeque;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::Refused;
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::tally;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::switch::{QueueStats, Switch};
 use tidegate_core::units::{Rate, Span, Time};
@@ -60,14 +61,30 @@ struct PacketBody {
     hop: u32,
 }
 
+/// One link of a flow's route.
 #[derive(Clone, Copy, Debug)]
 struct HopEntry {
     link: u32,
+    /// The node in front of the link.
+    node: u32,
     leg: Leg,
+    /// The first hop of a greedy flow: what leaves it makes room for more.
+    tops_up: bool,
+    /// The first hop of a flow with an envelope.
+    after_envelope: bool,
+    last: bool,
+}
+
+/// A switch with what stands around it.
+struct Node {
+    switch: Switch,
+    rng: Rng,
+    /// The link behind each port.
+    links: Vec<u32>,
 }
 
 struct Link {
-    switch: u32,
+    node: u32,
     port: PortIx,
     rate: Rate,
     delay: Span,
@@ -81,8 +98,7 @@ struct Link {
 
 struct Flow {
     emission: Emission,
-    /// First and last of its hops.
-    hops: (u32, u32),
+    first_hop: u32,
     /// The size of the packet whose event is pending.
     pending: u32,
     /// Greedy sources: packets in the first queue.
@@ -90,7 +106,6 @@ struct Flow {
     stop: Time,
     next_sequence: u64,
     group: u32,
-    has_envelope: bool,
 }
 
 /// A network at work.
@@ -100,10 +115,9 @@ pub struct World<Q> {
     until: Time,
     warm_at: Time,
     warm: bool,
-    switches: Vec<Switch>,
-    rngs: Vec<Rng>,
-    /// The link behind each port of each switch.
-    links_of: Vec<Vec<u32>>,
+    /// When the warm-up or a sample is due.
+    due_at: Time,
+    nodes: Vec<Node>,
     links: Vec<Link>,
     flows: Vec<Flow>,
     records: Vec<FlowRecord>,
@@ -113,6 +127,9 @@ pub struct World<Q> {
     out: Vec<Effect>,
     fingerprint: Fingerprint,
     packet_hops: u64,
+    group_counts: Vec<DelayCounts>,
+    flow_counts: Vec<DelayCounts>,
+    /// Made of the counts in the end.
     group_delays: Vec<Delays>,
     flow_delays: Vec<Delays>,
     series: Option<Series>,
@@ -132,13 +149,15 @@ impl<Q: EventQueue<Event>> World<Q> {
             plans[link.from].ports.push(link.port.clone());
             links_of[link.from].push(ix as u32);
         }
-        let mut switches = Vec::with_capacity(plans.len());
-        for (plan, node) in plans.iter_mut().zip(&network.nodes) {
+        let mut nodes = Vec::with_capacity(plans.len());
+        for ((mut plan, links), node) in plans.into_iter().zip(links_of).zip(&network.nodes) {
             plan.buffer = node.buffer;
-            switches.push(Switch::new(Time::ORIGIN, plan)?);
+            let switch = Switch::new(Time::ORIGIN, &plan)?;
+            let rng = Rng::named(seed, &format!("node/{}", node.name));
+            nodes.push(Node { switch, rng, links });
         }
         let link = |(link, port): (&crate::network::LinkPlan, &PortIx)| Link {
-            switch: link.from as u32,
+            node: link.from as u32,
             port: *port,
             rate: link.rate,
             delay: link.delay,
@@ -154,7 +173,7 @@ impl<Q: EventQueue<Event>> World<Q> {
             until: Time::ORIGIN + network.duration,
             warm_at: Time::ORIGIN + network.warmup,
             warm: network.warmup == Span::ZERO,
-            rngs: network.nodes.iter().map(|node| Rng::named(seed, &format!("node/{}", node.name))).collect(),
+            due_at: Time::NEVER,
             links: network.links.iter().zip(&ports).map(link).collect(),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
@@ -164,13 +183,18 @@ impl<Q: EventQueue<Event>> World<Q> {
             out: Vec::new(),
             fingerprint: Fingerprint::default(),
             packet_hops: 0,
-            group_delays: vec![Delays::new(); if probes.delays { groups } else { 0 }],
-            flow_delays: vec![Delays::new(); if probes.flow_delays { network.flows.len() } else { 0 }],
+            group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
+            flow_counts: vec![
+                DelayCounts::default();
+                if probes.flow_delays { network.flows.len() } else { 0 }
+            ],
+            group_delays: Vec::new(),
+            flow_delays: Vec::new(),
             series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
             watch: probes.watch.clone(),
-            links_of,
-            switches,
+            nodes,
         };
+        world.set_due();
         for setup in &network.flows {
             world.add_flow(setup, seed)?;
         }
@@ -183,9 +207,16 @@ impl<Q: EventQueue<Event>> World<Q> {
             // The envelope is a shaper in front of the first port.
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
-            let Link { switch, port, .. } = self.links[*link];
-            let leg = self.switches[switch as usize].open(Time::ORIGIN, port, &plan)?;
-            self.hops.push(HopEntry { link: *link as u32, leg });
+            let Link { node, port, .. } = self.links[*link];
+            let leg = self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?;
+            self.hops.push(HopEntry {
+                link: *link as u32,
+                node,
+                leg,
+                tops_up: ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. }),
+                after_envelope: ix == 0 && setup.envelope.is_some(),
+                last: ix + 1 == setup.route.len(),
+            });
         }
         let rng = Rng::named(seed, &format!("flow/{}", setup.name));
         let mut emission = Emission::new(setup.traffic.clone(), rng);
@@ -201,13 +232,12 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
         self.flows.push(Flow {
             emission,
-            hops: (first, self.hops.len() as u32 - 1),
+            first_hop: first,
             pending: first_packet.map_or(0, |(_, len)| len),
             in_first_queue: 0,
             stop,
             next_sequence: 0,
             group: setup.group as u32,
-            has_envelope: setup.envelope.is_some(),
         });
         Ok(())
     }
@@ -219,13 +249,8 @@ impl<Q: EventQueue<Event>> World<Q> {
                 self.finish();
                 return true;
             };
-            if !self.warm && at >= self.warm_at {
-                self.warm_up();
-            }
-            if let Some(series) = &mut self.series
-                && at > series.next()
-            {
-                self.sample(at);
+            if at >= self.due_at {
+                self.catch_up(at);
             }
             self.now = at;
             match event {
@@ -240,6 +265,24 @@ impl<Q: EventQueue<Event>> World<Q> {
         false
     }
 
+    /// Before an event at `at`: ends the warm-up and takes samples that are due.
+    #[cold]
+    fn catch_up(&mut self, at: Time) {
+        if !self.warm && at >= self.warm_at {
+            self.warm_up();
+        }
+        self.sample(at);
+        self.set_due();
+    }
+
+    /// Says when [`catch_up`](Self::catch_up) has something to do.
+    fn set_due(&mut self) {
+        let warm_at = if self.warm { Time::NEVER } else { self.warm_at };
+        // A sample is taken after the events of its instant.
+        let sample_at = self.series.as_ref().map_or(Time::NEVER, |series| series.next());
+        self.due_at = warm_at.min(sample_at + Span::from_ticks(1));
+    }
+
     /// The run is over: brings the clock and the series to its end.
     fn finish(&mut self) {
         if !self.warm {
@@ -247,6 +290,8 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
         self.sample(self.until + Span::from_ticks(1));
         self.now = self.until;
+        self.group_delays.extend(self.group_counts.drain(..).map(DelayCounts::into_delays));
+        self.flow_delays.extend(self.flow_counts.drain(..).map(DelayCounts::into_delays));
     }
 
     /// What was counted so far does not count.
@@ -254,7 +299,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         self.warm = true;
         for link in &mut self.links {
             (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
-            self.switches[link.switch as usize].reset_stats(self.warm_at, link.port);
+            self.nodes[link.node as usize].switch.reset_stats(self.warm_at, link.port);
         }
     }
 
@@ -263,19 +308,17 @@ impl<Q: EventQueue<Event>> World<Q> {
     fn sample(&mut self, at: Time) {
         let Some(series) = &mut self.series else { return };
         while series.next() < at && series.next() <= self.until {
-            let queue = |link: &Link| self.switches[link.switch as usize].backlog(link.port).packets;
+            let queue = |link: &Link| self.nodes[link.node as usize].switch.backlog(link.port).packets;
             series.take(self.links.iter().map(queue));
         }
     }
 
     fn source(&mut self, ix: u32) {
-        if self.flows[ix as usize].emission.window() > 0 {
-            self.top_up(ix);
-            return;
-        }
-        let len = self.flows[ix as usize].pending;
-        self.emit(ix, len);
         let flow = &mut self.flows[ix as usize];
+        if flow.emission.window() > 0 {
+            return self.top_up(ix);
+        }
+        let len = flow.pending;
         if let Some((gap, len)) = flow.emission.next_packet() {
             let at = self.now + gap;
             if at < flow.stop {
@@ -284,6 +327,7 @@ impl<Q: EventQueue<Event>> World<Q> {
                 self.events.push(at, event.key(), event);
             }
         }
+        self.emit(ix, len);
     }
 
     /// A greedy source fills its window. What is dropped at once is not tried again before
@@ -298,7 +342,7 @@ impl<Q: EventQueue<Event>> World<Q> {
             let before = flow.in_first_queue;
             let len = flow.emission.size();
             flow.in_first_queue += 1;
-            let first = flow.hops.0;
+            let first = flow.first_hop;
             self.emit(ix, len);
             let in_queue = self.flows[ix as usize].in_first_queue;
             if in_queue <= before {
@@ -312,6 +356,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
     }
 
+    #[inline(always)]
     fn emit(&mut self, ix: u32, len: u32) {
         let flow = &mut self.flows[ix as usize];
         let body = PacketBody {
@@ -319,14 +364,15 @@ impl<Q: EventQueue<Event>> World<Q> {
             queueing: Span::ZERO,
             sequence: flow.next_sequence,
             flow: ix,
-            hop: flow.hops.0,
+            hop: flow.first_hop,
         };
-        flow.next_sequence += 1;
+        tally(&mut flow.next_sequence, 1);
         if self.warm {
             let record = &mut self.records[ix as usize];
-            record.sent.0 += 1;
-            record.sent.1 += u64::from(len);
+            tally(&mut record.sent.0, 1);
+            tally(&mut record.sent.1, u64::from(len));
         }
+        let hop = body.hop;
         let id = match self.free_bodies.pop() {
             Some(id) => {
                 self.bodies[id as usize] = body;
@@ -337,47 +383,47 @@ impl<Q: EventQueue<Event>> World<Q> {
                 (self.bodies.len() - 1) as u32
             }
         };
-        self.enter(Packet::new(BodyId(id), len));
+        self.enter(hop, Packet::new(BodyId(id), len));
     }
 
-    /// The packet's last bit is in at the node where its body's hop begins.
-    #[inline]
-    fn enter(&mut self, packet: Packet) {
-        let body = self.bodies[packet.body.0 as usize];
-        let HopEntry { link, leg } = self.hops[body.hop as usize];
-        let switch = self.links[link as usize].switch as usize;
-        if let Some(watch) = &mut self.watch {
-            let queue = self.switches[switch].backlog(leg.port).packets;
-            watch.arrived(link, body.flow, body.sequence, self.now, queue);
+    /// The packet's last bit is in at the node where its hop begins.
+    fn enter(&mut self, hop: u32, packet: Packet) {
+        let hop = self.hops[hop as usize];
+        if self.watch.is_some() {
+            self.watch_arrival(hop, packet);
         }
-        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
-        self.switches[switch].arrive(&mut cx, &[leg], packet);
+        let node = &mut self.nodes[hop.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
+        let idle = node.switch.arrive(&mut cx, &[hop.leg], packet);
         if !self.out.is_empty() {
-            self.effects(switch);
+            self.effects(hop.node);
         }
-        if self.switches[switch].is_idle(leg.port) {
-            self.start(link);
+        if idle {
+            self.start(hop.link);
         }
+    }
+
+    #[cold]
+    fn watch_arrival(&mut self, hop: HopEntry, packet: Packet) {
+        let Some(watch) = &mut self.watch else { return };
+        let body = &self.bodies[packet.body.0 as usize];
+        let queue = self.nodes[hop.node as usize].switch.backlog(hop.leg.port).packets;
+        watch.arrived(hop.link, body.flow, body.sequence, self.now, queue);
     }
 
     /// The link is free: its next packet starts, if there is one.
-    #[inline]
     fn start(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
-        let switch = link.switch as usize;
-        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
-        let started = self.switches[switch].start(&mut cx, link.port);
+        let at = link.node;
+        let node = &mut self.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
+        let started = node.switch.start(&mut cx, link.port);
         if let Some(packet) = started {
             let body = &mut self.bodies[packet.body.0 as usize];
             let waited = self.now.since(packet.arrived);
             body.queueing += waited;
-            link.waited.0 += 1;
+            tally(&mut link.waited.0, 1);
             link.waited.1 += u128::from(waited.ticks());
-            let flow = &self.flows[body.flow as usize];
-            if flow.has_envelope && body.hop == flow.hops.0 {
-                // It left its source when the envelope let it go.
-                body.born = packet.arrived;
-            }
             if let Some(watch) = &mut self.watch {
                 let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: self.now };
                 watch.started(ix, body.sequence, ahead);
@@ -386,40 +432,54 @@ impl<Q: EventQueue<Event>> World<Q> {
             self.events.push(self.now + link.rate.time_for(packet.len), event.key(), event);
         }
         if !self.out.is_empty() {
-            self.effects(switch);
+            self.effects(at);
         }
     }
 
     fn departed(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
-        let switch = link.switch as usize;
-        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
-        let Some((packet, held)) = self.switches[switch].finish(&mut cx, link.port) else { return };
+        let node = &mut self.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
+        let Some((packet, held)) = node.switch.finish(&mut cx, link.port) else { return };
         debug_assert_eq!(held, Body::Released, "the simulator sends every packet to one port");
-        self.packet_hops += 1;
-        link.sent.0 += 1;
-        link.sent.1 += u64::from(packet.len);
-        let body = self.bodies[packet.body.0 as usize];
+        tally(&mut self.packet_hops, 1);
+        tally(&mut link.sent.0, 1);
+        tally(&mut link.sent.1, u64::from(packet.len));
+        let delay = link.delay;
+        let body = &mut self.bodies[packet.body.0 as usize];
         self.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
-        let flow = &mut self.flows[body.flow as usize];
-        let tops_up = body.hop == flow.hops.0 && flow.in_first_queue > 0;
-        if tops_up {
-            flow.in_first_queue -= 1;
-            self.top_up(body.flow);
+        let hop = &self.hops[body.hop as usize];
+        if hop.after_envelope {
+            // It left its source when the envelope let it go.
+            body.born = packet.arrived;
         }
-        if self.switches[switch].is_idle(self.links[ix as usize].port) {
-            self.start(ix);
+        if hop.tops_up {
+            let flow = body.flow;
+            self.room_for(flow);
         }
-        let link = &mut self.links[ix as usize];
-        if link.delay == Span::ZERO {
+        self.start(ix);
+        if delay == Span::ZERO {
             self.hand_over(packet);
         } else {
-            let at = self.now + link.delay;
-            link.in_flight.push_back((at, packet));
-            if link.in_flight.len() == 1 {
-                let event = Event::Arrived(ix);
-                self.events.push(at, event.key(), event);
-            }
+            self.fly(ix, packet);
+        }
+    }
+
+    /// A packet of a greedy flow has left its first queue.
+    #[inline(never)]
+    fn room_for(&mut self, flow: u32) {
+        self.flows[flow as usize].in_first_queue -= 1;
+        self.top_up(flow);
+    }
+
+    /// The packet's last bit is on the way to the end of a link with a delay.
+    fn fly(&mut self, ix: u32, packet: Packet) {
+        let link = &mut self.links[ix as usize];
+        let at = self.now + link.delay;
+        link.in_flight.push_back((at, packet));
+        if link.in_flight.len() == 1 {
+            let event = Event::Arrived(ix);
+            self.events.push(at, event.key(), event);
         }
     }
 
@@ -434,17 +494,18 @@ impl<Q: EventQueue<Event>> World<Q> {
     }
 
     /// The packet's last bit reaches the far end of a link.
-    #[inline]
+    #[inline(always)]
     fn hand_over(&mut self, packet: Packet) {
         let body = &mut self.bodies[packet.body.0 as usize];
-        if body.hop == self.flows[body.flow as usize].hops.1 {
-            self.sink(packet);
-        } else {
-            body.hop += 1;
-            self.enter(packet);
+        let hop = body.hop;
+        if self.hops[hop as usize].last {
+            return self.sink(packet);
         }
+        body.hop = hop + 1;
+        self.enter(hop + 1, packet);
     }
 
+    #[inline(always)]
     fn sink(&mut self, packet: Packet) {
         let body = self.bodies[packet.body.0 as usize];
         self.free_bodies.push(packet.body.0);
@@ -460,40 +521,39 @@ impl<Q: EventQueue<Event>> World<Q> {
             watch.delivered(body.flow, body.sequence, self.now, delay);
         }
         let record = &mut self.records[body.flow as usize];
-        record.received.0 += 1;
-        record.received.1 += u64::from(packet.len);
+        tally(&mut record.received.0, 1);
+        tally(&mut record.received.1, u64::from(packet.len));
         record.delay.add(delay);
         record.queueing.add(body.queueing);
-        if let Some(delays) = self.group_delays.get_mut(group) {
+        if let Some(delays) = self.group_counts.get_mut(group) {
             delays.add(delay, body.queueing);
         }
-        if let Some(delays) = self.flow_delays.get_mut(body.flow as usize) {
+        if let Some(delays) = self.flow_counts.get_mut(body.flow as usize) {
             delays.add(delay, body.queueing);
         }
     }
 
     fn timer(&mut self, ix: u32) {
-        let link = &self.links[ix as usize];
-        let (switch, port) = (link.switch as usize, link.port);
-        let mut cx = Ctx { now: self.now, rng: &mut self.rngs[switch], out: &mut self.out };
-        self.switches[switch].timer(&mut cx, port);
-        self.effects(switch);
-        if self.switches[switch].is_idle(port) {
-            self.start(ix);
-        }
+        let Link { node: at, port, .. } = self.links[ix as usize];
+        let node = &mut self.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
+        node.switch.timer(&mut cx, port);
+        self.effects(at);
+        self.start(ix);
     }
 
     /// Acts on what a switch has reported.
     #[cold]
-    fn effects(&mut self, switch: usize) {
+    fn effects(&mut self, node: u32) {
         let mut out = core::mem::take(&mut self.out);
         for effect in out.drain(..) {
             match effect {
                 Effect::Dropped { port, packet, reason, .. } => {
-                    self.dropped(self.links_of[switch][usize::from(port.0)], packet, reason);
+                    let link = self.nodes[node as usize].links[usize::from(port.0)];
+                    self.dropped(link, packet, reason);
                 }
                 Effect::Wake { port, at } => {
-                    let event = Event::Timer(self.links_of[switch][usize::from(port.0)]);
+                    let event = Event::Timer(self.nodes[node as usize].links[usize::from(port.0)]);
                     self.events.push(at, event.key(), event);
                 }
                 Effect::Marked { .. } => {}
@@ -509,12 +569,11 @@ impl<Q: EventQueue<Event>> World<Q> {
         if let Some(watch) = &mut self.watch {
             watch.dropped(ix, body.flow, body.sequence);
         }
-        let flow = &mut self.flows[body.flow as usize];
-        let first = body.hop == flow.hops.0;
-        if first {
-            flow.in_first_queue = flow.in_first_queue.saturating_sub(1);
+        let hop = &self.hops[body.hop as usize];
+        if hop.tops_up {
+            self.flows[body.flow as usize].in_first_queue -= 1;
         }
-        let discarded = first && flow.has_envelope && reason == Reason::Shaper;
+        let discarded = hop.after_envelope && reason == Reason::Shaper;
         if !discarded {
             self.links[ix as usize].dropped += 1;
         }
@@ -538,12 +597,12 @@ impl<Q: EventQueue<Event>> World<Q> {
     fn audit(&self, event: Event) {
         let link = match event {
             Event::Departed(link) | Event::Arrived(link) | Event::Timer(link) => link,
-            Event::Source(flow) => self.hops[self.flows[flow as usize].hops.0 as usize].link,
+            Event::Source(flow) => self.hops[self.flows[flow as usize].first_hop as usize].link,
         };
         if self.flows.len() <= 32 || self.packet_hops.is_multiple_of(1024) {
-            let switch = self.links[link as usize].switch as usize;
-            if let Err(what) = self.switches[switch].audit(self.now) {
-                panic!("node {switch} at {:?}, after {event:?}: {what}", self.now);
+            let node = self.links[link as usize].node as usize;
+            if let Err(what) = self.nodes[node].switch.audit(self.now) {
+                panic!("node {node} at {:?}, after {event:?}: {what}", self.now);
             }
         }
     }
@@ -572,12 +631,12 @@ impl<Q> World<Q> {
         &self.records
     }
 
-    /// Delays by group; empty when they were not asked for.
+    /// Delays by group; empty when they were not asked for, and until the run is over.
     pub fn group_delays(&self) -> &[Delays] {
         &self.group_delays
     }
 
-    /// Delays by flow; empty when they were not asked for.
+    /// Delays by flow; empty when they were not asked for, and until the run is over.
     pub fn flow_delays(&self) -> &[Delays] {
         &self.flow_delays
     }
@@ -595,7 +654,7 @@ impl<Q> World<Q> {
     /// What a link has done since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
         let link = &self.links[ix];
-        let switch = &self.switches[link.switch as usize];
+        let switch = &self.nodes[link.node as usize].switch;
         let measured = self.now.since(self.warm_at);
         let stats = switch.queue_stats(link.port);
         LinkReport { sent: link.sent, dropped: link.dropped, waited: link.waited, measured, stats }
@@ -603,7 +662,7 @@ impl<Q> World<Q> {
 
     /// Bytes of memory held by the switches for flows and packets.
     pub fn memory(&self) -> usize {
-        self.switches.iter().map(Switch::memory).sum()
+        self.nodes.iter().map(|node| node.switch.memory()).sum()
     }
 }
 

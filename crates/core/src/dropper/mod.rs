@@ -6,6 +6,7 @@ use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
 use crate::params::{Choice, PolicyRecord};
+use crate::stats::tally;
 use drop_tail::DropTail;
 
 /// A queue's length, or a pool's: the packets in service included.
@@ -20,14 +21,15 @@ pub struct Backlog {
 impl Backlog {
     #[inline]
     pub(crate) fn add(&mut self, len: u32) {
-        self.packets += 1;
-        self.bytes += u64::from(len);
+        tally(&mut self.packets, 1);
+        tally(&mut self.bytes, u64::from(len));
     }
 
     #[inline]
     pub(crate) fn take(&mut self, len: u32) {
+        // The first line fails when what is taken was never added.
         self.packets -= 1;
-        self.bytes -= u64::from(len);
+        self.bytes = self.bytes.wrapping_sub(u64::from(len));
     }
 }
 

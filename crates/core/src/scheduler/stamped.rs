@@ -90,15 +90,12 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.rule.stamp(cx.now, packet, queues);
         let flow = packet.flow;
-        let first = queues.len(flow) == 0 && self.gates[flow.ix()] == Gate::Open;
-        if first || self.tails.is_some() {
+        if queues.len(flow) == 0 && self.gates[flow.ix()] == Gate::Open {
+            self.heads.insert(flow, (self.rule.key(flow, packet.tag), queues.arriving()));
+        }
+        if let Some(tails) = &mut self.tails {
             let rank = (self.rule.key(flow, packet.tag), queues.arriving());
-            if first {
-                self.heads.set(flow, rank);
-            }
-            if let Some(tails) = &mut self.tails {
-                tails.set(flow, reversed(rank));
-            }
+            tails.set(flow, reversed(rank));
         }
     }
 

@@ -1,5 +1,6 @@
 //! Count, mean and spread of spans, kept exactly.
 
+use super::tally;
 use crate::units::Span;
 
 /// An online record of spans: how many, their sum, the sum of their squares, the
@@ -24,9 +25,16 @@ impl Moments {
     }
 
     /// Adds one span.
+    #[inline]
     pub fn add(&mut self, span: Span) {
         let ticks = u128::from(span.ticks());
-        self.merge(&Moments { count: 1, sum: ticks, squares: ticks * ticks, min: span, max: span });
+        // The least of nothing is not the least of anything.
+        self.min = if self.count == 0 { span } else { self.min.min(span) };
+        self.max = self.max.max(span);
+        tally(&mut self.count, 1);
+        // Fewer than 2⁶⁴ spans, each below 2⁶⁴: no sum of them wraps.
+        self.sum = self.sum.wrapping_add(ticks);
+        self.squares = self.squares.saturating_add(ticks * ticks);
     }
 
     /// Adds everything that `other` holds, as if it had been added here.

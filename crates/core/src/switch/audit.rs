@@ -34,7 +34,8 @@ impl Switch {
 impl Port {
     fn audit(&self, now: Time) -> Result<(), String> {
         let mut total = Backlog::default();
-        for (flow, (entry, counters)) in self.table.flows.iter().zip(&self.table.counters).enumerate() {
+        for (flow, entry) in self.table.flows.iter().enumerate() {
+            let counters = &entry.counters;
             let node = &self.tree.nodes[usize::from(entry.node)];
             let mut held = Backlog::default();
             let mut last = None;
@@ -46,7 +47,7 @@ impl Port {
                 }
                 last = Some(queued.order);
             }
-            if let Some(packet) = self.in_service.filter(|packet| packet.flow.ix() == flow) {
+            if let Some(packet) = self.in_service().filter(|packet| packet.flow.ix() == flow) {
                 held.add(packet.len);
                 total.add(packet.len);
             }

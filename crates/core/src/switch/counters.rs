@@ -3,6 +3,7 @@
 
 use crate::context::Reason;
 use crate::dropper::Backlog;
+use crate::stats::tally;
 use crate::units::{Span, Time};
 
 /// One flow at one port.
@@ -25,27 +26,67 @@ pub struct QueueStats {
     pub seen: u64,
     /// Arrivals that entered the queue.
     pub arrivals: u64,
-    /// Packets × ticks: the area under the queue's length.
+    /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is
+    /// the times of leaving less the times of entering, modulo 2¹²⁸: two instructions a packet.
     area: u128,
-    /// Ticks during which a packet was in service.
-    busy: Span,
+    /// Ticks during which a packet was in service; while kept, ends less beginnings of service.
+    busy: u64,
     since: Time,
 }
 
 impl QueueStats {
-    pub(super) fn new(now: Time) -> QueueStats {
-        QueueStats { longest: 0, seen: 0, arrivals: 0, area: 0, busy: Span::ZERO, since: now }
+    /// The statistics of a queue that has `packets` packets now.
+    pub(super) fn new(now: Time, packets: u64, in_service: bool) -> QueueStats {
+        // As if they entered now, and service began.
+        let busy = if in_service { now.ticks() } else { 0 };
+        QueueStats {
+            longest: 0,
+            seen: 0,
+            arrivals: 0,
+            area: area_before(now, packets).wrapping_neg(),
+            busy: busy.wrapping_neg(),
+            since: now,
+        }
     }
 
-    /// The queue has had `packets` packets since the last call.
+    /// A packet enters the queue behind `before` others.
     #[inline]
-    pub(super) fn advance(&mut self, now: Time, packets: u64, in_service: bool) {
-        let span = now.since(self.since);
-        if in_service {
-            self.busy += span;
-        }
-        self.area += u128::from(packets) * u128::from(span.ticks());
+    pub(super) fn entered(&mut self, now: Time, before: u64) {
+        tally(&mut self.seen, before);
+        tally(&mut self.arrivals, 1);
+        self.longest = self.longest.max(before.wrapping_add(1));
+        self.area = self.area.wrapping_sub(u128::from(now.ticks()));
         self.since = now;
+    }
+
+    /// A packet leaves the queue.
+    #[inline]
+    pub(super) fn left(&mut self, now: Time) {
+        self.area = self.area.wrapping_add(u128::from(now.ticks()));
+        self.since = now;
+    }
+
+    /// A packet's first bit leaves.
+    #[inline]
+    pub(super) fn service_begins(&mut self, now: Time) {
+        self.busy = self.busy.wrapping_sub(now.ticks());
+        self.since = now;
+    }
+
+    /// A packet's last bit is out.
+    #[inline]
+    pub(super) fn service_ends(&mut self, now: Time) {
+        self.busy = self.busy.wrapping_add(now.ticks());
+        self.left(now);
+    }
+
+    /// As of the last change, when the queue has `packets` packets: as if they left it then.
+    pub(super) fn closed(mut self, packets: u64, in_service: bool) -> QueueStats {
+        self.area = self.area.wrapping_add(area_before(self.since, packets));
+        if in_service {
+            self.busy = self.busy.wrapping_add(self.since.ticks());
+        }
+        self
     }
 
     /// Packets × ticks until the last change of the queue.
@@ -55,8 +96,13 @@ impl QueueStats {
 
     /// How long a packet was in service, until the last change of the queue.
     pub fn busy(&self) -> Span {
-        self.busy
+        Span::from_ticks(self.busy)
     }
+}
+
+/// The area of `packets` packets from the zero of time until `at`.
+fn area_before(at: Time, packets: u64) -> u128 {
+    u128::from(packets) * u128::from(at.ticks())
 }
 
 /// Drops by reason.
@@ -76,5 +122,54 @@ impl Drops {
     /// Packets dropped.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against the plain sum over the stretches between changes, with a new beginning on the way.
+        #[test]
+        fn area_and_busy_time_are_those_of_the_definition(
+            steps in prop::collection::vec((0u64..1 << 40, 0u8..4), 1..100),
+            anew in 0usize..100,
+        ) {
+            let mut now = Time::ORIGIN;
+            let (mut packets, mut busy) = (0u64, false);
+            let mut stats = QueueStats::new(now, packets, busy);
+            let (mut area, mut busy_for) = (0u128, 0u64);
+            for (step, (gap, what)) in steps.into_iter().enumerate() {
+                now += Span::from_ticks(gap);
+                area += u128::from(packets) * u128::from(gap);
+                busy_for += if busy { gap } else { 0 };
+                if step == anew {
+                    stats = QueueStats::new(now, packets, busy);
+                    (area, busy_for) = (0, 0);
+                }
+                match what {
+                    0 if packets > u64::from(busy) && !busy => {
+                        stats.service_begins(now);
+                        busy = true;
+                    }
+                    1 if busy => {
+                        stats.service_ends(now);
+                        (packets, busy) = (packets - 1, false);
+                    }
+                    2 if packets > u64::from(busy) => {
+                        stats.left(now);
+                        packets -= 1;
+                    }
+                    _ => {
+                        stats.entered(now, packets);
+                        packets += 1;
+                    }
+                }
+                let seen = stats.closed(packets, busy);
+                prop_assert_eq!((seen.area(), seen.busy().ticks()), (area, busy_for));
+            }
+        }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Flow {
     /// Whether anything in `extras` is about it.
     pub(super) has_extras: bool,
     pub(super) contract: Contract,
+    /// Here, so that one look-up serves everything that is asked of a flow.
+    pub(super) counters: FlowCounters,
 }
 
 impl Flow {
@@ -56,7 +58,6 @@ pub(super) struct Extras {
 #[derive(Default)]
 pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
-    pub(super) counters: Vec<FlowCounters>,
     pub(super) extras: std::collections::BTreeMap<FlowIx, Extras>,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
@@ -123,7 +124,6 @@ impl FlowTable {
 
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
-            + self.counters.capacity() * size_of::<FlowCounters>()
             + self.extras.len() * (size_of::<FlowIx>() + size_of::<Extras>())
             + self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() * size_of::<(Time, FlowIx)>()
     }

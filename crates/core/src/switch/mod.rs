@@ -22,12 +22,13 @@ mod tree;
 
 pub use counters::{Drops, FlowCounters, QueueStats};
 
-use crate::context::{Body, Ctx, Effect};
+use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::dropper::Backlog;
 use crate::meter::Meter;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::scheduler::Gate;
+use crate::stats::tally;
 use crate::units::Time;
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
@@ -99,28 +100,44 @@ impl Switch {
     }
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored
-    /// once. Ports that are idle should then be [`start`](Self::start)ed.
-    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], packet: Packet) {
-        let mut packet = Packet { shared: to.len() > 1, ..packet };
+    /// once. Ports that are idle should then be [`start`](Self::start)ed; returns whether any is.
+    #[inline]
+    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], packet: Packet) -> bool {
+        let mut idle = false;
+        let packet = Packet { shared: u8::from(to.len() > 1), arrived: cx.now, ..packet };
         self.pool.store(&packet, to.len());
         for leg in to {
+            let mut packet = packet;
             packet.flow = leg.flow;
-            self.orders += 1;
+            tally(&mut self.orders, 1);
             match self.ports.get_mut(usize::from(leg.port.0)) {
                 Some(port) => {
-                    port.arrive(cx, &mut self.pool, &packet, self.orders);
+                    port.arrive(cx, &mut self.pool, &mut packet, self.orders);
+                    idle |= !port.busy;
                 }
-                None => {
-                    let body = self.pool.release(&packet);
-                    let reason = crate::context::Reason::NoFlow;
-                    cx.out.push(Effect::Dropped { port: leg.port, packet, reason, body });
-                }
+                None => self.astray(cx, *leg, packet),
             }
         }
         if to.is_empty() {
             self.pool.release(&packet);
         }
-        while self.pool.exhausted() && self.push_out(cx, to) {}
+        if self.pool.exhausted() {
+            self.make_room(cx, to);
+        }
+        idle
+    }
+
+    /// There is no such port.
+    #[cold]
+    fn astray(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
+        let body = self.pool.release(&packet);
+        cx.out.push(Effect::Dropped { port: leg.port, packet, reason: Reason::NoFlow, body });
+    }
+
+    /// Drops packets until the pool is within its limit.
+    #[cold]
+    fn make_room(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) {
+        while self.pool.exhausted() && self.push_out(cx, arrived) {}
     }
 
     /// Drops one packet to make room; `arrived` is where the latest packet went.
@@ -154,15 +171,20 @@ impl Switch {
     /// [`Effect::Wake`] then says when to ask again).
     #[inline]
     pub fn start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<Packet> {
-        self.ports.get_mut(usize::from(port.0))?.start(cx, &mut self.pool)
+        let port = self.ports.get_mut(usize::from(port.0))?;
+        port.start(cx, &mut self.pool).then_some(port.serving)
     }
 
     /// The last bit of the packet in service is out. Says which packet it was and whether its
     /// body is still held for another port; `None` when no packet was in service.
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
-        let packet = self.ports.get_mut(usize::from(port.0))?.finish(cx.now)?;
-        Some((packet, self.pool.release(&packet)))
+        let port = self.ports.get_mut(usize::from(port.0))?;
+        if !port.busy {
+            return None;
+        }
+        port.finish(cx.now);
+        Some((port.serving, self.pool.release(&port.serving)))
     }
 
     /// The time that an [`Effect::Wake`] asked for has come. An idle port should then be
@@ -176,7 +198,7 @@ impl Switch {
     /// Whether no packet is in service at the port.
     #[inline]
     pub fn is_idle(&self, port: PortIx) -> bool {
-        self.ports.get(usize::from(port.0)).is_some_and(|port| port.in_service.is_none())
+        self.ports.get(usize::from(port.0)).is_some_and(|port| !port.busy)
     }
 
     /// The port's queue, the packet in service included.
@@ -192,7 +214,8 @@ impl Switch {
     /// What a flow has sent and lost at a port; zeros for an unknown leg.
     pub fn counters(&self, leg: Leg) -> FlowCounters {
         let port = self.ports.get(usize::from(leg.port.0));
-        port.and_then(|port| port.table.counters.get(leg.flow.ix())).copied().unwrap_or_default()
+        let flow = port.and_then(|port| port.table.flows.get(leg.flow.ix()));
+        flow.map(|flow| flow.counters).unwrap_or_default()
     }
 
     /// What a port has dropped, by reason.
@@ -202,13 +225,16 @@ impl Switch {
 
     /// A port's queue over time.
     pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
-        self.ports.get(usize::from(port.0)).map(|port| port.stats)
+        self.ports.get(usize::from(port.0)).map(|port| {
+            let in_service = port.in_service().is_some();
+            port.stats.closed(port.backlog.packets, in_service)
+        })
     }
 
     /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
     pub fn reset_stats(&mut self, now: Time, port: PortIx) {
         if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.stats = QueueStats::new(now);
+            port.stats = QueueStats::new(now, port.backlog.packets, port.in_service().is_some());
         }
     }
 

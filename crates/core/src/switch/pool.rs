@@ -33,16 +33,22 @@ impl Pool {
     /// A port is done with the packet.
     #[inline]
     pub(super) fn release(&mut self, packet: &Packet) -> Body {
-        if packet.shared
-            && let Some(copies) = self.copies.get_mut(&packet.body)
-        {
-            *copies -= 1;
-            if *copies > 0 {
-                return Body::Kept;
-            }
-            self.copies.remove(&packet.body);
+        if packet.shared != 0 && self.others_hold(packet.body) {
+            return Body::Kept;
         }
         self.used.take(packet.len);
         Body::Released
+    }
+
+    /// One port less holds this multicast body; whether there are others.
+    #[cold]
+    fn others_hold(&mut self, body: BodyId) -> bool {
+        let Some(copies) = self.copies.get_mut(&body) else { return false };
+        *copies -= 1;
+        if *copies == 0 {
+            self.copies.remove(&body);
+            return false;
+        }
+        true
     }
 }

@@ -5,12 +5,12 @@ use super::flows::{Flow, FlowTable, State};
 use super::plan::{FlowPlan, PortPlan};
 use super::pool::Pool;
 use super::shaping::{Shaped, Shaping};
-use super::tree::{Member, Tree, node_of};
+use super::tree::{Member, ROOT, Tree, node_of};
 use crate::context::{Ctx, Effect, Reason, Verdict};
 use crate::contract::Refused;
 use crate::dropper::{AnyDropper, Backlog, Dropper, DropperKind};
 use crate::meter::Meter;
-use crate::packet::{FlowIx, Leg, Packet, PortIx};
+use crate::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::{Gate, Scheduler};
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -24,7 +24,10 @@ pub(super) struct Port {
     pub(super) dropper: Option<AnyDropper>,
     pub(super) meter: Option<Box<dyn Meter + Send>>,
     pub(super) shaping: Shaping,
-    pub(super) in_service: Option<Packet>,
+    /// Whether a packet is in service.
+    pub(super) busy: bool,
+    /// The packet in service, or the last one that was.
+    pub(super) serving: Packet,
     /// The queue, the packet in service included.
     pub(super) backlog: Backlog,
     /// Members of the tree that a ceiling holds, by when it lets go.
@@ -47,12 +50,13 @@ impl Port {
             dropper: plan.dropper.as_ref().map(DropperKind::build).transpose()?,
             meter: None,
             shaping: Shaping::default(),
-            in_service: None,
+            busy: false,
+            serving: Packet::new(BodyId(u32::MAX), 0),
             backlog: Backlog::default(),
             held: BinaryHeap::new(),
             wake_at: Time::NEVER,
             latest: 0,
-            stats: QueueStats::new(now),
+            stats: QueueStats::new(now, 0, false),
             drops: Drops::default(),
         })
     }
@@ -67,8 +71,8 @@ impl Port {
                 self.table.retire(flow, now);
                 return Err(refused);
             }
-            self.table.flows[flow.ix()].state = State::Open;
-            self.table.counters[flow.ix()] = Default::default();
+            let entry = &mut self.table.flows[flow.ix()];
+            (entry.state, entry.counters) = (State::Open, Default::default());
             self.gate(now, flow, Gate::Open);
             return Ok(flow);
         }
@@ -82,8 +86,8 @@ impl Port {
             held: false,
             has_extras: false,
             contract: plan.contract,
+            counters: Default::default(),
         });
-        self.table.counters.push(Default::default());
         self.set_extras(now, flow, plan);
         Ok(flow)
     }
@@ -118,7 +122,6 @@ impl Port {
         }
     }
 
-    #[inline]
     fn retire_if_drained(&mut self, flow: FlowIx) {
         let entry = &self.table.flows[flow.ix()];
         if entry.state != State::Closing {
@@ -127,7 +130,7 @@ impl Port {
         let node = &self.tree.nodes[usize::from(entry.node)];
         if node.queues.len(entry.slot) == 0
             && self.shaping.waiting(flow) == 0
-            && self.in_service.is_none_or(|packet| packet.flow != flow)
+            && self.in_service().is_none_or(|packet| packet.flow != flow)
         {
             let mut at = node.scheduler.forgettable_at(entry.slot);
             at = at.max(self.shaping.forgettable_at(flow));
@@ -157,67 +160,116 @@ impl Port {
         self.watch(now, at);
     }
 
-    /// The packet's last bit is in. False when it was dropped here and now.
-    pub(super) fn arrive(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, order: u64) -> bool {
-        let mut packet = Packet { arrived: cx.now, ..*packet };
-        let flow = packet.flow;
-        let Some(entry) = self.table.flows.get(flow.ix()) else { return self.stray(cx, pool, &packet) };
-        if entry.state != State::Open {
-            return self.stray(cx, pool, &packet);
+    /// The packet's last bit is in.
+    #[inline]
+    pub(super) fn arrive(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, order: u64) {
+        let entry = match self.table.flows.get_mut(packet.flow.ix()) {
+            Some(entry) if entry.state == State::Open => entry,
+            _ => return self.stray(cx, pool, packet),
+        };
+        entry.counters.arrived.add(packet.len);
+        let (has_extras, place) = (entry.has_extras, (usize::from(entry.node), entry.slot));
+        let plain = !has_extras && self.meter.is_none() && self.shaping.queues.is_empty();
+        if !plain && !self.passes(cx, pool, packet, order, has_extras) {
+            return;
         }
-        let has_extras = entry.has_extras;
-        self.table.counters[flow.ix()].arrived.add(packet.len);
+        self.admit(cx, pool, packet, order, place);
+    }
+
+    /// Meter and shaper: whether the packet goes on to the dropper now.
+    #[inline(never)]
+    fn passes(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        packet: &mut Packet,
+        order: u64,
+        has_extras: bool,
+    ) -> bool {
         if let Some(meter) = &mut self.meter {
-            match meter.see(cx, &mut packet) {
+            match meter.see(cx, packet) {
                 Verdict::Accept => {}
-                Verdict::Mark => self.mark(cx, &mut packet),
+                Verdict::Mark => self.mark(cx, packet),
                 Verdict::Drop => {
-                    self.drop(cx, pool, &packet, Reason::Meter);
+                    self.drop(cx, pool, packet, Reason::Meter);
                     return false;
                 }
             }
         }
-        if has_extras || self.shaping.waiting(flow) > 0 {
-            match self.shaping.arrive(cx.now, packet, order) {
+        if has_extras || self.shaping.waiting(packet.flow) > 0 {
+            match self.shaping.arrive(cx.now, *packet, order) {
                 Shaped::Conforms => {}
                 Shaped::Waits => {
                     self.ask(cx);
-                    return true;
+                    return false;
                 }
                 Shaped::Full => {
-                    self.drop(cx, pool, &packet, Reason::Shaper);
+                    self.drop(cx, pool, packet, Reason::Shaper);
                     return false;
                 }
             }
         }
-        self.admit(cx, pool, packet, order)
+        true
     }
 
-    /// The packet reaches the dropper and the schedulers.
-    #[inline]
-    fn admit(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, mut packet: Packet, order: u64) -> bool {
-        if let Some(dropper) = &mut self.dropper {
-            let without = without(pool.used, &packet);
-            match dropper.arrive(cx, &packet, self.backlog, without) {
-                Verdict::Accept => {}
-                Verdict::Mark => self.mark(cx, &mut packet),
-                Verdict::Drop => {
-                    self.drop(cx, pool, &packet, Reason::Dropper);
-                    return false;
-                }
-            }
+    /// The packet reaches the dropper and the schedulers; `slot` is its flow's index at `node`.
+    #[inline(always)]
+    fn admit(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        packet: &mut Packet,
+        order: u64,
+        (node, slot): (usize, FlowIx),
+    ) {
+        if self.dropper.is_some() && !self.guard(cx, pool, packet) {
+            return;
         }
-        self.stats.advance(cx.now, self.backlog.packets, self.in_service.is_some());
-        self.stats.seen += self.backlog.packets;
-        self.stats.arrivals += 1;
+        self.stats.entered(cx.now, self.backlog.packets);
         self.backlog.add(packet.len);
-        self.stats.longest = self.stats.longest.max(self.backlog.packets);
         self.latest = order;
-        let entry = &self.table.flows[packet.flow.ix()];
-        let node = usize::from(entry.node);
-        packet.flow = entry.slot;
+        packet.flow = slot;
         self.tree.push(cx, node, packet, order);
         self.watch(cx.now, node);
+    }
+
+    /// Whether the dropper lets the packet into the queue.
+    #[inline(never)]
+    fn guard(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet) -> bool {
+        let Some(dropper) = &mut self.dropper else { return true };
+        match dropper.arrive(cx, packet, self.backlog, without(pool.used, packet)) {
+            Verdict::Accept => {}
+            Verdict::Mark => self.mark(cx, packet),
+            Verdict::Drop => {
+                self.drop(cx, pool, packet, Reason::Dropper);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the dropper lets the packet leave that is about to be served; the queue is
+    /// without it if not.
+    #[inline(never)]
+    fn guard_exit(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        let Some(dropper) = &mut self.dropper else { return true };
+        let mut packet = self.serving;
+        let mut rest = self.backlog;
+        rest.take(packet.len);
+        match dropper.depart(cx, &packet, rest, without(pool.used, &packet)) {
+            Verdict::Accept => {}
+            Verdict::Mark => {
+                self.mark(cx, &mut packet);
+                self.serving = packet;
+            }
+            Verdict::Drop => {
+                self.backlog = rest;
+                self.stats.left(cx.now);
+                self.drop(cx, pool, &packet, Reason::Dropper);
+                self.retire_if_drained(packet.flow);
+                return false;
+            }
+        }
         true
     }
 
@@ -226,75 +278,81 @@ impl Port {
         cx.out.push(Effect::Marked { port: self.ix, flow: packet.flow });
     }
 
-    fn stray(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet) -> bool {
+    #[cold]
+    fn stray(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet) {
         self.drops.count(Reason::NoFlow);
         self.table.strays.arrived.add(packet.len);
         self.table.strays.dropped.add(packet.len);
         let body = pool.release(packet);
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason: Reason::NoFlow, body });
-        false
     }
 
     /// Counts and reports a packet that is gone; its flow is the port's index.
+    #[cold]
     fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
         self.drops.count(reason);
-        self.table.counters[packet.flow.ix()].dropped.add(packet.len);
+        self.table.flows[packet.flow.ix()].counters.dropped.add(packet.len);
         let body = pool.release(packet);
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
     }
 
-    /// The link is free: the next packet's first bit leaves.
-    pub(super) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<Packet> {
-        if self.in_service.is_some() {
-            return None;
+    /// The packet in service.
+    pub(super) fn in_service(&self) -> Option<&Packet> {
+        self.busy.then_some(&self.serving)
+    }
+
+    /// The link is free: the next packet's first bit leaves, and it is in service. False when
+    /// there is none, or when the link is not free.
+    #[inline]
+    pub(super) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        if self.busy {
+            return false;
         }
         // While the link is busy nobody asks to be woken for a ceiling.
-        self.let_go(cx.now);
+        if !self.held.is_empty() {
+            self.let_go(cx.now);
+        }
         loop {
-            let Ok((node, slot, flow)) = self.tree.select(cx.now) else {
+            let Some(node) = self.tree.take(cx, &mut self.serving) else {
                 self.ask(cx);
-                return None;
+                return false;
             };
-            let mut packet = self.tree.pop(cx, node, slot)?;
-            packet.flow = flow;
-            self.hold_what_is_over_its_ceiling(cx.now, node, &packet);
-            self.stats.advance(cx.now, self.backlog.packets, false);
-            if let Some(dropper) = &mut self.dropper {
-                let mut rest = self.backlog;
-                rest.take(packet.len);
-                match dropper.depart(cx, &packet, rest, without(pool.used, &packet)) {
-                    Verdict::Accept => {}
-                    Verdict::Mark => self.mark(cx, &mut packet),
-                    Verdict::Drop => {
-                        self.backlog = rest;
-                        self.drop(cx, pool, &packet, Reason::Dropper);
-                        self.retire_if_drained(flow);
-                        continue;
-                    }
-                }
+            if !self.table.extras.is_empty() {
+                self.hold_if_over_its_ceiling(cx.now, self.serving.flow, self.serving.len);
             }
-            self.in_service = Some(packet);
-            return Some(packet);
+            self.watch(cx.now, node);
+            if self.dropper.is_some() && !self.guard_exit(cx, pool) {
+                continue;
+            }
+            self.stats.service_begins(cx.now);
+            self.busy = true;
+            return true;
         }
     }
 
-    /// Ceilings: what has just sent may have to wait, at every level.
-    #[inline]
-    fn hold_what_is_over_its_ceiling(&mut self, now: Time, node: usize, packet: &Packet) {
-        if self.table.flows[packet.flow.ix()].has_extras
-            && let Some(extras) = self.table.extras.get_mut(&packet.flow)
+    /// A flow with a ceiling has to wait after it has sent.
+    #[inline(never)]
+    fn hold_if_over_its_ceiling(&mut self, now: Time, flow: FlowIx, len: u32) {
+        if self.table.flows[flow.ix()].has_extras
+            && let Some(extras) = self.table.extras.get_mut(&flow)
             && let Some(ceiling) = &mut extras.ceiling
         {
-            ceiling.take(now, packet.len);
-            self.held.push(Reverse((ceiling.clear_at(), Member::Flow(packet.flow))));
-            self.hold(now, packet.flow, true);
+            ceiling.take(now, len);
+            self.held.push(Reverse((ceiling.clear_at(), Member::Flow(flow))));
+            self.hold(now, flow, true);
         }
-        self.watch(now, node);
     }
 
     /// Makes sure that the nodes from `at` upwards are let go when they may send.
     #[inline]
-    pub(super) fn watch(&mut self, now: Time, mut at: usize) {
+    pub(super) fn watch(&mut self, now: Time, at: usize) {
+        if at != ROOT {
+            self.watch_up(now, at);
+        }
+    }
+
+    #[inline(never)]
+    fn watch_up(&mut self, now: Time, mut at: usize) {
         while let Some(parent) = self.tree.parent(at) {
             if let Some(until) = self.tree.held_until(now, at)
                 && until > now
@@ -307,14 +365,18 @@ impl Port {
         }
     }
 
-    /// The packet's last bit is out. The packet is `None` when none was in service.
-    pub(super) fn finish(&mut self, now: Time) -> Option<Packet> {
-        let packet = self.in_service.take()?;
-        self.stats.advance(now, self.backlog.packets, true);
-        self.backlog.take(packet.len);
-        self.table.counters[packet.flow.ix()].sent.add(packet.len);
-        self.retire_if_drained(packet.flow);
-        Some(packet)
+    /// The last bit of the packet in service is out.
+    #[inline]
+    pub(super) fn finish(&mut self, now: Time) {
+        let Packet { flow, len, .. } = self.serving;
+        self.busy = false;
+        self.stats.service_ends(now);
+        self.backlog.take(len);
+        let entry = &mut self.table.flows[flow.ix()];
+        entry.counters.sent.add(len);
+        if entry.state != State::Open {
+            self.retire_if_drained(flow);
+        }
     }
 
     /// Lets go what had to wait until now. `orders` numbers what leaves the shapers.
@@ -325,8 +387,10 @@ impl Port {
         while let Some(packet) = self.shaping.pop(cx.now) {
             let flow = packet.flow;
             *orders += 1;
-            let packet = Packet { arrived: cx.now, ..packet };
-            self.admit(cx, pool, packet, *orders);
+            let mut packet = Packet { arrived: cx.now, ..packet };
+            let entry = &self.table.flows[flow.ix()];
+            let place = (usize::from(entry.node), entry.slot);
+            self.admit(cx, pool, &mut packet, *orders, place);
             self.retire_if_drained(flow);
         }
         self.let_go(cx.now);
@@ -334,7 +398,7 @@ impl Port {
     }
 
     /// Lets go what ceilings held until now.
-    #[inline]
+    #[inline(never)]
     fn let_go(&mut self, now: Time) {
         while let Some(Reverse((at, member))) = self.held.peek().copied()
             && at <= now
@@ -370,8 +434,8 @@ impl Port {
         if let Some(Reverse((at, _))) = self.held.peek() {
             next = next.min(*at);
         }
-        if self.in_service.is_none()
-            && let Err(Some(at)) = self.tree.select(cx.now)
+        if !self.busy
+            && let Some(at) = self.tree.not_before(cx.now)
         {
             next = next.min(at);
         }
@@ -384,7 +448,7 @@ impl Port {
     /// Makes room: drops the packet that the schedulers would send last.
     pub(super) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         let Some((_, flow, packet)) = self.tree.evict(cx) else { return false };
-        self.stats.advance(cx.now, self.backlog.packets, self.in_service.is_some());
+        self.stats.left(cx.now);
         self.backlog.take(packet.len);
         self.drop(cx, pool, &Packet { flow, ..packet }, Reason::PushedOut);
         self.retire_if_drained(flow);
@@ -401,7 +465,7 @@ impl Port {
 
     /// Packets that push-out could take.
     pub(super) fn evictable(&self) -> u64 {
-        self.backlog.packets - u64::from(self.in_service.is_some())
+        self.backlog.packets - u64::from(self.busy)
     }
 
     pub(super) fn leg(&self, flow: FlowIx) -> Leg {

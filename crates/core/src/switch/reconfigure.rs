@@ -177,7 +177,7 @@ impl Port {
         let mut queued = Vec::new();
         for (flow, entry) in self.table.flows.iter().enumerate() {
             let queues = &mut before.nodes[usize::from(entry.node)].queues;
-            while let Some(mut waiting) = queues.pop_first(entry.slot) {
+            while let Some(mut waiting) = queues.pop_first(entry.slot).copied() {
                 waiting.packet.flow = FlowIx(flow as u32);
                 queued.push(waiting);
             }
@@ -203,7 +203,7 @@ impl Port {
             let entry = &self.table.flows[waiting.packet.flow.ix()];
             let node = usize::from(entry.node);
             waiting.packet.flow = entry.slot;
-            self.tree.push(cx, node, waiting.packet, waiting.order);
+            self.tree.push(cx, node, &mut waiting.packet, waiting.order);
             self.watch(cx.now, node);
         }
     }

@@ -72,7 +72,7 @@ impl Shaping {
         }
         // Also without a shaper: behind what has waited since it was taken away.
         self.queues.announce(order);
-        self.queues.push(packet);
+        self.queues.push(&packet);
         if waiting == 0 {
             self.schedule(flow);
         }

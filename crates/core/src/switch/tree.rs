@@ -44,8 +44,24 @@ pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
 }
 
+/// The node without a parent.
+pub(super) const ROOT: usize = 0;
+
 /// The body of a token: no packet has it.
 const TOKEN: BodyId = BodyId(u32::MAX);
+
+impl Node {
+    /// What the node would send now, under its ceiling.
+    #[inline]
+    fn select(&self, now: Time) -> Select {
+        match &self.ceiling {
+            // Without packets there is nothing to wait for.
+            Some(ceiling) if ceiling.clear_at() > now && self.queues.is_empty() => Select::Idle,
+            Some(ceiling) if ceiling.clear_at() > now => Select::NotBefore(ceiling.clear_at()),
+            _ => self.scheduler.select(now, &self.queues),
+        }
+    }
+}
 
 impl Tree {
     pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Tree, Refused> {
@@ -109,55 +125,64 @@ impl Tree {
 
     /// Pushes a packet of the member `packet.flow` of `node`.
     #[inline]
-    pub(super) fn push(&mut self, cx: &mut Ctx<'_>, at: usize, mut packet: Packet, order: u64) {
+    pub(super) fn push(&mut self, cx: &mut Ctx<'_>, at: usize, packet: &mut Packet, order: u64) {
         let node = &mut self.nodes[at];
         node.queues.announce(order);
-        node.scheduler.enqueue(cx, &mut packet, &node.queues);
+        node.scheduler.enqueue(cx, packet, &node.queues);
         node.queues.push(packet);
-        if node.parent.is_some() {
+        if at != ROOT {
             self.settle_with(cx, at);
         }
     }
 
-    /// The flow to send now, with its node and index there; or when to ask again.
-    #[inline]
-    pub(super) fn select(&self, now: Time) -> Result<(usize, FlowIx, FlowIx), Option<Time>> {
-        let mut at = 0;
+    /// When to ask for a packet again; [`Time::NEVER`] when there is none to wait for, `None`
+    /// when there is one to be sent now.
+    pub(super) fn not_before(&self, now: Time) -> Option<Time> {
+        let mut at = ROOT;
         loop {
             let node = &self.nodes[at];
-            if let Some(ceiling) = &node.ceiling
-                && ceiling.clear_at() > now
-            {
-                // Without packets there is nothing to wait for.
-                return Err((!node.queues.is_empty()).then_some(ceiling.clear_at()));
-            }
-            match node.scheduler.select(now, &node.queues) {
+            match node.select(now) {
                 Select::Flow(slot) => match node.members[slot.ix()] {
-                    Member::Flow(flow) => return Ok((at, slot, flow)),
+                    Member::Flow(_) => return None,
                     Member::Node(child) => at = child,
                 },
-                Select::NotBefore(time) => return Err(Some(time)),
-                Select::Idle => return Err(None),
+                Select::NotBefore(time) => return Some(time),
+                Select::Idle => return Some(Time::NEVER),
             }
         }
     }
 
-    /// Takes the first packet of a node's member to be sent; charges every level.
+    /// Takes the packet to be sent now and writes it to `packet`, with its flow's index at the
+    /// port; charges every level. Returns the node that it was queued at; `None` when nothing
+    /// may be sent now.
     #[inline]
-    pub(super) fn pop(&mut self, cx: &mut Ctx<'_>, at: usize, slot: FlowIx) -> Option<Packet> {
-        let node = &mut self.nodes[at];
-        let packet = node.queues.pop_first(slot)?.packet;
-        node.scheduler.dequeued(cx, &packet, &node.queues);
-        if let Some(ceiling) = &mut node.ceiling {
-            ceiling.take(cx.now, packet.len);
+    pub(super) fn take(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Option<usize> {
+        let mut at = ROOT;
+        loop {
+            let node = &mut self.nodes[at];
+            let Select::Flow(slot) = node.select(cx.now) else { return None };
+            let flow = match node.members[slot.ix()] {
+                Member::Flow(flow) => flow,
+                Member::Node(child) => {
+                    at = child;
+                    continue;
+                }
+            };
+            *packet = node.queues.pop_first(slot)?.packet;
+            node.scheduler.dequeued(cx, packet, &node.queues);
+            packet.flow = flow;
+            if let Some(ceiling) = &mut node.ceiling {
+                ceiling.take(cx.now, packet.len);
+            }
+            if at != ROOT {
+                self.charge(cx, at, packet.len);
+            }
+            return Some(at);
         }
-        if node.parent.is_some() {
-            self.charge(cx, at, packet.len);
-        }
-        Some(packet)
     }
 
     /// A packet of `len` bytes was sent from the node `at`: renews the tokens above it.
+    #[inline(never)]
     fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, len: u32) {
         while let Some((parent, slot)) = self.nodes[at].parent {
             self.nodes[at].uncharged += i64::from(len);
@@ -168,7 +193,7 @@ impl Tree {
                 None => self.nodes[at].uncharged = 0,
             }
             let above = &mut self.nodes[parent];
-            if let Some(spent) = above.queues.pop_first(slot) {
+            if let Some(spent) = above.queues.pop_first(slot).copied() {
                 above.scheduler.dequeued(cx, &spent.packet, &above.queues);
             }
             if let Some(ceiling) = &mut above.ceiling {
@@ -208,10 +233,11 @@ impl Tree {
         // Stamped as of the packet's arrival: a class that waits loses nothing by waiting.
         let mut then = Ctx { now: token.arrived, rng: &mut *cx.rng, out: &mut *cx.out };
         above.scheduler.enqueue(&mut then, &mut token, &above.queues);
-        above.queues.push(token);
+        above.queues.push(&token);
     }
 
     /// Brings the tokens and gates above a node up to date after its queues have changed.
+    #[inline(never)]
     pub(super) fn settle_with(&mut self, cx: &mut Ctx<'_>, mut at: usize) {
         while let Some((parent, slot)) = self.nodes[at].parent {
             if self.nodes[parent].queues.len(slot) == 0
@@ -221,7 +247,7 @@ impl Tree {
             }
             if self.nodes[at].queues.is_empty() {
                 let above = &mut self.nodes[parent];
-                if let Some(token) = above.queues.pop_last(slot) {
+                if let Some(token) = above.queues.pop_last(slot).copied() {
                     above.scheduler.evicted(&token.packet, &above.queues);
                     self.nodes[at].uncharged = 0;
                 }
@@ -275,7 +301,7 @@ impl Tree {
 
     /// Takes the packet that push-out should take.
     pub(super) fn evict(&mut self, cx: &mut Ctx<'_>) -> Option<(usize, FlowIx, Packet)> {
-        let mut at = 0;
+        let mut at = ROOT;
         loop {
             let node = &mut self.nodes[at];
             let slot = node.scheduler.worst(&node.queues)?;
