@@ -322,8 +322,9 @@ class Capture(Record):
 
     Attributes:
         file: Capture to play.
-        flow: One flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`; without it, every one becomes a flow
-            NAME/10.0.0.1:5004>10.0.0.2:5004/udp and so on (text).
+        flow: Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port,
+            an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows
+            NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, and each reserves what is stated (text).
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
         repeat: Number of times that it is played, end to end (a whole number from 1 to 1000000). Default: 1.
     """

@@ -231,7 +231,7 @@ def _least(quantile: float | None, largest: float | None) -> float | None:
 def _quantiles(histogram: pa.Table, quantile: float) -> dict[tuple[str, int, str], float]:
     """Return the quantile by (metric, replication, group): the largest value of the bin in which it lies.
 
-    Bins of one key stand together in ascending order, and hold whole nanoseconds.
+    Bins hold whole nanoseconds.
     """
     import numpy as np
 
@@ -244,12 +244,14 @@ def _quantiles(histogram: pa.Table, quantile: float) -> dict[tuple[str, int, str
     if histogram.num_rows == 0:
         return {}
     keys = np.stack([np.asarray(code, dtype=np.int64) for code in codes])
+    order = np.lexsort((np.asarray(histogram["upper"]), *keys))
+    keys = keys[:, order]
     starts = np.flatnonzero(np.r_[True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)])
-    counts = np.asarray(histogram["count"], dtype=np.int64)
+    counts = np.asarray(histogram["count"], dtype=np.int64)[order]
     reached = np.cumsum(counts)
     before = reached[starts] - counts[starts]
     totals = np.add.reduceat(counts, starts)
     at = np.searchsorted(reached, before + np.ceil(totals * quantile).astype(np.int64))
-    upper = np.asarray(histogram["upper"])[at] - NANOSECOND
-    named = zip(*(column.take(starts).to_pylist() for column in columns), strict=True)
+    upper = np.asarray(histogram["upper"])[order[at]] - NANOSECOND
+    named = zip(*(column.take(order[starts]).to_pylist() for column in columns), strict=True)
     return dict(zip(named, upper.tolist(), strict=True))

@@ -84,7 +84,7 @@ impl fmt::Display for FiveTuple {
 /// A text is not a flow's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other"
+    "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp"
 )]
 pub struct NotAFlow;
 
@@ -98,10 +98,7 @@ impl FromStr for FiveTuple {
         }
         let (ends, protocol) = text.rsplit_once('/').ok_or(NotAFlow)?;
         let (from, to) = ends.split_once('>').ok_or(NotAFlow)?;
-        let protocol = match NAMES.iter().find(|(_, name)| *name == protocol) {
-            Some((number, _)) => *number,
-            None => protocol.parse().map_err(|_| NotAFlow)?,
-        };
+        let protocol = protocol_number(protocol)?;
         let ((source, source_port), (destination, destination_port)) = (end(from)?, end(to)?);
         let ports = match (source_port, destination_port) {
             (Some(from), Some(to)) if has_ports(protocol) => Some((from, to)),
@@ -124,6 +121,117 @@ fn end(text: &str) -> Result<(IpAddr, Option<u16>), NotAFlow> {
         // A zone (`%eth0`) is local to a host and no part of a flow.
         Ok(address) if !text.contains('%') => Ok((address.ip(), Some(address.port()))),
         _ => Err(NotAFlow),
+    }
+}
+
+/// Which flows are meant: a [`FiveTuple`] as text in which `*` may stand for an address, a
+/// port, a whole end, or the protocol.
+///
+/// `10.0.0.1:80>*/tcp` is everything that 10.0.0.1 sends from TCP port 80, `*:53>*/udp` all
+/// answers to DNS queries, `*>*/icmp` all of ICMP over IPv4, `*>*/*` all of IP. An end
+/// without a port, other than `*`, means packets without ports. Without a `*` it means one flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowPattern {
+    /// One flow.
+    One(FiveTuple),
+    /// IP flows whose source, destination and protocol match.
+    Ip {
+        /// Matched by the source.
+        source: EndPattern,
+        /// Matched by the destination.
+        destination: EndPattern,
+        /// IANA protocol number; `None` for any.
+        protocol: Option<u8>,
+    },
+}
+
+/// What an address and a port are matched by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndPattern {
+    /// The address; `None` for any.
+    address: Option<IpAddr>,
+    /// The port, if there has to be one or must be none; `None` for anything.
+    port: Option<PortPattern>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PortPattern {
+    Any,
+    One(u16),
+    Without,
+}
+
+impl FlowPattern {
+    /// Whether the flow is meant.
+    pub fn matches(&self, flow: &FiveTuple) -> bool {
+        match (self, flow) {
+            (FlowPattern::One(one), flow) => one == flow,
+            (_, FiveTuple::Other) => false,
+            (
+                FlowPattern::Ip { source: from, destination: to, protocol: wanted },
+                FiveTuple::Ip { source, destination, ports, protocol },
+            ) => {
+                from.matches(*source, ports.map(|(port, _)| port))
+                    && to.matches(*destination, ports.map(|(_, port)| port))
+                    && wanted.is_none_or(|wanted| wanted == *protocol)
+            }
+        }
+    }
+
+    /// Whether it means one flow and no other.
+    pub fn is_one(&self) -> bool {
+        matches!(self, FlowPattern::One(_))
+    }
+}
+
+impl EndPattern {
+    fn matches(&self, address: IpAddr, port: Option<u16>) -> bool {
+        self.address.is_none_or(|wanted| wanted == address)
+            && match self.port {
+                None => true,
+                Some(PortPattern::Any) => port.is_some(),
+                Some(PortPattern::One(wanted)) => port == Some(wanted),
+                Some(PortPattern::Without) => port.is_none(),
+            }
+    }
+}
+
+impl FromStr for FlowPattern {
+    type Err = NotAFlow;
+
+    fn from_str(text: &str) -> Result<FlowPattern, NotAFlow> {
+        if !text.contains('*') {
+            return text.parse().map(FlowPattern::One);
+        }
+        let (ends, protocol) = text.rsplit_once('/').ok_or(NotAFlow)?;
+        let (from, to) = ends.split_once('>').ok_or(NotAFlow)?;
+        let protocol = if protocol == "*" { None } else { Some(protocol_number(protocol)?) };
+        Ok(FlowPattern::Ip { source: end_pattern(from)?, destination: end_pattern(to)?, protocol })
+    }
+}
+
+fn end_pattern(text: &str) -> Result<EndPattern, NotAFlow> {
+    if text == "*" {
+        return Ok(EndPattern { address: None, port: None });
+    }
+    if let Some(port) = text.strip_prefix("*:") {
+        let port = PortPattern::One(port.parse().map_err(|_| NotAFlow)?);
+        return Ok(EndPattern { address: None, port: Some(port) });
+    }
+    if let Some(address) = text.strip_suffix(":*") {
+        let bare = address.strip_prefix('[').and_then(|address| address.strip_suffix(']')).unwrap_or(address);
+        let address = bare.parse().map_err(|_| NotAFlow)?;
+        return Ok(EndPattern { address: Some(address), port: Some(PortPattern::Any) });
+    }
+    let (address, port) = end(text)?;
+    let port = port.map_or(PortPattern::Without, PortPattern::One);
+    Ok(EndPattern { address: Some(address), port: Some(port) })
+}
+
+fn protocol_number(text: &str) -> Result<u8, NotAFlow> {
+    match NAMES.iter().find(|(_, name)| *name == text) {
+        Some((number, _)) => Ok(*number),
+        None => text.parse().map_err(|_| NotAFlow),
     }
 }
 
@@ -183,6 +291,38 @@ mod tests {
         assert_eq!(classifier.flows(), [b, a, FiveTuple::Other]);
         assert_eq!((classifier.find(&a), classifier.find(&flow("::1>::2/icmp6"))), (Some(1), None));
         assert!(a < b && b < FiveTuple::Other);
+    }
+
+    #[test]
+    fn patterns_mean_what_they_say() {
+        let flows = [
+            "10.0.0.1:80>10.0.0.2:5000/tcp",
+            "10.0.0.1:80>10.0.0.3:5001/tcp",
+            "10.0.0.1:53>10.0.0.2:5000/udp",
+            "10.0.0.1>10.0.0.2/icmp",
+            "[2001:db8::1]:80>[2001:db8::2]:5000/tcp",
+            "other",
+        ];
+        let matched = |pattern: &str| -> Vec<usize> {
+            let pattern: FlowPattern = pattern.parse().unwrap();
+            let means = |ix: &usize| pattern.matches(&flows[*ix].parse().unwrap());
+            (0..flows.len()).filter(means).collect()
+        };
+        assert_eq!(matched("*>*/*"), [0, 1, 2, 3, 4]);
+        assert_eq!(matched("*>*/tcp"), [0, 1, 4]);
+        assert_eq!(matched("*:80>*/tcp"), [0, 1, 4]);
+        assert_eq!(matched("10.0.0.1:80>*/*"), [0, 1]);
+        assert_eq!(matched("10.0.0.1:*>10.0.0.2:*/*"), [0, 2]);
+        assert_eq!(matched("10.0.0.1>*/*"), [3]);
+        assert_eq!(matched("*>10.0.0.2/icmp"), [3]);
+        assert_eq!(matched("[2001:db8::1]:*>*/tcp"), [4]);
+        for (ix, flow) in flows.iter().enumerate() {
+            assert_eq!(matched(flow), [ix]);
+            assert!(flow.parse::<FlowPattern>().unwrap().is_one());
+        }
+        for wrong in ["*", "*>*", "*:x>*/tcp", "*>*/nope", "10.0.0.*>*/tcp", "1.2.3.4:*:5>*/*"] {
+            assert_eq!(wrong.parse::<FlowPattern>(), Err(NotAFlow), "{wrong}");
+        }
     }
 
     #[test]

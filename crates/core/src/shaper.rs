@@ -100,7 +100,8 @@ impl ShaperPlan {
     /// # Errors
     /// When `rate` or `burst` is missing or out of range.
     pub fn new(choice: &Choice) -> Result<ShaperPlan, Refused> {
-        let (Some(Value::Rate(bits)), Some(Value::Size(burst))) = (choice.value("rate"), choice.value("burst"))
+        let (Some(Value::Rate(bits)), Some(Value::Size(burst))) =
+            (choice.value("rate"), choice.value("burst"))
         else {
             return Err(Refused("a token bucket needs a rate and a burst".into()));
         };

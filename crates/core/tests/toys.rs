@@ -134,7 +134,8 @@ struct EveryOther(u32);
 impl Meter for EveryOther {
     fn see(&mut self, _: &mut Ctx<'_>, packet: &mut Packet) -> Verdict {
         self.0 += 1;
-        packet.mark = packet.mark.coloured(if self.0.is_multiple_of(2) { Colour::Red } else { Colour::Green });
+        packet.mark =
+            packet.mark.coloured(if self.0.is_multiple_of(2) { Colour::Red } else { Colour::Green });
         Verdict::Accept
     }
 }

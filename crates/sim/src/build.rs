@@ -168,27 +168,26 @@ fn traffic(
         }
         Source::Capture { file, flow: wanted, speed, repeat } => {
             let trace = recordings.get(file, scenario, group.place)?;
-            let Some(wanted) = wanted else {
-                let play = |flow: &Arc<TraceFlow>| {
-                    let traffic = recorded(flow, *speed, *repeat, scenario, group.place)?;
-                    Ok((format!("{name}/{}", flow.name), traffic))
+            let play = |flow: &Arc<TraceFlow>| {
+                let named = match wanted {
+                    Some(wanted) if wanted.is_one() => name.clone(),
+                    _ => format!("{name}/{}", flow.name),
                 };
-                return trace.iter().map(play).collect();
+                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| (named, traffic))
             };
-            let found = find(trace, wanted).ok_or_else(|| {
+            let meant = |flow: &&Arc<TraceFlow>| {
+                wanted.is_none_or(|wanted| flow.name.parse().is_ok_and(|flow| wanted.matches(&flow)))
+            };
+            let played: Vec<_> = trace.iter().filter(meant).map(play).collect::<Result<_, _>>()?;
+            if played.is_empty() {
                 let flows: Vec<&str> = trace.iter().take(5).map(|flow| flow.name.as_str()).collect();
-                let message = format!("{} has no flow {wanted}", file.display());
+                let message = format!("{} has no flow that is meant by `flow`", file.display());
                 let help = format!("it holds {} flows: {}, …", trace.len(), flows.join(", "));
-                fail(scenario, group.place, message, Some(help))
-            })?;
-            one(recorded(found, *speed, *repeat, scenario, group.place)?)
+                return Err(fail(scenario, group.place, message, Some(help)));
+            }
+            Ok(played)
         }
     }
-}
-
-fn find<'t>(trace: &'t [Arc<TraceFlow>], wanted: &impl std::fmt::Display) -> Option<&'t Arc<TraceFlow>> {
-    let name = wanted.to_string();
-    trace.iter().find(|flow| flow.name == name)
 }
 
 fn recorded(

@@ -5,7 +5,7 @@ use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use crate::values::Values;
 use std::path::{Path, PathBuf};
-use tidegate_core::classifier::{FiveTuple, NotAFlow};
+use tidegate_core::classifier::{FlowPattern, NotAFlow};
 use tidegate_core::units::{Rate, Span};
 
 /// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a source's
@@ -66,8 +66,8 @@ pub enum Source {
     Capture {
         /// The file, resolved against the scenario's folder; it could be opened.
         file: PathBuf,
-        /// The one flow to play; `None` for every flow in it.
-        flow: Option<FiveTuple>,
+        /// The flows to play; `None` for every flow in it.
+        flow: Option<FlowPattern>,
         /// Speed of playback.
         speed: f64,
         /// Number of times that it is played.
@@ -95,7 +95,7 @@ pub(crate) fn build(values: &Values, sizes: &[u32], base_dir: &Path, report: &mu
         },
         "capture" => Source::Capture {
             file: file(values, base_dir, report)?,
-            flow: five_tuple(values, report)?,
+            flow: flow_pattern(values, report)?,
             speed: values.number("speed")?,
             repeat: values.count("repeat")?,
         },
@@ -173,7 +173,7 @@ fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf
     None
 }
 
-fn five_tuple(values: &Values, report: &mut Report) -> Option<Option<FiveTuple>> {
+fn flow_pattern(values: &Values, report: &mut Report) -> Option<Option<FlowPattern>> {
     let Some(text) = values.text("flow") else { return Some(None) };
     match text.parse() {
         Ok(tuple) => Some(Some(tuple)),

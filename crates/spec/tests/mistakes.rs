@@ -355,7 +355,9 @@ const SOURCES: &[Mistake] = &[
         LONE_SOURCE,
         "source = { kind = \"capture\", file = \"mistakes.rs\", flow = \"udp 1.2.3.4:5\" }",
         "a.toml:42:59: `udp 1.2.3.4:5` is no flow of a capture",
-        Some("expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other"),
+        Some(
+            "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp",
+        ),
     ),
     (
         "envelope = { rate = \"64kbit\", burst",

@@ -96,7 +96,7 @@ pub(super) fn shape() -> Shape {
                 optional(
                     "flow",
                     Shape::Value(Kind::Text),
-                    "One flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`; without it, every one becomes a flow NAME/10.0.0.1:5004>10.0.0.2:5004/udp and so on",
+                    "Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port, an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, and each reserves what is stated",
                 ),
                 speed,
                 repeat,
