@@ -180,3 +180,36 @@ fn an_absent_flow_keeps_its_level() {
     world.gate(urgent, Gate::Open);
     assert_eq!(world.send(0).unwrap().flow, urgent.flow);
 }
+
+/// A class none of whose flows takes part is absent as well, and rejoins as a newcomer: after its
+/// flow's absence it and an equal rival take turns, instead of catching up.
+#[test]
+fn a_class_of_absent_flows_gains_nothing() {
+    use tidegate_core::switch::plan::{ClassPlan, PortPlan, SwitchPlan};
+    let class = ClassPlan {
+        parent: None,
+        scheduler: kind("virtual-clock"),
+        contract: reserved(1_000_000).contract,
+        ceiling: None,
+    };
+    let port = PortPlan { classes: vec![class.clone(), class], ..PortPlan::new(kind("virtual-clock")) };
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let in_class = |ix| FlowPlan { class: Some(ix), ..reserved(1_000_000) };
+    let legs = [world.open(0, &in_class(0)), world.open(0, &in_class(1))];
+    for _ in 0..200 {
+        legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 1000));
+    }
+    world.gate(legs[0], Gate::Absent);
+    for _ in 0..50 {
+        // At the rival's own rate, so that its clock does not run ahead meanwhile.
+        assert_eq!(world.send(0).unwrap().flow, legs[1].flow);
+        world.wait(rate(1_000_000).time_for(1000));
+    }
+    world.gate(legs[0], Gate::Open);
+    let mut served = [0i32; 2];
+    for _ in 0..100 {
+        served[world.send(0).unwrap().flow.ix()] += 1;
+        assert!((served[0] - served[1]).abs() <= 2, "{served:?}");
+        world.wait(rate(2_000_000).time_for(1000));
+    }
+}

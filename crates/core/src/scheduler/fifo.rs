@@ -1,6 +1,7 @@
 //! First in, first out: the stamp is the order of arrival at the node.
 //!
-//! A flow that was absent rejoins at the end of the queue with all that it has waiting.
+//! A flow that was absent rejoins at the end of the queue with all that it has waiting; flows
+//! that rejoin between the same two arrivals are served by the age of their packets.
 
 use super::StampRule;
 use crate::contract::{Contract, Refused};

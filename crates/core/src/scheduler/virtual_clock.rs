@@ -14,6 +14,7 @@
 //! - A **held** flow keeps its stamps, so it may catch up with its reservation; a flow that
 //!   was **absent** rejoins with its first packet stamped as a newcomer's would be now, and
 //!   the packets behind it moved by the same span. A flow ahead of its clock stays ahead.
+//!   Datagrams have no clock to lose: an absent datagram flow keeps its place among them.
 //! - A change of the reservation stamps later packets; those queued keep theirs. When a
 //!   datagram flow gains a reservation, what it has queued is stamped as one burst sent now.
 

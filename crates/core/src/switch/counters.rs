@@ -54,9 +54,15 @@ impl QueueStats {
     pub(super) fn entered(&mut self, now: Time, before: u64) {
         tally(&mut self.seen, before);
         tally(&mut self.arrivals, 1);
-        self.longest = self.longest.max(before.wrapping_add(1));
         self.area = self.area.wrapping_sub(u128::from(now.ticks()));
         self.since = now;
+    }
+
+    /// A packet of `packets` is to leave, other than by push-out: what is pushed out was in the
+    /// queue for no time.
+    #[inline]
+    pub(super) fn reached(&mut self, packets: u64) {
+        self.longest = self.longest.max(packets);
     }
 
     /// A packet leaves the queue.
@@ -82,6 +88,7 @@ impl QueueStats {
 
     /// As of the last change, when the queue has `packets` packets: as if they left it then.
     pub(super) fn closed(mut self, packets: u64, in_service: bool) -> QueueStats {
+        self.reached(packets);
         self.area = self.area.wrapping_add(area_before(self.since, packets));
         if in_service {
             self.busy = self.busy.wrapping_add(self.since.ticks());

@@ -142,20 +142,24 @@ impl Port {
     }
 
     pub(super) fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate) {
-        self.table.flows[flow.ix()].gate = gate;
-        self.apply_gate(now, flow);
+        let entry = &mut self.table.flows[flow.ix()];
+        let before = entry.effective_gate();
+        entry.gate = gate;
+        self.apply_gate(now, flow, before);
     }
 
     fn hold(&mut self, now: Time, flow: FlowIx, held: bool) {
-        self.table.flows[flow.ix()].held = held;
-        self.apply_gate(now, flow);
+        let entry = &mut self.table.flows[flow.ix()];
+        let before = entry.effective_gate();
+        entry.held = held;
+        self.apply_gate(now, flow, before);
     }
 
-    pub(super) fn apply_gate(&mut self, now: Time, flow: FlowIx) {
-        let entry = self.table.flows[flow.ix()];
+    /// Tells the flow's scheduler of its gate; `before` is what it was told last.
+    pub(super) fn apply_gate(&mut self, now: Time, flow: FlowIx, before: Gate) {
+        let entry = &self.table.flows[flow.ix()];
         let at = usize::from(entry.node);
-        let node = &mut self.tree.nodes[at];
-        node.scheduler.gate(now, entry.slot, entry.effective_gate(), &node.queues);
+        self.tree.gate_member(now, at, entry.slot, before, entry.effective_gate());
         self.tree.settle(now, at);
         self.watch(now, at);
     }
@@ -263,6 +267,7 @@ impl Port {
                 self.serving = packet;
             }
             Verdict::Drop => {
+                self.stats.reached(self.backlog.packets);
                 self.backlog = rest;
                 self.stats.left(cx.now);
                 self.drop(cx, pool, &packet, Reason::Dropper);
@@ -371,6 +376,7 @@ impl Port {
         let Packet { flow, len, .. } = self.serving;
         self.busy = false;
         self.stats.service_ends(now);
+        self.stats.reached(self.backlog.packets);
         self.backlog.take(len);
         let entry = &mut self.table.flows[flow.ix()];
         entry.counters.sent.add(len);

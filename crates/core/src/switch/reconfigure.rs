@@ -10,7 +10,7 @@ use crate::contract::{Contract, Refused};
 use crate::dropper::DropperKind;
 use crate::packet::{FlowIx, Leg, PortIx};
 use crate::queues::Queues;
-use crate::scheduler::{Scheduler, SchedulerKind};
+use crate::scheduler::{Gate, Scheduler, SchedulerKind};
 use crate::units::Time;
 
 impl Switch {
@@ -196,7 +196,7 @@ impl Port {
         self.table.replanted();
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
-            self.apply_gate(cx.now, flow);
+            self.apply_gate(cx.now, flow, Gate::Open);
         }
         queued.sort_unstable_by_key(|waiting| waiting.order);
         for mut waiting in queued {

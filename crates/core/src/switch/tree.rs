@@ -34,6 +34,8 @@ pub(super) struct Node {
     parent: Option<(usize, FlowIx)>,
     /// Whether the parent may select this node.
     gate: Gate,
+    /// How many members are held: as long as there is one, a node that may not send is held too.
+    held_members: u32,
     /// When the port will let it go, if it is held; [`Time::NEVER`] for not at all.
     pub(super) watched: Time,
     /// Bytes sent less bytes charged by the parent so far.
@@ -73,6 +75,7 @@ impl Tree {
                 ceiling: ceiling.map(Ceiling::new),
                 parent: None,
                 gate: Gate::Open,
+                held_members: 0,
                 watched: Time::NEVER,
                 uncharged: 0,
             })
@@ -268,14 +271,31 @@ impl Tree {
     fn set_gate(&mut self, now: Time, at: usize) {
         let node = &self.nodes[at];
         let Some((parent, slot)) = node.parent else { return };
-        let clear = node.ceiling.as_ref().is_none_or(|ceiling| ceiling.clear_at() <= now);
-        let sends = clear && matches!(node.scheduler.select(now, &node.queues), Select::Flow(_));
-        let gate = if sends || node.queues.is_empty() { Gate::Open } else { Gate::Held };
-        if gate != node.gate {
+        let gate = match node.select(now) {
+            _ if node.queues.is_empty() => Gate::Open,
+            Select::Flow(_) => Gate::Open,
+            Select::NotBefore(_) => Gate::Held,
+            // Its members do not take part: neither does it, and it gains nothing by it.
+            Select::Idle if node.held_members == 0 => Gate::Absent,
+            Select::Idle => Gate::Held,
+        };
+        let before = node.gate;
+        if gate != before {
             self.nodes[at].gate = gate;
-            let above = &mut self.nodes[parent];
-            above.scheduler.gate(now, slot, gate, &above.queues);
+            self.gate_member(now, parent, slot, before, gate);
         }
+    }
+
+    /// Opens or closes the gate of a node's member.
+    pub(super) fn gate_member(&mut self, now: Time, at: usize, slot: FlowIx, before: Gate, gate: Gate) {
+        let node = &mut self.nodes[at];
+        match (before, gate) {
+            (Gate::Held, Gate::Held) => {}
+            (Gate::Held, _) => node.held_members -= 1,
+            (_, Gate::Held) => node.held_members += 1,
+            _ => {}
+        }
+        node.scheduler.gate(now, slot, gate, &node.queues);
     }
 
     /// When a node that holds packets back may send: its ceiling, or its scheduler's own time.
