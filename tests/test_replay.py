@@ -15,8 +15,28 @@ ROOT = Path(__file__).resolve().parents[1]
 OFFICE = ROOT / "examples" / "captures" / "office.pcap"
 VOICE, VIDEO = "10.77.2.20:40000>10.77.1.20:40000/udp", "10.77.2.30:5004>10.77.1.30:5004/udp"
 DATA = ROOT.parent / "shared" / "data"
-CAPTURES = ["ndpi-teams.pcap", "ndpi-snapchat_call_v1.pcapng", "zeek-bro.org.pcap", "sipp-g711a.pcap"]
+CAPTURES = [
+    "ndpi-netflix.pcap",
+    "ndpi-snapchat_call_v1.pcapng",
+    "ndpi-starcraft_battle.pcap",
+    "ndpi-teams.pcap",
+    "ndpi-wa_video.pcap",
+    "sipp-g711a.pcap",
+    "tcpreplay-test.pcap",
+    "zeek-206_example_a.pcap",
+    "zeek-bro.org.pcap",
+    "zeek-chromium-115.0.5790.110-google-de-fragmented.pcap",
+    "zeek-cwd-navigation.pcap",
+    "zeek-m57-long-49583-80.pcap",
+    "zeek-modbusBig.pcap",
+]
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"real captures are not at {DATA}")
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """The command writes its scenario where it is called."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")

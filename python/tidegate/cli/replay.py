@@ -56,7 +56,12 @@ def command(
     ] = None,
     scenario: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="Write the replay as a scenario file.", show_default=False),
+        typer.Option(
+            metavar="FILE.toml",
+            help="Write the replay as this scenario file; by default to the name of CAPTURE, here or "
+            "in --out.",
+            show_default=False,
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -83,8 +88,17 @@ def command(
     stem = f"{capture.name.split('.')[0] or 'replay'}.toml"
     if scenario is None and out is not None and played.results:
         scenario = out / stem
-    if scenario is not None:
-        played.write_scenario(scenario)
+    # A script asks for the file; a person gets it, where nothing of theirs is in the way.
+    asked = scenario is not None
+    if not asked and played.results and not as_json:
+        scenario = Path(stem)
+    try:
+        if scenario is not None:
+            played.write_scenario(scenario)
+    except (OSError, ValueError) as error:
+        if asked:
+            raise
+        scenario, in_the_way = None, error
     if as_json:
         document = played.to_dict() | {"notes": _sentences(played)}
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
@@ -95,7 +109,7 @@ def command(
     if scenario is not None:
         typer.echo(f"scenario in {scenario}")
     elif played.results:
-        typer.echo(f"for a scenario file to go on with, add --scenario {stem}")
+        typer.echo(f"no scenario file: {in_the_way}; say where with --scenario FILE.toml")
 
 
 def _print(played: Replay) -> None:
