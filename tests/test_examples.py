@@ -8,6 +8,7 @@ import tidegate
 from tidegate.replay import plan
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+CAPTURES = EXAMPLES.parents[1] / "shared" / "data" / "pcap"
 BELLCORE = EXAMPLES.parents[1] / "shared" / "data" / "packets" / "BC-pAug89-first100001.TL.gz"
 
 
@@ -73,6 +74,15 @@ def test_bellcore():
     p99 = comparison.row("poisson", "delay_p99")
     assert p99.values["fifo"].mean > 5 * p99.values["virtual-clock"].mean
     assert comparison.row("ethernet", "lost").values["fifo"].mean == 0
+
+
+@pytest.mark.skipif(not CAPTURES.is_dir(), reason=f"real captures are not at {CAPTURES}")
+def test_captures():
+    comparison = tidegate.compare(EXAMPLES / "captures.toml", ["fifo", "virtual-clock"], replications=1)
+    lost, p99 = (comparison.row("call", metric).values for metric in ("lost", "delay_p99"))
+    assert lost["fifo"].mean > 0
+    assert lost["virtual-clock"].mean == 0
+    assert p99["virtual-clock"].mean < 0.01 < 0.1 < p99["fifo"].mean
 
 
 def test_a_scenario_in_python(tmp_path):
