@@ -1,5 +1,9 @@
-//! An indexed 4-ary heap of flows: the smallest rank on top, and any flow's rank can be
-//! changed or taken out in O(log n).
+//! Flows by rank: the smallest on top, and any flow's rank can be changed or taken out.
+//!
+//! The smallest ranks stand sorted in a short ring, the *run*; those that find no place there are
+//! in an indexed 4-ary heap behind it. On most links few flows are backlogged at once, and a flow
+//! that has sent goes to the end or nearly so: that takes a few steps in the run. With many
+//! flows it is O(log n), as for any heap.
 
 use crate::packet::FlowIx;
 
@@ -20,62 +24,225 @@ impl Entry {
     }
 }
 
-const ARITY: usize = 4;
-const ABSENT: u32 = u32::MAX;
+/// The most entries in the run: a power of two, so that masked indexes need no check.
+const RUN: usize = 32;
+/// How many entries move from the heap into an empty run.
+const REFILL: usize = RUN / 2;
+
+/// A sorted ring of entries, the smallest rank first.
+#[derive(Clone, Debug)]
+struct Run {
+    ring: Box<[Entry; RUN]>,
+    /// Where the first entry is, modulo `RUN`.
+    first: usize,
+    len: usize,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { ring: Box::new([Entry { rank: (0, 0), flow: 0 }; RUN]), first: 0, len: 0 }
+    }
+}
+
+impl Run {
+    /// Where the `nth` entry is, or would be.
+    #[inline(always)]
+    fn place(&self, nth: usize) -> usize {
+        self.first.wrapping_add(nth) % RUN
+    }
+
+    #[inline(always)]
+    fn first(&self) -> Option<&Entry> {
+        (self.len > 0).then(|| &self.ring[self.place(0)])
+    }
+
+    #[inline(always)]
+    fn last(&self) -> Option<&Entry> {
+        (self.len > 0).then(|| &self.ring[self.place(self.len.wrapping_sub(1))])
+    }
+
+    fn find(&self, flow: FlowIx) -> Option<usize> {
+        (0..self.len).find(|&nth| self.ring[self.place(nth)].flow == flow.0)
+    }
+
+    /// Takes the first entry out, if there is one.
+    #[inline(always)]
+    fn pop_first(&mut self) {
+        // At most `RUN` entries: no count wraps, here and below.
+        self.first = self.first.wrapping_add(1);
+        self.len = self.len.wrapping_sub(1);
+    }
+
+    fn pop_last(&mut self) -> Option<Entry> {
+        let last = self.last().copied();
+        self.len = self.len.saturating_sub(1);
+        last
+    }
+
+    /// Puts an entry where it belongs; there is room for it.
+    #[inline(always)]
+    fn insert(&mut self, entry: Entry) {
+        let mut nth = self.len;
+        self.len = self.len.wrapping_add(1);
+        if nth > 0 && entry.wide() < self.ring[self.place(0)].wide() {
+            self.first = self.first.wrapping_sub(1);
+            nth = 0;
+        }
+        while nth > 0 {
+            let before = self.ring[self.place(nth.wrapping_sub(1))];
+            if before.wide() <= entry.wide() {
+                break;
+            }
+            self.ring[self.place(nth)] = before;
+            nth = nth.wrapping_sub(1);
+        }
+        self.ring[self.place(nth)] = entry;
+    }
+
+    fn remove(&mut self, nth: usize) {
+        for nth in nth + 1..self.len {
+            self.ring[self.place(nth - 1)] = self.ring[self.place(nth)];
+        }
+        self.len -= 1;
+    }
+}
 
 /// Flows by rank. A flow is in it at most once.
 #[derive(Clone, Debug, Default)]
 pub struct FlowHeap {
-    entries: Vec<Entry>,
-    /// Where each flow stands in `entries`.
-    places: Vec<u32>,
+    /// The flows with the smallest ranks. Empty only when the heap is.
+    run: Run,
+    /// The others.
+    rest: Heap,
 }
 
 impl FlowHeap {
     /// Gives every flow index below `flows` a place.
     pub fn reach(&mut self, flows: u32) {
-        if self.places.len() < flows as usize {
-            self.places.resize(flows as usize, ABSENT);
-        }
+        self.rest.reach(flows);
     }
 
     /// The flow with the smallest rank.
     #[inline]
     pub fn top(&self) -> Option<(Rank, FlowIx)> {
-        self.entries.first().map(|entry| (entry.rank, FlowIx(entry.flow)))
+        self.run.first().map(|entry| (entry.rank, FlowIx(entry.flow)))
     }
 
     /// Whether the flow is in the heap.
-    #[inline]
     pub fn contains(&self, flow: FlowIx) -> bool {
-        self.places[flow.ix()] != ABSENT
+        self.run.find(flow).is_some() || self.rest.contains(flow)
     }
 
     /// Puts the flow in with this rank, or changes its rank.
+    #[inline]
     pub fn set(&mut self, flow: FlowIx, rank: Rank) {
-        let entry = Entry { rank, flow: flow.0 };
-        let place = self.places[flow.ix()];
-        if place == ABSENT {
-            self.insert(flow, rank);
-        } else if entry.wide() < self.entries[place as usize].wide() {
-            self.sift_up(place as usize, entry);
-        } else {
-            self.sift_down(place as usize, entry);
-        }
+        self.remove(flow);
+        self.insert(flow, rank);
     }
 
     /// Puts a flow in that is not in the heap.
-    #[inline(always)]
+    #[inline]
     pub fn insert(&mut self, flow: FlowIx, rank: Rank) {
         debug_assert!(!self.contains(flow));
-        let place = self.entries.len();
         let entry = Entry { rank, flow: flow.0 };
+        if self.run.len == RUN || !self.rest.is_empty() {
+            return self.insert_among_many(entry);
+        }
+        self.run.insert(entry);
+    }
+
+    /// The same when the run is full or not all.
+    #[inline(never)]
+    fn insert_among_many(&mut self, entry: Entry) {
+        if self.run.last().is_some_and(|last| last.wide() < entry.wide()) {
+            return self.rest.insert(entry);
+        }
+        if self.run.len == RUN
+            && let Some(last) = self.run.pop_last()
+        {
+            self.rest.insert(last);
+        }
+        self.run.insert(entry);
+    }
+
+    /// Takes the flow out, if it is in.
+    #[inline]
+    pub fn remove(&mut self, flow: FlowIx) {
+        match self.run.first() {
+            // Nearly always: the flow that has just sent.
+            Some(first) if first.flow == flow.0 => self.run.pop_first(),
+            _ => return self.remove_elsewhere(flow),
+        }
+        if self.run.len == 0 && !self.rest.is_empty() {
+            self.refill();
+        }
+    }
+
+    #[inline(never)]
+    fn remove_elsewhere(&mut self, flow: FlowIx) {
+        match self.run.find(flow) {
+            Some(nth) => self.run.remove(nth),
+            None => self.rest.remove(flow),
+        }
+    }
+
+    /// Moves the first of the heap into the empty run.
+    #[inline(never)]
+    fn refill(&mut self) {
+        while self.run.len < REFILL
+            && let Some(entry) = self.rest.pop()
+        {
+            self.run.insert(entry);
+        }
+    }
+
+    /// Bytes of memory held, for the memory report.
+    pub fn memory(&self) -> usize {
+        size_of::<[Entry; RUN]>() + self.rest.memory()
+    }
+}
+
+const ARITY: usize = 4;
+const ABSENT: u32 = u32::MAX;
+
+/// An indexed 4-ary heap: the smallest rank on top.
+#[derive(Clone, Debug, Default)]
+struct Heap {
+    entries: Vec<Entry>,
+    /// Where each flow stands in `entries`.
+    places: Vec<u32>,
+}
+
+impl Heap {
+    fn reach(&mut self, flows: u32) {
+        if self.places.len() < flows as usize {
+            self.places.resize(flows as usize, ABSENT);
+        }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn contains(&self, flow: FlowIx) -> bool {
+        self.places[flow.ix()] != ABSENT
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        let place = self.entries.len();
         self.entries.push(entry);
         self.sift_up(place, entry);
     }
 
+    fn pop(&mut self) -> Option<Entry> {
+        let first = *self.entries.first()?;
+        self.remove(FlowIx(first.flow));
+        Some(first)
+    }
+
     /// Takes the flow out, if it is in.
-    pub fn remove(&mut self, flow: FlowIx) {
+    fn remove(&mut self, flow: FlowIx) {
         let place = core::mem::replace(&mut self.places[flow.ix()], ABSENT);
         if place == ABSENT {
             return;
@@ -135,8 +302,7 @@ impl FlowHeap {
         self.places[entry.flow as usize] = place as u32;
     }
 
-    /// Bytes of memory held, for the memory report.
-    pub fn memory(&self) -> usize {
+    fn memory(&self) -> usize {
         self.entries.capacity() * size_of::<Entry>() + self.places.capacity() * size_of::<u32>()
     }
 }
@@ -147,16 +313,24 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    /// Many times what the run holds.
+    const FLOWS: u32 = 5 * RUN as u32;
+
     proptest! {
         #[test]
-        fn agrees_with_a_sorted_map(steps in prop::collection::vec((0u32..40, 0u8..3, 0u64..50), 1..600)) {
+        fn agrees_with_a_sorted_map(steps in prop::collection::vec((0u32..FLOWS, 0u8..4, 0u64..50), 1..800)) {
             let mut heap = FlowHeap::default();
-            heap.reach(40);
+            heap.reach(FLOWS);
             let mut model: BTreeMap<u32, Rank> = BTreeMap::new();
             for (order, (flow, what, key)) in steps.into_iter().enumerate() {
                 if what == 0 {
                     heap.remove(FlowIx(flow));
                     model.remove(&flow);
+                } else if what == 1
+                    && let Some((_, top)) = heap.top()
+                {
+                    heap.remove(top);
+                    model.remove(&top.0);
                 } else {
                     let rank = (key, order as u64);
                     heap.set(FlowIx(flow), rank);
@@ -164,7 +338,7 @@ mod tests {
                 }
                 let least = model.iter().map(|(&flow, &rank)| (rank, FlowIx(flow))).min();
                 prop_assert_eq!(heap.top(), least);
-                for flow in 0..40 {
+                for flow in 0..FLOWS {
                     prop_assert_eq!(heap.contains(FlowIx(flow)), model.contains_key(&flow));
                 }
             }

@@ -20,3 +20,4 @@ pub mod stats;
 pub mod switch;
 pub mod units;
 pub mod wire;
+mod ziggurat;

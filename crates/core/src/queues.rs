@@ -35,20 +35,11 @@ pub struct Queues {
     arriving: u64,
     latest: u64,
     packets: u64,
-    bytes: u64,
 }
 
 impl Default for Queues {
     fn default() -> Queues {
-        Queues {
-            flows: Vec::new(),
-            slab: Vec::new(),
-            free: NONE,
-            arriving: 0,
-            latest: 0,
-            packets: 0,
-            bytes: 0,
-        }
+        Queues { flows: Vec::new(), slab: Vec::new(), free: NONE, arriving: 0, latest: 0, packets: 0 }
     }
 }
 
@@ -64,10 +55,9 @@ impl Queues {
         self.packets
     }
 
-    /// Bytes queued, over all flows.
-    #[inline]
+    /// Bytes queued, over all flows: looks at each of them.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.flows.iter().map(|queue| queue.bytes).sum()
     }
 
     /// Packets queued for one flow.
@@ -159,21 +149,27 @@ impl Queues {
         queue.packets = queue.packets.wrapping_add(1);
         tally(&mut queue.bytes, u64::from(packet.len));
         tally(&mut self.packets, 1);
-        tally(&mut self.bytes, u64::from(packet.len));
     }
 
     /// Takes the flow's first packet out. It can be read in its place until the next push.
     #[inline]
     pub(crate) fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
+        // As a slice, whose length no write below can change.
+        let slab = self.slab.as_mut_slice();
         let at = queue.first;
-        let next = self.slab.get(at as usize)?.next;
-        queue.first = next;
-        match self.slab.get_mut(next as usize) {
+        queue.first = slab.get(at as usize)?.next;
+        match slab.get_mut(queue.first as usize) {
             Some(next) => next.prev = NONE,
             None => queue.last = NONE,
         }
-        Some(self.release(at, flow))
+        let place = &mut slab[at as usize];
+        place.next = core::mem::replace(&mut self.free, at);
+        let bytes = u64::from(place.packet.len);
+        queue.packets = queue.packets.wrapping_sub(1);
+        queue.bytes = queue.bytes.wrapping_sub(bytes);
+        self.packets = self.packets.wrapping_sub(1);
+        Some(place)
     }
 
     /// Takes the flow's latest packet out. It can be read in its place until the next push.
@@ -199,7 +195,6 @@ impl Queues {
         queue.packets = queue.packets.wrapping_sub(1);
         queue.bytes = queue.bytes.wrapping_sub(bytes);
         self.packets = self.packets.wrapping_sub(1);
-        self.bytes = self.bytes.wrapping_sub(bytes);
         place
     }
 

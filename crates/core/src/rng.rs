@@ -5,6 +5,7 @@
 //! machine.
 
 use crate::units::Span;
+use crate::ziggurat;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -52,7 +53,7 @@ impl Rng {
     /// Exponential with the given mean.
     #[inline]
     pub fn exponential(&mut self, mean: Span) -> Span {
-        Span::from_ticks((-libm::log(self.unit()) * mean.ticks() as f64) as u64)
+        Span::from_ticks((ziggurat::exponential(self) * mean.ticks() as f64) as u64)
     }
 
     /// Geometric over 1, 2, 3, … with the given mean (at least 1).

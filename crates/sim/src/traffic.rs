@@ -98,7 +98,7 @@ impl Emission {
     /// The next packet: how long after the one before (the first: after the start), and its
     /// size. `None` when there is none, and for greedy sources, which the world asks for
     /// [`size`](Self::size) only.
-    #[inline]
+    #[inline(always)]
     pub fn next_packet(&mut self) -> Option<(Span, u32)> {
         match &self.traffic {
             Traffic::Poisson { sizes, .. } => {

@@ -84,6 +84,8 @@ struct Node {
 }
 
 struct Link {
+    /// Its own index.
+    ix: u32,
     node: u32,
     port: PortIx,
     rate: Rate,
@@ -94,6 +96,40 @@ struct Link {
     dropped: u64,
     /// Waits since the warm-up: from last bit in to first bit out.
     waited: (u64, u128),
+}
+
+impl Link {
+    /// The link is free: its next packet starts, if there is one.
+    #[inline(always)]
+    fn start<Q: EventQueue<Event>>(
+        &mut self,
+        node: &mut Node,
+        now: Time,
+        bodies: &mut [PacketBody],
+        events: &mut Q,
+        watch: &mut Option<Watch>,
+        out: &mut Vec<Effect>,
+    ) {
+        let mut cx = Ctx { now, rng: &mut node.rng, out };
+        let Some(packet) = node.switch.start(&mut cx, self.port) else { return };
+        let body = &mut bodies[packet.body.0 as usize];
+        let waited = now.since(packet.arrived);
+        body.queueing += waited;
+        tally(&mut self.waited.0, 1);
+        self.waited.1 = self.waited.1.wrapping_add(u128::from(waited.ticks()));
+        if let Some(watch) = watch {
+            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: now };
+            watch.started(self.ix, body.sequence, ahead);
+        }
+        let event = Event::Departed(self.ix);
+        events.push(now + self.rate.time_for(packet.len), event.key(), event);
+    }
+}
+
+/// A packet whose last bit is in at the node where `hop` begins.
+struct Entering {
+    hop: u32,
+    packet: Packet,
 }
 
 struct Flow {
@@ -156,7 +192,8 @@ impl<Q: EventQueue<Event>> World<Q> {
             let rng = Rng::named(seed, &format!("node/{}", node.name));
             nodes.push(Node { switch, rng, links });
         }
-        let link = |(link, port): (&crate::network::LinkPlan, &PortIx)| Link {
+        let link = |(ix, (link, port)): (usize, (&crate::network::LinkPlan, &PortIx))| Link {
+            ix: ix as u32,
             node: link.from as u32,
             port: *port,
             rate: link.rate,
@@ -174,7 +211,7 @@ impl<Q: EventQueue<Event>> World<Q> {
             warm_at: Time::ORIGIN + network.warmup,
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
-            links: network.links.iter().zip(&ports).map(link).collect(),
+            links: network.links.iter().zip(&ports).enumerate().map(link).collect(),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
             hops: Vec::new(),
@@ -253,11 +290,14 @@ impl<Q: EventQueue<Event>> World<Q> {
                 self.catch_up(at);
             }
             self.now = at;
-            match event {
+            let entering = match event {
                 Event::Departed(link) => self.departed(link),
                 Event::Arrived(link) => self.arrived(link),
                 Event::Timer(link) => self.timer(link),
                 Event::Source(flow) => self.source(flow),
+            };
+            if let Some(entering) = entering {
+                self.enter(entering);
             }
             #[cfg(debug_assertions)]
             self.audit(event);
@@ -313,10 +353,12 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
     }
 
-    fn source(&mut self, ix: u32) {
+    #[inline(always)]
+    fn source(&mut self, ix: u32) -> Option<Entering> {
         let flow = &mut self.flows[ix as usize];
         if flow.emission.window() > 0 {
-            return self.top_up(ix);
+            self.top_up(ix);
+            return None;
         }
         let len = flow.pending;
         if let Some((gap, len)) = flow.emission.next_packet() {
@@ -327,11 +369,12 @@ impl<Q: EventQueue<Event>> World<Q> {
                 self.events.push(at, event.key(), event);
             }
         }
-        self.emit(ix, len);
+        Some(self.emit(ix, len))
     }
 
     /// A greedy source fills its window. What is dropped at once is not tried again before
     /// the link has sent something, or, with nothing in the queue, a packet's time later.
+    #[inline(never)]
     fn top_up(&mut self, ix: u32) {
         loop {
             let now = self.now;
@@ -343,7 +386,8 @@ impl<Q: EventQueue<Event>> World<Q> {
             let len = flow.emission.size();
             flow.in_first_queue += 1;
             let first = flow.first_hop;
-            self.emit(ix, len);
+            let entering = self.emit(ix, len);
+            self.enter(entering);
             let in_queue = self.flows[ix as usize].in_first_queue;
             if in_queue <= before {
                 if in_queue == 0 {
@@ -357,7 +401,7 @@ impl<Q: EventQueue<Event>> World<Q> {
     }
 
     #[inline(always)]
-    fn emit(&mut self, ix: u32, len: u32) {
+    fn emit(&mut self, ix: u32, len: u32) -> Entering {
         let flow = &mut self.flows[ix as usize];
         let body = PacketBody {
             born: self.now,
@@ -383,11 +427,12 @@ impl<Q: EventQueue<Event>> World<Q> {
                 (self.bodies.len() - 1) as u32
             }
         };
-        self.enter(hop, Packet::new(BodyId(id), len));
+        Entering { hop, packet: Packet::new(BodyId(id), len) }
     }
 
-    /// The packet's last bit is in at the node where its hop begins.
-    fn enter(&mut self, hop: u32, packet: Packet) {
+    /// The switch in front of the packet's hop takes it in.
+    #[inline(always)]
+    fn enter(&mut self, Entering { hop, packet }: Entering) {
         let hop = self.hops[hop as usize];
         if self.watch.is_some() {
             self.watch_arrival(hop, packet);
@@ -412,35 +457,23 @@ impl<Q: EventQueue<Event>> World<Q> {
     }
 
     /// The link is free: its next packet starts, if there is one.
+    #[inline(never)]
     fn start(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
         let at = link.node;
         let node = &mut self.nodes[at as usize];
-        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let started = node.switch.start(&mut cx, link.port);
-        if let Some(packet) = started {
-            let body = &mut self.bodies[packet.body.0 as usize];
-            let waited = self.now.since(packet.arrived);
-            body.queueing += waited;
-            tally(&mut link.waited.0, 1);
-            link.waited.1 += u128::from(waited.ticks());
-            if let Some(watch) = &mut self.watch {
-                let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: self.now };
-                watch.started(ix, body.sequence, ahead);
-            }
-            let event = Event::Departed(ix);
-            self.events.push(self.now + link.rate.time_for(packet.len), event.key(), event);
-        }
+        link.start(node, self.now, &mut self.bodies, &mut self.events, &mut self.watch, &mut self.out);
         if !self.out.is_empty() {
             self.effects(at);
         }
     }
 
-    fn departed(&mut self, ix: u32) {
+    #[inline(always)]
+    fn departed(&mut self, ix: u32) -> Option<Entering> {
         let link = &mut self.links[ix as usize];
         let node = &mut self.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let Some((packet, held)) = node.switch.finish(&mut cx, link.port) else { return };
+        let (packet, held) = node.switch.finish(&mut cx, link.port)?;
         debug_assert_eq!(held, Body::Released, "the simulator sends every packet to one port");
         tally(&mut self.packet_hops, 1);
         tally(&mut link.sent.0, 1);
@@ -456,13 +489,19 @@ impl<Q: EventQueue<Event>> World<Q> {
         if hop.tops_up {
             let flow = body.flow;
             self.room_for(flow);
-        }
-        self.start(ix);
-        if delay == Span::ZERO {
-            self.hand_over(packet);
+            self.start(ix);
         } else {
-            self.fly(ix, packet);
+            let at = link.node;
+            link.start(node, self.now, &mut self.bodies, &mut self.events, &mut self.watch, &mut self.out);
+            if !self.out.is_empty() {
+                self.effects(at);
+            }
         }
+        if delay == Span::ZERO {
+            return self.hand_over(packet);
+        }
+        self.fly(ix, packet);
+        None
     }
 
     /// A packet of a greedy flow has left its first queue.
@@ -483,26 +522,27 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
     }
 
-    fn arrived(&mut self, ix: u32) {
+    fn arrived(&mut self, ix: u32) -> Option<Entering> {
         let link = &mut self.links[ix as usize];
-        let Some((_, packet)) = link.in_flight.pop_front() else { return };
+        let (_, packet) = link.in_flight.pop_front()?;
         if let Some((at, _)) = link.in_flight.front() {
             let event = Event::Arrived(ix);
             self.events.push(*at, event.key(), event);
         }
-        self.hand_over(packet);
+        self.hand_over(packet)
     }
 
     /// The packet's last bit reaches the far end of a link.
     #[inline(always)]
-    fn hand_over(&mut self, packet: Packet) {
+    fn hand_over(&mut self, packet: Packet) -> Option<Entering> {
         let body = &mut self.bodies[packet.body.0 as usize];
         let hop = body.hop;
         if self.hops[hop as usize].last {
-            return self.sink(packet);
+            self.sink(packet);
+            return None;
         }
         body.hop = hop + 1;
-        self.enter(hop + 1, packet);
+        Some(Entering { hop: hop + 1, packet })
     }
 
     #[inline(always)]
@@ -533,13 +573,15 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
     }
 
-    fn timer(&mut self, ix: u32) {
+    #[inline(never)]
+    fn timer(&mut self, ix: u32) -> Option<Entering> {
         let Link { node: at, port, .. } = self.links[ix as usize];
         let node = &mut self.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
         node.switch.timer(&mut cx, port);
         self.effects(at);
         self.start(ix);
+        None
     }
 
     /// Acts on what a switch has reported.

@@ -163,6 +163,53 @@ registry! {
     VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |_| Stamped::default();
 }
 
+/// What [`AnyScheduler::serve`] has found.
+pub(crate) enum Served {
+    /// A packet: it is out of its queue.
+    Packet,
+    /// A member without packets of its own.
+    Member(FlowIx),
+    /// Nothing that may be sent now.
+    Nothing,
+}
+
+impl AnyScheduler {
+    /// Selects, and pops to `packet` if `flow_of` says that the member is a flow, and which: all
+    /// in one look at what scheduler it is.
+    #[inline(always)]
+    pub(crate) fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        flow_of: impl Fn(FlowIx) -> Option<FlowIx>,
+    ) -> Served {
+        each!(self, s => s.serve(cx, queues, packet, flow_of))
+    }
+}
+
+/// [`AnyScheduler::serve`] for one kind of scheduler.
+trait Serve: Scheduler {
+    #[inline(always)]
+    fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        flow_of: impl Fn(FlowIx) -> Option<FlowIx>,
+    ) -> Served {
+        let Select::Flow(slot) = self.select(cx.now, queues) else { return Served::Nothing };
+        let Some(flow) = flow_of(slot) else { return Served::Member(slot) };
+        let Some(first) = queues.pop_first(slot) else { return Served::Nothing };
+        *packet = first.packet;
+        self.dequeued(cx, packet, queues);
+        packet.flow = flow;
+        Served::Packet
+    }
+}
+
+impl<S: Scheduler + ?Sized> Serve for S {}
+
 impl Scheduler for AnyScheduler {
     fn set_flow(
         &mut self,

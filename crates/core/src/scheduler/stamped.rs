@@ -107,7 +107,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeued(&mut self, _cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
         let flow = packet.flow;
         match queues.first(flow) {

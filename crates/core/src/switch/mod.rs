@@ -101,23 +101,16 @@ impl Switch {
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored
     /// once. Ports that are idle should then be [`start`](Self::start)ed; returns whether any is.
-    #[inline]
-    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], packet: Packet) -> bool {
-        let mut idle = false;
-        let packet = Packet { shared: u8::from(to.len() > 1), arrived: cx.now, ..packet };
+    #[inline(always)]
+    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> bool {
+        packet.shared = u8::from(to.len() > 1);
+        packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
-        for leg in to {
-            let mut packet = packet;
-            packet.flow = leg.flow;
-            tally(&mut self.orders, 1);
-            match self.ports.get_mut(usize::from(leg.port.0)) {
-                Some(port) => {
-                    port.arrive(cx, &mut self.pool, &mut packet, self.orders);
-                    idle |= !port.busy;
-                }
-                None => self.astray(cx, *leg, packet),
-            }
-        }
+        let idle = match to {
+            [leg] => self.arrive_at(cx, *leg, &mut packet),
+            // Each port has its own copy to write on.
+            legs => legs.iter().fold(false, |idle, leg| self.arrive_at(cx, *leg, &mut { packet }) | idle),
+        };
         if to.is_empty() {
             self.pool.release(&packet);
         }
@@ -125,6 +118,19 @@ impl Switch {
             self.make_room(cx, to);
         }
         idle
+    }
+
+    /// The packet is in for one port. Whether that is idle.
+    #[inline(always)]
+    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> bool {
+        packet.flow = leg.flow;
+        tally(&mut self.orders, 1);
+        let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
+            self.astray(cx, leg, *packet);
+            return false;
+        };
+        port.arrive(cx, &mut self.pool, packet, self.orders);
+        !port.busy
     }
 
     /// There is no such port.
@@ -169,7 +175,7 @@ impl Switch {
     /// The port's link is free: the packet whose first bit leaves now, if there is one. `None`
     /// also when a packet is in service already, or when none may leave yet (a
     /// [`Effect::Wake`] then says when to ask again).
-    #[inline]
+    #[inline(always)]
     pub fn start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<Packet> {
         let port = self.ports.get_mut(usize::from(port.0))?;
         port.start(cx, &mut self.pool).then_some(port.serving)

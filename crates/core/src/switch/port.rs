@@ -308,7 +308,7 @@ impl Port {
 
     /// The link is free: the next packet's first bit leaves, and it is in service. False when
     /// there is none, or when the link is not free.
-    #[inline]
+    #[inline(always)]
     pub(super) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         if self.busy {
             return false;

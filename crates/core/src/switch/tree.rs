@@ -12,7 +12,7 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{BodyId, FlowIx, Packet};
 use crate::queues::Queues;
-use crate::scheduler::{AnyScheduler, Gate, Scheduler, SchedulerKind, Select};
+use crate::scheduler::{AnyScheduler, Gate, Scheduler, SchedulerKind, Select, Served};
 use crate::shaper::Ceiling;
 use crate::units::Time;
 
@@ -158,22 +158,28 @@ impl Tree {
     /// Takes the packet to be sent now and writes it to `packet`, with its flow's index at the
     /// port; charges every level. Returns the node that it was queued at; `None` when nothing
     /// may be sent now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Option<usize> {
         let mut at = ROOT;
         loop {
             let node = &mut self.nodes[at];
-            let Select::Flow(slot) = node.select(cx.now) else { return None };
-            let flow = match node.members[slot.ix()] {
-                Member::Flow(flow) => flow,
-                Member::Node(child) => {
+            if node.ceiling.as_ref().is_some_and(|ceiling| ceiling.clear_at() > cx.now) {
+                return None;
+            }
+            let members = &node.members;
+            let flow_of = |slot: FlowIx| match members[slot.ix()] {
+                Member::Flow(flow) => Some(flow),
+                Member::Node(_) => None,
+            };
+            match node.scheduler.serve(cx, &mut node.queues, packet, flow_of) {
+                Served::Packet => {}
+                Served::Nothing => return None,
+                Served::Member(slot) => {
+                    let Member::Node(child) = members[slot.ix()] else { return None };
                     at = child;
                     continue;
                 }
-            };
-            *packet = node.queues.pop_first(slot)?.packet;
-            node.scheduler.dequeued(cx, packet, &node.queues);
-            packet.flow = flow;
+            }
             if let Some(ceiling) = &mut node.ceiling {
                 ceiling.take(cx.now, packet.len);
             }

@@ -650,6 +650,12 @@ impl<E: Copy> Ladder<E> {
         late.into_iter().chain(sorted).min()
     }
 
+    /// The same up to `limit`.
+    #[inline(never)]
+    fn pop_elsewhere_until(&mut self, limit: Time) -> Option<(Time, E)> {
+        (self.first_elsewhere()? <= limit).then(|| self.pop()).flatten()
+    }
+
     /// Removes the first event, when the bottom is empty or frozen.
     #[inline(never)]
     fn pop_elsewhere(&mut self) -> Option<(Time, E)> {
@@ -732,7 +738,18 @@ impl<E: Copy> EventQueue<E> for Ladder<E> {
 
     #[inline]
     fn pop_until(&mut self, limit: Time) -> Option<(Time, E)> {
-        (self.next_time()? <= limit).then(|| self.pop()).flatten()
+        let front = self.front.first_time();
+        match self.run.last() {
+            Some(last) if last.time < front || (last.time == front && self.run_wins_tie()) => {
+                if last.time > limit.ticks() {
+                    return None;
+                }
+                self.run.pop().map(|entry| (Time::from_ticks(entry.time), entry.event))
+            }
+            _ if self.front.is_empty() => self.pop_elsewhere_until(limit),
+            _ if front > limit.ticks() => None,
+            _ => self.front.pop().map(|(time, event)| (Time::from_ticks(time), event)),
+        }
     }
 
     #[inline]
