@@ -24,8 +24,13 @@
 //! pushes up to `top` go to a binary heap beside it until that is empty again. The
 //! worst case is then that of the heap.
 
+mod chunks;
+mod front;
+
 use super::EventQueue;
 use super::heap::Pending;
+use chunks::{Bucket, CHUNK, Chunks, NONE};
+use front::{CAPACITY, Front, PLACES};
 use std::collections::BinaryHeap;
 use tidegate_core::units::Time;
 
@@ -34,8 +39,6 @@ const BITS: u32 = 4;
 /// The bucket of value `v` of the digit at `shift` has number `shift * STRIDE + v`.
 const STRIDE: u32 = (1 << BITS) / BITS;
 const BUCKETS: usize = 64 * STRIDE as usize;
-/// Entries in a chunk of a bucket.
-const CHUNK: u32 = 32;
 /// A bucket of at most this many entries is sorted rather than spread: so few that the
 /// standard library sorts them without allocating, if it has to.
 const RUN: u32 = 128;
@@ -45,12 +48,8 @@ const ENOUGH: u32 = 24;
 const CELL_BITS: u32 = 6;
 /// A run with a cell of more entries is left to the standard library.
 const CROWDED: u8 = 16;
-/// The most entries in the front.
-const CAPACITY: usize = 31;
 /// How many entries stay when the front is full and the later ones leave it.
 const KEEP: usize = 12;
-/// No chunk.
-const NONE: u32 = u32::MAX;
 
 const _: () = assert!(CAPACITY < PLACES && RUN < 256 && BITS.is_power_of_two() && BITS <= 4);
 
@@ -98,221 +97,6 @@ impl<E> Entry<E> {
     #[inline]
     fn precedes(&self, other: &Entry<E>) -> bool {
         self.time < other.time || (self.time == other.time && self.key < other.key)
-    }
-}
-
-/// Places of the front that a `u8` can name, so that no index needs a check.
-const PLACES: usize = 1 << 8;
-
-/// The events pushed into the bottom: a linked list in the order in which they come out.
-///
-/// Insertion walks from the first event: for so few entries, most of them inserted near
-/// the first, that takes few instructions, and no entry is moved.
-#[derive(Clone, Debug)]
-struct Front<E> {
-    /// The place after each place, in the list or among the free places. Place 0 is
-    /// both ends of the list and the end of the free places.
-    next: [u8; PLACES],
-    /// Place 0 is later than every other, or as late.
-    times: [u64; PLACES],
-    keys: [u32; PLACES],
-    /// Empty until the first event of all.
-    events: Vec<E>,
-    /// The first free place; 0 when the front is full.
-    free: u8,
-}
-
-impl<E: Copy> Front<E> {
-    fn new() -> Self {
-        Front { next: [0; PLACES], times: [u64::MAX; PLACES], keys: [0; PLACES], events: Vec::new(), free: 0 }
-    }
-
-    /// Gets the places ready; `filler` stands in the free ones.
-    fn provide(&mut self, filler: E) {
-        self.events.resize(PLACES, filler);
-        self.open();
-    }
-
-    /// Empties the list and frees every place.
-    fn open(&mut self) {
-        for place in 0..CAPACITY {
-            self.next[place] = place as u8 + 1;
-        }
-        self.next[CAPACITY] = 0;
-        self.next[0] = 0;
-        self.free = 1;
-    }
-
-    /// Empties the list and leaves no place to insert into.
-    fn close(&mut self) {
-        self.next[0] = 0;
-        self.free = 0;
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.next[0] == 0
-    }
-
-    /// The first event's time; the end of time when there is none.
-    #[inline]
-    fn first_time(&self) -> u64 {
-        self.times[usize::from(self.next[0])]
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(u64, E)> {
-        let first = self.next[0];
-        if first == 0 {
-            return None;
-        }
-        let place = usize::from(first);
-        self.next[0] = self.next[place];
-        self.next[place] = self.free;
-        self.free = first;
-        Some((self.times[place], self.events[place]))
-    }
-
-    fn pop_with_key(&mut self) -> Option<(u64, u32, E)> {
-        let key = self.keys[usize::from(self.next[0])];
-        self.pop().map(|(time, event)| (time, key, event))
-    }
-
-    /// Inserts an entry, after all that equal it; false when there is no place.
-    #[inline]
-    fn insert(&mut self, entry: Entry<E>) -> bool {
-        let free = self.free;
-        let Some(events) = self.events.first_chunk_mut::<PLACES>() else { return false };
-        if free == 0 {
-            return false;
-        }
-        let place = usize::from(free);
-        self.free = self.next[place];
-        events[place] = entry.event;
-        self.times[place] = entry.time;
-        self.keys[place] = entry.key;
-        // Two steps a turn, so that no step has to carry one place over to the next.
-        let (mut before, mut after) = (0, self.next[0]);
-        loop {
-            if self.times[usize::from(after)] >= entry.time {
-                break;
-            }
-            before = self.next[usize::from(after)];
-            if self.times[usize::from(before)] >= entry.time {
-                (before, after) = (after, before);
-                break;
-            }
-            after = self.next[usize::from(before)];
-        }
-        if self.times[usize::from(after)] == entry.time {
-            (before, after) = self.among_equals(before, entry);
-        }
-        self.next[place] = after;
-        self.next[usize::from(before)] = free;
-        true
-    }
-
-    /// The neighbours of an entry among the entries of its time, the first of which
-    /// comes after `before`.
-    fn among_equals(&self, mut before: u8, entry: Entry<E>) -> (u8, u8) {
-        let mut after = self.next[usize::from(before)];
-        while after != 0 && self.times[usize::from(after)] == entry.time {
-            if self.keys[usize::from(after)] > entry.key {
-                break;
-            }
-            before = after;
-            after = self.next[usize::from(after)];
-        }
-        (before, after)
-    }
-
-    /// The places in use, in order.
-    fn places(&self) -> impl Iterator<Item = usize> {
-        let mut place = 0;
-        std::iter::from_fn(move || {
-            place = usize::from(self.next[place]);
-            (place != 0).then_some(place)
-        })
-    }
-
-    fn entry(&self, place: usize) -> Entry<E> {
-        Entry { time: self.times[place], key: self.keys[place], event: self.events[place] }
-    }
-
-    /// Cuts the list after `place` (0 for all of it) and frees the places cut off.
-    fn truncate(&mut self, place: usize) {
-        let first = self.next[place];
-        if first != 0 {
-            let mut last = first;
-            while self.next[usize::from(last)] != 0 {
-                last = self.next[usize::from(last)];
-            }
-            self.next[usize::from(last)] = self.free;
-            self.free = first;
-            self.next[place] = 0;
-        }
-    }
-}
-
-/// A first-in first-out list of chunks, all full but the last.
-#[derive(Clone, Copy, Debug)]
-struct Bucket {
-    /// The first chunk, when the bucket is not empty.
-    head: u32,
-    /// The place after the last entry: a multiple of `CHUNK` when there is no room.
-    tail: u32,
-}
-
-impl Bucket {
-    const EMPTY: Bucket = Bucket { head: NONE, tail: 0 };
-
-    /// The last chunk, when the bucket is not empty.
-    #[inline]
-    fn last(self) -> u32 {
-        (self.tail - 1) / CHUNK
-    }
-}
-
-/// The memory of all buckets.
-#[derive(Clone, Debug)]
-struct Chunks<E> {
-    /// Chunk `c` is `entries[c * CHUNK..][..CHUNK]`.
-    entries: Vec<Entry<E>>,
-    /// The chunk after each chunk in its bucket or in the list of free chunks.
-    next: Vec<u32>,
-    free: u32,
-}
-
-impl<E: Copy> Chunks<E> {
-    /// A chunk for use; `filler` fills new memory.
-    #[inline]
-    fn take(&mut self, filler: Entry<E>) -> u32 {
-        let chunk = self.free;
-        match self.next.get(chunk as usize) {
-            Some(&next) => {
-                self.free = next;
-                chunk
-            }
-            None => self.extend(filler),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn extend(&mut self, filler: Entry<E>) -> u32 {
-        let chunk = self.next.len();
-        let places = (chunk + 1) * CHUNK as usize;
-        assert!(places < NONE as usize, "more pending events than the queue can number");
-        self.next.push(NONE);
-        self.entries.resize(places, filler);
-        chunk as u32
-    }
-
-    /// Frees a chunk and returns the one after it.
-    #[inline]
-    fn give_back(&mut self, chunk: u32) -> u32 {
-        let free = std::mem::replace(&mut self.free, chunk);
-        std::mem::replace(&mut self.next[chunk as usize], free)
     }
 }
 

@@ -1,0 +1,360 @@
+//! The discrete-event world: switches of [`tidegate_core`], links between them, sources and sinks.
+//!
+//! Events are in a total order: time, then what is done (a departure before an arrival, a timer,
+//! a source), then the index of the link or source, then insertion. A link without delay hands
+//! over at once, after its next packet has started; one with a delay keeps what is in flight and
+//! schedules only the first.
+
+mod forwarding;
+mod report;
+
+pub use report::LinkReport;
+
+use crate::event_queue::EventQueue;
+use crate::fingerprint::Fingerprint;
+use crate::network::Network;
+use crate::probe::{Probes, Series};
+use crate::record::{DelayCounts, Delays, FlowRecord};
+use crate::traffic::{Emission, Traffic};
+use crate::watch::{Ahead, Watch};
+use std::collections::VecDeque;
+use tidegate_core::context::{Ctx, Effect};
+use tidegate_core::contract::Refused;
+use tidegate_core::packet::{Leg, Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::stats::tally;
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+
+/// What is to happen; indexes are of links or flows.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// The last bit of the packet in service leaves the link.
+    Departed(u32),
+    /// The last bit of the first packet in flight reaches the link's end.
+    Arrived(u32),
+    /// A port asked to be woken.
+    Timer(u32),
+    /// A source's next packet.
+    Source(u32),
+}
+
+impl Event {
+    /// Departures come first, so that an arrival at the same instant meets a free place.
+    #[inline]
+    fn key(self) -> u32 {
+        const KIND: u32 = 30;
+        match self {
+            Event::Departed(link) => link,
+            Event::Arrived(link) => 1 << KIND | link,
+            Event::Timer(link) => 2 << KIND | link,
+            Event::Source(flow) => 3 << KIND | flow,
+        }
+    }
+}
+
+/// A packet's own data, while it is in the network.
+#[derive(Clone, Copy, Debug)]
+struct PacketBody {
+    /// When it left its source.
+    born: Time,
+    queueing: Span,
+    sequence: u64,
+    flow: u32,
+    /// Index into the world's hops: where it is now.
+    hop: u32,
+}
+
+/// One link of a flow's route.
+#[derive(Clone, Copy, Debug)]
+struct HopEntry {
+    link: u32,
+    /// The node in front of the link.
+    node: u32,
+    leg: Leg,
+    /// The first hop of a greedy flow: what leaves it makes room for more.
+    tops_up: bool,
+    /// The first hop of a flow with an envelope.
+    after_envelope: bool,
+    last: bool,
+}
+
+/// A switch with what stands around it.
+struct Node {
+    switch: Switch,
+    rng: Rng,
+    /// The link behind each port.
+    links: Vec<u32>,
+}
+
+struct Link {
+    /// Its own index.
+    ix: u32,
+    node: u32,
+    port: PortIx,
+    rate: Rate,
+    delay: Span,
+    in_flight: VecDeque<(Time, Packet)>,
+    /// Packets and bytes sent since the warm-up.
+    sent: (u64, u64),
+    dropped: u64,
+    /// Waits since the warm-up: from last bit in to first bit out.
+    waited: (u64, u128),
+}
+
+impl Link {
+    /// The link is free: its next packet starts, if there is one.
+    #[inline(always)]
+    fn start<Q: EventQueue<Event>>(
+        &mut self,
+        node: &mut Node,
+        now: Time,
+        bodies: &mut [PacketBody],
+        events: &mut Q,
+        watch: &mut Option<Watch>,
+        out: &mut Vec<Effect>,
+    ) {
+        let mut cx = Ctx { now, rng: &mut node.rng, out };
+        let Some(packet) = node.switch.start(&mut cx, self.port) else { return };
+        let body = &mut bodies[packet.body.0 as usize];
+        let waited = now.since(packet.arrived);
+        body.queueing += waited;
+        tally(&mut self.waited.0, 1);
+        self.waited.1 = self.waited.1.wrapping_add(u128::from(waited.ticks()));
+        if let Some(watch) = watch {
+            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: now };
+            watch.started(self.ix, body.sequence, ahead);
+        }
+        let event = Event::Departed(self.ix);
+        events.push(now + self.rate.time_for(packet.len), event.key(), event);
+    }
+}
+
+/// A packet whose last bit is in at the node where `hop` begins.
+struct Entering {
+    hop: u32,
+    packet: Packet,
+}
+
+struct Flow {
+    emission: Emission,
+    first_hop: u32,
+    /// The size of the packet whose event is pending.
+    pending: u32,
+    /// Greedy sources: packets in the first queue.
+    in_first_queue: u32,
+    stop: Time,
+    next_sequence: u64,
+    group: u32,
+}
+
+/// A network at work.
+pub struct World<Q> {
+    events: Q,
+    now: Time,
+    until: Time,
+    warm_at: Time,
+    warm: bool,
+    /// When the warm-up or a sample is due.
+    due_at: Time,
+    nodes: Vec<Node>,
+    links: Vec<Link>,
+    flows: Vec<Flow>,
+    records: Vec<FlowRecord>,
+    hops: Vec<HopEntry>,
+    bodies: Vec<PacketBody>,
+    free_bodies: Vec<u32>,
+    out: Vec<Effect>,
+    fingerprint: Fingerprint,
+    packet_hops: u64,
+    group_counts: Vec<DelayCounts>,
+    flow_counts: Vec<DelayCounts>,
+    /// Made of the counts in the end.
+    group_delays: Vec<Delays>,
+    flow_delays: Vec<Delays>,
+    series: Option<Series>,
+    watch: Option<Watch>,
+}
+
+impl<Q: EventQueue<Event>> World<Q> {
+    /// Builds the network; every component's random stream comes from `seed` and its name.
+    ///
+    /// # Errors
+    /// When a scheduler refuses a plan.
+    pub fn new(network: &Network, seed: u64, probes: &Probes) -> Result<World<Q>, Refused> {
+        let ports = network.ports();
+        let mut plans = vec![SwitchPlan::default(); network.nodes.len()];
+        let mut links_of = vec![Vec::new(); network.nodes.len()];
+        for (ix, link) in network.links.iter().enumerate() {
+            plans[link.from].ports.push(link.port.clone());
+            links_of[link.from].push(ix as u32);
+        }
+        let mut nodes = Vec::with_capacity(plans.len());
+        for ((mut plan, links), node) in plans.into_iter().zip(links_of).zip(&network.nodes) {
+            plan.buffer = node.buffer;
+            let switch = Switch::new(Time::ORIGIN, &plan)?;
+            let rng = Rng::named(seed, &format!("node/{}", node.name));
+            nodes.push(Node { switch, rng, links });
+        }
+        let link = |(ix, (link, port)): (usize, (&crate::network::LinkPlan, &PortIx))| Link {
+            ix: ix as u32,
+            node: link.from as u32,
+            port: *port,
+            rate: link.rate,
+            delay: link.delay,
+            in_flight: VecDeque::new(),
+            sent: (0, 0),
+            dropped: 0,
+            waited: (0, 0),
+        };
+        let groups = network.groups.len();
+        let mut world = World {
+            events: Q::with_capacity(network.links.len() + network.flows.len()),
+            now: Time::ORIGIN,
+            until: Time::ORIGIN + network.duration,
+            warm_at: Time::ORIGIN + network.warmup,
+            warm: network.warmup == Span::ZERO,
+            due_at: Time::NEVER,
+            links: network.links.iter().zip(&ports).enumerate().map(link).collect(),
+            flows: Vec::with_capacity(network.flows.len()),
+            records: vec![FlowRecord::default(); network.flows.len()],
+            hops: Vec::new(),
+            bodies: Vec::new(),
+            free_bodies: Vec::new(),
+            out: Vec::new(),
+            fingerprint: Fingerprint::default(),
+            packet_hops: 0,
+            group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
+            flow_counts: vec![
+                DelayCounts::default();
+                if probes.flow_delays { network.flows.len() } else { 0 }
+            ],
+            group_delays: Vec::new(),
+            flow_delays: Vec::new(),
+            series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
+            watch: probes.watch.clone(),
+            nodes,
+        };
+        world.set_due();
+        for setup in &network.flows {
+            world.add_flow(setup, seed)?;
+        }
+        Ok(world)
+    }
+
+    fn add_flow(&mut self, setup: &crate::network::FlowSetup, seed: u64) -> Result<(), Refused> {
+        let first = self.hops.len() as u32;
+        for (ix, (link, plan)) in setup.route.iter().zip(&setup.plans).enumerate() {
+            // The envelope is a shaper in front of the first port.
+            let shaper = if ix == 0 { setup.envelope } else { None };
+            let plan = FlowPlan { shaper, ..*plan };
+            let Link { node, port, .. } = self.links[*link];
+            let leg = self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?;
+            self.hops.push(HopEntry {
+                link: *link as u32,
+                node,
+                leg,
+                tops_up: ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. }),
+                after_envelope: ix == 0 && setup.envelope.is_some(),
+                last: ix + 1 == setup.route.len(),
+            });
+        }
+        let rng = Rng::named(seed, &format!("flow/{}", setup.name));
+        let mut emission = Emission::new(setup.traffic.clone(), rng);
+        let start = Time::ORIGIN + setup.start;
+        let stop = setup.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop);
+        let first_packet = if emission.window() > 0 { Some((Span::ZERO, 0)) } else { emission.next_packet() };
+        let flow = self.flows.len() as u32;
+        if let Some((gap, _)) = first_packet
+            && start + gap < stop
+        {
+            let event = Event::Source(flow);
+            self.events.push(start + gap, event.key(), event);
+        }
+        self.flows.push(Flow {
+            emission,
+            first_hop: first,
+            pending: first_packet.map_or(0, |(_, len)| len),
+            in_first_queue: 0,
+            stop,
+            next_sequence: 0,
+            group: setup.group as u32,
+        });
+        Ok(())
+    }
+
+    /// Carries out at most `most` events. True when the run is over.
+    pub fn advance(&mut self, most: u64) -> bool {
+        for _ in 0..most {
+            let Some((at, event)) = self.events.pop_until(self.until) else {
+                self.finish();
+                return true;
+            };
+            if at >= self.due_at {
+                self.catch_up(at);
+            }
+            self.now = at;
+            let entering = match event {
+                Event::Departed(link) => self.departed(link),
+                Event::Arrived(link) => self.arrived(link),
+                Event::Timer(link) => self.timer(link),
+                Event::Source(flow) => self.source(flow),
+            };
+            if let Some(entering) = entering {
+                self.enter(entering);
+            }
+            #[cfg(debug_assertions)]
+            self.audit(event);
+        }
+        false
+    }
+
+    /// Before an event at `at`: ends the warm-up and takes samples that are due.
+    #[cold]
+    fn catch_up(&mut self, at: Time) {
+        if !self.warm && at >= self.warm_at {
+            self.warm_up();
+        }
+        self.sample(at);
+        self.set_due();
+    }
+
+    /// Says when [`catch_up`](Self::catch_up) has something to do.
+    fn set_due(&mut self) {
+        let warm_at = if self.warm { Time::NEVER } else { self.warm_at };
+        // A sample is taken after the events of its instant.
+        let sample_at = self.series.as_ref().map_or(Time::NEVER, |series| series.next());
+        self.due_at = warm_at.min(sample_at + Span::from_ticks(1));
+    }
+
+    /// The run is over: brings the clock and the series to its end.
+    fn finish(&mut self) {
+        if !self.warm {
+            self.warm_up();
+        }
+        self.sample(self.until + Span::from_ticks(1));
+        self.now = self.until;
+        self.group_delays.extend(self.group_counts.drain(..).map(DelayCounts::into_delays));
+        self.flow_delays.extend(self.flow_counts.drain(..).map(DelayCounts::into_delays));
+    }
+
+    /// What was counted so far does not count.
+    fn warm_up(&mut self) {
+        self.warm = true;
+        for link in &mut self.links {
+            (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
+            self.nodes[link.node as usize].switch.reset_stats(self.warm_at, link.port);
+        }
+    }
+
+    /// Takes all samples that are due before `at`.
+    #[cold]
+    fn sample(&mut self, at: Time) {
+        let Some(series) = &mut self.series else { return };
+        while series.next() < at && series.next() <= self.until {
+            let queue = |link: &Link| self.nodes[link.node as usize].switch.backlog(link.port).packets;
+            series.take(self.links.iter().map(queue));
+        }
+    }
+}

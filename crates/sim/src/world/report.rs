@@ -1,0 +1,80 @@
+//! What a world has measured.
+
+use super::World;
+use crate::probe::Series;
+use crate::record::{Delays, FlowRecord};
+use crate::watch::Watch;
+use tidegate_core::switch::QueueStats;
+use tidegate_core::units::{Span, Time};
+
+impl<Q> World<Q> {
+    /// How far the run is, 0 to 1.
+    pub fn progress(&self) -> f64 {
+        let whole = self.until.since(Time::ORIGIN).as_secs_f64();
+        if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
+    }
+
+    /// The sum over outcomes so far.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint.value()
+    }
+
+    /// Packets that have left an output port.
+    pub fn packet_hops(&self) -> u64 {
+        self.packet_hops
+    }
+
+    /// One record a flow, in the network's order.
+    pub fn records(&self) -> &[FlowRecord] {
+        &self.records
+    }
+
+    /// Delays by group; empty when they were not asked for, and until the run is over.
+    pub fn group_delays(&self) -> &[Delays] {
+        &self.group_delays
+    }
+
+    /// Delays by flow; empty when they were not asked for, and until the run is over.
+    pub fn flow_delays(&self) -> &[Delays] {
+        &self.flow_delays
+    }
+
+    /// Queues and throughput over time, if they were asked for.
+    pub fn series(&self) -> Option<&Series> {
+        self.series.as_ref()
+    }
+
+    /// What the watched packets met.
+    pub fn watch(&self) -> Option<&Watch> {
+        self.watch.as_ref()
+    }
+
+    /// What a link has done since the warm-up.
+    pub fn link(&self, ix: usize) -> LinkReport {
+        let link = &self.links[ix];
+        let switch = &self.nodes[link.node as usize].switch;
+        let measured = self.now.since(self.warm_at);
+        let stats = switch.queue_stats(link.port);
+        LinkReport { sent: link.sent, dropped: link.dropped, waited: link.waited, measured, stats }
+    }
+
+    /// Bytes of memory held by the switches for flows and packets.
+    pub fn memory(&self) -> usize {
+        self.nodes.iter().map(|node| node.switch.memory()).sum()
+    }
+}
+
+/// What a link has done since the warm-up.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkReport {
+    /// Packets and bytes whose last bit has left.
+    pub sent: (u64, u64),
+    /// Packets dropped at its port.
+    pub dropped: u64,
+    /// Packets that have started, and the ticks that they waited in all.
+    pub waited: (u64, u128),
+    /// How long was measured.
+    pub measured: Span,
+    /// The queue over time.
+    pub stats: Option<QueueStats>,
+}
