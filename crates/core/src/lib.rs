@@ -20,4 +20,3 @@ pub mod stats;
 pub mod switch;
 pub mod units;
 pub mod wire;
-mod ziggurat;

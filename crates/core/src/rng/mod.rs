@@ -4,8 +4,9 @@
 //! changes no other component's numbers, and the numbers are the same on every
 //! machine.
 
+mod ziggurat;
+
 use crate::units::Span;
-use crate::ziggurat;
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
