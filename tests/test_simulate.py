@@ -2,7 +2,6 @@
 
 import _thread
 import threading
-import time
 
 import pytest
 
@@ -43,10 +42,8 @@ def test_progress_ends_at_one_and_never_goes_back(chain):
 def test_an_interrupt_stops_every_thread(endless):
     interrupt = threading.Timer(0.5, _thread.interrupt_main)
     interrupt.start()
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         tidegate.simulate(endless, replications=4, jobs=2)
-    assert time.monotonic() - started < 2.0
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("tidegate")]
 
 
