@@ -101,11 +101,6 @@ impl Span {
         Span(microseconds.saturating_mul(TICKS_PER_SECOND / 1_000_000))
     }
 
-    /// A span of nanoseconds; saturates.
-    pub const fn from_nanos(nanoseconds: u64) -> Span {
-        Span(nanoseconds.saturating_mul(TICKS_PER_SECOND / 1_000_000_000))
-    }
-
     /// The nearest span to `seconds`; zero for a negative number or NaN, saturating above.
     pub fn from_secs_f64(seconds: f64) -> Span {
         // A cast from f64 saturates and sends NaN to zero.

@@ -76,16 +76,6 @@ impl Table {
             }
         }
     }
-
-    /// Rows.
-    pub fn rows(&self) -> usize {
-        match self.columns.first() {
-            Some(Values::Text { keys, .. }) => keys.len(),
-            Some(Values::Whole(values)) => values.len(),
-            Some(Values::Number(values)) => values.len(),
-            None => 0,
-        }
-    }
 }
 
 /// The tables of one replication, in the order of [`TABLES`].

@@ -108,6 +108,42 @@ fn an_envelope_lets_through_what_it_says() {
     assert!((offered as f64 / 10_000.0 - 1.0).abs() < 0.1, "{offered} packets in 1000 s at 10 packets/s");
     assert!(record.sent.1 <= 1000 * 20_000 / 8 + 12 * 250);
     assert!(record.discarded > 0 && record.dropped == 0);
+    // What still waits in the envelope was not sent: all that was sent has arrived, but one.
+    assert!(record.sent.0 - record.received.0 <= 1, "{record:?}");
     // What waited in the envelope had not left its source: the link alone is nearly empty.
     assert!(record.queueing.max().unwrap() < Span::from_millis(1), "{:?}", record.queueing.max());
+}
+
+/// With a warm-up too, nothing arrives that was not sent: what the envelope holds over the end of
+/// the warm-up leaves its source after it, and is measured.
+#[test]
+fn an_envelope_over_the_warm_up_is_counted_once() {
+    let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(100));
+    let greedy = Traffic::Greedy { window: 15, sizes: Arc::new([250]) };
+    add(&mut network, 0..1, None, greedy);
+    network.flows[0].envelope = Some(ShaperPlan { rate: rate(20_000), burst: 250, queue: None });
+    network.warmup = Span::from_secs(50);
+    let record = run(&network, 1).records()[0];
+    // A packet each 100 ms, over the 50 s after the warm-up.
+    assert!((499..=501).contains(&record.received.0), "{record:?}");
+    assert!(record.sent.0 - record.received.0 <= 1, "{record:?}");
+}
+
+/// What was sent is the source's and the envelope's to say, not the scheduler's.
+#[test]
+fn what_leaves_an_envelope_does_not_depend_on_the_scheduler() {
+    let sent = |scheduler| {
+        let mut network = chain(1, 100_000, Span::ZERO, scheduler, Span::from_secs(60));
+        network.warmup = Span::from_secs(7);
+        network.nodes[0].buffer = Some(Limit::Packets(30));
+        for _ in 0..4 {
+            add(&mut network, 0..1, Some(20_000), common::poisson(60_000, 250));
+        }
+        let envelope = ShaperPlan { rate: rate(40_000), burst: 1000, queue: Some(Limit::Packets(3)) };
+        network.flows[..2].iter_mut().for_each(|flow| flow.envelope = Some(envelope));
+        let world = run(&network, 1);
+        assert!(world.records().iter().all(|record| record.sent.0 >= record.received.0 + record.dropped));
+        world.records().iter().map(|record| (record.sent, record.discarded)).collect::<Vec<_>>()
+    };
+    assert_eq!(sent("fifo"), sent("virtual-clock"));
 }

@@ -63,11 +63,6 @@ impl Moments {
         self.sum
     }
 
-    /// The sum of their squares, in square ticks; saturates.
-    pub const fn sum_of_square_ticks(&self) -> u128 {
-        self.squares
-    }
-
     /// The least; `None` of nothing.
     pub fn min(&self) -> Option<Span> {
         (self.count > 0).then_some(self.min)

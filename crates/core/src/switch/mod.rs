@@ -212,6 +212,12 @@ impl Switch {
         self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()
     }
 
+    /// What waits in a flow's shaper; nothing for an unknown leg.
+    pub fn shaped(&self, leg: Leg) -> Backlog {
+        let port = self.ports.get(usize::from(leg.port.0));
+        port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
+    }
+
     /// The memory in use over all ports; a multicast body counts once.
     pub fn pool(&self) -> Backlog {
         self.pool.used

@@ -1,6 +1,7 @@
 //! The per-flow shapers in front of a port's dropper: packets wait here until they conform,
 //! and reach the dropper and the schedulers as if they arrived then.
 
+use crate::dropper::Backlog;
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
@@ -113,6 +114,11 @@ impl Shaping {
     /// When `pop` has something next.
     pub(super) fn next(&self) -> Option<Time> {
         self.release.top().map(|((at, _), _)| Time::from_ticks(at))
+    }
+
+    pub(super) fn backlog(&self, flow: FlowIx) -> Backlog {
+        let packets = u64::from(self.waiting(flow));
+        Backlog { packets, bytes: if packets > 0 { self.queues.bytes_of(flow) } else { 0 } }
     }
 
     pub(super) fn waiting(&self, flow: FlowIx) -> u32 {

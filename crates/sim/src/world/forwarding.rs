@@ -68,9 +68,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         };
         tally(&mut flow.next_sequence, 1);
         if self.warm {
-            let record = &mut self.records[ix as usize];
-            tally(&mut record.sent.0, 1);
-            tally(&mut record.sent.1, u64::from(len));
+            self.records[ix as usize].count_sent(len);
         }
         let hop = body.hop;
         let id = match self.free_bodies.pop() {
@@ -275,7 +273,9 @@ impl<Q: EventQueue<Event>> World<Q> {
         if !discarded {
             self.links[ix as usize].dropped += 1;
         }
-        if body.born < self.warm_at {
+        // An envelope's packet left its source when it was let go: when it reached the port's queue.
+        let left_source = if hop.after_envelope { packet.arrived } else { body.born };
+        if left_source < self.warm_at {
             return;
         }
         let record = &mut self.records[body.flow as usize];

@@ -20,6 +20,7 @@ use crate::watch::{Ahead, Watch};
 use std::collections::VecDeque;
 use tidegate_core::context::{Ctx, Effect};
 use tidegate_core::contract::Refused;
+use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::{Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::stats::tally;
@@ -335,6 +336,10 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
         self.sample(self.until + Span::from_ticks(1));
         self.now = self.until;
+        for (flow, waiting) in self.in_envelopes() {
+            let sent = &mut self.records[flow].sent;
+            *sent = (sent.0 - waiting.packets, sent.1 - waiting.bytes);
+        }
         self.group_delays.extend(self.group_counts.drain(..).map(DelayCounts::into_delays));
         self.flow_delays.extend(self.flow_counts.drain(..).map(DelayCounts::into_delays));
     }
@@ -342,10 +347,24 @@ impl<Q: EventQueue<Event>> World<Q> {
     /// What was counted so far does not count.
     fn warm_up(&mut self) {
         self.warm = true;
+        for (flow, waiting) in self.in_envelopes() {
+            self.records[flow].sent = (waiting.packets, waiting.bytes);
+        }
         for link in &mut self.links {
             (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
             self.nodes[link.node as usize].switch.reset_stats(self.warm_at, link.port);
         }
+    }
+
+    /// What waits in the envelope of each flow that has one: it was counted as sent when its
+    /// source made it, and has not left it yet.
+    fn in_envelopes(&self) -> Vec<(usize, Backlog)> {
+        let waiting = |(ix, flow): (usize, &Flow)| {
+            let hop = &self.hops[flow.first_hop as usize];
+            let shaped = || self.nodes[hop.node as usize].switch.shaped(hop.leg);
+            hop.after_envelope.then(|| (ix, shaped()))
+        };
+        self.flows.iter().enumerate().filter_map(waiting).collect()
     }
 
     /// Takes all samples that are due before `at`.
