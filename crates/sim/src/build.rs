@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
+use tidegate_core::meter::{MeterKind, flow_monitor};
+use tidegate_core::params::Choice;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
@@ -35,7 +37,10 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         duration: scenario.duration,
         warmup: scenario.warmup,
     };
+    // Where no flow is monitored, a monitor would only cost time.
+    let monitored = scenario.groups.iter().any(|group| group.contract.interval().is_some());
     for link in &scenario.links {
+        let idle = |meter: &Choice| meter.record.name == flow_monitor::RECORD.name && !monitored;
         // Classes order what switches forward; a host only sends its own.
         let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
         network.links.push(LinkPlan {
@@ -47,6 +52,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             port: PortPlan {
                 scheduler: SchedulerKind::BuiltIn(link.port.scheduler.clone()),
                 classes: if forwards { classes.clone() } else { Vec::new() },
+                meter: link.port.meter.clone().filter(|meter| !idle(meter)).map(MeterKind::BuiltIn),
                 dropper: link.port.dropper.clone().map(DropperKind::BuiltIn),
                 ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
             },
@@ -84,7 +90,12 @@ fn classes(scenario: &Scenario) -> Result<Vec<ClassPlan>, Box<SpecError>> {
 }
 
 fn contract(spec: &ContractSpec, scenario: &Scenario, place: Place) -> Result<Contract, Box<SpecError>> {
-    Ok(Contract { reserve: rate_of(spec.reserve_bits(), scenario, place)?, level: spec.level() })
+    Ok(Contract {
+        reserve: rate_of(spec.reserve_bits(), scenario, place)?,
+        interval: spec.interval(),
+        priority: spec.priority(),
+        level: spec.level(),
+    })
 }
 
 fn rate_of(bits: Option<u64>, scenario: &Scenario, place: Place) -> Result<Option<Rate>, Box<SpecError>> {

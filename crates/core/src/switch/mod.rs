@@ -25,7 +25,7 @@ pub use counters::{Drops, FlowCounters, QueueStats};
 use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::dropper::Backlog;
-use crate::meter::Meter;
+use crate::meter::Metered;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::scheduler::Gate;
 use crate::stats::tally;
@@ -89,13 +89,6 @@ impl Switch {
             && leg.flow.ix() < port.table.flows.len()
         {
             port.gate(now, leg.flow, gate);
-        }
-    }
-
-    /// Puts a meter in front of a port, or takes it away.
-    pub fn set_meter(&mut self, port: PortIx, meter: Option<Box<dyn Meter + Send>>) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.meter = meter;
         }
     }
 
@@ -230,6 +223,12 @@ impl Switch {
         flow.map(|flow| flow.counters).unwrap_or_default()
     }
 
+    /// What a port's meter has counted of a flow; `None` for one that is not metered.
+    pub fn metered(&self, leg: Leg) -> Option<Metered> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        port.meter.as_ref()?.metered(leg.flow)
+    }
+
     /// What a port has dropped, by reason.
     pub fn drops(&self, port: PortIx) -> Drops {
         self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
@@ -253,7 +252,8 @@ impl Switch {
     /// Bytes of memory held for flows and packets.
     pub fn memory(&self) -> usize {
         let of = |port: &Port| {
-            port.tree.memory() + port.table.memory() + port.shaping.memory() + size_of::<Port>()
+            let meter = port.meter.as_ref().map_or(0, |meter| meter.memory());
+            port.tree.memory() + port.table.memory() + port.shaping.memory() + meter + size_of::<Port>()
         };
         self.ports.iter().map(of).sum()
     }

@@ -252,7 +252,7 @@ impl<Q: EventQueue<Event>> World<Q> {
                     let event = Event::Timer(self.nodes[node as usize].links[usize::from(port.0)]);
                     self.events.push(at, event.key(), event);
                 }
-                Effect::Marked { .. } => {}
+                Effect::Marked { .. } | Effect::Warned { .. } => {}
             }
         }
         self.out = out;

@@ -39,7 +39,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
 
 /// Adds a flow over the links `route`.
 pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option<u64>, traffic: Traffic) {
-    let contract = Contract { reserve: reserve.map(rate), level: 0 };
+    let contract = Contract { reserve: reserve.map(rate), ..Contract::default() };
     network.flows.push(FlowSetup {
         name: format!("f{}", network.flows.len()),
         group: 0,
