@@ -126,6 +126,7 @@ impl<Q> Run<'_, Q> {
                 at(|delays| &delays.delay, 0.99, &record.delay),
                 at(|delays| &delays.delay, 0.999, &record.delay),
                 mean(&record.queueing),
+                Cell::Number(record.queueing.sd_seconds()),
                 at(|delays| &delays.queueing, 0.99, &record.queueing),
                 greatest(&record.queueing),
             ]);

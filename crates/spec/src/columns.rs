@@ -84,6 +84,7 @@ pub const TABLES: &[TableRecord] = &[
             number("delay_p99", "s", "99 % quantile of the end-to-end delay"),
             number("delay_p999", "s", "99.9 % quantile of the end-to-end delay"),
             number("queueing_mean", "s", "Mean queueing delay"),
+            number("queueing_sd", "s", "Standard deviation of the queueing delay"),
             number("queueing_p99", "s", "99 % quantile of the queueing delay"),
             number("queueing_max", "s", "Largest queueing delay"),
         ],
