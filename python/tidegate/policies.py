@@ -680,8 +680,8 @@ class Scenario(Record):
         duration: Simulated time, above zero (a time such as "5ms").
         warmup: Time before measuring starts, shorter than `duration`: packets sent before it are carried but
             not measured (a time such as "5ms"). Default: 0s.
-        sample: Spacing of the queue and throughput series, above zero; without it, a 600th of `duration` (a
-            time such as "5ms").
+        sample: Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th
+            of `duration` (a time such as "5ms").
         topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
         port: Output ports of switches, unless a link says otherwise. Default: Port().
         switch: Switches, unless a node says otherwise. Default: Switch().

@@ -77,7 +77,7 @@ class Results:
 
     @property
     def series(self) -> pa.Table:
-        """Queues and throughput over time; without rows unless asked for."""
+        """Queues, utilisation and throughput over time; without rows unless asked for."""
         return self.tables["series"]
 
     @property

@@ -16,7 +16,7 @@ pub struct Probes {
     pub watch: Option<Watch>,
 }
 
-/// Queues and throughput over time.
+/// Queues, utilisation and throughput over time.
 #[derive(Clone, Debug)]
 pub struct Series {
     spacing: Span,
@@ -24,6 +24,10 @@ pub struct Series {
     links: usize,
     /// Packets in each link's queue at each sample, sample by sample.
     queues: Vec<u32>,
+    /// Ticks for which each link was sending since the sample before, sample by sample.
+    busy: Vec<u64>,
+    /// Those that its switch had counted at the sample before, modulo 2⁶⁴.
+    busy_before: Vec<u64>,
     /// Bytes received by each group since the sample before, sample by sample.
     bytes: Vec<u64>,
     since: Vec<u64>,
@@ -32,7 +36,16 @@ pub struct Series {
 impl Series {
     pub(crate) fn new(spacing: Span, links: usize, groups: usize) -> Series {
         let next = Time::ORIGIN + spacing;
-        Series { spacing, next, links, queues: Vec::new(), bytes: Vec::new(), since: vec![0; groups] }
+        Series {
+            spacing,
+            next,
+            links,
+            queues: Vec::new(),
+            busy: Vec::new(),
+            busy_before: vec![0; links],
+            bytes: Vec::new(),
+            since: vec![0; groups],
+        }
     }
 
     /// When the next sample is due.
@@ -41,11 +54,21 @@ impl Series {
         self.next
     }
 
-    pub(crate) fn take(&mut self, queues: impl Iterator<Item = u64>) {
-        self.queues.extend(queues.map(|packets| u32::try_from(packets).unwrap_or(u32::MAX)));
+    /// Takes a sample: of each link, the packets in its queue and how long it has been sending in all.
+    pub(crate) fn take(&mut self, links: impl Iterator<Item = (u64, Span)>) {
+        for ((packets, busy), before) in links.zip(&mut self.busy_before) {
+            self.queues.push(u32::try_from(packets).unwrap_or(u32::MAX));
+            self.busy.push(busy.ticks().wrapping_sub(*before));
+            *before = busy.ticks();
+        }
         self.bytes.extend_from_slice(&self.since);
         self.since.fill(0);
         self.next += self.spacing;
+    }
+
+    /// A link's count of the time for which it was sending starts anew; it stood at `busy`.
+    pub(crate) fn busy_anew(&mut self, link: usize, busy: Span) {
+        self.busy_before[link] = self.busy_before[link].wrapping_sub(busy.ticks());
     }
 
     #[inline]
@@ -61,6 +84,11 @@ impl Series {
     /// Packets in the link's queue at each sample, the first one `spacing` into the run.
     pub fn queue(&self, link: usize) -> impl Iterator<Item = u32> + '_ {
         self.queues.iter().skip(link).step_by(self.links.max(1)).copied()
+    }
+
+    /// For how long the link was sending between samples.
+    pub fn busy(&self, link: usize) -> impl Iterator<Item = Span> + '_ {
+        self.busy.iter().skip(link).step_by(self.links.max(1)).map(|ticks| Span::from_ticks(*ticks))
     }
 
     /// Bytes that the group received between samples.

@@ -5,7 +5,7 @@ use crate::record::{Delays, quantile};
 use crate::world::World;
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
-use tidegate_core::stats::Moments;
+use tidegate_core::stats::{Lengths, Moments};
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 use tidegate_spec::{TABLES, TableRecord};
 
@@ -126,6 +126,7 @@ impl<Q> Run<'_, Q> {
                 at(|delays| &delays.delay, 0.99, &record.delay),
                 at(|delays| &delays.delay, 0.999, &record.delay),
                 mean(&record.queueing),
+                Cell::Number(record.queueing.sd_seconds()),
                 at(|delays| &delays.queueing, 0.99, &record.queueing),
                 greatest(&record.queueing),
             ]);
@@ -139,7 +140,8 @@ impl<Q> Run<'_, Q> {
             let report = self.world.link(ix);
             let ticks = report.measured.ticks() as f64;
             let over_time = |amount: f64| (ticks > 0.0).then(|| amount / ticks);
-            let stats = report.stats;
+            let stats = report.stats.as_ref();
+            let seen = stats.map(|stats| &stats.seen);
             let (packets, waited) = report.waited;
             table.row([
                 Cell::Whole(self.replication),
@@ -154,11 +156,9 @@ impl<Q> Run<'_, Q> {
                 Cell::Number(stats.and_then(|stats| over_time(stats.busy().ticks() as f64))),
                 Cell::Number(stats.and_then(|stats| over_time(stats.area() as f64))),
                 Cell::Whole(stats.map_or(0, |stats| stats.longest)),
-                Cell::Number(
-                    stats
-                        .filter(|stats| stats.arrivals > 0)
-                        .map(|stats| stats.seen as f64 / stats.arrivals as f64),
-                ),
+                Cell::Number(seen.and_then(Lengths::mean)),
+                Cell::Number(seen.and_then(Lengths::sd)),
+                Cell::Number(seen.and_then(|seen| seen.quantile(99, 100)).map(|packets| packets as f64)),
                 Cell::Number((packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64)),
             ]);
         }
@@ -183,6 +183,7 @@ impl<Q> Run<'_, Q> {
         };
         for (ix, link) in self.network.links.iter().enumerate() {
             add(&link.name, "queue", &mut series.queue(ix).map(f64::from));
+            add(&link.name, "utilisation", &mut series.busy(ix).map(|busy| busy.as_secs_f64() / spacing));
         }
         for (ix, group) in self.network.groups.iter().enumerate() {
             add(group, "throughput", &mut series.received_by(ix).map(|bytes| bytes as f64 * 8.0 / spacing));

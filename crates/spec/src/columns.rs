@@ -84,6 +84,7 @@ pub const TABLES: &[TableRecord] = &[
             number("delay_p99", "s", "99 % quantile of the end-to-end delay"),
             number("delay_p999", "s", "99.9 % quantile of the end-to-end delay"),
             number("queueing_mean", "s", "Mean queueing delay"),
+            number("queueing_sd", "s", "Standard deviation of the queueing delay"),
             number("queueing_p99", "s", "99 % quantile of the queueing delay"),
             number("queueing_max", "s", "Largest queueing delay"),
         ],
@@ -107,7 +108,17 @@ pub const TABLES: &[TableRecord] = &[
             number(
                 "queue_seen_mean",
                 "packets",
-                "Mean queue length as an arriving packet sees it, the packet in service included",
+                "Mean queue length as an arriving packet sees it: the packet in service included, itself not",
+            ),
+            number(
+                "queue_seen_sd",
+                "packets",
+                "Standard deviation of the queue length that arriving packets see",
+            ),
+            number(
+                "queue_seen_p99",
+                "packets",
+                "99 % quantile of the queue length that arriving packets see",
             ),
             number("wait_mean", "s", "Mean time from last bit in to first bit out"),
         ],
@@ -122,7 +133,8 @@ pub const TABLES: &[TableRecord] = &[
             number("time", "s", "End of the interval, from the start of the run"),
             text(
                 "metric",
-                "What was measured: `queue` (packets, at that instant) or `throughput` (bit/s, over the interval)",
+                "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
+                 which a link was sending) or `throughput` (bit/s, over the interval)",
             ),
             number("value", "", "Its value, in the unit of the metric"),
         ],

@@ -47,8 +47,9 @@ def command(
     source = resolve(file, overrides(sets))
     if out is not None:
         outdir.check_writable(out)
-    subjects = len(source.scenario.links) + len(source.scenario.groups)
-    series = out is not None and subjects * replications <= MOST_SERIES
+    # Of a link its queue and its utilisation, of a group its throughput.
+    each = 2 * len(source.scenario.links) + len(source.scenario.groups)
+    series = out is not None and each * replications <= MOST_SERIES
     with bar(source.scenario.name) as progress:
         results = run(
             source, replications=replications, jobs=jobs, seed=seed, series=series, progress=progress

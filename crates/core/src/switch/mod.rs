@@ -29,7 +29,7 @@ use crate::meter::Metered;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::scheduler::Gate;
 use crate::stats::tally;
-use crate::units::Time;
+use crate::units::{Span, Time};
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
@@ -238,8 +238,14 @@ impl Switch {
     pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
         self.ports.get(usize::from(port.0)).map(|port| {
             let in_service = port.in_service().is_some();
-            port.stats.closed(port.backlog.packets, in_service)
+            port.stats.clone().closed(port.backlog.packets, in_service)
         })
+    }
+
+    /// How long a port has had a packet in service until `now`, since its statistics began.
+    pub fn busy(&self, now: Time, port: PortIx) -> Span {
+        let port = self.ports.get(usize::from(port.0));
+        port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))
     }
 
     /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
@@ -253,7 +259,12 @@ impl Switch {
     pub fn memory(&self) -> usize {
         let of = |port: &Port| {
             let meter = port.meter.as_ref().map_or(0, |meter| meter.memory());
-            port.tree.memory() + port.table.memory() + port.shaping.memory() + meter + size_of::<Port>()
+            port.tree.memory()
+                + port.table.memory()
+                + port.shaping.memory()
+                + port.stats.memory()
+                + meter
+                + size_of::<Port>()
         };
         self.ports.iter().map(of).sum()
     }

@@ -352,7 +352,11 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
         for link in &mut self.links {
             (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
-            self.nodes[link.node as usize].switch.reset_stats(self.warm_at, link.port);
+            let switch = &mut self.nodes[link.node as usize].switch;
+            if let Some(series) = &mut self.series {
+                series.busy_anew(link.ix as usize, switch.busy(self.warm_at, link.port));
+            }
+            switch.reset_stats(self.warm_at, link.port);
         }
     }
 
@@ -372,8 +376,12 @@ impl<Q: EventQueue<Event>> World<Q> {
     fn sample(&mut self, at: Time) {
         let Some(series) = &mut self.series else { return };
         while series.next() < at && series.next() <= self.until {
-            let queue = |link: &Link| self.nodes[link.node as usize].switch.backlog(link.port).packets;
-            series.take(self.links.iter().map(queue));
+            let at = series.next();
+            let state = |link: &Link| {
+                let switch = &self.nodes[link.node as usize].switch;
+                (switch.backlog(link.port).packets, switch.busy(at, link.port))
+            };
+            series.take(self.links.iter().map(state));
         }
     }
 }

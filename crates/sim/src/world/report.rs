@@ -65,7 +65,7 @@ impl<Q> World<Q> {
 }
 
 /// What a link has done since the warm-up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LinkReport {
     /// Packets and bytes whose last bit has left.
     pub sent: (u64, u64),

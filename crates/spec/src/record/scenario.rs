@@ -41,7 +41,7 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
         optional(
             "sample",
             time(),
-            "Spacing of the queue and throughput series, above zero; without it, a 600th of `duration`",
+            "Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th of `duration`",
         ),
         defaulted(
             "topology",

@@ -40,7 +40,7 @@ pub struct Scenario {
     pub duration: Span,
     /// Packets sent before this are carried but not measured; shorter than `duration`.
     pub warmup: Span,
-    /// Spacing of the queue and throughput series, above zero.
+    /// Spacing of the series of queues, utilisation and throughput, above zero.
     pub sample: Span,
     /// Every node: those of the topology first, then `[[node]]`, in order.
     pub nodes: Vec<Node>,
