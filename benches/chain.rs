@@ -5,9 +5,9 @@
 
 use std::process::ExitCode;
 use tidegate_core::units::Span;
-use tidegate_sim::event_queue::Ladder;
+use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
-use tidegate_sim::world::{Event, World};
+use tidegate_sim::world::World;
 
 #[path = "../crates/sim/tests/common/mod.rs"]
 mod common;
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let network = common::five_servers(scheduler, Span::from_secs(seconds));
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
-    let mut world: World<Ladder<Event>> = match World::new(&network, 1, &probes) {
+    let mut world: World<Calendar> = match World::new(&network, 1, &probes) {
         Ok(world) => world,
         Err(refused) => {
             eprintln!("chain: {refused}");

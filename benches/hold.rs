@@ -1,52 +1,53 @@
-//! The hold model: pop the first event and push it again at its time plus an
-//! exponential increment, with a fixed number of events pending.
+//! The hold model: take the first event and give its component the next time, an exponential
+//! increment later, with a fixed number of components.
 //!
-//! `cargo bench --bench hold [-- [--json] [PENDING…]]` compares the two event queues,
+//! `cargo bench --bench hold [-- [--json] [PENDING…]]` compares the fast event queue with the standard
+//! library's binary heap (popped and pushed as usual, entries of a time and a component),
 //! interleaved in one process. `-- count QUEUE PENDING OPERATIONS` runs one of them
 //! under an instruction counter; `none` as QUEUE is the loop alone. Subtract two runs
 //! of different length to take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hint::black_box;
 use std::time::Instant;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::event_queue::{BinaryHeapQueue, EventQueue, Ladder};
-
-/// An event as the simulator has it: a kind, a component and an argument.
-#[derive(Clone, Copy)]
-struct Event {
-    component: u32,
-    argument: u64,
-}
+use tidegate_sim::event_queue::{Calendar, EventQueue};
 
 /// A stand-in that keeps one event: the cost of the loop.
-struct Alone(Option<(Time, Event)>);
+struct Alone((Time, u32));
 
-impl EventQueue<Event> for Alone {
-    fn new() -> Self {
-        Alone(None)
-    }
-    fn with_capacity(_: usize) -> Self {
-        Alone(None)
+impl EventQueue for Alone {
+    fn new(_: u32) -> Self {
+        Alone((Time::NEVER, 0))
     }
     #[inline]
-    fn push(&mut self, time: Time, _: u32, event: Event) {
-        self.0 = Some((time, event));
+    fn set(&mut self, component: u32, at: Time) {
+        self.0 = (at, component);
     }
     #[inline]
-    fn pop(&mut self) -> Option<(Time, Event)> {
+    fn first(&mut self) -> (Time, u32) {
         self.0
     }
-    fn pop_until(&mut self, _: Time) -> Option<(Time, Event)> {
-        self.0
+}
+
+/// The usual way: what comes out is popped, and pushed again.
+struct Heap(BinaryHeap<Reverse<(Time, u32)>>);
+
+impl EventQueue for Heap {
+    fn new(components: u32) -> Self {
+        Heap(BinaryHeap::with_capacity(components as usize))
     }
-    fn next_time(&mut self) -> Option<Time> {
-        None
+    #[inline]
+    fn set(&mut self, component: u32, at: Time) {
+        self.0.push(Reverse((at, component)));
     }
-    fn len(&self) -> usize {
-        1
+    #[inline]
+    fn first(&mut self) -> (Time, u32) {
+        self.0.pop().map_or((Time::NEVER, 0), |Reverse(first)| first)
     }
 }
 
@@ -58,30 +59,28 @@ fn increments() -> Vec<Span> {
     (0..INCREMENTS).map(|_| rng.exponential(Span::from_micros(100))).collect()
 }
 
-fn filled<Q: EventQueue<Event>>(pending: usize) -> Q {
-    let mut queue = Q::new();
+fn filled<Q: EventQueue>(pending: usize) -> Q {
+    let mut queue = Q::new(pending as u32);
     let mut rng = Rng::named(2, "start");
     for component in 0..pending as u32 {
-        let time = Time::ORIGIN + rng.exponential(Span::from_micros(100));
-        queue.push(time, component % 64, Event { component, argument: 0 });
+        queue.set(component, Time::ORIGIN + rng.exponential(Span::from_micros(100)));
     }
     queue
 }
 
 #[inline(never)]
-fn hold<Q: EventQueue<Event>>(queue: &mut Q, increments: &[Span], operations: usize) -> u64 {
+fn hold<Q: EventQueue>(queue: &mut Q, increments: &[Span], operations: usize) -> u64 {
     let mut sum = 0u64;
     for operation in 0..operations {
-        let Some((time, event)) = queue.pop() else { break };
-        sum = sum.wrapping_add(event.argument);
-        let event = Event { argument: operation as u64, ..event };
-        queue.push(time + increments[operation % INCREMENTS], event.component % 64, event);
+        let (at, component) = queue.first();
+        sum = sum.wrapping_add(at.ticks());
+        queue.set(component, at + increments[operation % INCREMENTS]);
     }
     sum
 }
 
-/// Nanoseconds per pop and push.
-fn time<Q: EventQueue<Event>>(queue: &mut Q, increments: &[Span], operations: usize) -> f64 {
+/// Nanoseconds per event.
+fn time<Q: EventQueue>(queue: &mut Q, increments: &[Span], operations: usize) -> f64 {
     let start = Instant::now();
     black_box(hold(queue, increments, operations));
     start.elapsed().as_nanos() as f64 / operations as f64
@@ -96,33 +95,33 @@ fn compare(json: bool, sizes: &[usize]) {
     const PAIRS: usize = 9;
     let increments = increments();
     if !json {
-        println!("hold model, ns per pop and push, median of {PAIRS} interleaved pairs");
-        println!("{:>9}  {:>10}  {:>8}  {:>6}", "pending", "BinaryHeap", "Ladder", "ratio");
+        println!("hold model, ns per event, median of {PAIRS} interleaved pairs");
+        println!("{:>9}  {:>10}  {:>10}  {:>6}", "pending", "BinaryHeap", "Calendar", "ratio");
     }
     for &pending in sizes {
         let operations = (2 * pending).max(400_000);
-        let mut heap: BinaryHeapQueue<Event> = filled(pending);
-        let mut ladder: Ladder<Event> = filled(pending);
+        let mut heap: Heap = filled(pending);
+        let mut calendar: Calendar = filled(pending);
         // Into the steady state.
         hold(&mut heap, &increments, 3 * pending);
-        hold(&mut ladder, &increments, 3 * pending);
+        hold(&mut calendar, &increments, 3 * pending);
         let pairs: Vec<(f64, f64)> = (0..PAIRS)
-            .map(|_| (time(&mut heap, &increments, operations), time(&mut ladder, &increments, operations)))
+            .map(|_| (time(&mut heap, &increments, operations), time(&mut calendar, &increments, operations)))
             .collect();
         let heap = median(pairs.iter().map(|pair| pair.0).collect());
-        let ladder = median(pairs.iter().map(|pair| pair.1).collect());
+        let calendar = median(pairs.iter().map(|pair| pair.1).collect());
         let ratio = median(pairs.iter().map(|pair| pair.0 / pair.1).collect());
         if json {
             println!(
-                r#"{{"bench":"hold","pending":{pending},"binary_heap_ns":{heap:.2},"ladder_ns":{ladder:.2},"ratio":{ratio:.3}}}"#
+                r#"{{"bench":"hold","pending":{pending},"binary_heap_ns":{heap:.2},"calendar_ns":{calendar:.2},"ratio":{ratio:.3}}}"#
             );
         } else {
-            println!("{pending:>9}  {heap:>10.1}  {ladder:>8.1}  {ratio:>6.2}");
+            println!("{pending:>9}  {heap:>10.1}  {calendar:>10.1}  {ratio:>6.2}");
         }
     }
 }
 
-fn count<Q: EventQueue<Event>>(pending: usize, operations: usize) {
+fn count<Q: EventQueue>(pending: usize, operations: usize) {
     let mut queue: Q = filled(pending);
     black_box(hold(&mut queue, &increments(), operations));
 }
@@ -132,18 +131,14 @@ fn main() {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let number = |word: &str| {
         word.replace('_', "").parse().unwrap_or_else(|_| {
-            eprintln!("usage: hold [--json] [PENDING…] | hold count none|heap|ladder PENDING OPERATIONS");
+            eprintln!("usage: hold [--json] [PENDING…] | hold count none|heap|calendar PENDING OPERATIONS");
             std::process::exit(2)
         })
     };
     match words[..] {
         ["count", "none", pending, operations] => count::<Alone>(number(pending), number(operations)),
-        ["count", "heap", pending, operations] => {
-            count::<BinaryHeapQueue<Event>>(number(pending), number(operations))
-        }
-        ["count", "ladder", pending, operations] => {
-            count::<Ladder<Event>>(number(pending), number(operations))
-        }
+        ["count", "heap", pending, operations] => count::<Heap>(number(pending), number(operations)),
+        ["count", "calendar", pending, operations] => count::<Calendar>(number(pending), number(operations)),
         _ => {
             let json = words.first() == Some(&"--json");
             let sizes: Vec<usize> = words[usize::from(json)..].iter().map(|word| number(word)).collect();

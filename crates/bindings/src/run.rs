@@ -7,12 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidegate_core::units::Time;
-use tidegate_sim::event_queue::Ladder;
+use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results::tables;
 use tidegate_sim::watch::{Ahead, Hop, Watch};
-use tidegate_sim::world::{Event, World};
+use tidegate_sim::world::World;
 
 /// Most flows whose delay quantiles are kept one by one; of more only the groups' are.
 const MOST_FLOW_DELAYS: usize = 500;
@@ -21,7 +21,7 @@ const MOST_FLOW_DELAYS: usize = 500;
 #[pyclass(frozen, module = "tidegate._tidegate")]
 pub struct Run {
     // Python may hand a run from thread to thread; one works on it at a time.
-    world: Mutex<World<Ladder<Event>>>,
+    world: Mutex<World<Calendar>>,
     network: Arc<Network>,
     replication: u64,
     seed: u64,
@@ -122,7 +122,7 @@ impl Run {
 }
 
 impl Run {
-    fn world(&self) -> MutexGuard<'_, World<Ladder<Event>>> {
+    fn world(&self) -> MutexGuard<'_, World<Calendar>> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,11 +5,11 @@ mod common;
 use common::{add, chain, five_servers, poisson, run, run_with};
 use tidegate_core::scheduler::{Scheduler, SchedulerKind};
 use tidegate_core::units::Span;
-use tidegate_sim::event_queue::{BinaryHeapQueue, Ladder};
+use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar};
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::watch::Watch;
-use tidegate_sim::world::{Event, World};
+use tidegate_sim::world::World;
 
 fn busy(scheduler: &str) -> Network {
     let mut network = five_servers(scheduler, Span::from_secs(2));
@@ -25,10 +25,10 @@ fn busy(scheduler: &str) -> Network {
 #[test]
 fn equal_for_either_event_queue() {
     for scheduler in ["fifo", "virtual-clock", "strict-priority"] {
-        let ladder = run_with::<Ladder<Event>>(&busy(scheduler), 5, &Probes::default());
-        let heap = run_with::<BinaryHeapQueue<Event>>(&busy(scheduler), 5, &Probes::default());
-        assert_eq!(ladder.fingerprint(), heap.fingerprint(), "{scheduler}");
-        assert_eq!(ladder.packet_hops(), heap.packet_hops());
+        let calendar = run_with::<Calendar>(&busy(scheduler), 5, &Probes::default());
+        let heap = run_with::<BinaryHeapQueue>(&busy(scheduler), 5, &Probes::default());
+        assert_eq!(calendar.fingerprint(), heap.fingerprint(), "{scheduler}");
+        assert_eq!(calendar.packet_hops(), heap.packet_hops());
     }
 }
 
@@ -41,7 +41,7 @@ fn equal_with_and_without_probes() {
         sample: Some(Span::from_micros(777)),
         watch: Some(Watch::new(3, 5)),
     };
-    let probed = run_with::<Ladder<Event>>(&network, 5, &probes);
+    let probed = run_with::<Calendar>(&network, 5, &probes);
     assert_eq!(probed.fingerprint(), run(&network, 5).fingerprint());
     assert_eq!(probed.watch().map(|watch| watch.slowest().len()), Some(5));
 }
@@ -49,7 +49,7 @@ fn equal_with_and_without_probes() {
 #[test]
 fn equal_in_slices_of_any_size() {
     let network = busy("fifo");
-    let mut world: World<Ladder<Event>> = World::new(&network, 5, &Probes::default()).unwrap();
+    let mut world: World<Calendar> = World::new(&network, 5, &Probes::default()).unwrap();
     let mut slice = 1;
     while !world.advance(slice) {
         slice = slice * 3 % 1009 + 1;

@@ -1,54 +1,35 @@
-//! The simulator's pending events, in a total order.
+//! When something is next to happen to each of the simulator's components, and to which first.
 //!
-//! Events come out by time, then by a fixed small key (the component they are for),
-//! then in the order in which they were pushed. The order depends on nothing else,
-//! so a run is the same whichever queue carries it: [`Ladder`] is the fast one,
+//! A component has at most one event pending: a link sends one packet at a time and keeps what
+//! is in flight in its own queue, a source knows its next packet. So an event is a component's
+//! number and a time, and to carry one out is to give the component its next time. Events come
+//! out by time, those of one instant by the component's number. The order depends on nothing
+//! else, so a run is the same whichever queue carries it: [`Calendar`] is the fast one,
 //! [`BinaryHeapQueue`] the plain one it is checked against.
 
+mod calendar;
 mod heap;
-mod ladder;
+mod line;
+mod tournament;
 
+pub use calendar::Calendar;
 pub use heap::BinaryHeapQueue;
-pub use ladder::Ladder;
 
 use tidegate_core::units::Time;
 
 /// Pending events, the earliest first.
-///
-/// An event is a small `Copy` value; 16 bytes or less keep an entry within 32.
-/// An event earlier than the last one popped is legal and comes out next.
-pub trait EventQueue<E: Copy> {
-    /// An empty queue.
-    fn new() -> Self
-    where
-        Self: Sized;
+pub trait EventQueue {
+    /// A queue for the components 0 to `components` − 1, with nothing pending.
+    fn new(components: u32) -> Self;
 
-    /// An empty queue with memory for `events` pending events.
-    fn with_capacity(events: usize) -> Self
-    where
-        Self: Sized;
+    /// The component's event is at `at` now, and no longer when it was before;
+    /// [`Time::NEVER`] for no event. Any time is legal, also one before the first event.
+    fn set(&mut self, component: u32, at: Time);
 
-    /// Adds `event` at `time`; among events of the same instant, those with the
-    /// smaller `key` come out first, and those with the same key in the order pushed.
-    fn push(&mut self, time: Time, key: u32, event: E);
-
-    /// Removes the first event.
-    fn pop(&mut self) -> Option<(Time, E)>;
-
-    /// Removes the first event if its time is `limit` or earlier.
-    fn pop_until(&mut self, limit: Time) -> Option<(Time, E)>;
-
-    /// The time of the first event. It takes `&mut self` because finding the first
-    /// event may put others in order.
-    fn next_time(&mut self) -> Option<Time>;
-
-    /// How many events are pending.
-    fn len(&self) -> usize;
-
-    /// Whether no event is pending.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    /// The first event's time and component; [`Time::NEVER`] when nothing is pending. It stays
+    /// pending until its component gets another time. `&mut self`, because finding it may put
+    /// others in order.
+    fn first(&mut self) -> (Time, u32);
 }
 
 #[cfg(test)]

@@ -6,9 +6,9 @@ use crate::fingerprint::Outcome;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::stats::tally;
-use tidegate_core::units::Span;
+use tidegate_core::units::{Span, Time};
 
-impl<Q: EventQueue<Event>> World<Q> {
+impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn source(&mut self, ix: u32) -> Option<Entering> {
         let flow = &mut self.flows[ix as usize];
@@ -17,14 +17,15 @@ impl<Q: EventQueue<Event>> World<Q> {
             return None;
         }
         let len = flow.pending;
+        let mut next = Time::NEVER;
         if let Some((gap, len)) = flow.emission.next_packet() {
             let at = self.now + gap;
             if at < flow.stop {
                 flow.pending = len;
-                let event = Event::Source(ix);
-                self.events.push(at, event.key(), event);
+                next = at;
             }
         }
+        self.events.set(Event::Source(ix), next);
         Some(self.emit(ix, len))
     }
 
@@ -32,6 +33,7 @@ impl<Q: EventQueue<Event>> World<Q> {
     /// the link has sent something, or, with nothing in the queue, a packet's time later.
     #[inline(never)]
     fn top_up(&mut self, ix: u32) {
+        self.events.set(Event::Source(ix), Time::NEVER);
         loop {
             let now = self.now;
             let flow = &mut self.flows[ix as usize];
@@ -48,8 +50,7 @@ impl<Q: EventQueue<Event>> World<Q> {
             if in_queue <= before {
                 if in_queue == 0 {
                     let link = &self.links[self.hops[first as usize].link as usize];
-                    let event = Event::Source(ix);
-                    self.events.push(now + link.rate.time_for(len), event.key(), event);
+                    self.events.set(Event::Source(ix), now + link.rate.time_for(len));
                 }
                 return;
             }
@@ -116,7 +117,9 @@ impl<Q: EventQueue<Event>> World<Q> {
         let link = &mut self.links[ix as usize];
         let at = link.node;
         let node = &mut self.nodes[at as usize];
-        link.start(node, self.now, &mut self.bodies, &mut self.events, &mut self.watch, &mut self.out);
+        if let Some(at) = link.start(node, self.now, &mut self.bodies, &mut self.watch, &mut self.out) {
+            self.events.set(Event::Departed(ix), at);
+        }
         if !self.out.is_empty() {
             self.effects(at);
         }
@@ -142,11 +145,13 @@ impl<Q: EventQueue<Event>> World<Q> {
         }
         if hop.tops_up {
             let flow = body.flow;
+            self.events.set(Event::Departed(ix), Time::NEVER);
             self.room_for(flow);
             self.start(ix);
         } else {
             let at = link.node;
-            link.start(node, self.now, &mut self.bodies, &mut self.events, &mut self.watch, &mut self.out);
+            let next = link.start(node, self.now, &mut self.bodies, &mut self.watch, &mut self.out);
+            self.events.set(Event::Departed(ix), next.unwrap_or(Time::NEVER));
             if !self.out.is_empty() {
                 self.effects(at);
             }
@@ -171,18 +176,15 @@ impl<Q: EventQueue<Event>> World<Q> {
         let at = self.now + link.delay;
         link.in_flight.push_back((at, packet));
         if link.in_flight.len() == 1 {
-            let event = Event::Arrived(ix);
-            self.events.push(at, event.key(), event);
+            self.events.set(Event::Arrived(ix), at);
         }
     }
 
     pub(super) fn arrived(&mut self, ix: u32) -> Option<Entering> {
         let link = &mut self.links[ix as usize];
         let (_, packet) = link.in_flight.pop_front()?;
-        if let Some((at, _)) = link.in_flight.front() {
-            let event = Event::Arrived(ix);
-            self.events.push(*at, event.key(), event);
-        }
+        let next = link.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
+        self.events.set(Event::Arrived(ix), next);
         self.hand_over(packet)
     }
 
@@ -230,6 +232,7 @@ impl<Q: EventQueue<Event>> World<Q> {
     #[inline(never)]
     pub(super) fn timer(&mut self, ix: u32) -> Option<Entering> {
         let Link { node: at, port, .. } = self.links[ix as usize];
+        self.events.set(Event::Timer(ix), Time::NEVER);
         let node = &mut self.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
         node.switch.timer(&mut cx, port);
@@ -249,8 +252,9 @@ impl<Q: EventQueue<Event>> World<Q> {
                     self.dropped(link, packet, reason);
                 }
                 Effect::Wake { port, at } => {
-                    let event = Event::Timer(self.nodes[node as usize].links[usize::from(port.0)]);
-                    self.events.push(at, event.key(), event);
+                    // Earlier than a wake-up that was asked for before, if there is one.
+                    let link = self.nodes[node as usize].links[usize::from(port.0)];
+                    self.events.set(Event::Timer(link), at);
                 }
                 Effect::Marked { .. } | Effect::Warned { .. } => {}
             }

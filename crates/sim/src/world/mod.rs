@@ -41,17 +41,46 @@ pub enum Event {
     Source(u32),
 }
 
-impl Event {
-    /// Departures come first, so that an arrival at the same instant meets a free place.
-    #[inline]
-    fn key(self) -> u32 {
-        const KIND: u32 = 30;
-        match self {
-            Event::Departed(link) => link,
-            Event::Arrived(link) => 1 << KIND | link,
-            Event::Timer(link) => 2 << KIND | link,
-            Event::Source(flow) => 3 << KIND | flow,
+/// When what is next. Links and flows have a queue each: links are fewer, and busier.
+struct Pending<Q> {
+    /// Departures first, so that an arrival at the same instant meets a free place; then the
+    /// arrivals, then the timers of all links.
+    links: Q,
+    sources: Q,
+    /// How many links there are.
+    count: u32,
+}
+
+impl<Q: EventQueue> Pending<Q> {
+    fn new(network: &Network) -> Pending<Q> {
+        let count = network.links.len() as u32;
+        Pending { links: Q::new(3 * count), sources: Q::new(network.flows.len() as u32), count }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, event: Event, at: Time) {
+        match event {
+            Event::Departed(link) => self.links.set(link, at),
+            Event::Arrived(link) => self.links.set(self.count.wrapping_add(link), at),
+            Event::Timer(link) => self.links.set((2 * self.count).wrapping_add(link), at),
+            Event::Source(flow) => self.sources.set(flow, at),
         }
+    }
+
+    /// The first event; it stays pending until it is set to another time.
+    #[inline(always)]
+    fn first(&mut self) -> (Time, Event) {
+        let (at, component) = self.links.first();
+        let (source_at, flow) = self.sources.first();
+        if source_at < at {
+            return (source_at, Event::Source(flow));
+        }
+        let event = match component.checked_sub(self.count) {
+            None => Event::Departed(component),
+            Some(rest) if rest < self.count => Event::Arrived(rest),
+            Some(rest) => Event::Timer(rest.wrapping_sub(self.count)),
+        };
+        (at, event)
     }
 }
 
@@ -105,19 +134,18 @@ struct Link {
 }
 
 impl Link {
-    /// The link is free: its next packet starts, if there is one.
+    /// The next packet starts, if there is one and the link is free. Returns when it departs.
     #[inline(always)]
-    fn start<Q: EventQueue<Event>>(
+    fn start(
         &mut self,
         node: &mut Node,
         now: Time,
         bodies: &mut [PacketBody],
-        events: &mut Q,
         watch: &mut Option<Watch>,
         out: &mut Vec<Effect>,
-    ) {
+    ) -> Option<Time> {
         let mut cx = Ctx { now, rng: &mut node.rng, out };
-        let Some(packet) = node.switch.start(&mut cx, self.port) else { return };
+        let packet = node.switch.start(&mut cx, self.port)?;
         let body = &mut bodies[packet.body.0 as usize];
         let waited = now.since(packet.arrived);
         body.queueing += waited;
@@ -127,8 +155,7 @@ impl Link {
             let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: now };
             watch.started(self.ix, body.sequence, ahead);
         }
-        let event = Event::Departed(self.ix);
-        events.push(now + self.rate.time_for(packet.len), event.key(), event);
+        Some(now + self.rate.time_for(packet.len))
     }
 }
 
@@ -152,7 +179,7 @@ struct Flow {
 
 /// A network at work.
 pub struct World<Q> {
-    events: Q,
+    events: Pending<Q>,
     now: Time,
     until: Time,
     warm_at: Time,
@@ -178,7 +205,7 @@ pub struct World<Q> {
     watch: Option<Watch>,
 }
 
-impl<Q: EventQueue<Event>> World<Q> {
+impl<Q: EventQueue> World<Q> {
     /// Builds the network; every component's random stream comes from `seed` and its name.
     ///
     /// # Errors
@@ -211,7 +238,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         };
         let groups = network.groups.len();
         let mut world = World {
-            events: Q::with_capacity(network.links.len() + network.flows.len()),
+            events: Pending::new(network),
             now: Time::ORIGIN,
             until: Time::ORIGIN + network.duration,
             warm_at: Time::ORIGIN + network.warmup,
@@ -270,8 +297,7 @@ impl<Q: EventQueue<Event>> World<Q> {
         if let Some((gap, _)) = first_packet
             && start + gap < stop
         {
-            let event = Event::Source(flow);
-            self.events.push(start + gap, event.key(), event);
+            self.events.set(Event::Source(flow), start + gap);
         }
         self.flows.push(Flow {
             emission,
@@ -288,10 +314,11 @@ impl<Q: EventQueue<Event>> World<Q> {
     /// Carries out at most `most` events. True when the run is over.
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
-            let Some((at, event)) = self.events.pop_until(self.until) else {
+            let (at, event) = self.events.first();
+            if at > self.until {
                 self.finish();
                 return true;
-            };
+            }
             if at >= self.due_at {
                 self.catch_up(at);
             }

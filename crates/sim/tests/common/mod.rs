@@ -6,11 +6,11 @@ use tidegate_core::contract::Contract;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
-use tidegate_sim::event_queue::{EventQueue, Ladder};
+use tidegate_sim::event_queue::{Calendar, EventQueue};
 use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
 use tidegate_sim::probe::Probes;
 use tidegate_sim::traffic::Traffic;
-use tidegate_sim::world::{Event, World};
+use tidegate_sim::world::World;
 
 pub fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).unwrap()
@@ -67,11 +67,11 @@ pub fn five_servers(scheduler: &str, duration: Span) -> Network {
     network
 }
 
-pub fn run(network: &Network, seed: u64) -> World<Ladder<Event>> {
+pub fn run(network: &Network, seed: u64) -> World<Calendar> {
     run_with(network, seed, &Probes::default())
 }
 
-pub fn run_with<Q: EventQueue<Event>>(network: &Network, seed: u64, probes: &Probes) -> World<Q> {
+pub fn run_with<Q: EventQueue>(network: &Network, seed: u64, probes: &Probes) -> World<Q> {
     let mut world = World::new(network, seed, probes).unwrap();
     while !world.advance(1_000_000) {}
     world
