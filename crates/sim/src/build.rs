@@ -1,11 +1,12 @@
 //! From a scenario to a network that can run.
 
 use crate::input::{self, Trace, TraceFlow};
-use crate::network::{FlowSetup, LinkPlan, Network, NodePlan};
+use crate::network::{Change, FlowSetup, Life, LinkPlan, Network, NodePlan};
 use crate::traffic::{Gap, Traffic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::{MeterKind, flow_monitor};
@@ -15,7 +16,9 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
 use tidegate_core::units::Rate;
 use tidegate_spec::units::show_rate;
-use tidegate_spec::{ContractSpec, Flow, FlowGroup, NodeKind, Place, Scenario, Source, SpecError};
+use tidegate_spec::{
+    ChangeSpec, ContractSpec, Flow, FlowGroup, Link, NodeKind, Place, Scenario, Source, SpecError,
+};
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
@@ -34,6 +37,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         links: Vec::with_capacity(scenario.links.len()),
         groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
+        policies: policies(scenario),
         duration: scenario.duration,
         warmup: scenario.warmup,
     };
@@ -75,6 +79,17 @@ fn fail(
     help: Option<String>,
 ) -> Box<SpecError> {
     Box::new(scenario.error_at(place, message, help))
+}
+
+/// What every link may promise, if flows are set up by signalling.
+fn policies(scenario: &Scenario) -> Vec<Policy> {
+    let Some(admission) = scenario.admission else { return Vec::new() };
+    let policy = |link: &Link| {
+        let carries = link.rate_bits.min(link.port.ceiling.unwrap_or(u64::MAX));
+        let kept = (carries as f64 * admission.datagrams).ceil() as u64;
+        Policy { reservable: carries.saturating_sub(kept), longest_interval: admission.longest_interval }
+    };
+    scenario.links.iter().map(policy).collect()
 }
 
 fn classes(scenario: &Scenario) -> Result<Vec<ClassPlan>, Box<SpecError>> {
@@ -127,15 +142,44 @@ fn set_up(
         }
     };
     let envelope = group.envelope.as_ref().map(ShaperPlan::new).transpose();
+    let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
+    let mean = traffic.mean_bits_per_second();
+    let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {
+        let reserve = rate(spec.reserve as f64, scenario, group.place)?;
+        let interval = spec.interval.or(contract.interval);
+        // An envelope follows what is reserved: AR, and AR × AI.
+        let follow = |envelope: ShaperPlan| ShaperPlan {
+            rate: reserve,
+            burst: interval.map_or(envelope.burst, |interval| {
+                u32::try_from(reserve.bytes_in_about(interval)).unwrap_or(u32::MAX)
+            }),
+            ..envelope
+        };
+        Ok(Change {
+            at: spec.at,
+            contract: Contract { reserve: Some(reserve), interval, ..contract },
+            envelope: envelope.map(follow),
+            pace: spec.rate.zip(mean).map(|(bits, mean)| bits as f64 / mean),
+        })
+    };
     Ok(FlowSetup {
         name,
         group: index,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
-        envelope: envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?,
+        envelope,
+        largest: traffic.largest(),
         traffic,
-        start: group.start,
-        stop: group.stop,
+        when_warned: group.warned,
+        life: Life {
+            set_up: scenario.admission.is_some() && group.contract.reserve_bits().is_some(),
+            start: group.start,
+            every: group.every,
+            stop: group.stop,
+            lasts: group.lasts,
+            hangup: group.hangup,
+            changes: group.changes.iter().map(change).collect::<Result<_, _>>()?,
+        },
     })
 }
 

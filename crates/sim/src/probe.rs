@@ -31,6 +31,9 @@ pub struct Series {
     /// Bytes received by each group since the sample before, sample by sample.
     bytes: Vec<u64>,
     since: Vec<u64>,
+    /// The most that a flow of each group was ahead at each sample, and how often the group has been
+    /// warned by then, sample by sample; empty when no port has a meter.
+    leads: Vec<(Span, u64)>,
 }
 
 impl Series {
@@ -45,6 +48,7 @@ impl Series {
             busy_before: vec![0; links],
             bytes: Vec::new(),
             since: vec![0; groups],
+            leads: Vec::new(),
         }
     }
 
@@ -66,6 +70,12 @@ impl Series {
         self.next += self.spacing;
     }
 
+    /// Takes what meters say at a sample: of each group, the most that a flow is ahead, and how often it
+    /// has been warned so far.
+    pub(crate) fn take_leads(&mut self, groups: impl Iterator<Item = (Span, u64)>) {
+        self.leads.extend(groups);
+    }
+
     /// A link's count of the time for which it was sending starts anew; it stood at `busy`.
     pub(crate) fn busy_anew(&mut self, link: usize, busy: Span) {
         self.busy_before[link] = self.busy_before[link].wrapping_sub(busy.ticks());
@@ -74,6 +84,11 @@ impl Series {
     #[inline]
     pub(crate) fn received(&mut self, group: usize, len: u32) {
         self.since[group] += u64::from(len);
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        self.since.len()
     }
 
     /// From one sample to the next.
@@ -89,6 +104,19 @@ impl Series {
     /// For how long the link was sending between samples.
     pub fn busy(&self, link: usize) -> impl Iterator<Item = Span> + '_ {
         self.busy.iter().skip(link).step_by(self.links.max(1)).map(|ticks| Span::from_ticks(*ticks))
+    }
+
+    /// The most that VirtualClock was ahead of real time at each sample, over the flows of a group and
+    /// the ports on their ways; nothing without meters.
+    pub fn lead(&self, group: usize) -> impl Iterator<Item = Span> + '_ {
+        self.leads.iter().skip(group).step_by(self.since.len().max(1)).map(|(lead, _)| *lead)
+    }
+
+    /// Warnings to flows of a group between samples; nothing without meters.
+    pub fn warnings(&self, group: usize) -> impl Iterator<Item = u64> + '_ {
+        let so_far =
+            self.leads.iter().skip(group).step_by(self.since.len().max(1)).map(|(_, warnings)| *warnings);
+        so_far.scan(0, |before, now| Some(now - std::mem::replace(before, now)))
     }
 
     /// Bytes that the group received between samples.

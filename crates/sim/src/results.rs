@@ -2,11 +2,11 @@
 
 use crate::network::Network;
 use crate::record::{Delays, quantile};
-use crate::world::World;
+use crate::world::{Answer, Signal, World};
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::stats::{Lengths, Moments};
-use tidegate_core::units::{Span, TICKS_PER_SECOND};
+use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
 use tidegate_spec::{TABLES, TableRecord};
 
 /// One column's values.
@@ -81,7 +81,7 @@ impl Table {
 /// The tables of one replication, in the order of [`TABLES`].
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
-    vec![run.flows(), run.links(), run.series(), run.histogram()]
+    vec![run.flows(), run.links(), run.series(), run.signals(), run.histogram()]
 }
 
 struct Run<'r, Q> {
@@ -95,6 +95,9 @@ impl<Q> Run<'_, Q> {
     fn flows(&self) -> Table {
         let mut table = Table::new("flows");
         let measured = (self.network.duration - self.network.warmup).as_secs_f64();
+        let is_refusal = |signal: &&Signal| matches!(signal.answer, Answer::Refused(..));
+        let refused: BTreeSet<u32> =
+            self.world.signals().iter().filter(is_refusal).map(|signal| signal.flow).collect();
         let node = |ix: usize| self.network.nodes[ix].name.as_str();
         for (ix, (flow, record)) in self.network.flows.iter().zip(self.world.records()).enumerate() {
             let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
@@ -118,6 +121,9 @@ impl<Q> Run<'_, Q> {
                 Cell::Whole(record.received.1),
                 Cell::Whole(record.dropped),
                 Cell::Whole(record.discarded),
+                Cell::Whole(self.world.checks(ix).checks),
+                Cell::Whole(self.world.checks(ix).warnings),
+                Cell::Whole(u64::from(refused.contains(&(ix as u32)))),
                 Cell::Number(Some(record.received.1 as f64 * 8.0 / measured)),
                 mean(&record.delay),
                 Cell::Number(record.delay.sd_seconds()),
@@ -187,6 +193,32 @@ impl<Q> Run<'_, Q> {
         }
         for (ix, group) in self.network.groups.iter().enumerate() {
             add(group, "throughput", &mut series.received_by(ix).map(|bytes| bytes as f64 * 8.0 / spacing));
+            add(group, "lead", &mut series.lead(ix).map(Span::as_secs_f64));
+            add(group, "warnings", &mut series.warnings(ix).map(|warnings| warnings as f64));
+        }
+        table
+    }
+
+    fn signals(&self) -> Table {
+        let mut table = Table::new("signals");
+        for signal in self.world.signals() {
+            let flow = &self.network.flows[signal.flow as usize];
+            let (link, reason) = match signal.answer {
+                Answer::Refused(link, refusal) | Answer::ChangeRefused(link, refusal) => {
+                    (self.network.links[link].name.as_str(), refusal.to_string())
+                }
+                _ => ("", String::new()),
+            };
+            table.row([
+                Cell::Whole(self.replication),
+                Cell::Whole(self.seed),
+                Cell::Number(Some(signal.at.since(Time::ORIGIN).as_secs_f64())),
+                Cell::Text(&flow.name),
+                Cell::Text(&self.network.groups[flow.group]),
+                Cell::Text(signal.answer.name()),
+                Cell::Text(link),
+                Cell::Text(&reason),
+            ]);
         }
         table
     }

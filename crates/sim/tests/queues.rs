@@ -6,11 +6,11 @@ use common::{add, chain, poisson, rate, run, run_with};
 use std::sync::Arc;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::event_queue::Ladder;
+use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::traffic::{Emission, Traffic};
-use tidegate_sim::world::{Event, World};
+use tidegate_sim::world::World;
 
 /// One link of 1 Mbit/s under 0.8 of its load: services of 1 and of 4 ms.
 fn one_link(warmup: Span) -> Network {
@@ -45,7 +45,7 @@ fn samples_of_utilisation_are_exact_across_the_end_of_the_warm_up() {
     let network = one_link(warmup);
     let spacing = Span::from_millis(7);
     let probes = Probes { sample: Some(spacing), ..Probes::default() };
-    let world: World<Ladder<Event>> = run_with(&network, 4, &probes);
+    let world: World<Calendar> = run_with(&network, 4, &probes);
     let packets = plain_queue(&network, 4);
     let warm_at = Time::ORIGIN + warmup;
     assert!(packets.iter().any(|(_, begins, ends)| (*begins..*ends).contains(&warm_at)));

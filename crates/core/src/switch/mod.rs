@@ -71,6 +71,23 @@ impl Switch {
         Ok(port.leg(flow))
     }
 
+    /// Changes what a flow is promised, its ceiling and its shaper; its queue stays as it is.
+    ///
+    /// # Errors
+    /// When the flow is not open, belongs to another class, or its scheduler refuses the contract;
+    /// nothing is changed.
+    pub fn change(&mut self, now: Time, leg: Leg, plan: &FlowPlan) -> Result<(), Refused> {
+        let no_flow = || Refused(format!("port {} has no flow {}", leg.port.0, leg.flow.0));
+        let port = self.ports.get_mut(usize::from(leg.port.0)).ok_or_else(no_flow)?;
+        if !port.is_open(leg.flow) {
+            return Err(no_flow());
+        }
+        if port.table.plan_of(leg.flow).class != plan.class {
+            return Err(Refused("a flow changes its class when the switch is reconfigured".into()));
+        }
+        port.change(now, leg.flow, plan)
+    }
+
     /// Closes a flow: later packets are dropped, those queued are still sent. The index is
     /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
     /// leg that is not open.

@@ -98,6 +98,10 @@ impl Port {
         Ok(flow)
     }
 
+    pub(super) fn is_open(&self, flow: FlowIx) -> bool {
+        self.table.flows.get(flow.ix()).is_some_and(|entry| entry.state == State::Open)
+    }
+
     /// Changes what a flow is promised, within its class.
     pub(super) fn change(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
         let entry = &mut self.table.flows[flow.ix()];

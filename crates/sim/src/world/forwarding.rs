@@ -12,9 +12,8 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn source(&mut self, ix: u32) -> Option<Entering> {
         let flow = &mut self.flows[ix as usize];
-        if flow.emission.window() > 0 {
-            self.top_up(ix);
-            return None;
+        if !flow.plain {
+            return self.unusual_source(ix);
         }
         let len = flow.pending;
         let mut next = Time::NEVER;
@@ -26,13 +25,16 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         self.events.set(Event::Source(ix), next);
+        if next == Time::NEVER {
+            self.source_ended(ix);
+        }
         Some(self.emit(ix, len))
     }
 
     /// A greedy source fills its window. What is dropped at once is not tried again before
     /// the link has sent something, or, with nothing in the queue, a packet's time later.
     #[inline(never)]
-    fn top_up(&mut self, ix: u32) {
+    pub(super) fn top_up(&mut self, ix: u32) {
         self.events.set(Event::Source(ix), Time::NEVER);
         loop {
             let now = self.now;
@@ -58,7 +60,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     #[inline(always)]
-    fn emit(&mut self, ix: u32, len: u32) -> Entering {
+    pub(super) fn emit(&mut self, ix: u32, len: u32) -> Entering {
         let flow = &mut self.flows[ix as usize];
         let body = PacketBody {
             born: self.now,
@@ -167,7 +169,9 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn room_for(&mut self, flow: u32) {
         self.flows[flow as usize].in_first_queue -= 1;
-        self.top_up(flow);
+        if !self.conducts[flow as usize].is_slowed() {
+            self.top_up(flow);
+        }
     }
 
     /// The packet's last bit is on the way to the end of a link with a delay.
@@ -256,7 +260,8 @@ impl<Q: EventQueue> World<Q> {
                     let link = self.nodes[node as usize].links[usize::from(port.0)];
                     self.events.set(Event::Timer(link), at);
                 }
-                Effect::Marked { .. } | Effect::Warned { .. } => {}
+                Effect::Warned { body, lead, .. } => self.warned(body, lead),
+                Effect::Marked { .. } => {}
             }
         }
         self.out = out;

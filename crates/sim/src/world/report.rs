@@ -1,9 +1,10 @@
 //! What a world has measured.
 
-use super::World;
+use super::{Signal, World};
 use crate::probe::Series;
 use crate::record::{Delays, FlowRecord};
 use crate::watch::Watch;
+use tidegate_core::admission::Ledger;
 use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
 
@@ -47,6 +48,16 @@ impl<Q> World<Q> {
     /// What the watched packets met.
     pub fn watch(&self) -> Option<&Watch> {
         self.watch.as_ref()
+    }
+
+    /// What links have booked; empty without admission.
+    pub fn ledgers(&self) -> &[Ledger] {
+        &self.ledgers
+    }
+
+    /// What became of requests, in the order of time.
+    pub fn signals(&self) -> &[Signal] {
+        &self.signals
     }
 
     /// What a link has done since the warm-up.
