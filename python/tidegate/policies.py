@@ -642,7 +642,8 @@ class Port(Record):
 
     Attributes:
         scheduler: Which flow sends next. Default: fifo.
-        meter: What sees every packet first; flows without `interval` it lets pass. Default: flow-monitor.
+        meter: What sees whether flows keep their contracts; the default lets flows without `interval` pass.
+            Default: flow-monitor.
         dropper: What is dropped or marked on arrival; without it, nothing is.
     """
 

@@ -54,8 +54,8 @@ impl Metered {
     }
 }
 
-/// Sees every packet that arrives at a port, before shapers and dropper, and may colour it,
-/// mark it or refuse it. Flows go by their index at the port.
+/// Sees every packet that has arrived at a port, when its shaper has let it go and before the
+/// dropper, and may colour it, mark it or refuse it. Flows go by their index at the port.
 pub trait Meter {
     /// Opens a flow or changes its contract; what was metered of it stays.
     fn set_flow(&mut self, flow: FlowIx, contract: &Contract) {

@@ -24,14 +24,14 @@ pub struct ClassPlan {
     pub ceiling: Option<Rate>,
 }
 
-/// An output port: `meter → dropper → tree of schedulers`, under a ceiling.
+/// An output port: `shapers → meter → dropper → tree of schedulers`, under a ceiling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortPlan {
     /// The root of the tree.
     pub scheduler: SchedulerKind,
     /// The classes, parents before their children.
     pub classes: Vec<ClassPlan>,
-    /// What sees every packet first; `None` for nothing.
+    /// What sees whether flows keep their contracts; `None` for nothing.
     pub meter: Option<MeterKind>,
     /// What guards the queue; `None` leaves it to the pool.
     pub dropper: Option<DropperKind>,

@@ -1,4 +1,4 @@
-//! One output port: `meter → per-flow shapers → dropper → tree of schedulers → wire`.
+//! One output port: `per-flow shapers → meter → dropper → tree of schedulers → wire`.
 
 use super::counters::{Drops, QueueStats};
 use super::flows::{Flow, FlowTable, State};
@@ -190,16 +190,16 @@ impl Port {
         };
         entry.counters.arrived.add(packet.len);
         let (has_extras, place) = (entry.has_extras, (usize::from(entry.node), entry.slot));
-        let plain = !has_extras && self.meter.is_none() && self.shaping.queues.is_empty();
-        if !plain && !self.passes(cx, pool, packet, order, has_extras) {
+        let plain = !has_extras && self.shaping.queues.is_empty();
+        if !plain && !self.conforms(cx, pool, packet, order, has_extras) {
             return;
         }
         self.admit(cx, pool, packet, order, place);
     }
 
-    /// Meter and shaper: whether the packet goes on to the dropper now.
+    /// The shaper: whether the packet goes on now.
     #[inline(never)]
-    fn passes(
+    fn conforms(
         &mut self,
         cx: &mut Ctx<'_>,
         pool: &mut Pool,
@@ -207,20 +207,6 @@ impl Port {
         order: u64,
         has_extras: bool,
     ) -> bool {
-        if let Some(meter) = &mut self.meter {
-            let reading = meter.see(cx, packet);
-            if let Some(check) = reading.check {
-                self.checked(cx, packet, check);
-            }
-            match reading.verdict {
-                Verdict::Accept => {}
-                Verdict::Mark => self.mark(cx, packet),
-                Verdict::Drop => {
-                    self.drop(cx, pool, packet, Reason::Meter);
-                    return false;
-                }
-            }
-        }
         if has_extras || self.shaping.waiting(packet.flow) > 0 {
             match self.shaping.arrive(cx.now, *packet, order) {
                 Shaped::Conforms => {}
@@ -233,6 +219,25 @@ impl Port {
                     self.drop(cx, pool, packet, Reason::Shaper);
                     return false;
                 }
+            }
+        }
+        true
+    }
+
+    /// Whether the meter lets the packet pass.
+    #[inline(never)]
+    fn keeps_contract(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet) -> bool {
+        let Some(meter) = &mut self.meter else { return true };
+        let reading = meter.see(cx, packet);
+        if let Some(check) = reading.check {
+            self.checked(cx, packet, check);
+        }
+        match reading.verdict {
+            Verdict::Accept => {}
+            Verdict::Mark => self.mark(cx, packet),
+            Verdict::Drop => {
+                self.drop(cx, pool, packet, Reason::Meter);
+                return false;
             }
         }
         true
@@ -253,7 +258,7 @@ impl Port {
         node.scheduler.synchronise(entry.slot, check.virtual_clock, in_service, &node.queues);
     }
 
-    /// The packet reaches the dropper and the schedulers; `slot` is its flow's index at `node`.
+    /// The packet reaches the meter, the dropper and the schedulers; `slot` is its flow's index at `node`.
     #[inline(always)]
     fn admit(
         &mut self,
@@ -263,6 +268,9 @@ impl Port {
         order: u64,
         (node, slot): (usize, FlowIx),
     ) {
+        if self.meter.is_some() && !self.keeps_contract(cx, pool, packet) {
+            return;
+        }
         if self.dropper.is_some() && !self.guard(cx, pool, packet) {
             return;
         }

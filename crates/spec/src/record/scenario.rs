@@ -82,7 +82,7 @@ fn port() -> Section {
             "meter",
             meter(),
             "flow-monitor",
-            "What sees every packet first; flows without `interval` it lets pass",
+            "What sees whether flows keep their contracts; the default lets flows without `interval` pass",
         ),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
     ];

@@ -55,7 +55,7 @@ pub struct Link {
 pub struct PortSpec {
     /// Which flow sends next.
     pub scheduler: Choice,
-    /// What sees every packet first; `None` for nothing.
+    /// What sees whether flows keep their contracts; `None` for nothing.
     pub meter: Option<Choice>,
     /// What is dropped or marked on arrival; `None` for nothing.
     pub dropper: Option<Choice>,
