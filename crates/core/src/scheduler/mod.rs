@@ -158,7 +158,7 @@ macro_rules! registry {
 
 // The registry: one line a scheduler.
 registry! {
-    Fifo(Stamped<fifo::Fifo>) = fifo::RECORD, |_| Stamped::default();
+    Fifo(fifo::Fifo) = fifo::RECORD, |_| fifo::Fifo::default();
     StrictPriority(Stamped<strict_priority::StrictPriority>) = strict_priority::RECORD, |_| Stamped::default();
     VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |_| Stamped::default();
 }
