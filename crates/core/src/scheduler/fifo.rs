@@ -2,13 +2,19 @@
 //!
 //! A flow that was absent rejoins at the end of the queue with all that it has waiting; flows
 //! that rejoin between the same two arrivals are served by the age of their packets.
+//!
+//! As long as every gate is open, that is a line of flows, one place a packet. When a gate closes,
+//! or a packet comes that is older than the one before it (the token of a class), the packets are
+//! ranked like those of any stamping scheduler, until the node is empty and every gate open.
 
-use super::StampRule;
+use super::{Gate, Scheduler, Select, StampRule, Stamped};
+use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyRecord, Role};
 use crate::queues::Queues;
 use crate::units::Time;
+use std::collections::VecDeque;
 
 /// What a person can know about it.
 pub const RECORD: PolicyRecord = PolicyRecord {
@@ -21,18 +27,135 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     reads: &[],
 };
 
-/// The rule of FIFO.
+/// First in, first out.
 #[derive(Default)]
 pub struct Fifo {
+    /// The flow of every packet that is queued, in the order of service; empty while `ranking`.
+    line: VecDeque<FlowIx>,
+    ranking: bool,
+    /// Made when it is needed first, and kept.
+    ranked: Option<Box<Stamped<InOrder>>>,
+    /// Flows whose gate is not open.
+    shut: u32,
+}
+
+impl Fifo {
+    /// Ranks the packets, if they are not yet.
+    #[cold]
+    #[inline(never)]
+    fn rank(&mut self, queues: &Queues) -> &mut Stamped<InOrder> {
+        let ranked = self.ranked.get_or_insert_with(|| {
+            let mut ranked = Box::<Stamped<InOrder>>::default();
+            (0..queues.flows()).for_each(|flow| ranked.open(FlowIx(flow)));
+            ranked
+        });
+        self.line.drain(..).for_each(|flow| ranked.refresh(flow, queues));
+        self.ranking = true;
+        ranked
+    }
+
+    /// Goes back to the line, if that is the order of service again.
+    fn settle(&mut self, queues: &Queues) {
+        self.ranking = self.shut > 0 || !queues.is_empty();
+    }
+
+    #[inline(never)]
+    fn enqueue_ranked(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.rank(queues).enqueue(cx, packet, queues);
+    }
+
+    #[inline(never)]
+    fn dequeued_ranked(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+        self.rank(queues).dequeued(cx, packet, queues);
+        self.settle(queues);
+    }
+}
+
+impl Scheduler for Fifo {
+    fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
+        if let Some(ranked) = &mut self.ranked {
+            ranked.open(flow);
+        }
+        Ok(())
+    }
+
+    fn forgettable_at(&self, _: FlowIx) -> Time {
+        Time::from_ticks(0)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        if self.ranking || queues.arriving() < queues.latest() {
+            return self.enqueue_ranked(cx, packet, queues);
+        }
+        packet.tag = queues.arriving();
+        self.line.push_back(packet.flow);
+    }
+
+    #[inline]
+    fn select(&self, now: Time, queues: &Queues) -> Select {
+        match (self.line.front(), &self.ranked) {
+            (Some(flow), _) => Select::Flow(*flow),
+            (None, Some(ranked)) if self.ranking => ranked.select(now, queues),
+            _ => Select::Idle,
+        }
+    }
+
+    #[inline]
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+        if self.ranking {
+            return self.dequeued_ranked(cx, packet, queues);
+        }
+        let first = self.line.pop_front();
+        debug_assert_eq!(first, Some(packet.flow));
+    }
+
+    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
+        match &mut self.ranked {
+            Some(ranked) if self.ranking => ranked.worst(queues),
+            _ => self.line.back().copied(),
+        }
+    }
+
+    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
+        if self.ranking {
+            self.rank(queues).evicted(packet, queues);
+            return self.settle(queues);
+        }
+        // The very last, when it is push-out that takes it.
+        if let Some(place) = self.line.iter().rposition(|flow| *flow == packet.flow) {
+            self.line.remove(place);
+        }
+    }
+
+    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
+        if !self.ranking && gate == Gate::Open {
+            return;
+        }
+        let ranked = self.rank(queues);
+        let before = ranked.gate_of(flow);
+        ranked.gate(now, flow, gate, queues);
+        let shut = |gate| u32::from(gate != Gate::Open);
+        self.shut = self.shut + shut(gate) - shut(before);
+        self.settle(queues);
+    }
+
+    fn memory(&self) -> usize {
+        let ranked = self.ranked.as_ref().map_or(0, |ranked| ranked.memory());
+        self.line.capacity() * size_of::<FlowIx>() + ranked
+    }
+}
+
+/// The rule of FIFO among stamping schedulers.
+#[derive(Default)]
+pub(super) struct InOrder {
     /// The least key of each flow's packets: where it rejoined.
     floors: Vec<u64>,
 }
 
-impl StampRule for Fifo {
+impl StampRule for InOrder {
     fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        if self.floors.len() <= flow.ix() {
-            self.floors.resize(flow.ix() + 1, 0);
-        }
+        self.reach(flow);
         Ok(())
     }
 
@@ -57,5 +180,13 @@ impl StampRule for Fifo {
 
     fn memory(&self) -> usize {
         self.floors.capacity() * size_of::<u64>()
+    }
+}
+
+impl InOrder {
+    pub(super) fn reach(&mut self, flow: FlowIx) {
+        if self.floors.len() <= flow.ix() {
+            self.floors.resize(flow.ix() + 1, 0);
+        }
     }
 }

@@ -184,7 +184,7 @@ macro_rules! registry {
 
 // The registry: one line a scheduler.
 registry! {
-    Fifo(Stamped<fifo::Fifo>) = fifo::RECORD, |_| Ok(Stamped::default());
+    Fifo(fifo::Fifo) = fifo::RECORD, |_| Ok(fifo::Fifo::default());
     StrictPriority(Stamped<strict_priority::StrictPriority>) = strict_priority::RECORD, |_| Ok(Stamped::default());
     VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |choice| Ok(Stamped::new(VirtualClock::new(choice)));
     Tdm(tdm::Tdm) = tdm::RECORD, tdm::Tdm::new;

@@ -1,6 +1,7 @@
 //! Schedulers that stamp packets and serve them in the order of their stamps: the part
 //! that they share. A rule says what the stamp is.
 
+use super::fifo::InOrder;
 use super::{Gate, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
@@ -92,13 +93,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         queues: &Queues,
     ) -> Result<(), Refused> {
         self.rule.set_flow(now, flow, contract, queues)?;
-        if self.gates.len() <= flow.ix() {
-            self.gates.resize(flow.ix() + 1, Gate::Open);
-        }
-        self.heads.reach(flow.0 + 1);
-        if let Some(tails) = &mut self.tails {
-            tails.reach(flow.0 + 1);
-        }
+        self.reach(flow);
         self.refresh(flow, queues);
         Ok(())
     }
@@ -204,9 +199,32 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     }
 }
 
+impl Stamped<InOrder> {
+    /// Opens a flow, of which nothing needs to be known. What it has queued does not take part
+    /// before it is refreshed.
+    pub(super) fn open(&mut self, flow: FlowIx) {
+        self.rule.reach(flow);
+        self.reach(flow);
+    }
+}
+
 impl<R: StampRule> Stamped<R> {
+    fn reach(&mut self, flow: FlowIx) {
+        if self.gates.len() <= flow.ix() {
+            self.gates.resize(flow.ix() + 1, Gate::Open);
+        }
+        self.heads.reach(flow.0 + 1);
+        if let Some(tails) = &mut self.tails {
+            tails.reach(flow.0 + 1);
+        }
+    }
+
+    pub(super) fn gate_of(&self, flow: FlowIx) -> Gate {
+        self.gates[flow.ix()]
+    }
+
     /// Brings the flow's places up to date after its keys or its gate have changed.
-    fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
+    pub(super) fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
         let (Some(first), Some(last)) = (queues.first(flow), queues.last(flow)) else { return };
         if self.gates[flow.ix()] == Gate::Open {
             self.heads.set(flow, self.rank(flow, first));

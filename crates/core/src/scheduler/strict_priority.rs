@@ -1,7 +1,7 @@
 //! Strict priority: the most urgent backlogged level first, FIFO within a level.
 
 use super::StampRule;
-use super::fifo::Fifo;
+use super::fifo::InOrder;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyRecord, Role};
@@ -27,7 +27,7 @@ const LEVEL_SHIFT: u32 = 60;
 /// The rule of strict priority.
 #[derive(Default)]
 pub struct StrictPriority {
-    within: Fifo,
+    within: InOrder,
     levels: Vec<u8>,
 }
 
