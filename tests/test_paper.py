@@ -1,10 +1,13 @@
 """Published figures beside ours: what holds, and the command that says so."""
 
 import dataclasses
+import importlib.util
 import json
 import math
+import os
 import signal
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +17,10 @@ from tidegate import TidegateError, papers
 from tidegate.papers import paper as data
 from tidegate.papers.claims import MAIN, Claim, find
 from tidegate.papers.virtualclock.burstiness import Point, at_delay
-from tidegate.papers.words import allowed, figure, published
+from tidegate.papers.words import allowed, figure, label, published
 from tidegate.summary import Estimate
 
+DOCS = Path(__file__).parents[1] / "docs"
 SHORT = (("duration", "4s"), ("warmup", "1s"))
 KEYS = {"claim", "paper", "measured", "ci95", "tolerance", "required", "holds"}
 
@@ -278,3 +282,29 @@ def test_a_paper_without_a_scenario_is_an_error_before_anything_runs(paper, tmp_
     broken = dataclasses.replace(paper, experiments=(*paper.experiments[:-1], missing))
     with pytest.raises(TidegateError, match=r"none\.toml"):
         papers.conduct(broken)
+
+
+@pytest.fixture(scope="module")
+def make_paper():
+    """The script that fills the pages of papers."""
+    spec = importlib.util.spec_from_file_location("make_paper", DOCS / "make_paper.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_a_paper_holds_its_data(paper, make_paper):
+    page = (DOCS / "papers" / f"{paper.name}.md").read_text()
+    assert make_paper.choices(paper) in page
+    rows = {tuple(cell.strip() for cell in line.split("|")) for line in page.splitlines() if line[:1] == "|"}
+    shown = {(row[1].replace("\\", ""), row[2], row[4]) for row in rows if len(row) > 5}
+    for experiment in paper.experiments:
+        for claim in experiment.claims:
+            assert (label(claim), published(claim), allowed(claim)) in shown
+
+
+@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="a minute: make verify runs it")
+def test_the_page_of_a_paper_holds_what_is_measured(paper, make_paper):
+    page = (DOCS / "papers" / f"{paper.name}.md").read_text()
+    for name, body in make_paper.sections(papers.conduct(paper)).items():
+        assert f"<!-- {name} -->\n{body}<!-- /{name} -->" in page

@@ -54,6 +54,9 @@ def beside_published(axes: Axes, findings: Sequence[Finding]) -> None:
             fontsize=7.5,
         )
     axes.axvline(0.0, color="black", linewidth=0.8, zorder=2)
+    # Bands end on the axes otherwise.
+    axes.use_sticky_edges = False
+    axes.autoscale_view(scaley=False)
     axes.set_yticks(range(len(findings)), [label(one.claim) for one in findings], fontsize=8)
     axes.set_ylim(len(findings) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
