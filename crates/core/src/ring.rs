@@ -51,8 +51,15 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
         let first = self.first()?;
-        self.first = self.first.wrapping_add(1);
+        self.skip();
         Some(first)
+    }
+
+    /// Takes the first value out, which is there.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self) {
+        debug_assert!(self.len() > 0);
+        self.first = self.first.wrapping_add(1);
     }
 
     /// Twice as many places; `filler` stands in those that are new.

@@ -106,8 +106,8 @@ impl Scheduler for Fifo {
         if self.ranking {
             return self.dequeued_ranked(cx, packet, queues);
         }
-        let first = self.line.pop();
-        debug_assert_eq!(first, Some(packet.flow));
+        debug_assert_eq!(self.line.first(), Some(packet.flow));
+        self.line.skip();
     }
 
     fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {

@@ -201,26 +201,22 @@ impl Switch {
         port.finish(cx.now).then(|| (port.serving, self.pool.release(&port.serving)))
     }
 
-    /// [`finish`](Self::finish) and [`start`](Self::start) at once: writes the packet that has left
-    /// to `left` and returns the one whose first bit leaves now; `None` when no packet was in service.
+    /// [`finish`](Self::finish) and [`start`](Self::start) at once. Says whether the body of the packet
+    /// that has left is still held, and which packet's first bit leaves now; `None` when no packet
+    /// was in service.
     #[inline(always)]
-    pub fn finish_and_start(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        port: PortIx,
-        left: &mut Packet,
-    ) -> Option<(Body, Option<&Packet>)> {
+    pub fn finish_and_start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Body, Option<&Packet>)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
         if !port.finish(cx.now) {
             return None;
         }
-        *left = port.serving;
-        let body = self.pool.release(left);
+        let body = self.pool.release(&port.serving);
         let started = port.start(cx, &mut self.pool);
         Some((body, started.then_some(&port.serving)))
     }
 
     /// The packet in service at a port.
+    #[inline(always)]
     pub fn in_service(&self, port: PortIx) -> Option<&Packet> {
         self.ports.get(usize::from(port.0)).and_then(Port::in_service)
     }

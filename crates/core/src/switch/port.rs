@@ -312,6 +312,7 @@ impl Port {
     }
 
     /// The packet in service.
+    #[inline(always)]
     pub(super) fn in_service(&self) -> Option<&Packet> {
         self.busy.then_some(&self.serving)
     }

@@ -153,10 +153,8 @@ impl<Q: EventQueue> World<Q> {
         let waited = link.waiting;
         let node = &mut self.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let mut packet = Packet::new(BodyId(0), 0);
-        let Some((held, next)) = node.switch.finish_and_start(&mut cx, link.port, &mut packet) else {
-            return;
-        };
+        let Some(&(mut packet)) = node.switch.in_service(link.port) else { return };
+        let Some((held, next)) = node.switch.finish_and_start(&mut cx, link.port) else { return };
         debug_assert_eq!(held, Body::Released, "the simulator sends every packet to one port");
         let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
         self.events.set(Event::Departed(ix), at);

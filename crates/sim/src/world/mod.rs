@@ -66,25 +66,12 @@ impl<Q: EventQueue> Pending<Q> {
         }
     }
 
-    /// The first event; it stays pending until it is set to another time.
-    #[inline(always)]
-    fn first(&mut self) -> (Time, Event) {
-        let (at, component) = self.links.first();
-        let (source_at, flow) = self.sources.first();
-        if source_at < at {
-            (source_at, Event::Source(flow))
-        } else if component < self.count {
-            (at, Event::Departed(component))
-        } else {
-            (at, self.rarer(component))
-        }
-    }
-
-    #[inline(never)]
-    fn rarer(&self, component: u32) -> Event {
-        match component - self.count {
-            link if link < self.count => Event::Arrived(link),
-            other => Event::Timer(other - self.count),
+    /// What a component of the queue of links stands for.
+    fn of_link(&self, component: u32) -> Event {
+        match (component / self.count, component % self.count) {
+            (0, link) => Event::Departed(link),
+            (1, link) => Event::Arrived(link),
+            (_, link) => Event::Timer(link),
         }
     }
 }
@@ -312,7 +299,10 @@ impl<Q: EventQueue> World<Q> {
     /// Carries out at most `most` events. True when the run is over.
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
-            let (at, event) = self.events.first();
+            // Of one instant, what links do comes first.
+            let (link_at, component) = self.events.links.first();
+            let (source_at, flow) = self.events.sources.first();
+            let at = link_at.min(source_at);
             if at > self.until {
                 self.finish();
                 return true;
@@ -321,16 +311,31 @@ impl<Q: EventQueue> World<Q> {
                 self.catch_up(at);
             }
             self.now = at;
-            match event {
-                Event::Departed(link) => self.departed(link),
-                Event::Arrived(link) => self.arrived(link),
-                Event::Timer(link) => self.timer(link),
-                Event::Source(flow) => self.source(flow),
+            if source_at < link_at {
+                self.source(flow);
+            } else if component < self.events.count {
+                self.departed(component);
+            } else {
+                self.rarer(component);
             }
             #[cfg(debug_assertions)]
-            self.audit(event);
+            self.audit(if source_at < link_at {
+                Event::Source(flow)
+            } else {
+                self.events.of_link(component)
+            });
         }
         false
+    }
+
+    #[inline(never)]
+    fn rarer(&mut self, component: u32) {
+        match self.events.of_link(component) {
+            Event::Arrived(link) => self.arrived(link),
+            Event::Timer(link) => self.timer(link),
+            // Carried out where these are looked for first.
+            Event::Departed(_) | Event::Source(_) => {}
+        }
     }
 
     /// Before an event at `at`: ends the warm-up and takes samples that are due.
