@@ -26,15 +26,14 @@ use crate::network::{FlowSetup, Network};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::traffic::{Emission, Traffic};
-use crate::watch::{Ahead, Watch};
+use crate::watch::Watch;
 use std::collections::VecDeque;
 use tidegate_core::admission::Ledger;
-use tidegate_core::context::{Ctx, Effect};
+use tidegate_core::context::Effect;
 use tidegate_core::contract::Refused;
 use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::{Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::stats::tally;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -78,20 +77,13 @@ impl<Q: EventQueue> Pending<Q> {
         }
     }
 
-    /// The first event; it stays pending until it is set to another time.
-    #[inline(always)]
-    fn first(&mut self) -> (Time, Event) {
-        let (at, component) = self.links.first();
-        let (source_at, flow) = self.sources.first();
-        if source_at < at {
-            return (source_at, Event::Source(flow));
+    /// What a component of the queue of links stands for.
+    fn of_link(&self, component: u32) -> Event {
+        match (component / self.count, component % self.count) {
+            (0, link) => Event::Departed(link),
+            (1, link) => Event::Arrived(link),
+            (_, link) => Event::Timer(link),
         }
-        let event = match component.checked_sub(self.count) {
-            None => Event::Departed(component),
-            Some(rest) if rest < self.count => Event::Arrived(rest),
-            Some(rest) => Event::Timer(rest.wrapping_sub(self.count)),
-        };
-        (at, event)
     }
 }
 
@@ -105,6 +97,7 @@ struct PacketBody {
     flow: u32,
     /// Index into the world's hops: where it is now.
     hop: u32,
+    group: u32,
 }
 
 /// One link of a flow's route.
@@ -118,6 +111,8 @@ struct HopEntry {
     tops_up: bool,
     /// The first hop of a flow with an envelope.
     after_envelope: bool,
+    /// Whether the link has a delay.
+    delayed: bool,
     last: bool,
 }
 
@@ -130,50 +125,36 @@ struct Node {
 }
 
 struct Link {
-    /// Its own index.
-    ix: u32,
     node: u32,
     port: PortIx,
     rate: Rate,
     delay: Span,
     in_flight: VecDeque<(Time, Packet)>,
-    /// Packets and bytes sent since the warm-up.
-    sent: (u64, u64),
+    /// Whether it is the first of a greedy flow.
+    tops_up: bool,
+    /// How long the packet in service had to wait.
+    waiting: Span,
     dropped: u64,
-    /// Waits since the warm-up: from last bit in to first bit out.
-    waited: (u64, u128),
+    /// Ticks from last bit in to first bit out, since the warm-up.
+    waited: u128,
+    /// What was sent and how many packets had started when the warm-up ended.
+    before: (Backlog, u64),
 }
 
 impl Link {
-    /// The next packet starts, if there is one and the link is free. Returns when it departs.
+    /// A packet starts; returns when it departs.
     #[inline(always)]
-    fn start(
-        &mut self,
-        node: &mut Node,
-        now: Time,
-        bodies: &mut [PacketBody],
-        watch: &mut Option<Watch>,
-        out: &mut Vec<Effect>,
-    ) -> Option<Time> {
-        let mut cx = Ctx { now, rng: &mut node.rng, out };
-        let packet = node.switch.start(&mut cx, self.port)?;
-        let body = &mut bodies[packet.body.0 as usize];
-        let waited = now.since(packet.arrived);
-        body.queueing += waited;
-        tally(&mut self.waited.0, 1);
-        self.waited.1 = self.waited.1.wrapping_add(u128::from(waited.ticks()));
-        if let Some(watch) = watch {
-            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: now };
-            watch.started(self.ix, body.sequence, ahead);
-        }
-        Some(now + self.rate.time_for(packet.len))
+    fn begin(&mut self, now: Time, packet: &Packet) -> Time {
+        self.waiting = now.since(packet.arrived);
+        self.waited = self.waited.wrapping_add(u128::from(self.waiting.ticks()));
+        now + self.rate.time_for(packet.len)
     }
-}
 
-/// A packet whose last bit is in at the node where `hop` begins.
-struct Entering {
-    hop: u32,
-    packet: Packet,
+    /// What it has sent, and how many packets have started.
+    fn done(&self, switch: &Switch) -> (Backlog, u64) {
+        let sent = switch.sent(self.port);
+        (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
+    }
 }
 
 struct Flow {
@@ -250,16 +231,17 @@ impl<Q: EventQueue> World<Q> {
             let rng = Rng::named(seed, &format!("node/{}", node.name));
             nodes.push(Node { switch, rng, links });
         }
-        let link = |(ix, (link, port)): (usize, (&crate::network::LinkPlan, &PortIx))| Link {
-            ix: ix as u32,
+        let link = |(link, port): (&crate::network::LinkPlan, &PortIx)| Link {
             node: link.from as u32,
             port: *port,
             rate: link.rate,
             delay: link.delay,
             in_flight: VecDeque::new(),
-            sent: (0, 0),
+            tops_up: false,
+            waiting: Span::ZERO,
             dropped: 0,
-            waited: (0, 0),
+            waited: 0,
+            before: Default::default(),
         };
         let groups = network.groups.len();
         let mut world = World {
@@ -269,7 +251,7 @@ impl<Q: EventQueue> World<Q> {
             warm_at: Time::ORIGIN + network.warmup,
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
-            links: network.links.iter().zip(&ports).enumerate().map(link).collect(),
+            links: network.links.iter().zip(&ports).map(link).collect(),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
             hops: Vec::new(),
@@ -313,17 +295,20 @@ impl<Q: EventQueue> World<Q> {
             // The envelope is a shaper in front of the first port.
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
-            let Link { node, port, .. } = self.links[*link];
+            let Link { node, port, delay, .. } = self.links[*link];
             let leg = match setup.life.set_up {
                 true => Leg { port, flow: NOWHERE },
                 false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
             };
+            let tops_up = ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. });
+            self.links[*link].tops_up |= tops_up;
             self.hops.push(HopEntry {
                 link: *link as u32,
                 node,
                 leg,
-                tops_up: ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. }),
+                tops_up,
                 after_envelope: ix == 0 && setup.envelope.is_some(),
+                delayed: delay > Span::ZERO,
                 last: ix + 1 == setup.route.len(),
             });
         }
@@ -376,7 +361,10 @@ impl<Q: EventQueue> World<Q> {
     /// Carries out at most `most` events. True when the run is over.
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
-            let (at, event) = self.events.first();
+            // Of one instant, what links do comes first.
+            let (link_at, component) = self.events.links.first();
+            let (source_at, flow) = self.events.sources.first();
+            let at = link_at.min(source_at);
             if self.due_at <= at && self.due_at <= self.until {
                 // What is done may make another event the first.
                 self.catch_up();
@@ -387,19 +375,31 @@ impl<Q: EventQueue> World<Q> {
                 return true;
             }
             self.now = at;
-            let entering = match event {
-                Event::Departed(link) => self.departed(link),
-                Event::Arrived(link) => self.arrived(link),
-                Event::Timer(link) => self.timer(link),
-                Event::Source(flow) => self.source(flow),
-            };
-            if let Some(entering) = entering {
-                self.enter(entering);
+            if source_at < link_at {
+                self.source(flow);
+            } else if component < self.events.count {
+                self.departed(component);
+            } else {
+                self.rarer(component);
             }
             #[cfg(debug_assertions)]
-            self.audit(event);
+            self.audit(if source_at < link_at {
+                Event::Source(flow)
+            } else {
+                self.events.of_link(component)
+            });
         }
         false
+    }
+
+    #[inline(never)]
+    fn rarer(&mut self, component: u32) {
+        match self.events.of_link(component) {
+            Event::Arrived(link) => self.arrived(link),
+            Event::Timer(link) => self.timer(link),
+            // Carried out where these are looked for first.
+            Event::Departed(_) | Event::Source(_) => {}
+        }
     }
 
     /// Does what is due: ends the warm-up, acts on a message, or takes a sample.
@@ -441,15 +441,16 @@ impl<Q: EventQueue> World<Q> {
     /// What was counted so far does not count.
     fn warm_up(&mut self) {
         self.warm = true;
+        self.records.iter_mut().for_each(|record| record.sent = (0, 0));
         for (flow, waiting) in self.in_envelopes() {
             self.records[flow].sent = (waiting.packets, waiting.bytes);
         }
         self.meter_anew();
-        for link in &mut self.links {
-            (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
+        for (ix, link) in self.links.iter_mut().enumerate() {
             let switch = &mut self.nodes[link.node as usize].switch;
+            (link.before, link.dropped, link.waited) = (link.done(switch), 0, 0);
             if let Some(series) = &mut self.series {
-                series.busy_anew(link.ix as usize, switch.busy(self.warm_at, link.port));
+                series.busy_anew(ix, switch.busy(self.warm_at, link.port));
             }
             switch.reset_stats(self.warm_at, link.port);
         }
