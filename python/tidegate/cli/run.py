@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 MOST_SERIES = 10_000
 """Series that `--out` keeps at most, over all replications: some 250 MB of memory."""
 
-MOST_REFUSALS = 3
-"""Refusals that are shown; `--out` keeps all in the table `signals`."""
+REFUSALS = {"refused": "refused", "change refused": "changes refused"}
+"""Answers of the table `signals` that are refusals, and how they are told."""
+
+MOST_REFUSALS = 5
+"""Groups of which refusals are told; `--out` keeps all in the table `signals`."""
 
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
@@ -128,7 +131,7 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     from tidegate.show import with_interval
 
     groups = results.groups()
-    # Only where flows are monitored, or set up.
+    # Only where flows are monitored, or set up; the largest delay makes room for it.
     monitored = any(row.warned.mean is not None for row in groups)
     set_up = results.signals.num_rows > 0
     table = screen.table(
@@ -140,7 +143,7 @@ def _print_groups(results: Results, console: Any) -> list[str]:
         *(["warned"] if monitored else []),
         "mean delay",
         "p99 delay",
-        "max delay",
+        *([] if monitored or set_up else ["max delay"]),
         "queueing",
     )
     rows, notes = screen.cut(groups, "group")
@@ -154,7 +157,12 @@ def _print_groups(results: Results, console: Any) -> list[str]:
             *([with_interval(row.warned, "share", "\n")] if monitored else []),
             *(
                 with_interval(figure, "s", "\n")
-                for figure in (row.delay_mean, row.delay_p99, row.delay_max, row.queueing_mean)
+                for figure in (
+                    row.delay_mean,
+                    row.delay_p99,
+                    *([] if monitored or set_up else [row.delay_max]),
+                    row.queueing_mean,
+                )
             ),
         )
     console.print(table)
@@ -165,14 +173,24 @@ def _print_groups(results: Results, console: Any) -> list[str]:
 
 
 def _refusals(results: Results) -> list[str]:
-    """Say where flows were refused first, and how many more were."""
-    refused = [row for row in results.signals.to_pylist() if row["answer"] in ("refused", "change refused")]
-    lines = []
-    for row in refused[:MOST_REFUSALS]:
-        what = "refused" if row["answer"] == "refused" else "refused a change"
-        lines.append(f"{row['flow']} was {what} at {row['time']:.4g} s on link {row['link']}: {row['reason']}")
-    more = len(refused) - len(lines)
-    return [*lines, f"and {more} more refusals: table signals of --out"] if more > 0 else lines
+    """Say of each group how many of its requests were refused, and why the first was."""
+    counts: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, str], Any] = {}
+    for row in results.signals.to_pylist():
+        if row["answer"] in REFUSALS:
+            kind = (row["group"], row["answer"])
+            counts[kind] = counts.get(kind, 0) + 1
+            first.setdefault(kind, row)
+    lines = [
+        f"{group}: {counts[group, answer]} {REFUSALS[answer]}, "
+        f"first {row['flow']} at {row['time']:.4g} s on link {row['link']}: {row['reason']}"
+        for (group, answer), row in first.items()
+    ]
+    more = len(lines) - MOST_REFUSALS
+    return [
+        *lines[:MOST_REFUSALS],
+        *([f"and {more} more groups: table signals of --out"] if more > 0 else []),
+    ]
 
 
 def _print_links(results: Results, console: Any) -> list[str]:
