@@ -20,10 +20,10 @@ pub struct FlowCounters {
 /// A port's queue over time: the packet in service is included, packets waiting in shapers are not.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueStats {
-    /// The longest queue, in packets.
-    pub longest: u64,
     /// Queue lengths as arriving packets saw them, themselves excluded, summed.
     pub seen: u64,
+    /// The longest queue, in packets.
+    pub longest: u64,
     /// Arrivals that entered the queue.
     pub arrivals: u64,
     /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is

@@ -184,6 +184,8 @@ pub struct World<Q> {
     flow_delays: Vec<Delays>,
     series: Option<Series>,
     watch: Option<Watch>,
+    /// Whether there is a series or a watch.
+    probed: bool,
 }
 
 impl<Q: EventQueue> World<Q> {
@@ -244,6 +246,7 @@ impl<Q: EventQueue> World<Q> {
             flow_delays: Vec::new(),
             series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
             watch: probes.watch.clone(),
+            probed: probes.sample.is_some() || probes.watch.is_some(),
             nodes,
         };
         world.set_due();
