@@ -285,7 +285,7 @@ impl Tree {
 
     fn push_token(&mut self, cx: &mut Ctx<'_>, parent: usize, slot: FlowIx, token: Packet, order: u64) {
         let above = &mut self.nodes[parent];
-        above.queues.announce(order);
+        above.queues.announce_late(order);
         let mut token = Packet { flow: slot, ..token };
         // Stamped as of the packet's arrival: a class that waits loses nothing by waiting.
         let mut then = Ctx { now: token.arrived, rng: &mut *cx.rng, out: &mut *cx.out };

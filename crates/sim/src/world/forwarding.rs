@@ -6,7 +6,7 @@ use crate::fingerprint::Outcome;
 use crate::watch::Ahead;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::packet::{BodyId, Packet};
-use tidegate_core::stats::tally;
+use tidegate_core::stats::{tally, tally_packet};
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
@@ -91,7 +91,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     fn enter(&mut self, hop: u32, packet: &mut Packet) {
         let HopEntry { link, node: at, leg, .. } = self.hops[hop as usize];
-        if self.watch.is_some() {
+        if self.probed {
             self.watch_arrival(hop, packet);
         }
         let node = &mut self.nodes[at as usize];
@@ -123,7 +123,7 @@ impl<Q: EventQueue> World<Q> {
         if let Some(packet) = node.switch.start(&mut cx, link.port) {
             let at = link.begin(self.now, &packet);
             self.events.set(Event::Departed(ix), at);
-            if self.watch.is_some() {
+            if self.probed {
                 self.watch_start(ix);
             }
         }
@@ -158,7 +158,7 @@ impl<Q: EventQueue> World<Q> {
         debug_assert_eq!(held, Body::Released, "the simulator sends every packet to one port");
         let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
         self.events.set(Event::Departed(ix), at);
-        if self.watch.is_some() && at != Time::NEVER {
+        if self.probed && at != Time::NEVER {
             self.watch_start(ix);
         }
         if !self.out.is_empty() {
@@ -244,19 +244,15 @@ impl<Q: EventQueue> World<Q> {
     fn sink(&mut self, packet: &Packet, body: &PacketBody) {
         self.free_bodies.push(packet.body.0);
         let group = body.group as usize;
-        if let Some(series) = &mut self.series {
-            series.received(group, packet.len);
+        if self.probed {
+            self.probe_sink(packet, body);
         }
         if body.born < self.warm_at {
             return;
         }
         let delay = self.now.since(body.born);
-        if let Some(watch) = &mut self.watch {
-            watch.delivered(body.flow, body.sequence, self.now, delay);
-        }
         let record = &mut self.records[body.flow as usize];
-        tally(&mut record.received.0, 1);
-        tally(&mut record.received.1, u64::from(packet.len));
+        tally_packet(&mut record.received.0, &mut record.received.1, packet.len);
         record.delay.add(delay);
         record.queueing.add(body.queueing);
         if let Some(delays) = self.group_counts.get_mut(group) {
@@ -264,6 +260,18 @@ impl<Q: EventQueue> World<Q> {
         }
         if let Some(delays) = self.flow_counts.get_mut(body.flow as usize) {
             delays.add(delay, body.queueing);
+        }
+    }
+
+    #[inline(never)]
+    fn probe_sink(&mut self, packet: &Packet, body: &PacketBody) {
+        if let Some(series) = &mut self.series {
+            series.received(body.group as usize, packet.len);
+        }
+        if let Some(watch) = &mut self.watch
+            && body.born >= self.warm_at
+        {
+            watch.delivered(body.flow, body.sequence, self.now, self.now.since(body.born));
         }
     }
 

@@ -1,15 +1,16 @@
 //! The discrete-event world: switches of [`tidegate_core`], links between them, sources and sinks.
 //!
 //! Events are in a total order: time, then what is done (a departure before an arrival, a timer,
-//! a source), then the index of the link or source, then insertion. A link without delay hands
-//! over at once, after its next packet has started; one with a delay keeps what is in flight and
-//! schedules only the first.
+//! a source), then the index of the link or source, which has one event of a kind at a time. A link
+//! without delay hands over at once, after its next packet has started; one with a delay keeps what
+//! is in flight and schedules only the first.
 
 mod agenda;
 mod conduct;
 mod flow_network;
 mod forwarding;
 mod meters;
+mod pending;
 mod report;
 
 pub use flow_network::{Answer, Signal};
@@ -27,6 +28,7 @@ use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::traffic::{Emission, Traffic};
 use crate::watch::Watch;
+use pending::Pending;
 use std::collections::VecDeque;
 use tidegate_core::admission::Ledger;
 use tidegate_core::context::Effect;
@@ -49,42 +51,6 @@ pub enum Event {
     Timer(u32),
     /// A source's next packet.
     Source(u32),
-}
-
-/// When what is next. Links and flows have a queue each: links are fewer, and busier.
-struct Pending<Q> {
-    /// Departures first, so that an arrival at the same instant meets a free place; then the
-    /// arrivals, then the timers of all links.
-    links: Q,
-    sources: Q,
-    /// How many links there are.
-    count: u32,
-}
-
-impl<Q: EventQueue> Pending<Q> {
-    fn new(network: &Network) -> Pending<Q> {
-        let count = network.links.len() as u32;
-        Pending { links: Q::new(3 * count), sources: Q::new(network.flows.len() as u32), count }
-    }
-
-    #[inline(always)]
-    fn set(&mut self, event: Event, at: Time) {
-        match event {
-            Event::Departed(link) => self.links.set(link, at),
-            Event::Arrived(link) => self.links.set(self.count.wrapping_add(link), at),
-            Event::Timer(link) => self.links.set((2 * self.count).wrapping_add(link), at),
-            Event::Source(flow) => self.sources.set(flow, at),
-        }
-    }
-
-    /// What a component of the queue of links stands for.
-    fn of_link(&self, component: u32) -> Event {
-        match (component / self.count, component % self.count) {
-            (0, link) => Event::Departed(link),
-            (1, link) => Event::Arrived(link),
-            (_, link) => Event::Timer(link),
-        }
-    }
 }
 
 /// A packet's own data, while it is in the network.
@@ -209,6 +175,8 @@ pub struct World<Q> {
     signals: Vec<Signal>,
     /// Whether any port has a meter.
     has_meters: bool,
+    /// Whether there is a series or a watch.
+    probed: bool,
 }
 
 impl<Q: EventQueue> World<Q> {
@@ -247,7 +215,8 @@ impl<Q: EventQueue> World<Q> {
         let mut world = World {
             events: Pending::new(network),
             now: Time::ORIGIN,
-            until: Time::ORIGIN + network.duration,
+            // What never happens does not happen in a run without end either.
+            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
             warm_at: Time::ORIGIN + network.warmup,
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
@@ -278,6 +247,7 @@ impl<Q: EventQueue> World<Q> {
             setups: if network.policies.is_empty() { Vec::new() } else { network.flows.clone() },
             signals: Vec::new(),
             has_meters: network.links.iter().any(|link| link.port.meter.is_some()),
+            probed: probes.sample.is_some() || probes.watch.is_some(),
             nodes,
         };
         let mut arrivals = Arrivals::new(network, seed);
