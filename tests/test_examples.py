@@ -95,7 +95,7 @@ def test_calls_are_set_up_refused_warned_and_changed():
     text = (EXAMPLES / "calls.toml").read_text()
     assert f"```toml\n{text}```" in (EXAMPLES.parent / "docs" / "flow-network.md").read_text()
     results = tidegate.simulate(tidegate.load(EXAMPLES / "calls.toml"), replications=3)
-    call, liar, film = results.groups()
+    call, liar, _ = results.groups()
     # Offered are ten calls on average, and twelve and a half fit beside the liar and the film.
     assert 0 < call.refused.mean < 0.5
     assert call.warned.mean == 0
