@@ -37,7 +37,7 @@ fn overload(flows: u64, packets: u64) -> Result<u64, Refused> {
     let mut legs = Vec::new();
     for flow in 0..flows {
         let reserve = Rate::from_bits_per_second(10_000 + flow % 97 * 1000);
-        let contract = Contract { reserve, level: 0 };
+        let contract = Contract { reserve, ..Contract::default() };
         legs.push(switch.open(Time::ORIGIN, PortIx(0), &FlowPlan { contract, ..FlowPlan::default() })?);
     }
     let (mut rng, mut out) = (Rng::named(1, "push-out"), Vec::new());

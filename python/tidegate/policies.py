@@ -164,23 +164,82 @@ class VirtualClock(Record):
     serves packets in the order of their stamps; flows without a reservation get what is left, first in first
     out.
 
+    Attributes:
+        stamp: Clock that packets are stamped with: one that never lags behind real time, or the monitor's,
+            which saves credit between checks (aux-vc or virtual-clock). Default: aux-vc.
+
     Source: Zhang 1991, section 3.1.
     """
 
     _kind: ClassVar[str | None] = "virtual-clock"
 
+    stamp: str | None = None
 
-SchedulerKind = Fifo | StrictPriority | VirtualClock
+
+@dataclass(frozen=True, kw_only=True)
+class Tdm(Record):
+    """Time-division multiplexing.
+
+    Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner has
+    nothing to send is wasted, and flows without a reservation share the slots that nobody owns.
+
+    Attributes:
+        rate: Rate of the link (a rate such as "400kbit").
+        slot: Length of a slot: the largest packet (a size such as "250B").
+        slots: Number of slots in a frame, each worth this part of the rate (a whole number from 1 to 4096).
+
+    Source: Zhang 1991, sections 3 and 5.2.
+    """
+
+    _kind: ClassVar[str | None] = "tdm"
+
+    rate: str
+    slot: str
+    slots: int
+
+
+SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowMonitor(Record):
+    """Flow monitor.
+
+    Compares each flow's VirtualClock with real time after every AR × AI of data: warns the source of a flow
+    that is too far ahead, and takes away the credit of one that is behind.
+
+    Attributes:
+        threshold: Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR ×
+            Vtick, which is the flow's average interval (a time such as "5ms").
+        excess: Fate of packets that run more than T ahead: their source is warned, or they are dropped as
+            well (warn or drop). Default: warn.
+        check: Occasion of a check: every AR × AI of data, or every average interval (data or time). Default:
+            data.
+
+    Source: Zhang 1991, sections 3.1 and 3.2.3.
+    """
+
+    _kind: ClassVar[str | None] = "flow-monitor"
+
+    threshold: str | None = None
+    excess: str | None = None
+    check: str | None = None
+
+
+MeterKind = FlowMonitor
 
 
 @dataclass(frozen=True, kw_only=True)
 class DropTail(Record):
     """Drop-tail.
 
-    Drops the arriving packet when the port's queue would exceed its limit.
+    Drops the arriving packet when the port's queue would exceed its limit; packets that were marked as out of
+    profile may have a lower limit.
 
     Attributes:
         limit: Longest queue of the port, the packet in service included (a limit such as "100p" or "64kB").
+        marked: Longest queue that a packet marked as out of profile may join; without it, `limit` (a limit
+            such as "100p" or "64kB").
 
     Source: RFC 7567, section 2.
     """
@@ -188,6 +247,7 @@ class DropTail(Record):
     _kind: ClassVar[str | None] = "drop-tail"
 
     limit: str
+    marked: str | None = None
 
 
 DropperKind = DropTail
@@ -345,7 +405,8 @@ class TokenBucket(Record):
     """Token bucket (user-behaviour envelope).
 
     Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; packets beyond
-    `queue` waiting are discarded.
+    `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket; with `excess`
+    dropped or marked, the one that saves credits.
 
     Attributes:
         rate: Rate at which the bucket refills (a rate such as "400kbit").
@@ -353,8 +414,10 @@ class TokenBucket(Record):
             "250B").
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
+        excess: Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out
+            of profile (wait or drop or mark). Default: wait.
 
-    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI).
+    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets).
     """
 
     _kind: ClassVar[str | None] = "token-bucket"
@@ -362,9 +425,35 @@ class TokenBucket(Record):
     rate: str
     burst: str
     queue: str | None = None
+    excess: str | None = None
 
 
 EnvelopeKind = TokenBucket
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change(Record):
+    """Change.
+
+    A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope
+    follows: its rate becomes AR and its burst AR × AI. What is queued keeps its place.
+
+    Attributes:
+        at: When the source asks for it, later than the flow's `start` and the change before (a time such as
+            "5ms").
+        reserve: Average rate (AR) that it asks for (a rate such as "400kbit").
+        interval: Average interval (AI) that it asks for; without it, the one that it has (a time such as
+            "5ms").
+        rate: Mean rate of the source once the change is granted; without it, the source goes on as before (a
+            rate such as "400kbit").
+
+    Source: Zhang 1991, sections 2.1 and 2.2.
+    """
+
+    at: str
+    reserve: str
+    interval: str | None = None
+    rate: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -383,14 +472,27 @@ class Flow(Record):
         route: Nodes on the way, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
+        interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
+            not monitored (a time such as "5ms").
+        priority: Head start (P) over flows without one: its packets are stamped as if they had come so much
+            earlier (a time such as "5ms"). Default: 0s.
         level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
         size: Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required
             unless the source brings sizes (a size such as "250B").
-        start: When it starts to send (a time such as "5ms"). Default: 0s.
+        start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
         stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
+        every: Mean time from the start of one of the `count` flows to that of the next, exponential; without
+            it, all start at `start` (a time such as "5ms").
+        lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
+        hangup: When the destination tears the flow down, later than `start`; needs `admission` (a time such
+            as "5ms").
+        warned: What the source does when it is warned: goes on; is silent for as long as it is ahead, and
+            then keeps to what it reserves; or sends smaller packets until it is not ahead, and then as large
+            as what it reserves allows (ignore or slow or shrink). Default: ignore.
+        change: Changes of what it reserves while it runs; needs `admission`.
         source: What is sent when.
         envelope: Shaper between the source and the network; without it, packets go as they come.
     """
@@ -401,12 +503,19 @@ class Flow(Record):
     to: str
     route: list[str] | tuple[str, ...] | None = None
     reserve: str | None = None
+    interval: str | None = None
+    priority: str | None = None
     level: int | None = None
     class_: str | None = None
     ceiling: str | None = None
     size: str | list[str] | tuple[str, ...] | None = None
     start: str | None = None
     stop: str | None = None
+    every: str | None = None
+    lasts: str | None = None
+    hangup: str | None = None
+    warned: str | None = None
+    change: list[Change] | tuple[Change, ...] | None = None
     source: str | SourceKind
     envelope: str | EnvelopeKind | None = None
 
@@ -425,6 +534,8 @@ class Class(Record):
         scheduler: Discipline among its flows, or among the classes that are part of it.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
+        priority: Head start (P) over flows without one: its packets are stamped as if they had come so much
+            earlier (a time such as "5ms"). Default: 0s.
         level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
@@ -434,6 +545,7 @@ class Class(Record):
     parent: str | None = None
     scheduler: str | SchedulerKind
     reserve: str | None = None
+    priority: str | None = None
     level: int | None = None
     ceiling: str | None = None
 
@@ -451,6 +563,7 @@ class Link(Record):
         delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
         duplex: Whether it also goes back; both directions are then alike. Default: true.
         scheduler: Scheduler of its ports; without it, what `port` says.
+        meter: Meter of its ports; without it, what `port` says.
         dropper: Dropper of its ports; without it, what `port` says.
         ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
     """
@@ -461,6 +574,7 @@ class Link(Record):
     delay: str | None = None
     duplex: bool | None = None
     scheduler: str | SchedulerKind | None = None
+    meter: str | MeterKind | None = None
     dropper: str | DropperKind | None = None
     ceiling: str | None = None
 
@@ -481,6 +595,28 @@ class Node(Record):
     name: str
     kind: str | None = None
     buffer: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admission(Record):
+    """Admission.
+
+    The Flow Network: at its `start` a flow that reserves sends a request along its route. Every link checks
+    it and books it, the confirmation comes back the same way, and only then the source sends. A refusal says
+    which link had too little left. Requests, answers and warnings travel with the links' propagation delays
+    and take no capacity.
+
+    Attributes:
+        datagrams: Share of every link that is kept aside for datagrams and cannot be reserved (a number from
+            0 to 1). Default: 0.
+        interval: Longest average interval (AI) that a flow may ask for; without it, any (a time such as
+            "5ms").
+
+    Source: Zhang 1991, section 2.2.
+    """
+
+    datagrams: float | None = None
+    interval: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -506,10 +642,13 @@ class Port(Record):
 
     Attributes:
         scheduler: Which flow sends next. Default: fifo.
+        meter: What sees whether flows keep their contracts; the default lets flows without `interval` pass.
+            Default: flow-monitor.
         dropper: What is dropped or marked on arrival; without it, nothing is.
     """
 
     scheduler: str | SchedulerKind | None = None
+    meter: str | MeterKind | None = None
     dropper: str | DropperKind | None = None
 
 
@@ -542,11 +681,13 @@ class Scenario(Record):
         duration: Simulated time, above zero (a time such as "5ms").
         warmup: Time before measuring starts, shorter than `duration`: packets sent before it are carried but
             not measured (a time such as "5ms"). Default: 0s.
-        sample: Spacing of the queue and throughput series, above zero; without it, a 600th of `duration` (a
-            time such as "5ms").
+        sample: Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th
+            of `duration` (a time such as "5ms").
         topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
         port: Output ports of switches, unless a link says otherwise. Default: Port().
         switch: Switches, unless a node says otherwise. Default: Switch().
+        admission: Set-up of flows that reserve, link by link, before they send; without it, all are set up
+            from the start.
         node: Nodes added to the topology.
         link: Links added to the topology.
         class_: Classes of flows, on every switch port.
@@ -562,6 +703,7 @@ class Scenario(Record):
     topology: str | TopologyKind | None = None
     port: Port | None = None
     switch: Switch | None = None
+    admission: Admission | None = None
     node: list[Node] | tuple[Node, ...] | None = None
     link: list[Link] | tuple[Link, ...] | None = None
     class_: list[Class] | tuple[Class, ...] | None = None

@@ -43,7 +43,7 @@ def simulate(
         replications: Number of runs, at least 1; run k, from 0, has the seed `seed` + k.
         jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
         seed: Seed of the first run, below 2⁶³; by default the scenario's own.
-        series: Whether to record queues and throughput over time.
+        series: Whether to record queues, utilisation and throughput over time.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
     Raises:

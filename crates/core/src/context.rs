@@ -1,8 +1,8 @@
 //! What a policy is given, and what it hands back.
 
-use crate::packet::{FlowIx, Packet, PortIx};
+use crate::packet::{BodyId, FlowIx, Packet, PortIx};
 use crate::rng::Rng;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// What the driver hands to every call: the time, a random stream, and a list for what follows.
 pub struct Ctx<'a> {
@@ -34,6 +34,17 @@ pub enum Effect {
         port: PortIx,
         /// Whose.
         flow: FlowIx,
+    },
+    /// A flow runs too far ahead of what it reserved: its source is to be told.
+    Warned {
+        /// Where.
+        port: PortIx,
+        /// Whose.
+        flow: FlowIx,
+        /// The packet at which it was noticed.
+        body: BodyId,
+        /// By how much the flow's VirtualClock was ahead of real time.
+        lead: Span,
     },
     /// Call [`Switch::timer`](crate::switch::Switch::timer) for this port at this time. A later
     /// request for an earlier time replaces it; early and repeated calls do no harm.

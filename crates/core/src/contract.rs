@@ -1,6 +1,6 @@
 //! What a flow is promised, and what it may ask of a scheduler.
 
-use crate::units::Rate;
+use crate::units::{Rate, Span};
 use core::fmt;
 
 /// What a flow states about itself to every port on its way. A scheduler reads what it
@@ -9,6 +9,11 @@ use core::fmt;
 pub struct Contract {
     /// Reserved average rate (AR in Zhang 1991); `None` for a datagram flow.
     pub reserve: Option<Rate>,
+    /// Average interval (AI): over each, the flow sends at most AR × AI; `None` for a flow that
+    /// is not monitored.
+    pub interval: Option<Span>,
+    /// Head start (P in Zhang 1991, section 3.2.2).
+    pub priority: Span,
     /// Priority level, 0 the most urgent, at most 7.
     pub level: u8,
 }

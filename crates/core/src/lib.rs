@@ -4,6 +4,8 @@
 //! its own: time, packets and the random generator are handed in by a driver (the
 //! simulator, the gate, a test), and what follows is handed back.
 
+pub mod admission;
+pub mod bounds;
 pub mod classifier;
 pub mod context;
 pub mod contract;

@@ -22,6 +22,8 @@ pub enum Kind {
     Integer(i64, i64),
     /// A number within a range (inclusive).
     Number(f64, f64),
+    /// One of a few words.
+    Word(&'static [&'static str]),
     /// Free text.
     Text,
 }
@@ -51,6 +53,8 @@ pub enum Role {
     Dropper,
     /// Delays packets until they conform.
     Shaper,
+    /// Sees whether flows keep their contracts.
+    Meter,
 }
 
 /// Everything a person can know about a policy without reading its code.
@@ -83,6 +87,20 @@ pub const CONTRACT: &[Param] = &[
         help: "Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow",
     },
     Param {
+        name: "interval",
+        kind: Kind::Time,
+        default: None,
+        required: false,
+        help: "Average interval (AI), over which the flow sends what it reserved; without it the flow is not monitored",
+    },
+    Param {
+        name: "priority",
+        kind: Kind::Time,
+        default: Some("0s"),
+        required: false,
+        help: "Head start (P) over flows without one: its packets are stamped as if they had come so much earlier",
+    },
+    Param {
         name: "level",
         kind: Kind::Integer(0, 7),
         default: Some("0"),
@@ -101,6 +119,11 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Whether a parameter that takes a word has this one.
+    pub fn is(&self, name: &str, meant: &str) -> bool {
+        matches!(self.value(name), Some(Value::Text(word)) if word == meant)
+    }
+
     /// The value of a parameter, if it was set or has a default.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
@@ -128,7 +151,7 @@ pub enum Value {
     Integer(i64),
     /// A number.
     Number(f64),
-    /// Free text.
+    /// Free text, or one of a few words.
     Text(String),
 }
 

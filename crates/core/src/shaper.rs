@@ -14,8 +14,9 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     title: "Token bucket (user-behaviour envelope)",
     role: Role::Shaper,
     help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; \
-           packets beyond `queue` waiting are discarded.",
-    source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI)",
+           packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky \
+           bucket; with `excess` dropped or marked, the one that saves credits.",
+    source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets)",
     params: &[
         Param {
             name: "rate",
@@ -37,6 +38,13 @@ pub const RECORD: PolicyRecord = PolicyRecord {
             default: None,
             required: false,
             help: "Longest queue of waiting packets; without it nothing is discarded",
+        },
+        Param {
+            name: "excess",
+            kind: Kind::Word(&["wait", "drop", "mark"]),
+            default: Some("wait"),
+            required: false,
+            help: "Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out of profile",
         },
     ],
     reads: &[],
@@ -83,6 +91,18 @@ impl TokenBucket {
     }
 }
 
+/// What becomes of packets that do not conform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Excess {
+    /// They wait until they do.
+    #[default]
+    Wait,
+    /// They are dropped.
+    Drop,
+    /// They go on at once, coloured red, and take nothing out of the bucket.
+    Mark,
+}
+
 /// A shaper in front of one flow's queue: a plan's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperPlan {
@@ -92,6 +112,8 @@ pub struct ShaperPlan {
     pub burst: u32,
     /// Longest queue of waiting packets; `None` for no limit.
     pub queue: Option<Limit>,
+    /// What becomes of packets that do not conform.
+    pub excess: Excess,
 }
 
 impl ShaperPlan {
@@ -113,7 +135,12 @@ impl ShaperPlan {
             Some(Value::Limit(limit)) => Some(*limit),
             _ => None,
         };
-        Ok(ShaperPlan { rate, burst, queue })
+        let excess = match (choice.is("excess", "drop"), choice.is("excess", "mark")) {
+            (true, _) => Excess::Drop,
+            (_, true) => Excess::Mark,
+            _ => Excess::Wait,
+        };
+        Ok(ShaperPlan { rate, burst, queue, excess })
     }
 }
 

@@ -201,6 +201,12 @@ impl Rate {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
+    /// Bytes that pass in `span` at this rate, to the nearest; saturates.
+    pub fn bytes_in_about(self, span: Span) -> u64 {
+        let half_a_byte = self.ticks_per_byte.get() >> (Self::FRACTION_BITS + 1);
+        self.bytes_in(Span(span.0.saturating_add(half_a_byte)))
+    }
+
     /// Bits per second, rounded to an `f64`: for output and reports.
     pub fn bits_per_second(self) -> f64 {
         Self::SCALE as f64 / self.ticks_per_byte.get() as f64

@@ -11,7 +11,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Gate;
-use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -28,7 +28,7 @@ fn two_years_of_the_slowest_and_the_fastest_flows() {
             [Some(1), Some(1), Some(7), Some(64_000), Some(FASTEST), Some(FASTEST), None, None]
                 .into_iter()
                 .map(|bits| {
-                    let contract = Contract { reserve: bits.map(rate), level: 0 };
+                    let contract = Contract { reserve: bits.map(rate), ..Contract::default() };
                     oracle.open(contract);
                     world.open(0, &FlowPlan { contract, ..FlowPlan::default() })
                 })
@@ -153,7 +153,7 @@ fn a_million_packets_leave_in_the_order_of_their_stamps() {
 fn the_slowest_and_the_fastest_ceilings_and_buckets() {
     for bits in [1, FASTEST] {
         for len in [1, 65_535] {
-            let shaper = ShaperPlan { rate: rate(bits), burst: len, queue: None };
+            let shaper = ShaperPlan { rate: rate(bits), burst: len, queue: None, excess: Excess::Wait };
             let plan = FlowPlan { ceiling: Some(rate(bits)), shaper: Some(shaper), ..reserved(bits) };
             let port = PortPlan { ceiling: Some(rate(bits)), ..PortPlan::new(kind("virtual-clock")) };
             let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });

@@ -74,7 +74,7 @@ impl Pool {
 
 fn contract(rng: &mut Rng) -> Contract {
     let reserve = pick(rng, &[None, Some(1_000_000), Some(4_000_000), Some(8_000_000), Some(333_333)]);
-    Contract { reserve: reserve.map(rate), level: rng.below(3) as u8 }
+    Contract { reserve: reserve.map(rate), level: rng.below(3) as u8, ..Contract::default() }
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn the_victims_are_those_that_brute_force_finds() {
 #[test]
 fn clocks_keep_the_advance_of_what_is_pushed_out() {
     let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4));
-    pool.open(0, Contract { reserve: Some(rate(1_000_000)), level: 0 });
-    pool.open(0, Contract { reserve: Some(rate(1_000_000)), level: 0 });
+    pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
+    pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
     (0..30).for_each(|_| pool.arrive(0, 0, 1000));
     // The second flow was quiet: it takes two of the four places. The first is 30 packets ahead.
     (0..3).for_each(|_| pool.arrive(0, 1, 1000));

@@ -22,7 +22,7 @@ const STEP: Span = Span::from_micros(500);
 fn contract(rng: &mut Rng, odd: bool) -> Contract {
     let reserve = rate(pick(rng, if odd { ODD_RATES } else { ROUND_RATES }));
     let datagram = rng.chance(0.2);
-    Contract { reserve: (!datagram).then_some(reserve), level: rng.below(3) as u8 }
+    Contract { reserve: (!datagram).then_some(reserve), level: rng.below(3) as u8, ..Contract::default() }
 }
 
 struct Twins {
@@ -122,7 +122,7 @@ fn the_packet_sent_is_the_one_that_brute_force_finds() {
 #[test]
 fn a_reservation_that_comes_back_charges_only_what_it_has_not_charged() {
     let mut twins = Twins::new(Rule::VirtualClock);
-    let fast = Contract { reserve: Some(rate(8_000_000)), level: 0 };
+    let fast = Contract { reserve: Some(rate(8_000_000)), ..Contract::default() };
     twins.open(fast);
     twins.open(fast);
     (0..4).for_each(|_| twins.arrive(0, 1000));
@@ -139,9 +139,9 @@ fn a_reservation_that_comes_back_charges_only_what_it_has_not_charged() {
 fn datagrams_with_a_reservation_rejoin_as_newcomers_too() {
     let mut twins = Twins::new(Rule::VirtualClock);
     twins.open(Contract::default());
-    twins.open(Contract { reserve: Some(rate(8_000_000)), level: 0 });
+    twins.open(Contract { reserve: Some(rate(8_000_000)), ..Contract::default() });
     (0..4).for_each(|_| twins.arrive(0, 1000));
-    twins.change(0, Contract { reserve: Some(rate(8_000_000)), level: 0 });
+    twins.change(0, Contract { reserve: Some(rate(8_000_000)), ..Contract::default() });
     twins.gate(0, Gate::Absent);
     twins.world.wait(Span::from_millis(50));
     (0..2).for_each(|_| twins.arrive(1, 500));

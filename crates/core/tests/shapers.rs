@@ -9,7 +9,7 @@ use tidegate_core::context::{Effect, Reason};
 use tidegate_core::packet::Leg;
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -73,7 +73,7 @@ impl Bucket {
 
 fn shaped(ticks_per_byte: u64, burst: u32, queue: Option<Limit>) -> FlowPlan {
     let rate = rate(800_000_000_000 / ticks_per_byte);
-    FlowPlan { shaper: Some(ShaperPlan { rate, burst, queue }), ..FlowPlan::default() }
+    FlowPlan { shaper: Some(ShaperPlan { rate, burst, queue, excess: Excess::Wait }), ..FlowPlan::default() }
 }
 
 /// The latest wake-up that was asked for.

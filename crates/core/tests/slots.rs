@@ -11,7 +11,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Gate;
-use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -52,7 +52,7 @@ fn a_ceiling_that_is_not_clear_keeps_its_index() {
 
 #[test]
 fn a_bucket_that_is_not_full_keeps_its_index() {
-    let shaper = Some(ShaperPlan { rate: rate(1_000_000), burst: 3000, queue: None });
+    let shaper = Some(ShaperPlan { rate: rate(1_000_000), burst: 3000, queue: None, excess: Excess::Wait });
     assert_free_at("fifo", &FlowPlan { shaper, ..FlowPlan::default() }, 3, after(24));
 }
 
@@ -174,7 +174,7 @@ fn memory_does_not_grow_with_flows_that_come_and_go() {
     let class = |parent| ClassPlan {
         parent,
         scheduler: kind("virtual-clock"),
-        contract: Contract { reserve: Some(rate(1_000_000)), level: 0 },
+        contract: Contract { reserve: Some(rate(1_000_000)), ..Contract::default() },
         ceiling: None,
     };
     let port =
@@ -190,7 +190,7 @@ fn memory_does_not_grow_with_flows_that_come_and_go() {
         // The classes change their popularity; at most ten flows are open at once.
         let class = if flow % 1000 < 900 { flow / 1000 % 4 } else { rng.below(4) };
         let class = (class as u16).checked_sub(1);
-        let shaper = ShaperPlan { rate: rate(10_000_000), burst: 1500, queue: None };
+        let shaper = ShaperPlan { rate: rate(10_000_000), burst: 1500, queue: None, excess: Excess::Wait };
         let shaper = rng.chance(0.3).then_some(shaper);
         let ceiling = rng.chance(0.3).then(|| rate(100_000_000));
         let plan = FlowPlan { class, shaper, ceiling, ..reserved(10_000_000) };

@@ -8,11 +8,11 @@ use std::collections::VecDeque;
 use tidegate_core::context::{Body, Ctx, Reason, Verdict};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::dropper::{Backlog, Dropper, DropperKind};
-use tidegate_core::meter::Meter;
+use tidegate_core::meter::{Meter, MeterKind, Reading};
 use tidegate_core::packet::{Colour, FlowIx, Packet, PortIx};
 use tidegate_core::queues::Queues;
 use tidegate_core::scheduler::{Gate, Scheduler, SchedulerKind, Select};
-use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -103,7 +103,7 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
     // 100 bytes at 80 and 40 kbit/s: 10 ms and 20 ms a packet.
     let shaped = |bits| FlowPlan {
         class: Some(0),
-        shaper: Some(ShaperPlan { rate: rate(bits), burst: 100, queue: None }),
+        shaper: Some(ShaperPlan { rate: rate(bits), burst: 100, queue: None, excess: Excess::Wait }),
         ..FlowPlan::default()
     };
     let (fast, slow) = (world.open(0, &shaped(80_000)), world.open(0, &shaped(40_000)));
@@ -132,11 +132,11 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
 /// Colours what is beyond a number of packets, and refuses it where the queue is long.
 struct EveryOther(u32);
 impl Meter for EveryOther {
-    fn see(&mut self, _: &mut Ctx<'_>, packet: &mut Packet) -> Verdict {
+    fn see(&mut self, _: &mut Ctx<'_>, packet: &mut Packet) -> Reading {
         self.0 += 1;
         packet.mark =
             packet.mark.coloured(if self.0.is_multiple_of(2) { Colour::Red } else { Colour::Green });
-        Verdict::Accept
+        Verdict::Accept.into()
     }
 }
 struct InOut;
@@ -156,9 +156,9 @@ impl Dropper for InOut {
 #[test]
 fn an_in_out_marking_dropper() {
     let dropper = Some(DropperKind::Custom(|| Box::new(InOut)));
-    let port = PortPlan { dropper, ..PortPlan::new(kind("fifo")) };
+    let meter = Some(MeterKind::Custom(|| Box::new(EveryOther(0))));
+    let port = PortPlan { meter, dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
-    world.switch.set_meter(PortIx(0), Some(Box::new(EveryOther(0))));
     let leg = world.open(0, &FlowPlan::default());
     (0..20).for_each(|_| _ = world.arrive(&[leg], 1000));
     // In 1 out 2 in 3 out 4, then only the in packets 5, 7, 9, … up to ten of them in all.
@@ -305,7 +305,7 @@ fn a_live_loop_reconfigures_under_load() {
     let class = |scheduler: &str| ClassPlan {
         parent: None,
         scheduler: kind(scheduler),
-        contract: Contract { reserve: Some(rate(1_000_000)), level: 1 },
+        contract: Contract { reserve: Some(rate(1_000_000)), level: 1, ..Contract::default() },
         ceiling: None,
     };
     let flat = |name: &str, ceiling| PortPlan { ceiling, ..PortPlan::new(kind(name)) };

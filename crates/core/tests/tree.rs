@@ -14,7 +14,7 @@ use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 fn class(parent: Option<u16>, scheduler: &str, reserve: u64, level: u8) -> ClassPlan {
-    let contract = Contract { reserve: Some(rate(reserve)), level };
+    let contract = Contract { reserve: Some(rate(reserve)), level, ..Contract::default() };
     ClassPlan { parent, scheduler: kind(scheduler), contract, ceiling: None }
 }
 
@@ -24,7 +24,7 @@ fn world(root: &str, classes: Vec<ClassPlan>) -> World {
 }
 
 fn member(class: u16, reserve: u64, level: u8) -> FlowPlan {
-    let contract = Contract { reserve: Some(rate(reserve)), level };
+    let contract = Contract { reserve: Some(rate(reserve)), level, ..Contract::default() };
     FlowPlan { class: Some(class), contract, ..FlowPlan::default() }
 }
 

@@ -1,11 +1,14 @@
 //! What a world is built from: nodes, links and flows, with every name resolved.
 
 use crate::traffic::Traffic;
+use tidegate_core::admission::Policy;
+use tidegate_core::contract::Contract;
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
+use tidegate_spec::WhenWarned;
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.
 #[derive(Clone, Debug)]
@@ -48,10 +51,45 @@ pub struct FlowSetup {
     pub envelope: Option<ShaperPlan>,
     /// What it sends when.
     pub traffic: Traffic,
-    /// When it starts, from the start of the run.
+    /// The largest packet that it sends, in bytes.
+    pub largest: u32,
+    /// What its source does when it is warned.
+    pub when_warned: WhenWarned,
+    /// When it comes and goes.
+    pub life: Life,
+}
+
+/// When a flow comes, changes and goes; times are from the start of the run.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// Whether it is set up by signalling before it sends; otherwise it is open from the start.
+    pub set_up: bool,
+    /// When it starts.
     pub start: Span,
+    /// Mean time from the start of the flow before it in its group, exponential; `None` when `start`
+    /// says it.
+    pub every: Option<Span>,
     /// When it stops sending; `None` at the end of the run.
     pub stop: Option<Span>,
+    /// Mean time from its start to its stop, exponential; `None` when `stop` says it.
+    pub lasts: Option<Span>,
+    /// When its destination tears it down.
+    pub hangup: Option<Span>,
+    /// What its source asks for while it runs.
+    pub changes: Vec<Change>,
+}
+
+/// A change of a flow's contract while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
+    /// When its source asks for it, from the start of the run.
+    pub at: Span,
+    /// What it asks for.
+    pub contract: Contract,
+    /// The envelope from then on.
+    pub envelope: Option<ShaperPlan>,
+    /// The source's rate from then on, as a multiple of its first; `None` for as before.
+    pub pace: Option<f64>,
 }
 
 /// A whole network and its traffic.
@@ -63,6 +101,8 @@ pub struct Network {
     pub links: Vec<LinkPlan>,
     /// Names of the groups of flows.
     pub groups: Vec<String>,
+    /// What each link may promise; empty when no flow is set up by signalling.
+    pub policies: Vec<Policy>,
     /// Flows, by index.
     pub flows: Vec<FlowSetup>,
     /// How long the run lasts.

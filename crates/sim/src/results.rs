@@ -2,11 +2,13 @@
 
 use crate::network::Network;
 use crate::record::{Delays, quantile};
-use crate::world::World;
+use crate::world::{Answer, Signal, World};
 use hdrhistogram::Histogram;
-use std::collections::BTreeMap;
-use tidegate_core::stats::Moments;
-use tidegate_core::units::{Span, TICKS_PER_SECOND};
+use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::admission::Refusal;
+use tidegate_core::stats::{Lengths, Moments};
+use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
+use tidegate_spec::units::{show_rate, show_time};
 use tidegate_spec::{TABLES, TableRecord};
 
 /// One column's values.
@@ -81,7 +83,7 @@ impl Table {
 /// The tables of one replication, in the order of [`TABLES`].
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
-    vec![run.flows(), run.links(), run.series(), run.histogram()]
+    vec![run.flows(), run.links(), run.series(), run.signals(), run.histogram()]
 }
 
 struct Run<'r, Q> {
@@ -95,6 +97,9 @@ impl<Q> Run<'_, Q> {
     fn flows(&self) -> Table {
         let mut table = Table::new("flows");
         let measured = (self.network.duration - self.network.warmup).as_secs_f64();
+        let is_refusal = |signal: &&Signal| matches!(signal.answer, Answer::Refused(..));
+        let refused: BTreeSet<u32> =
+            self.world.signals().iter().filter(is_refusal).map(|signal| signal.flow).collect();
         let node = |ix: usize| self.network.nodes[ix].name.as_str();
         for (ix, (flow, record)) in self.network.flows.iter().zip(self.world.records()).enumerate() {
             let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
@@ -118,6 +123,9 @@ impl<Q> Run<'_, Q> {
                 Cell::Whole(record.received.1),
                 Cell::Whole(record.dropped),
                 Cell::Whole(record.discarded),
+                Cell::Whole(self.world.checks(ix).checks),
+                Cell::Whole(self.world.checks(ix).warnings),
+                Cell::Whole(u64::from(refused.contains(&(ix as u32)))),
                 Cell::Number(Some(record.received.1 as f64 * 8.0 / measured)),
                 mean(&record.delay),
                 Cell::Number(record.delay.sd_seconds()),
@@ -126,6 +134,7 @@ impl<Q> Run<'_, Q> {
                 at(|delays| &delays.delay, 0.99, &record.delay),
                 at(|delays| &delays.delay, 0.999, &record.delay),
                 mean(&record.queueing),
+                Cell::Number(record.queueing.sd_seconds()),
                 at(|delays| &delays.queueing, 0.99, &record.queueing),
                 greatest(&record.queueing),
             ]);
@@ -139,7 +148,8 @@ impl<Q> Run<'_, Q> {
             let report = self.world.link(ix);
             let ticks = report.measured.ticks() as f64;
             let over_time = |amount: f64| (ticks > 0.0).then(|| amount / ticks);
-            let stats = report.stats;
+            let stats = report.stats.as_ref();
+            let seen = stats.map(|stats| &stats.seen);
             let (packets, waited) = report.waited;
             table.row([
                 Cell::Whole(self.replication),
@@ -154,11 +164,9 @@ impl<Q> Run<'_, Q> {
                 Cell::Number(stats.and_then(|stats| over_time(stats.busy().ticks() as f64))),
                 Cell::Number(stats.and_then(|stats| over_time(stats.area() as f64))),
                 Cell::Whole(stats.map_or(0, |stats| stats.longest)),
-                Cell::Number(
-                    stats
-                        .filter(|stats| stats.arrivals > 0)
-                        .map(|stats| stats.seen as f64 / stats.arrivals as f64),
-                ),
+                Cell::Number(seen.and_then(Lengths::mean)),
+                Cell::Number(seen.and_then(Lengths::sd)),
+                Cell::Number(seen.and_then(|seen| seen.quantile(99, 100)).map(|packets| packets as f64)),
                 Cell::Number((packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64)),
             ]);
         }
@@ -183,9 +191,36 @@ impl<Q> Run<'_, Q> {
         };
         for (ix, link) in self.network.links.iter().enumerate() {
             add(&link.name, "queue", &mut series.queue(ix).map(f64::from));
+            add(&link.name, "utilisation", &mut series.busy(ix).map(|busy| busy.as_secs_f64() / spacing));
         }
         for (ix, group) in self.network.groups.iter().enumerate() {
             add(group, "throughput", &mut series.received_by(ix).map(|bytes| bytes as f64 * 8.0 / spacing));
+            add(group, "lead", &mut series.lead(ix).map(Span::as_secs_f64));
+            add(group, "warnings", &mut series.warnings(ix).map(|warnings| warnings as f64));
+        }
+        table
+    }
+
+    fn signals(&self) -> Table {
+        let mut table = Table::new("signals");
+        for signal in self.world.signals() {
+            let flow = &self.network.flows[signal.flow as usize];
+            let (link, reason) = match signal.answer {
+                Answer::Refused(link, refusal) | Answer::ChangeRefused(link, refusal) => {
+                    (self.network.links[link].name.as_str(), reason(refusal))
+                }
+                _ => ("", String::new()),
+            };
+            table.row([
+                Cell::Whole(self.replication),
+                Cell::Whole(self.seed),
+                Cell::Number(Some(signal.at.since(Time::ORIGIN).as_secs_f64())),
+                Cell::Text(&flow.name),
+                Cell::Text(&self.network.groups[flow.group]),
+                Cell::Text(signal.answer.name()),
+                Cell::Text(link),
+                Cell::Text(&reason),
+            ]);
         }
         table
     }
@@ -212,6 +247,22 @@ impl<Q> Run<'_, Q> {
             }
         }
         table
+    }
+}
+
+/// A refusal in a scenario's units.
+fn reason(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::TooMuch { asked, left, reservable } => {
+            format!("{} asked for, {} of {} left", show_rate(asked), show_rate(left), show_rate(reservable))
+        }
+        Refusal::IntervalTooShort { least } => {
+            format!("the average interval is shorter than a packet's time, {}", show_time(least))
+        }
+        Refusal::IntervalTooLong { most } => {
+            format!("the average interval is longer than {}", show_time(most))
+        }
+        Refusal::UnderWay | Refusal::Unknown => refusal.to_string(),
     }
 }
 

@@ -56,6 +56,27 @@ pub enum Traffic {
 }
 
 impl Traffic {
+    /// The largest packet, in bytes.
+    pub fn largest(&self) -> u32 {
+        match self {
+            Traffic::Cbr { sizes, .. }
+            | Traffic::Poisson { sizes, .. }
+            | Traffic::Trains { sizes, .. }
+            | Traffic::Greedy { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
+            Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).max().unwrap_or(0),
+        }
+    }
+
+    /// The mean rate, where it is stated.
+    pub fn mean_bits_per_second(&self) -> Option<f64> {
+        match self {
+            Traffic::Cbr { rate, .. } | Traffic::Poisson { rate, .. } | Traffic::Trains { rate, .. } => {
+                Some(rate.bits_per_second())
+            }
+            Traffic::Greedy { .. } | Traffic::Recorded { .. } => None,
+        }
+    }
+
     /// The size of every packet; 0 when they have several.
     fn only_size(&self) -> u32 {
         match self {

@@ -100,7 +100,7 @@ fn adding_a_flow_changes_no_other_flows_arrivals() {
 fn the_longest_run_ends() {
     let mut network = chain(1, 1_000_000, Span::ZERO, "fifo", Span::MAX);
     add(&mut network, 0..1, None, poisson(100_000, 100));
-    network.flows[0].stop = Some(Span::from_secs(1));
+    network.flows[0].life.stop = Some(Span::from_secs(1));
     let world = run(&network, 1);
     assert_eq!(world.packet_hops(), world.records()[0].sent.0);
 }

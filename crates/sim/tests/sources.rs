@@ -6,7 +6,7 @@ use common::{add, chain, rate, run};
 use std::sync::Arc;
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 use tidegate_sim::traffic::{Emission, Gap, Traffic};
 
@@ -100,7 +100,12 @@ fn an_envelope_lets_through_what_it_says() {
         sizes: Arc::new([250]),
     };
     add(&mut network, 0..1, None, trains);
-    let envelope = ShaperPlan { rate: rate(20_000), burst: 12 * 250, queue: Some(Limit::Packets(20)) };
+    let envelope = ShaperPlan {
+        rate: rate(20_000),
+        burst: 12 * 250,
+        queue: Some(Limit::Packets(20)),
+        excess: Excess::Wait,
+    };
     network.flows[0].envelope = Some(envelope);
     let world = run(&network, 1);
     let record = &world.records()[0];
@@ -121,7 +126,8 @@ fn an_envelope_over_the_warm_up_is_counted_once() {
     let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(100));
     let greedy = Traffic::Greedy { window: 15, sizes: Arc::new([250]) };
     add(&mut network, 0..1, None, greedy);
-    network.flows[0].envelope = Some(ShaperPlan { rate: rate(20_000), burst: 250, queue: None });
+    network.flows[0].envelope =
+        Some(ShaperPlan { rate: rate(20_000), burst: 250, queue: None, excess: Excess::Wait });
     network.warmup = Span::from_secs(50);
     let record = run(&network, 1).records()[0];
     // A packet each 100 ms, over the 50 s after the warm-up.
@@ -139,7 +145,12 @@ fn what_leaves_an_envelope_does_not_depend_on_the_scheduler() {
         for _ in 0..4 {
             add(&mut network, 0..1, Some(20_000), common::poisson(60_000, 250));
         }
-        let envelope = ShaperPlan { rate: rate(40_000), burst: 1000, queue: Some(Limit::Packets(3)) };
+        let envelope = ShaperPlan {
+            rate: rate(40_000),
+            burst: 1000,
+            queue: Some(Limit::Packets(3)),
+            excess: Excess::Wait,
+        };
         network.flows[..2].iter_mut().for_each(|flow| flow.envelope = Some(envelope));
         let world = run(&network, 1);
         assert!(world.records().iter().all(|record| record.sent.0 >= record.received.0 + record.dropped));

@@ -76,6 +76,9 @@ pub const TABLES: &[TableRecord] = &[
                 "packets",
                 "Packets that the envelope discarded at the source; not counted as sent",
             ),
+            whole("checks", "", "Checks of the flow by the monitors on its way"),
+            whole("warnings", "", "Checks at which the flow was warned"),
+            whole("refused", "", "1 for a flow that was refused when it was to be set up, else 0"),
             number("throughput", "bit/s", "Bits received over the measured time"),
             number("delay_mean", "s", "Mean end-to-end delay"),
             number("delay_sd", "s", "Standard deviation of the end-to-end delay"),
@@ -84,6 +87,7 @@ pub const TABLES: &[TableRecord] = &[
             number("delay_p99", "s", "99 % quantile of the end-to-end delay"),
             number("delay_p999", "s", "99.9 % quantile of the end-to-end delay"),
             number("queueing_mean", "s", "Mean queueing delay"),
+            number("queueing_sd", "s", "Standard deviation of the queueing delay"),
             number("queueing_p99", "s", "99 % quantile of the queueing delay"),
             number("queueing_max", "s", "Largest queueing delay"),
         ],
@@ -107,7 +111,17 @@ pub const TABLES: &[TableRecord] = &[
             number(
                 "queue_seen_mean",
                 "packets",
-                "Mean queue length as an arriving packet sees it, the packet in service included",
+                "Mean queue length as an arriving packet sees it: the packet in service included, itself not",
+            ),
+            number(
+                "queue_seen_sd",
+                "packets",
+                "Standard deviation of the queue length that arriving packets see",
+            ),
+            number(
+                "queue_seen_p99",
+                "packets",
+                "99 % quantile of the queue length that arriving packets see",
             ),
             number("wait_mean", "s", "Mean time from last bit in to first bit out"),
         ],
@@ -122,9 +136,30 @@ pub const TABLES: &[TableRecord] = &[
             number("time", "s", "End of the interval, from the start of the run"),
             text(
                 "metric",
-                "What was measured: `queue` (packets, at that instant) or `throughput` (bit/s, over the interval)",
+                "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
+                 which a link was sending), `throughput` (bit/s, over the interval), and where there are monitors \
+                 `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
+                 (over the interval)",
             ),
             number("value", "", "Its value, in the unit of the metric"),
+        ],
+    },
+    TableRecord {
+        name: "signals",
+        help: "What became of requests, one row for each answer that a source had; empty without `admission`.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            number("time", "s", "When the source knew it, from the start of the run"),
+            text("flow", "Name of the flow"),
+            GROUP,
+            text(
+                "answer",
+                "`granted`, `refused`, `changed`, `change refused`, `change missed` (the flow was not set up then, or \
+                 another change was under way), `torn down` (by the source), `hung up` (by the destination)",
+            ),
+            text("link", "Link that refused, as s1->s2; empty otherwise"),
+            text("reason", "Why it refused, with what was left; empty otherwise"),
         ],
     },
     TableRecord {

@@ -24,7 +24,8 @@ pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use routing::{Router, route};
 pub use scenario::{
-    Class, ContractSpec, Flow, FlowGroup, LARGEST_FILE, Link, Node, NodeKind, PortSpec, Scenario,
+    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, LARGEST_FILE, Link, Node, NodeKind,
+    PortSpec, Scenario, WhenWarned,
 };
 pub use source::Source;
 pub use write::{python_types, reference, schema};

@@ -105,17 +105,6 @@ impl Reader<'_> {
                     nodes.iter().map(|one| Some((one.place, self.name(field, one)?))).collect();
                 names.into_iter().collect::<Option<_>>().map(Read::Texts)
             }
-            Shape::Word(words) => match &node.content {
-                Content::Text(word) if words.contains(&word.as_str()) => Some(Read::Text(word.clone())),
-                Content::Text(word) => {
-                    let mut complaint =
-                        Complaint::new(format!("there is no {} `{}`", field.name, brief(word)));
-                    complaint.help = did_you_mean(word, words.iter().copied());
-                    self.report.say(node.place, complaint);
-                    None
-                }
-                _ => self.wrong(field, node, &format!("one of {}", words.join(", "))),
-            },
             Shape::File => match &node.content {
                 Content::Text(path) if !path.is_empty() => Some(Read::Text(path.clone())),
                 _ => self.wrong(field, node, "the path of a file"),
@@ -242,7 +231,7 @@ fn default_node(text: &'static str, shape: &Shape, place: Place) -> Node {
         Shape::Flag => Content::Flag(text == "true"),
         Shape::Table(_) => Content::Table(Vec::new()),
         Shape::Names | Shape::Tables(_) => Content::List(Vec::new()),
-        Shape::Name | Shape::Word(_) | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
+        Shape::Name | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
     };
     Node { place, content }
 }

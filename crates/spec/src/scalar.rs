@@ -1,7 +1,7 @@
 //! One value of a parameter's kind: read, and its range checked.
 
 use crate::error::Complaint;
-use crate::suggest::brief;
+use crate::suggest::{brief, did_you_mean};
 use crate::tree::Content;
 use crate::units::{parse_limit, parse_rate, parse_size, parse_time};
 use std::fmt::Display;
@@ -10,13 +10,16 @@ use tidegate_core::params::{Kind, Value};
 
 /// Reads `content` as a value of `kind` for the key `name`.
 pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, Complaint> {
+    if let (Kind::Word(words), Content::Text(word)) = (kind, content) {
+        return one_of(words, name, word);
+    }
     let quantity = |text: &str| match kind {
         Kind::Rate => parse_rate(text).map(Value::Rate),
         Kind::Time => parse_time(text).map(Value::Time),
         Kind::Size => parse_size(text).map(Value::Size),
         Kind::Limit => parse_limit(text).map(Value::Limit),
         Kind::Integer(..) | Kind::Number(..) => Err(unquoted(text)),
-        Kind::Text => Ok(Value::Text(text.to_owned())),
+        Kind::Text | Kind::Word(_) => Ok(Value::Text(text.to_owned())),
     };
     let value = match (kind, content) {
         (_, Content::Text(text)) => quantity(text),
@@ -39,6 +42,15 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
         (_, other) => Err(Complaint::new(format!("takes {}, not {}", describe(kind), other.describe()))),
     };
     value.map_err(|complaint| named(name, complaint))
+}
+
+fn one_of(words: &[&str], name: &str, word: &str) -> Result<Value, Complaint> {
+    if words.contains(&word) {
+        return Ok(Value::Text(word.to_owned()));
+    }
+    let mut complaint = Complaint::new(format!("there is no {name} `{}`", brief(word)));
+    complaint.help = did_you_mean(word, words.iter().copied());
+    Err(complaint)
 }
 
 /// Puts the key in front of a complaint about its value.
@@ -77,6 +89,7 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::Integer(low, high) if low == high => low.to_string(),
         Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
         Kind::Number(low, high) => format!("a number from {low} to {high}"),
+        Kind::Word(words) => format!("one of {}", words.join(", ")),
         Kind::Text => "text".to_owned(),
     }
 }
@@ -88,7 +101,7 @@ pub(crate) fn example(kind: Kind) -> Option<&'static str> {
         Kind::Time => Some("\"5ms\""),
         Kind::Size => Some("\"250B\""),
         Kind::Limit => Some("\"100p\""),
-        Kind::Integer(..) | Kind::Number(..) | Kind::Text => None,
+        Kind::Integer(..) | Kind::Number(..) | Kind::Word(_) | Kind::Text => None,
     }
 }
 
@@ -97,7 +110,7 @@ pub(crate) fn content_of_default(kind: Kind, text: &str) -> Content {
     let as_number = match kind {
         Kind::Integer(..) => text.parse().ok().map(Content::Integer),
         Kind::Number(..) => text.parse().ok().map(Content::Number),
-        Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text => None,
+        Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Word(_) | Kind::Text => None,
     };
     as_number.unwrap_or_else(|| Content::Text(text.to_owned()))
 }

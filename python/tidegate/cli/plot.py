@@ -47,8 +47,8 @@ def command(
 
 def _several(directory: Path) -> dict[str, Results]:
     """Return the results that stand in folders of `directory`, if it holds none itself."""
-    from tidegate.outdir import MANIFEST
     from tidegate.results import Results
+    from tidegate.whole import MANIFEST
 
     if (directory / MANIFEST).exists() or not directory.is_dir():
         return {}

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 MOST_SERIES = 10_000
 """Series that `--out` keeps at most, over all replications: some 250 MB of memory."""
 
+MOST_REFUSALS = 3
+"""Refusals that are shown; `--out` keeps all in the table `signals`."""
+
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
 
@@ -47,8 +50,9 @@ def command(
     source = resolve(file, overrides(sets))
     if out is not None:
         outdir.check_writable(out)
-    subjects = len(source.scenario.links) + len(source.scenario.groups)
-    series = out is not None and subjects * replications <= MOST_SERIES
+    # Of a link its queue and its utilisation, of a group its throughput, its lead and its warnings.
+    each = 2 * len(source.scenario.links) + 3 * len(source.scenario.groups)
+    series = out is not None and each * replications <= MOST_SERIES
     with bar(source.scenario.name) as progress:
         results = run(
             source, replications=replications, jobs=jobs, seed=seed, series=series, progress=progress
@@ -123,16 +127,31 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import with_interval
 
+    groups = results.groups()
+    # Only where flows are monitored, or set up.
+    monitored = any(row.warned.mean is not None for row in groups)
+    set_up = results.signals.num_rows > 0
     table = screen.table(
-        "group", "flows", "throughput", "lost", "mean delay", "p99 delay", "max delay", "queueing"
+        "group",
+        "flows",
+        *(["refused"] if set_up else []),
+        "throughput",
+        "lost",
+        *(["warned"] if monitored else []),
+        "mean delay",
+        "p99 delay",
+        "max delay",
+        "queueing",
     )
-    rows, notes = screen.cut(results.groups(), "group")
+    rows, notes = screen.cut(groups, "group")
     for row in rows:
         table.add_row(
             row.group,
             str(row.flows),
+            *([with_interval(row.refused, "share", "\n")] if set_up else []),
             with_interval(row.throughput, "bit/s", "\n"),
             with_interval(row.lost, "share", "\n"),
+            *([with_interval(row.warned, "share", "\n")] if monitored else []),
             *(
                 with_interval(figure, "s", "\n")
                 for figure in (row.delay_mean, row.delay_p99, row.delay_max, row.queueing_mean)
@@ -140,7 +159,20 @@ def _print_groups(results: Results, console: Any) -> list[str]:
         )
     console.print(table)
     console.print()
-    return notes
+    if monitored:
+        notes.append("warned: share of its monitors' checks at which a flow was too far ahead")
+    return [*notes, *_refusals(results)]
+
+
+def _refusals(results: Results) -> list[str]:
+    """Say where flows were refused first, and how many more were."""
+    refused = [row for row in results.signals.to_pylist() if row["answer"] in ("refused", "change refused")]
+    lines = []
+    for row in refused[:MOST_REFUSALS]:
+        what = "refused" if row["answer"] == "refused" else "refused a change"
+        lines.append(f"{row['flow']} was {what} at {row['time']:.4g} s on link {row['link']}: {row['reason']}")
+    more = len(refused) - len(lines)
+    return [*lines, f"and {more} more refusals: table signals of --out"] if more > 0 else lines
 
 
 def _print_links(results: Results, console: Any) -> list[str]:

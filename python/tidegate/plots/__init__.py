@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tidegate.comparison import Comparison
+    from tidegate.papers.report import Outcome, Report
 
-__all__ = ["MOST_GROUPS", "comparison", "overview", "save"]
+__all__ = ["MOST_GROUPS", "claims", "comparison", "overview", "save"]
 
 MOST_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
@@ -139,6 +140,44 @@ def comparison(
         below.supylabel("share of packets that took longer", fontsize=9)
         below.supxlabel("end-to-end delay of the packets that arrived", fontsize=9)
         style.foot(figure, first, left_out)
+    return figure
+
+
+def claims(outcome: Outcome, report: Report) -> Figure:
+    """Draw how far an experiment's figures are from those that its paper publishes.
+
+    Figures that are published as zero or as a limit are left out; they are in the table of claims.
+    """
+    import matplotlib as mpl
+
+    from tidegate.plots import findings, style
+
+    drawn = [one for one in outcome.findings if findings.comparable(one)]
+    with mpl.rc_context(style.RC):
+        figure = style.new_figure(9.5, 1.3 + 0.24 * len(drawn) if drawn else 3.6)
+        axes = figure.subplots()
+        if drawn:
+            findings.beside_published(axes, drawn)
+            entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+            figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=len(entries))
+        else:
+            findings.alone(axes, outcome.findings)
+        shown = "published and measured" if drawn else "measured"
+        figure.suptitle(
+            f"{outcome.experiment.title}: {shown} (n = {report.replications})",
+            x=0.01,
+            ha="left",
+            fontsize=10,
+            fontweight="bold",
+        )
+        figure.supxlabel(
+            f"{report.paper.reference}, section {outcome.experiment.section} · "
+            f"{'grey: tolerance · * required · ' if drawn else ''}95 % intervals · tidegate {report.version}",
+            fontsize=7,
+            color=style.MUTED,
+            x=0.995,
+            ha="right",
+        )
     return figure
 
 

@@ -6,6 +6,7 @@
 pub mod fifo;
 mod stamped;
 pub mod strict_priority;
+pub mod tdm;
 pub mod virtual_clock;
 
 pub use stamped::{StampRule, Stamped};
@@ -16,6 +17,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::params::{Choice, PolicyRecord};
 use crate::queues::Queues;
 use crate::units::Time;
+use virtual_clock::VirtualClock;
 
 /// What a scheduler would send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +80,25 @@ pub trait Scheduler {
     /// Opens or closes a flow's gate. Flows start open.
     fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues);
 
+    /// The flow's monitor has checked it, at a packet that is about to arrive: its VirtualClock
+    /// reads `virtual_clock`. `in_service` is the flow and the tag of the packet that the link is
+    /// sending, if it was queued at this node. Later stamps may change; the order within the flow may not.
+    fn synchronise(
+        &mut self,
+        flow: FlowIx,
+        virtual_clock: Time,
+        in_service: Option<(FlowIx, u64)>,
+        queues: &Queues,
+    ) {
+        let _ = (flow, virtual_clock, in_service, queues);
+    }
+
+    /// The flow is closed and its queue is empty: what it was promised is free again. Its debts
+    /// stay until [`forgettable_at`](Self::forgettable_at).
+    fn release(&mut self, flow: FlowIx) {
+        let _ = flow;
+    }
+
     /// Bytes of memory held, for the memory report.
     fn memory(&self) -> usize;
 }
@@ -106,6 +127,11 @@ impl SchedulerKind {
     pub fn named(name: &str) -> Option<SchedulerKind> {
         let record = RECORDS.iter().find(|record| record.name == name)?;
         Some(SchedulerKind::BuiltIn(Choice { record, values: Vec::new() }))
+    }
+
+    /// Whether what one flow is promised may leave too little for another.
+    pub(crate) fn divides(&self) -> bool {
+        matches!(self, SchedulerKind::BuiltIn(choice) if choice.record.name == tdm::RECORD.name)
     }
 
     /// A new scheduler of this kind, without flows.
@@ -138,8 +164,8 @@ macro_rules! registry {
         impl AnyScheduler {
             fn built_in(choice: &Choice) -> Result<AnyScheduler, Refused> {
                 $(if choice.record.name == $record.name {
-                    let make: fn(&Choice) -> $type = $make;
-                    return Ok(AnyScheduler::$variant(make(choice)));
+                    let make: fn(&Choice) -> Result<$type, Refused> = $make;
+                    return make(choice).map(AnyScheduler::$variant);
                 })*
                 Err(Refused(format!("`{}` is not a scheduler", choice.record.name)))
             }
@@ -158,9 +184,10 @@ macro_rules! registry {
 
 // The registry: one line a scheduler.
 registry! {
-    Fifo(fifo::Fifo) = fifo::RECORD, |_| fifo::Fifo::default();
-    StrictPriority(Stamped<strict_priority::StrictPriority>) = strict_priority::RECORD, |_| Stamped::default();
-    VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |_| Stamped::default();
+    Fifo(fifo::Fifo) = fifo::RECORD, |_| Ok(fifo::Fifo::default());
+    StrictPriority(Stamped<strict_priority::StrictPriority>) = strict_priority::RECORD, |_| Ok(Stamped::default());
+    VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |choice| Ok(Stamped::new(VirtualClock::new(choice)));
+    Tdm(tdm::Tdm) = tdm::RECORD, tdm::Tdm::new;
 }
 
 /// What [`AnyScheduler::serve`] has found.
@@ -250,6 +277,20 @@ impl Scheduler for AnyScheduler {
 
     fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
         each!(self, s => s.gate(now, flow, gate, queues))
+    }
+
+    fn synchronise(
+        &mut self,
+        flow: FlowIx,
+        virtual_clock: Time,
+        in_service: Option<(FlowIx, u64)>,
+        queues: &Queues,
+    ) {
+        each!(self, s => s.synchronise(flow, virtual_clock, in_service, queues))
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        each!(self, s => s.release(flow))
     }
 
     fn memory(&self) -> usize {

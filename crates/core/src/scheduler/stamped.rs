@@ -12,7 +12,7 @@ use crate::units::Time;
 
 /// How packets are stamped. Stamps of one flow never decrease; equal keys are served in
 /// the order of arrival.
-pub trait StampRule: Default {
+pub trait StampRule {
     /// Opens a flow or changes its contract.
     fn set_flow(
         &mut self,
@@ -34,6 +34,22 @@ pub trait StampRule: Default {
     /// The flow was absent and takes part again, with `head` in front of its queue: changes
     /// its keys so that it gains nothing by its absence.
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues);
+
+    /// See [`Scheduler::synchronise`].
+    fn synchronise(
+        &mut self,
+        flow: FlowIx,
+        virtual_clock: Time,
+        in_service: Option<(FlowIx, u64)>,
+        queues: &Queues,
+    ) {
+        let _ = (flow, virtual_clock, in_service, queues);
+    }
+
+    /// See [`Scheduler::release`].
+    fn release(&mut self, flow: FlowIx) {
+        let _ = flow;
+    }
 
     /// Bytes of memory held.
     fn memory(&self) -> usize;
@@ -57,6 +73,11 @@ fn reversed((key, order): Rank) -> Rank {
 }
 
 impl<R: StampRule> Stamped<R> {
+    /// A scheduler of this rule, without flows.
+    pub fn new(rule: R) -> Stamped<R> {
+        Stamped { rule, heads: FlowHeap::default(), tails: None, gates: Vec::new() }
+    }
+
     #[inline]
     fn rank(&self, flow: FlowIx, queued: &Queued) -> Rank {
         (self.rule.key(flow, queued.packet.tag), queued.order)
@@ -156,6 +177,20 @@ impl<R: StampRule> Scheduler for Stamped<R> {
             self.rule.rejoin(now, flow, &head.packet, queues);
         }
         self.refresh(flow, queues);
+    }
+
+    fn synchronise(
+        &mut self,
+        flow: FlowIx,
+        virtual_clock: Time,
+        in_service: Option<(FlowIx, u64)>,
+        queues: &Queues,
+    ) {
+        self.rule.synchronise(flow, virtual_clock, in_service, queues);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        self.rule.release(flow);
     }
 
     fn memory(&self) -> usize {

@@ -6,6 +6,18 @@
 //! size ("if packets vary in size, the value of Vtick should be computed from individual
 //! packet sizes"), and the packet is stamped with auxVC.
 //!
+//! Priority (section 3.2.2): a flow with a head start P reads "real time − P" where others read
+//! real time. The clock is kept P ahead, so that this is the same as stamping P earlier.
+//!
+//! Synchronisation (section 3.1): when the flow's monitor has checked it, auxVC takes the value
+//! of VirtualClock, if the link is idle or sends a packet with a later stamp than auxVC. As the
+//! text has it, after the packet at hand is stamped, this now and then reorders a flow; so it is
+//! done before, and auxVC never goes below the stamp of what the flow has queued.
+//!
+//! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to
+//! real time at checks only: what section 3.2.4 argues against, to be tried. Without a monitor
+//! nothing is ever checked.
+//!
 //! Choices where the paper is silent:
 //! - Equal stamps are served in the order of arrival.
 //! - A flow without a reservation is datagram traffic: stamped [`Time::NEVER`], first in
@@ -21,7 +33,7 @@
 use super::StampRule;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{PolicyRecord, Role};
+use crate::params::{Choice, Kind, Param, PolicyRecord, Role};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
@@ -33,24 +45,38 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
            and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
     source: "Zhang 1991, section 3.1",
-    params: &[],
-    reads: &["reserve"],
+    params: &[Param {
+        name: "stamp",
+        kind: Kind::Word(&["aux-vc", "virtual-clock"]),
+        default: Some("aux-vc"),
+        required: false,
+        help: "Clock that packets are stamped with: one that never lags behind real time, or the monitor's, which \
+               saves credit between checks",
+    }],
+    reads: &["reserve", "priority"],
 };
 
 #[derive(Clone, Copy)]
 struct Clock {
-    /// The stamp of the flow's latest packet: auxVC.
+    /// auxVC, kept ahead by the flow's head start: the latest packet's stamp is so much earlier.
     aux_vc: Time,
     /// The reserved rate AR; `None` for datagrams.
     reserve: Option<Rate>,
+    /// The head start P.
+    priority: Span,
     /// What absences have added to the stamps of packets queued before them.
     shift: Span,
     /// What a datagram's stamp counts as once its flow has a reservation.
     datagrams_at: Time,
 }
 
-const NEWCOMER: Clock =
-    Clock { aux_vc: Time::from_ticks(0), reserve: None, shift: Span::ZERO, datagrams_at: Time::NEVER };
+const NEWCOMER: Clock = Clock {
+    aux_vc: Time::from_ticks(0),
+    reserve: None,
+    priority: Span::ZERO,
+    shift: Span::ZERO,
+    datagrams_at: Time::NEVER,
+};
 
 /// The latest stamp of a flow with a reservation: sooner than any datagram's.
 const LATEST: u64 = Time::NEVER.ticks() - 1;
@@ -66,6 +92,15 @@ fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
 #[derive(Default)]
 pub struct VirtualClock {
     clocks: Vec<Clock>,
+    /// Whether clocks lag behind real time until they are checked.
+    saves_credit: bool,
+}
+
+impl VirtualClock {
+    /// The rule with the parameters of its record, without flows.
+    pub fn new(choice: &Choice) -> VirtualClock {
+        VirtualClock { clocks: Vec::new(), saves_credit: choice.is("stamp", "virtual-clock") }
+    }
 }
 
 impl StampRule for VirtualClock {
@@ -79,13 +114,27 @@ impl StampRule for VirtualClock {
         if self.clocks.len() <= flow.ix() {
             self.clocks.resize(flow.ix() + 1, NEWCOMER);
         }
+        if self.clocks[flow.ix()].priority != contract.priority
+            && let Some(last) = queues.last(flow)
+        {
+            // What is queued keeps its stamps, and later packets stay behind it.
+            let stamp = Time::from_ticks(self.key(flow, last.packet.tag));
+            let clock = &mut self.clocks[flow.ix()];
+            if stamp < Time::NEVER {
+                clock.aux_vc = clock.aux_vc.max(stamp + contract.priority);
+            }
+        }
         let clock = &mut self.clocks[flow.ix()];
+        clock.priority = contract.priority;
+        if clock.reserve.is_none() && self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc {
+            clock.aux_vc = clock.aux_vc.max(now);
+        }
         if let (None, Some(rate)) = (clock.reserve, contract.reserve)
             && let burst = datagrams(rate, flow, queues)
             && burst > Span::ZERO
         {
             clock.aux_vc = clock.aux_vc.max(now) + burst;
-            clock.datagrams_at = clock.aux_vc;
+            clock.datagrams_at = clock.aux_vc.before(clock.priority);
         }
         clock.reserve = contract.reserve;
         Ok(())
@@ -100,8 +149,10 @@ impl StampRule for VirtualClock {
         let clock = &mut self.clocks[packet.flow.ix()];
         packet.tag = match clock.reserve {
             Some(rate) => {
-                clock.aux_vc = clock.aux_vc.max(now) + rate.time_for(packet.len);
-                clock.aux_vc.before(clock.shift).ticks().min(LATEST)
+                let lags = self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc;
+                let from = if lags { clock.aux_vc } else { clock.aux_vc.max(now) };
+                clock.aux_vc = from + rate.time_for(packet.len);
+                clock.aux_vc.before(clock.priority).before(clock.shift).ticks().min(LATEST)
             }
             None => Time::NEVER.ticks(),
         };
@@ -122,11 +173,36 @@ impl StampRule for VirtualClock {
         if let Some(rate) = clock.reserve {
             let datagram = head.tag == Time::NEVER.ticks();
             let first = if datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) };
-            let late = (now + first).since(key);
+            let late = (now.before(clock.priority) + first).since(key);
             clock.shift += late;
             clock.aux_vc += late;
             clock.datagrams_at += late;
         }
+    }
+
+    fn synchronise(
+        &mut self,
+        flow: FlowIx,
+        virtual_clock: Time,
+        in_service: Option<(FlowIx, u64)>,
+        queues: &Queues,
+    ) {
+        let last = queues.last(flow).map(|last| self.key(flow, last.packet.tag));
+        let sending = in_service.map(|(flow, tag)| self.key(flow, tag));
+        let clock = &mut self.clocks[flow.ix()];
+        if self.saves_credit {
+            clock.aux_vc = clock.aux_vc.max(virtual_clock);
+            return;
+        }
+        let stamp = clock.aux_vc.before(clock.priority).ticks();
+        if sending.is_none_or(|sending| sending > stamp) {
+            let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + clock.priority);
+            clock.aux_vc = virtual_clock.max(last);
+        }
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        self.clocks[flow.ix()].reserve = None;
     }
 
     fn memory(&self) -> usize {

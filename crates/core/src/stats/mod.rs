@@ -3,11 +3,13 @@
 //! Everything is counted in integer ticks and bytes; a number with a fraction
 //! appears only where a result is handed out.
 
+mod lengths;
 mod moments;
 mod quantile;
 mod student;
 mod workahead;
 
+pub use lengths::Lengths;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
 pub use student::{half_width_95, t_95};

@@ -3,7 +3,7 @@
 
 use crate::context::Reason;
 use crate::dropper::Backlog;
-use crate::stats::tally;
+use crate::stats::Lengths;
 use crate::units::{Span, Time};
 
 /// One flow at one port.
@@ -18,14 +18,12 @@ pub struct FlowCounters {
 }
 
 /// A port's queue over time: the packet in service is included, packets waiting in shapers are not.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct QueueStats {
-    /// Queue lengths as arriving packets saw them, themselves excluded, summed.
-    pub seen: u64,
     /// The longest queue, in packets.
     pub longest: u64,
-    /// Arrivals that entered the queue.
-    pub arrivals: u64,
+    /// Queue lengths as the packets that entered saw them, themselves excluded.
+    pub seen: Lengths,
     /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is
     /// the times of leaving less the times of entering, modulo 2¹²⁸: two instructions a packet.
     area: u128,
@@ -41,8 +39,7 @@ impl QueueStats {
         let busy = if in_service { now.ticks() } else { 0 };
         QueueStats {
             longest: 0,
-            seen: 0,
-            arrivals: 0,
+            seen: Lengths::default(),
             area: area_before(now, packets).wrapping_neg(),
             busy: busy.wrapping_neg(),
             since: now,
@@ -52,8 +49,7 @@ impl QueueStats {
     /// A packet enters the queue behind `before` others.
     #[inline]
     pub(super) fn entered(&mut self, now: Time, before: u64) {
-        tally(&mut self.seen, before);
-        tally(&mut self.arrivals, 1);
+        self.seen.add(before);
         self.area = self.area.wrapping_sub(u128::from(now.ticks()));
         self.since = now;
     }
@@ -96,6 +92,11 @@ impl QueueStats {
         self
     }
 
+    /// Bytes of memory held beyond the record itself.
+    pub(super) fn memory(&self) -> usize {
+        self.seen.memory()
+    }
+
     /// Packets × ticks until the last change of the queue.
     pub fn area(&self) -> u128 {
         self.area
@@ -104,6 +105,12 @@ impl QueueStats {
     /// How long a packet was in service, until the last change of the queue.
     pub fn busy(&self) -> Span {
         Span::from_ticks(self.busy)
+    }
+
+    /// How long a packet was in service until `now`, at or after the last change of the queue.
+    pub(super) fn busy_until(&self, now: Time, in_service: bool) -> Span {
+        let since = if in_service { now.ticks() } else { 0 };
+        Span::from_ticks(self.busy.wrapping_add(since))
     }
 }
 
@@ -138,16 +145,17 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the plain sum over the stretches between changes, with a new beginning on the way.
+        /// Against the plain sums over the stretches between changes and over the arrivals, with a
+        /// new beginning on the way.
         #[test]
-        fn area_and_busy_time_are_those_of_the_definition(
+        fn what_is_kept_is_what_the_definitions_say(
             steps in prop::collection::vec((0u64..1 << 40, 0u8..4), 1..100),
             anew in 0usize..100,
         ) {
             let mut now = Time::ORIGIN;
             let (mut packets, mut busy) = (0u64, false);
             let mut stats = QueueStats::new(now, packets, busy);
-            let (mut area, mut busy_for) = (0u128, 0u64);
+            let (mut area, mut busy_for, mut seen_before) = (0u128, 0u64, Vec::new());
             for (step, (gap, what)) in steps.into_iter().enumerate() {
                 now += Span::from_ticks(gap);
                 area += u128::from(packets) * u128::from(gap);
@@ -155,6 +163,7 @@ mod tests {
                 if step == anew {
                     stats = QueueStats::new(now, packets, busy);
                     (area, busy_for) = (0, 0);
+                    seen_before.clear();
                 }
                 match what {
                     0 if packets > u64::from(busy) && !busy => {
@@ -171,11 +180,16 @@ mod tests {
                     }
                     _ => {
                         stats.entered(now, packets);
+                        seen_before.push(packets);
                         packets += 1;
                     }
                 }
-                let seen = stats.closed(packets, busy);
-                prop_assert_eq!((seen.area(), seen.busy().ticks()), (area, busy_for));
+                let later = now + Span::from_ticks(7);
+                prop_assert_eq!(stats.busy_until(later, busy).ticks(), busy_for + if busy { 7 } else { 0 });
+                let closed = stats.clone().closed(packets, busy);
+                prop_assert_eq!((closed.area(), closed.busy().ticks()), (area, busy_for));
+                prop_assert_eq!(closed.seen.count(), seen_before.len() as u64);
+                prop_assert_eq!(closed.seen.quantile(1, 1), seen_before.iter().copied().max());
             }
         }
     }

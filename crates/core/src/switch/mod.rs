@@ -25,11 +25,11 @@ pub use counters::{Drops, FlowCounters, QueueStats};
 use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::dropper::Backlog;
-use crate::meter::Meter;
+use crate::meter::Metered;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::scheduler::Gate;
 use crate::stats::tally;
-use crate::units::Time;
+use crate::units::{Span, Time};
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
@@ -71,6 +71,23 @@ impl Switch {
         Ok(port.leg(flow))
     }
 
+    /// Changes what a flow is promised, its ceiling and its shaper; its queue stays as it is.
+    ///
+    /// # Errors
+    /// When the flow is not open, belongs to another class, or its scheduler refuses the contract;
+    /// nothing is changed.
+    pub fn change(&mut self, now: Time, leg: Leg, plan: &FlowPlan) -> Result<(), Refused> {
+        let no_flow = || Refused(format!("port {} has no flow {}", leg.port.0, leg.flow.0));
+        let port = self.ports.get_mut(usize::from(leg.port.0)).ok_or_else(no_flow)?;
+        if !port.is_open(leg.flow) {
+            return Err(no_flow());
+        }
+        if port.table.plan_of(leg.flow).class != plan.class {
+            return Err(Refused("a flow changes its class when the switch is reconfigured".into()));
+        }
+        port.change(now, leg.flow, plan)
+    }
+
     /// Closes a flow: later packets are dropped, those queued are still sent. The index is
     /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
     /// leg that is not open.
@@ -89,13 +106,6 @@ impl Switch {
             && leg.flow.ix() < port.table.flows.len()
         {
             port.gate(now, leg.flow, gate);
-        }
-    }
-
-    /// Puts a meter in front of a port, or takes it away.
-    pub fn set_meter(&mut self, port: PortIx, meter: Option<Box<dyn Meter + Send>>) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.meter = meter;
         }
     }
 
@@ -262,6 +272,12 @@ impl Switch {
         self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
     }
 
+    /// What a port's meter has counted of a flow; `None` for one that is not metered.
+    pub fn metered(&self, leg: Leg) -> Option<Metered> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        port.meter.as_ref()?.metered(leg.flow)
+    }
+
     /// What a port has dropped, by reason.
     pub fn drops(&self, port: PortIx) -> Drops {
         self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
@@ -271,8 +287,14 @@ impl Switch {
     pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
         self.ports.get(usize::from(port.0)).map(|port| {
             let in_service = port.in_service().is_some();
-            port.stats.closed(port.backlog.packets, in_service)
+            port.stats.clone().closed(port.backlog.packets, in_service)
         })
+    }
+
+    /// How long a port has had a packet in service until `now`, since its statistics began.
+    pub fn busy(&self, now: Time, port: PortIx) -> Span {
+        let port = self.ports.get(usize::from(port.0));
+        port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))
     }
 
     /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
@@ -285,7 +307,13 @@ impl Switch {
     /// Bytes of memory held for flows and packets.
     pub fn memory(&self) -> usize {
         let of = |port: &Port| {
-            port.tree.memory() + port.table.memory() + port.shaping.memory() + size_of::<Port>()
+            let meter = port.meter.as_ref().map_or(0, |meter| meter.memory());
+            port.tree.memory()
+                + port.table.memory()
+                + port.shaping.memory()
+                + port.stats.memory()
+                + meter
+                + size_of::<Port>()
         };
         self.ports.iter().map(of).sum()
     }

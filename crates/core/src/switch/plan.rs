@@ -2,6 +2,7 @@
 
 use crate::contract::{Contract, Refused};
 use crate::dropper::DropperKind;
+use crate::meter::MeterKind;
 use crate::params::Limit;
 use crate::scheduler::SchedulerKind;
 use crate::shaper::ShaperPlan;
@@ -23,13 +24,15 @@ pub struct ClassPlan {
     pub ceiling: Option<Rate>,
 }
 
-/// An output port: `dropper → tree of schedulers`, under a ceiling.
+/// An output port: `shapers → meter → dropper → tree of schedulers`, under a ceiling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortPlan {
     /// The root of the tree.
     pub scheduler: SchedulerKind,
     /// The classes, parents before their children.
     pub classes: Vec<ClassPlan>,
+    /// What sees whether flows keep their contracts; `None` for nothing.
+    pub meter: Option<MeterKind>,
     /// What guards the queue; `None` leaves it to the pool.
     pub dropper: Option<DropperKind>,
     /// The port never sends faster than this.
@@ -39,7 +42,7 @@ pub struct PortPlan {
 impl PortPlan {
     /// A port with one scheduler and nothing else.
     pub fn new(scheduler: SchedulerKind) -> PortPlan {
-        PortPlan { scheduler, classes: Vec::new(), dropper: None, ceiling: None }
+        PortPlan { scheduler, classes: Vec::new(), meter: None, dropper: None, ceiling: None }
     }
 }
 
@@ -74,6 +77,8 @@ pub enum Change {
     PortAdded(u16),
     /// A port's ceiling.
     Ceiling(u16),
+    /// A port's meter: it starts afresh.
+    Meter(u16),
     /// A port's dropper: it starts afresh.
     Dropper(u16),
     /// A class's contract or ceiling, at a port.

@@ -1,4 +1,4 @@
-//! One output port: `meter → per-flow shapers → dropper → tree of schedulers → wire`.
+//! One output port: `per-flow shapers → meter → dropper → tree of schedulers → wire`.
 
 use super::counters::{Drops, FlowCounters, QueueStats};
 use super::flows::{Flow, FlowTable, State};
@@ -9,8 +9,8 @@ use super::tree::{Member, ROOT, Tree, node_of};
 use crate::context::{Ctx, Effect, Reason, Verdict};
 use crate::contract::Refused;
 use crate::dropper::{AnyDropper, Backlog, Dropper, DropperKind};
-use crate::meter::Meter;
-use crate::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
+use crate::meter::{Check, Meter, MeterKind};
+use crate::packet::{BodyId, Colour, FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::{Gate, Scheduler};
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ impl Port {
             tree: Tree::new(now, plan)?,
             table: FlowTable::default(),
             dropper: plan.dropper.as_ref().map(DropperKind::build).transpose()?,
-            meter: None,
+            meter: plan.meter.as_ref().map(MeterKind::build).transpose()?,
             shaping: Shaping::default(),
             busy: false,
             serving: Packet::new(BodyId(u32::MAX), 0),
@@ -70,6 +70,9 @@ impl Port {
             return Err(Refused(format!("port {} has no class {}", self.ix.0, node - 1)));
         }
         if let Some(flow) = self.table.reusable(now, node) {
+            if let Some(meter) = &mut self.meter {
+                meter.forget(flow);
+            }
             if let Err(refused) = self.change(now, flow, plan) {
                 self.table.retire(flow, now);
                 return Err(refused);
@@ -96,8 +99,15 @@ impl Port {
             arrived: Backlog::default(),
             dropped: Backlog::default(),
         });
+        if let Some(meter) = &mut self.meter {
+            meter.set_flow(flow, &plan.contract);
+        }
         self.set_extras(now, flow, plan);
         Ok(flow)
+    }
+
+    pub(super) fn is_open(&self, flow: FlowIx) -> bool {
+        self.table.flows.get(flow.ix()).is_some_and(|entry| entry.state == State::Open)
     }
 
     /// Changes what a flow is promised, within its class.
@@ -106,6 +116,9 @@ impl Port {
         let node = &mut self.tree.nodes[usize::from(entry.node)];
         node.scheduler.set_flow(now, entry.slot, &plan.contract, &node.queues)?;
         entry.contract = plan.contract;
+        if let Some(meter) = &mut self.meter {
+            meter.set_flow(flow, &plan.contract);
+        }
         self.set_extras(now, flow, plan);
         Ok(())
     }
@@ -136,15 +149,19 @@ impl Port {
         if entry.state != State::Closing {
             return;
         }
-        let node = &self.tree.nodes[usize::from(entry.node)];
+        let node = &mut self.tree.nodes[usize::from(entry.node)];
         if node.queues.len(entry.slot) == 0
             && self.shaping.waiting(flow) == 0
-            && self.in_service().is_none_or(|packet| packet.flow != flow)
+            && !(self.busy && self.serving.flow == flow)
         {
+            node.scheduler.release(entry.slot);
             let mut at = node.scheduler.forgettable_at(entry.slot);
             at = at.max(self.shaping.forgettable_at(flow));
             if let Some(ceiling) = self.table.extras.get(&flow).and_then(|extras| extras.ceiling) {
                 at = at.max(ceiling.clear_at());
+            }
+            if let Some(meter) = &self.meter {
+                at = at.max(meter.forgettable_at(flow));
             }
             self.table.closing -= 1;
             self.table.retire(flow, at);
@@ -183,16 +200,16 @@ impl Port {
         };
         entry.arrived.add(packet.len);
         let (has_extras, place) = (entry.has_extras, (usize::from(entry.node), entry.slot));
-        let plain = !has_extras && self.meter.is_none() && self.shaping.queues.is_empty();
-        if !plain && !self.passes(cx, pool, packet, order, has_extras) {
+        let plain = !has_extras && self.shaping.queues.is_empty();
+        if !plain && !self.conforms(cx, pool, packet, order, has_extras) {
             return;
         }
         self.admit(cx, pool, packet, order, place);
     }
 
-    /// Meter and shaper: whether the packet goes on to the dropper now.
+    /// The shaper: whether the packet goes on now.
     #[inline(never)]
-    fn passes(
+    fn conforms(
         &mut self,
         cx: &mut Ctx<'_>,
         pool: &mut Pool,
@@ -200,19 +217,10 @@ impl Port {
         order: u64,
         has_extras: bool,
     ) -> bool {
-        if let Some(meter) = &mut self.meter {
-            match meter.see(cx, packet) {
-                Verdict::Accept => {}
-                Verdict::Mark => self.mark(cx, packet),
-                Verdict::Drop => {
-                    self.drop(cx, pool, packet, Reason::Meter);
-                    return false;
-                }
-            }
-        }
         if has_extras || self.shaping.waiting(packet.flow) > 0 {
             match self.shaping.arrive(cx.now, *packet, order) {
                 Shaped::Conforms => {}
+                Shaped::Marked => packet.mark = packet.mark.coloured(Colour::Red),
                 Shaped::Waits => {
                     self.ask(cx);
                     return false;
@@ -226,7 +234,41 @@ impl Port {
         true
     }
 
-    /// The packet reaches the dropper and the schedulers; `slot` is its flow's index at `node`.
+    /// Whether the meter lets the packet pass.
+    #[inline(never)]
+    fn keeps_contract(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet) -> bool {
+        let Some(meter) = &mut self.meter else { return true };
+        let reading = meter.see(cx, packet);
+        if let Some(check) = reading.check {
+            self.checked(cx, packet, check);
+        }
+        match reading.verdict {
+            Verdict::Accept => {}
+            Verdict::Mark => self.mark(cx, packet),
+            Verdict::Drop => {
+                self.drop(cx, pool, packet, Reason::Meter);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The meter has checked the packet's flow.
+    fn checked(&mut self, cx: &mut Ctx<'_>, packet: &Packet, check: Check) {
+        if let Some(lead) = check.warn {
+            cx.out.push(Effect::Warned { port: self.ix, flow: packet.flow, body: packet.body, lead });
+        }
+        let entry = &self.table.flows[packet.flow.ix()];
+        let in_service = self.in_service().and_then(|packet| {
+            let serving = &self.table.flows[packet.flow.ix()];
+            // Tags of different nodes cannot be compared.
+            (serving.node == entry.node).then_some((serving.slot, packet.tag))
+        });
+        let node = &mut self.tree.nodes[usize::from(entry.node)];
+        node.scheduler.synchronise(entry.slot, check.virtual_clock, in_service, &node.queues);
+    }
+
+    /// The packet reaches the meter, the dropper and the schedulers; `slot` is its flow's index at `node`.
     #[inline(always)]
     fn admit(
         &mut self,
@@ -236,6 +278,9 @@ impl Port {
         order: u64,
         (node, slot): (usize, FlowIx),
     ) {
+        if self.meter.is_some() && !self.keeps_contract(cx, pool, packet) {
+            return;
+        }
         if self.dropper.is_some() && !self.guard(cx, pool, packet) {
             return;
         }

@@ -8,6 +8,7 @@ use super::tree::{Member, Tree, node_of};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::dropper::DropperKind;
+use crate::meter::MeterKind;
 use crate::packet::{FlowIx, Leg, PortIx};
 use crate::queues::Queues;
 use crate::scheduler::{Gate, Scheduler, SchedulerKind};
@@ -90,6 +91,7 @@ impl Port {
         flows: &[(Leg, FlowPlan)],
     ) -> Result<Option<Tree>, Refused> {
         wanted.dropper.as_ref().map(DropperKind::build).transpose()?;
+        wanted.meter.as_ref().map(MeterKind::build).transpose()?;
         let mut plans: Vec<FlowPlan> =
             (0..self.table.flows.len()).map(|flow| self.table.plan_of(FlowIx(flow as u32))).collect();
         let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
@@ -111,16 +113,16 @@ impl Port {
             return Err(Refused(format!("port {}: flows remain in class {missing}", self.ix.0)));
         }
         if moves || !self.plan.same_tree(wanted) {
-            let mut tree = Tree::new(now, wanted)?;
-            for (flow, plan) in plans.iter().enumerate() {
-                tree.add(now, node_of(plan.class), Member::Flow(FlowIx(flow as u32)), &plan.contract)?;
-            }
-            return Ok(Some(tree));
+            return plant(now, wanted, &plans).map(Some);
         }
         for (class, plan) in wanted.classes.iter().enumerate() {
             if plan.contract != self.plan.classes[class].contract {
                 would_accept(wanted.scheduler_of(plan.parent), &plan.contract)?;
             }
+        }
+        let divides = |kind: &SchedulerKind| kind.divides();
+        if divides(&wanted.scheduler) || wanted.classes.iter().any(|class| divides(&class.scheduler)) {
+            plant(now, wanted, &plans)?;
         }
         for (_, plan) in self.new_plans(flows) {
             would_accept(wanted.scheduler_of(plan.class), &plan.contract)?;
@@ -140,6 +142,15 @@ impl Port {
         if self.plan.dropper != wanted.dropper {
             self.dropper = wanted.dropper.as_ref().map(DropperKind::build).transpose()?;
             diff.push(Change::Dropper(ix));
+        }
+        if self.plan.meter != wanted.meter {
+            self.meter = wanted.meter.as_ref().map(MeterKind::build).transpose()?;
+            if let Some(meter) = &mut self.meter {
+                for (flow, entry) in self.table.flows.iter().enumerate() {
+                    meter.set_flow(FlowIx(flow as u32), &entry.contract);
+                }
+            }
+            diff.push(Change::Meter(ix));
         }
         if self.plan.ceiling != wanted.ceiling {
             self.tree.set_ceiling(0, wanted.ceiling);
@@ -216,6 +227,15 @@ impl PortPlan {
             None => &self.scheduler,
         }
     }
+}
+
+/// A new tree with all flows.
+fn plant(now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
+    let mut tree = Tree::new(now, wanted)?;
+    for (flow, plan) in plans.iter().enumerate() {
+        tree.add(now, node_of(plan.class), Member::Flow(FlowIx(flow as u32)), &plan.contract)?;
+    }
+    Ok(tree)
 }
 
 /// Whether a scheduler of this kind takes this contract.

@@ -5,7 +5,7 @@ use crate::dropper::Backlog;
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
-use crate::shaper::{ShaperPlan, TokenBucket};
+use crate::shaper::{Excess, ShaperPlan, TokenBucket};
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,10 @@ pub(super) struct Shaping {
 /// What becomes of a packet that reaches a shaper.
 pub(super) enum Shaped {
     Conforms,
+    /// It goes on, out of profile.
+    Marked,
     Waits,
+    /// There is no place for it.
     Full,
 }
 
@@ -61,6 +64,13 @@ impl Shaping {
             if waiting == 0 && shaper.bucket.conforms_at(packet.len) <= now {
                 shaper.bucket.take(now, packet.len);
                 return Shaped::Conforms;
+            }
+            match shaper.plan.excess {
+                Excess::Wait => {}
+                // What waits since the plan was another one goes first.
+                Excess::Drop if waiting == 0 => return Shaped::Full,
+                Excess::Mark if waiting == 0 => return Shaped::Marked,
+                Excess::Drop | Excess::Mark => {}
             }
             let (packets, bytes) = (u64::from(waiting), self.queues.bytes_of(flow));
             if let Some(limit) = shaper.plan.queue

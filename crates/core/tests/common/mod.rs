@@ -8,8 +8,9 @@ pub mod plans;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
+use tidegate_core::params::PolicyRecord;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{Gate, SchedulerKind};
+use tidegate_core::scheduler::{Gate, RECORDS, SchedulerKind};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{Diff, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -34,6 +35,11 @@ pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
+/// The schedulers that need no parameter and take every contract.
+pub fn undemanding() -> Vec<&'static PolicyRecord> {
+    RECORDS.iter().filter(|record| record.params.iter().all(|param| !param.required)).collect()
+}
+
 pub fn kind(name: &str) -> SchedulerKind {
     SchedulerKind::named(name).unwrap()
 }
@@ -43,7 +49,10 @@ pub fn rate(bits: u64) -> Rate {
 }
 
 pub fn reserved(bits: u64) -> FlowPlan {
-    FlowPlan { contract: Contract { reserve: Some(rate(bits)), level: 0 }, ..FlowPlan::default() }
+    FlowPlan {
+        contract: Contract { reserve: Some(rate(bits)), ..Contract::default() },
+        ..FlowPlan::default()
+    }
 }
 
 impl World {

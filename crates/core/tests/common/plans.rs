@@ -1,25 +1,37 @@
 //! Plans drawn at random: trees at most three deep, with everything that a plan can hold.
 
-use super::{pick, rate};
+use super::{kind, pick, rate, undemanding};
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::{DropperKind, drop_tail};
+use tidegate_core::meter::{MeterKind, flow_monitor};
 use tidegate_core::params::{Choice, Limit, Value};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{RECORDS, SchedulerKind};
-use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
-use tidegate_core::units::Rate;
+use tidegate_core::units::{Rate, Span};
 
 fn any_rate(rng: &mut Rng) -> Rate {
     rate(pick(rng, &[64_000, 1_000_000, 333_333, 4_000_000, 20_000_000]))
 }
 
 fn scheduler(rng: &mut Rng) -> SchedulerKind {
-    SchedulerKind::named(RECORDS[rng.below(RECORDS.len() as u64) as usize].name).unwrap()
+    kind(pick(rng, &undemanding()).name)
 }
 
 fn contract(rng: &mut Rng) -> Contract {
-    Contract { reserve: rng.chance(0.8).then(|| any_rate(rng)), level: rng.below(8) as u8 }
+    Contract {
+        reserve: rng.chance(0.8).then(|| any_rate(rng)),
+        interval: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(200))),
+        priority: Span::from_millis(rng.below(3) * 50),
+        level: rng.below(8) as u8,
+    }
+}
+
+/// The flow monitor, which may also refuse packets.
+pub fn monitor(excess: &str) -> MeterKind {
+    let excess = ("excess", Value::Text(excess.to_owned()));
+    MeterKind::BuiltIn(Choice { record: &flow_monitor::RECORD, values: vec![excess] })
 }
 
 fn ceiling(rng: &mut Rng) -> Option<Rate> {
@@ -41,7 +53,8 @@ fn port(rng: &mut Rng) -> PortPlan {
     }
     let limit = pick(rng, &[Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)]);
     let dropper = rng.chance(0.3).then(|| drop_tail(limit));
-    PortPlan { scheduler: scheduler(rng), classes, dropper, ceiling: ceiling(rng) }
+    let meter = rng.chance(0.5).then(|| monitor(pick(rng, &["warn", "drop"])));
+    PortPlan { scheduler: scheduler(rng), classes, meter, dropper, ceiling: ceiling(rng) }
 }
 
 pub fn switch(rng: &mut Rng, ports: usize) -> SwitchPlan {
@@ -57,7 +70,12 @@ pub fn switch(rng: &mut Rng, ports: usize) -> SwitchPlan {
 pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     let class = rng.below(port.classes.len() as u64 + 1).checked_sub(1).map(|class| class as u16);
     let queue = pick(rng, &[None, Some(Limit::Packets(4))]);
-    let shaper = ShaperPlan { rate: any_rate(rng), burst: pick(rng, &[500, 1500, 6000]), queue };
+    let shaper = ShaperPlan {
+        rate: any_rate(rng),
+        burst: pick(rng, &[500, 1500, 6000]),
+        queue,
+        excess: pick(rng, &[Excess::Wait, Excess::Drop, Excess::Mark]),
+    };
     let shaper = rng.chance(0.3).then_some(shaper);
     FlowPlan { class, contract: contract(rng), ceiling: ceiling(rng), shaper }
 }

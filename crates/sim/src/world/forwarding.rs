@@ -13,29 +13,29 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn source(&mut self, ix: u32) {
         let flow = &mut self.flows[ix as usize];
+        if !flow.plain {
+            return self.unusual_source(ix);
+        }
         let len = flow.pending;
         let mut next = Time::NEVER;
-        match flow.emission.next_packet() {
-            Some((gap, len)) => {
-                let at = self.now + gap;
-                if at < flow.stop {
-                    flow.pending = len;
-                    next = at;
-                }
+        if let Some((gap, len)) = flow.emission.next_packet() {
+            let at = self.now + gap;
+            if at < flow.stop {
+                flow.pending = len;
+                next = at;
             }
-            None if flow.emission.window() > 0 => {
-                return self.top_up(ix);
-            }
-            None => {}
         }
         self.events.set(Event::Source(ix), next);
+        if next == Time::NEVER {
+            self.source_ended(ix);
+        }
         self.emit(ix, len);
     }
 
     /// A greedy source fills its window. What is dropped at once is not tried again before
     /// the link has sent something, or, with nothing in the queue, a packet's time later.
     #[inline(never)]
-    fn top_up(&mut self, ix: u32) {
+    pub(super) fn top_up(&mut self, ix: u32) {
         self.events.set(Event::Source(ix), Time::NEVER);
         loop {
             let now = self.now;
@@ -61,7 +61,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// A packet leaves its source.
     #[inline(always)]
-    fn emit(&mut self, ix: u32, len: u32) {
+    pub(super) fn emit(&mut self, ix: u32, len: u32) {
         let flow = &mut self.flows[ix as usize];
         let hop = flow.first_hop;
         let body = PacketBody {
@@ -180,7 +180,9 @@ impl<Q: EventQueue> World<Q> {
         let PacketBody { flow, hop, .. } = self.bodies[packet.body.0 as usize];
         if self.hops[hop as usize].tops_up {
             self.flows[flow as usize].in_first_queue -= 1;
-            self.top_up(flow);
+            if !self.conducts[flow as usize].is_slowed() {
+                self.top_up(flow);
+            }
         }
         self.start(ix);
         self.sent(ix, &mut packet, waited);
@@ -300,6 +302,7 @@ impl<Q: EventQueue> World<Q> {
                     let link = self.nodes[node as usize].links[usize::from(port.0)];
                     self.events.set(Event::Timer(link), at);
                 }
+                Effect::Warned { body, lead, .. } => self.warned(body, lead),
                 Effect::Marked { .. } => {}
             }
         }

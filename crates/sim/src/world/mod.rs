@@ -5,21 +5,32 @@
 //! without delay hands over at once, after its next packet has started; one with a delay keeps what
 //! is in flight and schedules only the first.
 
+mod agenda;
+mod conduct;
+mod flow_network;
 mod forwarding;
+mod meters;
 mod pending;
 mod report;
 
+pub use flow_network::{Answer, Signal};
 pub use report::LinkReport;
+
+use agenda::{Agenda, Deed};
+use conduct::Conduct;
+use flow_network::{NOWHERE, Standing};
+use meters::FlowMeters;
 
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Fingerprint;
-use crate::network::Network;
+use crate::network::{FlowSetup, Network};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::traffic::{Emission, Traffic};
 use crate::watch::Watch;
 use pending::Pending;
 use std::collections::VecDeque;
+use tidegate_core::admission::Ledger;
 use tidegate_core::context::Effect;
 use tidegate_core::contract::Refused;
 use tidegate_core::dropper::Backlog;
@@ -114,6 +125,8 @@ impl Link {
 
 struct Flow {
     emission: Emission,
+    /// Whether it sends by its own pattern and nothing else.
+    plain: bool,
     first_hop: u32,
     /// The size of the packet whose event is pending.
     pending: u32,
@@ -152,6 +165,18 @@ pub struct World<Q> {
     watch: Option<Watch>,
     /// Whether there is a series or a watch.
     probed: bool,
+    agenda: Agenda,
+    conducts: Vec<Conduct>,
+    meters: Vec<FlowMeters>,
+    standings: Vec<Standing>,
+    /// From being set up to the first packet.
+    first_gaps: Vec<Span>,
+    /// One a link; empty when no flow is set up by signalling, as are `setups`.
+    ledgers: Vec<Ledger>,
+    setups: Vec<FlowSetup>,
+    signals: Vec<Signal>,
+    /// Whether any port has a meter.
+    has_meters: bool,
 }
 
 impl<Q: EventQueue> World<Q> {
@@ -214,23 +239,37 @@ impl<Q: EventQueue> World<Q> {
             series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
             watch: probes.watch.clone(),
             probed: probes.sample.is_some() || probes.watch.is_some(),
+            agenda: Agenda::default(),
+            conducts: Vec::with_capacity(network.flows.len()),
+            meters: vec![FlowMeters::default(); network.flows.len()],
+            standings: Vec::with_capacity(network.flows.len()),
+            first_gaps: Vec::with_capacity(network.flows.len()),
+            ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
+            setups: if network.policies.is_empty() { Vec::new() } else { network.flows.clone() },
+            signals: Vec::new(),
+            has_meters: network.links.iter().any(|link| link.port.meter.is_some()),
             nodes,
         };
-        world.set_due();
+        let mut arrivals = Arrivals::new(network, seed);
         for setup in &network.flows {
-            world.add_flow(setup, seed)?;
+            let start = Time::ORIGIN + arrivals.next(setup);
+            world.add_flow(setup, seed, start)?;
         }
+        world.set_due();
         Ok(world)
     }
 
-    fn add_flow(&mut self, setup: &crate::network::FlowSetup, seed: u64) -> Result<(), Refused> {
+    fn add_flow(&mut self, setup: &FlowSetup, seed: u64, start: Time) -> Result<(), Refused> {
         let first = self.hops.len() as u32;
         for (ix, (link, plan)) in setup.route.iter().zip(&setup.plans).enumerate() {
             // The envelope is a shaper in front of the first port.
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
             let Link { node, port, delay, .. } = self.links[*link];
-            let leg = self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?;
+            let leg = match setup.life.set_up {
+                true => Leg { port, flow: NOWHERE },
+                false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
+            };
             let tops_up = ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. });
             self.links[*link].tops_up |= tops_up;
             self.hops.push(HopEntry {
@@ -245,16 +284,25 @@ impl<Q: EventQueue> World<Q> {
         }
         let rng = Rng::named(seed, &format!("flow/{}", setup.name));
         let mut emission = Emission::new(setup.traffic.clone(), rng);
-        let start = Time::ORIGIN + setup.start;
-        let stop = setup.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop);
+        let stop = match setup.life.lasts {
+            Some(mean) => start + Rng::named(seed, &format!("flow/{}/lasts", setup.name)).exponential(mean),
+            None => setup.life.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop),
+        };
         let first_packet = if emission.window() > 0 { Some((Span::ZERO, 0)) } else { emission.next_packet() };
         let flow = self.flows.len() as u32;
-        if let Some((gap, _)) = first_packet
+        if setup.life.set_up {
+            self.plan_signals(setup, flow, start, stop);
+        } else if let Some((gap, _)) = first_packet
             && start + gap < stop
         {
             self.events.set(Event::Source(flow), start + gap);
         }
+        self.standings.push(if setup.life.set_up { Standing::New } else { Standing::Given });
+        self.first_gaps.push(first_packet.map_or(Span::ZERO, |(gap, _)| gap));
+        let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
+        self.conducts.push(Conduct::new(setup.when_warned, reserve));
         self.flows.push(Flow {
+            plain: emission.window() == 0,
             emission,
             first_hop: first,
             pending: first_packet.map_or(0, |(_, len)| len),
@@ -266,6 +314,20 @@ impl<Q: EventQueue> World<Q> {
         Ok(())
     }
 
+    /// What is known from the start about a flow that is set up.
+    fn plan_signals(&mut self, setup: &FlowSetup, flow: u32, start: Time, stop: Time) {
+        self.agenda.note(start, flow, Deed::SetUp);
+        if stop < Time::NEVER {
+            self.agenda.note(stop, flow, Deed::Finish);
+        }
+        if let Some(at) = setup.life.hangup {
+            self.agenda.note(Time::ORIGIN + at, flow, Deed::HangUp);
+        }
+        for (nth, change) in setup.life.changes.iter().enumerate() {
+            self.agenda.note(Time::ORIGIN + change.at, flow, Deed::Change(nth));
+        }
+    }
+
     /// Carries out at most `most` events. True when the run is over.
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
@@ -273,12 +335,14 @@ impl<Q: EventQueue> World<Q> {
             let (link_at, component) = self.events.links.first();
             let (source_at, flow) = self.events.sources.first();
             let at = link_at.min(source_at);
+            if self.due_at <= at && self.due_at <= self.until {
+                // What is done may make another event the first.
+                self.catch_up();
+                continue;
+            }
             if at > self.until {
                 self.finish();
                 return true;
-            }
-            if at >= self.due_at {
-                self.catch_up(at);
             }
             self.now = at;
             if source_at < link_at {
@@ -308,13 +372,16 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Before an event at `at`: ends the warm-up and takes samples that are due.
+    /// Does what is due: ends the warm-up, acts on a message, or takes a sample.
     #[cold]
-    fn catch_up(&mut self, at: Time) {
-        if !self.warm && at >= self.warm_at {
+    fn catch_up(&mut self) {
+        if !self.warm && self.due_at == self.warm_at {
             self.warm_up();
+        } else if self.due_at == self.agenda.next() {
+            self.do_deed();
+        } else {
+            self.sample(self.due_at);
         }
-        self.sample(at);
         self.set_due();
     }
 
@@ -323,7 +390,7 @@ impl<Q: EventQueue> World<Q> {
         let warm_at = if self.warm { Time::NEVER } else { self.warm_at };
         // A sample is taken after the events of its instant.
         let sample_at = self.series.as_ref().map_or(Time::NEVER, |series| series.next());
-        self.due_at = warm_at.min(sample_at + Span::from_ticks(1));
+        self.due_at = warm_at.min(sample_at + Span::from_ticks(1)).min(self.agenda.next());
     }
 
     /// The run is over: brings the clock and the series to its end.
@@ -348,9 +415,13 @@ impl<Q: EventQueue> World<Q> {
         for (flow, waiting) in self.in_envelopes() {
             self.records[flow].sent = (waiting.packets, waiting.bytes);
         }
-        for link in &mut self.links {
+        self.meter_anew();
+        for (ix, link) in self.links.iter_mut().enumerate() {
             let switch = &mut self.nodes[link.node as usize].switch;
             (link.before, link.dropped, link.waited) = (link.done(switch), 0, 0);
+            if let Some(series) = &mut self.series {
+                series.busy_anew(ix, switch.busy(self.warm_at, link.port));
+            }
             switch.reset_stats(self.warm_at, link.port);
         }
     }
@@ -369,10 +440,37 @@ impl<Q: EventQueue> World<Q> {
     /// Takes all samples that are due before `at`.
     #[cold]
     fn sample(&mut self, at: Time) {
-        let Some(series) = &mut self.series else { return };
-        while series.next() < at && series.next() <= self.until {
-            let queue = |link: &Link| self.nodes[link.node as usize].switch.backlog(link.port).packets;
-            series.take(self.links.iter().map(queue));
+        while let Some(series) = &mut self.series
+            && series.next() < at
+            && series.next() <= self.until
+        {
+            let at = series.next();
+            let state = |link: &Link| {
+                let switch = &self.nodes[link.node as usize].switch;
+                (switch.backlog(link.port).packets, switch.busy(at, link.port))
+            };
+            series.take(self.links.iter().map(state));
+            self.sample_meters(at);
         }
+    }
+}
+
+/// When flows start, group by group.
+struct Arrivals {
+    groups: Vec<(Rng, Option<Span>)>,
+}
+
+impl Arrivals {
+    fn new(network: &Network, seed: u64) -> Arrivals {
+        let group = |name: &String| (Rng::named(seed, &format!("group/{name}")), None);
+        Arrivals { groups: network.groups.iter().map(group).collect() }
+    }
+
+    fn next(&mut self, setup: &FlowSetup) -> Span {
+        let Some(mean) = setup.life.every else { return setup.life.start };
+        let (rng, before) = &mut self.groups[setup.group];
+        let at = before.unwrap_or(setup.life.start) + rng.exponential(mean);
+        *before = Some(at);
+        at
     }
 }

@@ -1,9 +1,10 @@
 //! What a world has measured.
 
-use super::World;
+use super::{Signal, World};
 use crate::probe::Series;
 use crate::record::{Delays, FlowRecord};
 use crate::watch::Watch;
+use tidegate_core::admission::Ledger;
 use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
 
@@ -49,6 +50,16 @@ impl<Q> World<Q> {
         self.watch.as_ref()
     }
 
+    /// What links have booked; empty without admission.
+    pub fn ledgers(&self) -> &[Ledger] {
+        &self.ledgers
+    }
+
+    /// What became of requests, in the order of time.
+    pub fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
     /// What a link has done since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
         let link = &self.links[ix];
@@ -68,7 +79,7 @@ impl<Q> World<Q> {
 }
 
 /// What a link has done since the warm-up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LinkReport {
     /// Packets and bytes whose last bit has left.
     pub sent: (u64, u64),

@@ -7,10 +7,11 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
 use tidegate_sim::event_queue::{Calendar, EventQueue};
-use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
+use tidegate_sim::network::{FlowSetup, Life, LinkPlan, Network, NodePlan};
 use tidegate_sim::probe::Probes;
 use tidegate_sim::traffic::Traffic;
 use tidegate_sim::world::World;
+use tidegate_spec::WhenWarned;
 
 pub fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).unwrap()
@@ -31,6 +32,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         nodes: (0..=hops).map(node).collect(),
         links: (0..hops).map(link).collect(),
         groups: vec!["all".into()],
+        policies: Vec::new(),
         flows: Vec::new(),
         duration,
         warmup: Span::ZERO,
@@ -39,16 +41,17 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
 
 /// Adds a flow over the links `route`.
 pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option<u64>, traffic: Traffic) {
-    let contract = Contract { reserve: reserve.map(rate), level: 0 };
+    let contract = Contract { reserve: reserve.map(rate), ..Contract::default() };
     network.flows.push(FlowSetup {
         name: format!("f{}", network.flows.len()),
         group: 0,
         plans: vec![FlowPlan { contract, ..FlowPlan::default() }; route.len()],
         route: route.collect(),
         envelope: None,
+        largest: traffic.largest(),
         traffic,
-        start: Span::ZERO,
-        stop: None,
+        when_warned: WhenWarned::Ignore,
+        life: Life::default(),
     });
 }
 

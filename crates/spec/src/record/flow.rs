@@ -9,6 +9,30 @@ pub(crate) const MOST_FLOWS: i64 = 4_000_000;
 /// The shaper that an `envelope` without `kind` means: the user-behaviour envelope.
 const DEFAULT_ENVELOPE: &str = "token-bucket";
 
+fn change() -> Section {
+    let fields = vec![
+        required(
+            "at",
+            time(),
+            "When the source asks for it, later than the flow's `start` and the change before",
+        ),
+        required("reserve", rate(), "Average rate (AR) that it asks for"),
+        optional(
+            "interval",
+            time(),
+            "Average interval (AI) that it asks for; without it, the one that it has",
+        ),
+        optional(
+            "rate",
+            rate(),
+            "Mean rate of the source once the change is granted; without it, the source goes on as before",
+        ),
+    ];
+    let help = "A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope \
+                follows: its rate becomes AR and its burst AR × AI. What is queued keeps its place.";
+    Section::new("change", "Change", help, fields).citing("Zhang 1991, sections 2.1 and 2.2")
+}
+
 pub(super) fn flow() -> Section {
     let mut fields = vec![
         required("name", Shape::Name, "Name, which no other flow has"),
@@ -35,8 +59,27 @@ pub(super) fn flow() -> Section {
             Shape::OneOrMore(Kind::Size),
             "Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required unless the source brings sizes",
         ),
-        defaulted("start", time(), "0s", "When it starts to send"),
+        defaulted("start", time(), "0s", "When it starts to send, or is set up first"),
         optional("stop", time(), "When it stops to send, later than `start`; without it, at the end"),
+        optional(
+            "every",
+            time(),
+            "Mean time from the start of one of the `count` flows to that of the next, exponential; without it, all start at `start`",
+        ),
+        optional(
+            "lasts",
+            time(),
+            "Mean time from its start to its stop, exponential, instead of `stop`",
+        ),
+        optional("hangup", time(), "When the destination tears the flow down, later than `start`; needs `admission`"),
+        defaulted(
+            "warned",
+            Shape::Value(Kind::Word(&["ignore", "slow", "shrink"])),
+            "ignore",
+            "What the source does when it is warned: goes on; is silent for as long as it is ahead, and then keeps to what it \
+             reserves; or sends smaller packets until it is not ahead, and then as large as what it reserves allows",
+        ),
+        optional("change", Shape::Tables(change()), "Changes of what it reserves while it runs; needs `admission`"),
         required("source", source::shape(), "What is sent when"),
         optional(
             "envelope",

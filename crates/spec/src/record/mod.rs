@@ -60,8 +60,6 @@ pub enum Shape {
     Name,
     /// A list of names.
     Names,
-    /// One of a few words.
-    Word(&'static [&'static str]),
     /// The path of a file, relative to the scenario file's folder.
     File,
     /// A table.
@@ -163,6 +161,10 @@ fn scheduler() -> Shape {
 
 fn dropper() -> Shape {
     policies("dropper", None, tidegate_core::dropper::RECORDS)
+}
+
+fn meter() -> Shape {
+    policies("meter", None, tidegate_core::meter::RECORDS)
 }
 
 fn rate() -> Shape {

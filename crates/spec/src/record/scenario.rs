@@ -1,10 +1,11 @@
 //! The scenario file's own sections, except for flows and topologies.
 
 use super::{
-    Field, Section, Shape, defaulted, dropper, flow, optional, rate, required, scheduler, time, topology,
+    Field, Section, Shape, defaulted, dropper, flow, meter, optional, rate, required, scheduler, time,
+    topology,
 };
 use std::sync::LazyLock;
-use tidegate_core::params::{CONTRACT, Kind};
+use tidegate_core::params::{CONTRACT, Kind, Param};
 
 /// The version of the scenario format that is read.
 pub(crate) const VERSION: i64 = 1;
@@ -40,7 +41,7 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
         optional(
             "sample",
             time(),
-            "Spacing of the queue and throughput series, above zero; without it, a 600th of `duration`",
+            "Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th of `duration`",
         ),
         defaulted(
             "topology",
@@ -55,6 +56,11 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
             "Output ports of switches, unless a link says otherwise",
         ),
         defaulted("switch", Shape::Table(switch()), "{}", "Switches, unless a node says otherwise"),
+        optional(
+            "admission",
+            Shape::Table(admission()),
+            "Set-up of flows that reserve, link by link, before they send; without it, all are set up from the start",
+        ),
         optional("node", Shape::Tables(node()), "Nodes added to the topology"),
         optional("link", Shape::Tables(link()), "Links added to the topology"),
         optional("class", Shape::Tables(class()), "Classes of flows, on every switch port"),
@@ -72,6 +78,12 @@ pub fn scenario() -> &'static Section {
 fn port() -> Section {
     let fields = vec![
         defaulted("scheduler", scheduler(), "fifo", "Which flow sends next"),
+        defaulted(
+            "meter",
+            meter(),
+            "flow-monitor",
+            "What sees whether flows keep their contracts; the default lets flows without `interval` pass",
+        ),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
     ];
     let help = "What every output port of a switch does, unless a link says otherwise. \
@@ -93,12 +105,33 @@ fn switch() -> Section {
     )
 }
 
+fn admission() -> Section {
+    let fields = vec![
+        defaulted(
+            "datagrams",
+            Shape::Value(Kind::Number(0.0, 1.0)),
+            "0",
+            "Share of every link that is kept aside for datagrams and cannot be reserved",
+        ),
+        optional(
+            "interval",
+            time(),
+            "Longest average interval (AI) that a flow may ask for; without it, any",
+        ),
+    ];
+    let help = "The Flow Network: at its `start` a flow that reserves sends a request along its route. Every link \
+                checks it and books it, the confirmation comes back the same way, and only then the source \
+                sends. A refusal says which link had too little left. Requests, answers and warnings travel with the \
+                links' propagation delays and take no capacity.";
+    Section::new("admission", "Admission", help, fields).citing("Zhang 1991, section 2.2")
+}
+
 fn node() -> Section {
     let fields = vec![
         required("name", Shape::Name, "Name, which no other node has"),
         defaulted(
             "kind",
-            Shape::Word(&["switch", "host"]),
+            Shape::Value(Kind::Word(&["switch", "host"])),
             "switch",
             "Whether it forwards (switch) or only sends and receives (host)",
         ),
@@ -119,6 +152,7 @@ fn link() -> Section {
         defaulted("delay", time(), "0s", "Propagation delay of each direction"),
         defaulted("duplex", Shape::Flag, "true", "Whether it also goes back; both directions are then alike"),
         optional("scheduler", scheduler(), "Scheduler of its ports; without it, what `port` says"),
+        optional("meter", meter(), "Meter of its ports; without it, what `port` says"),
         optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
     ];
@@ -139,7 +173,7 @@ fn class() -> Section {
             "Discipline among its flows, or among the classes that are part of it",
         ),
     ];
-    fields.extend(CONTRACT.iter().map(Field::of_param));
+    fields.extend(CONTRACT.iter().filter(|param| is_read_by_a_scheduler(param)).map(Field::of_param));
     fields.push(optional(
         "ceiling",
         rate(),
@@ -149,4 +183,8 @@ fn class() -> Section {
                 with the port's own scheduler as its root. The keys of a contract are what the class states to \
                 the scheduler above it.";
     Section::new("class", "Class", help, fields)
+}
+
+fn is_read_by_a_scheduler(param: &Param) -> bool {
+    tidegate_core::scheduler::RECORDS.iter().any(|record| record.reads.contains(&param.name))
 }

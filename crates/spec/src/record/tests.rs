@@ -56,8 +56,12 @@ fn registered_policies_are_offered() {
     every_section(scenario(), &mut |section| {
         seen.extend(section.policy.map(|policy| policy.name));
     });
-    let registered =
-        [tidegate_core::scheduler::RECORDS, tidegate_core::dropper::RECORDS, tidegate_core::shaper::RECORDS];
+    let registered = [
+        tidegate_core::scheduler::RECORDS,
+        tidegate_core::dropper::RECORDS,
+        tidegate_core::shaper::RECORDS,
+        tidegate_core::meter::RECORDS,
+    ];
     let all: BTreeSet<_> =
         registered.iter().flat_map(|records| records.iter().map(|record| record.name)).collect();
     assert_eq!(seen, all);

@@ -6,12 +6,13 @@ use crate::routing::Router;
 use crate::scenario::classes::{self, Class};
 use crate::scenario::network::{Network, NodeKind};
 use crate::source::{self, Source};
+use crate::units::show_time;
 use crate::values::Values;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tidegate_core::params::{CONTRACT, Choice, Value};
-use tidegate_core::units::Span;
+use tidegate_core::units::{Rate, Span};
 
 /// The largest packet, in bytes.
 const LARGEST_PACKET: u64 = 1 << 20;
@@ -44,6 +45,16 @@ pub struct FlowGroup {
     pub start: Span,
     /// When it stops to send; `None` at the end of the run.
     pub stop: Option<Span>,
+    /// Mean time from one member's start to the next one's; `None` when all start at once.
+    pub every: Option<Span>,
+    /// Mean time from its start to its stop; `None` when `stop` says it.
+    pub lasts: Option<Span>,
+    /// When the destination tears it down.
+    pub hangup: Option<Span>,
+    /// What its source does when it is warned.
+    pub warned: WhenWarned,
+    /// Changes of its contract, in the order of time.
+    pub changes: Vec<ChangeSpec>,
     /// What is sent when.
     pub source: Source,
     /// Shaper between the source and the network.
@@ -52,6 +63,30 @@ pub struct FlowGroup {
     pub place: Place,
     /// Where its reservation was stated (the group, when it has none).
     pub reserve_place: Place,
+}
+
+/// What a source does when it is warned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenWarned {
+    /// It goes on as before.
+    Ignore,
+    /// It is silent until it is not ahead any more, and then keeps to what it reserves.
+    Slow,
+    /// It sends smaller packets at the same times.
+    Shrink,
+}
+
+/// A change of what a flow reserves, asked for while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeSpec {
+    /// When, from the start of the run.
+    pub at: Span,
+    /// Bits per second.
+    pub reserve: u64,
+    /// The average interval; `None` for the one that it has.
+    pub interval: Option<Span>,
+    /// Bits per second of the source from then on; `None` for as before.
+    pub rate: Option<u64>,
 }
 
 /// One flow: a member of a group.
@@ -110,6 +145,22 @@ impl ContractSpec {
         match self.value("reserve")? {
             Value::Rate(bits) => Some(*bits),
             _ => None,
+        }
+    }
+
+    /// Average interval AI; `None` for a flow that is not monitored.
+    pub fn interval(&self) -> Option<Span> {
+        match self.value("interval")? {
+            Value::Time(interval) => Some(*interval),
+            _ => None,
+        }
+    }
+
+    /// Head start P.
+    pub fn priority(&self) -> Span {
+        match self.value("priority") {
+            Some(Value::Time(priority)) => *priority,
+            _ => Span::ZERO,
         }
     }
 
@@ -203,6 +254,15 @@ impl Builder<'_> {
         if stop.is_some_and(|stop| stop <= start) {
             report.say(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
         }
+        check_contract(values, &contract, report);
+        let (every, lasts, hangup) = (values.time("every"), values.time("lasts"), values.time("hangup"));
+        check_comings_and_goings(values, report);
+        let changes = changes(values, start, report)?;
+        let warned = match values.text("warned")? {
+            "slow" => WhenWarned::Slow,
+            "shrink" => WhenWarned::Shrink,
+            _ => WhenWarned::Ignore,
+        };
         let sizes = self.sizes(values, report);
         let given = values.table("source")?;
         let source =
@@ -215,6 +275,7 @@ impl Builder<'_> {
         let envelope = values.policy("envelope");
         if let Some(sizes) = &sizes {
             check_burst(values, sizes, report);
+            check_interval(values, &contract, sizes, report);
         }
         let route = self.route(values, from?, to?, report);
         Some(FlowGroup {
@@ -229,6 +290,11 @@ impl Builder<'_> {
             sizes: sizes?,
             start,
             stop,
+            every,
+            lasts,
+            hangup,
+            warned,
+            changes,
             source: source?,
             envelope,
             place: values.place,
@@ -329,6 +395,78 @@ impl Builder<'_> {
         }
         Some(links)
     }
+}
+
+/// An interval without a rate, or a warning without an interval, means nothing.
+fn check_contract(values: &Values, contract: &ContractSpec, report: &mut Report) {
+    if contract.interval() == Some(Span::ZERO) {
+        report.say(values.place_of("interval"), Complaint::new("`interval` is zero"));
+    }
+    if contract.reserve_bits().is_none() {
+        for key in ["interval", "priority"] {
+            if values.given(key) {
+                let message = format!("`{key}` says nothing of a flow without a reservation");
+                report.say(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
+            }
+        }
+    }
+    if contract.interval().is_none() && values.given("warned") {
+        let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
+        report.say(values.place_of("warned"), complaint.help("give it an `interval`"));
+    }
+    let is_greedy = values.table("source").is_some_and(|source| source.section.name == "greedy");
+    if values.text("warned") == Some("shrink") && is_greedy {
+        let complaint = Complaint::new("a greedy source has no times of its own to send smaller packets at");
+        report.say(values.place_of("warned"), complaint.help("use \"slow\""));
+    }
+}
+
+/// 1/AR ≤ AI: in an average interval at least one packet may be sent.
+fn check_interval(values: &Values, contract: &ContractSpec, sizes: &[u32], report: &mut Report) {
+    let (Some(interval), Some(bits)) = (contract.interval(), contract.reserve_bits()) else { return };
+    let (Some(rate), Some(largest)) = (Rate::from_bits_per_second(bits), sizes.iter().copied().max()) else {
+        return;
+    };
+    let least = rate.time_for(largest);
+    if Span::ZERO < interval && interval < least {
+        let message = format!(
+            "`interval` ({}) is shorter than a packet's time at `reserve` (1/AR), {}",
+            show_time(interval),
+            show_time(least)
+        );
+        report.say(values.place_of("interval"), Complaint::new(message));
+    }
+}
+
+fn check_comings_and_goings(values: &Values, report: &mut Report) {
+    if values.given("stop") && values.given("lasts") {
+        let complaint = Complaint::new("`stop` and `lasts` both say when the flow ends");
+        report.say(values.place_of("lasts"), complaint.help("leave out one of them"));
+    }
+    for key in ["every", "lasts"] {
+        if values.time(key) == Some(Span::ZERO) {
+            report.say(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
+        }
+    }
+    if values.time("hangup").is_some_and(|at| Some(at) <= values.time("start")) {
+        report.say(values.place_of("hangup"), Complaint::new("`hangup` is not later than `start`"));
+    }
+}
+
+fn changes(values: &Values, start: Span, report: &mut Report) -> Option<Vec<ChangeSpec>> {
+    let mut changes = Vec::new();
+    let mut before = start;
+    for change in values.tables("change") {
+        let at = change.time("at")?;
+        if at <= before {
+            let complaint = Complaint::new("`at` is not later than the flow's `start` and the change before");
+            report.say(change.place_of("at"), complaint);
+        }
+        before = at;
+        let (interval, rate) = (change.time("interval"), change.rate("rate"));
+        changes.push(ChangeSpec { at, reserve: change.rate("reserve")?, interval, rate });
+    }
+    Some(changes)
 }
 
 /// A packet larger than the bucket is deep would never conform.

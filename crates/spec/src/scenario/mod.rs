@@ -1,12 +1,14 @@
 //! A scenario: read, checked and expanded, ready to be simulated.
 
+mod admission;
 mod classes;
 mod flows;
 mod network;
 mod reservations;
 
+pub use admission::Admission;
 pub use classes::Class;
-pub use flows::{ContractSpec, Flow, FlowGroup};
+pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use network::{Link, Node, NodeKind, PortSpec};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
@@ -38,7 +40,7 @@ pub struct Scenario {
     pub duration: Span,
     /// Packets sent before this are carried but not measured; shorter than `duration`.
     pub warmup: Span,
-    /// Spacing of the queue and throughput series, above zero.
+    /// Spacing of the series of queues, utilisation and throughput, above zero.
     pub sample: Span,
     /// Every node: those of the topology first, then `[[node]]`, in order.
     pub nodes: Vec<Node>,
@@ -47,6 +49,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Classes of flows, in the order of the file.
     pub classes: Vec<Class>,
+    /// How flows are set up before they send; `None` when all are set up from the start.
+    pub admission: Option<Admission>,
     /// Flows as the file groups them; [`Scenario::flows`] multiplies them out.
     pub groups: Vec<FlowGroup>,
     effective: String,
@@ -190,7 +194,15 @@ fn expand(
     let classes = classes::build(values.tables("class"), report)?;
     let context = flows::Surroundings { network: &network, classes: &classes, base_dir };
     let groups = flows::build(values.tables("flow"), &context, report)?;
-    reservations::check(&network.links, &network.nodes, &classes, &groups, report);
+    let admission = values.table("admission").map(Admission::read);
+    match &admission {
+        // Whether a flow fits is then known when it is set up.
+        Some(_) => admission::check(&groups, report),
+        None => {
+            admission::check_absent(&groups, report);
+            reservations::check(&network.links, &network.nodes, &classes, &groups, report);
+        }
+    }
     let (duration, warmup, sample) = times?;
     Some(Scenario {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
@@ -201,6 +213,7 @@ fn expand(
         nodes: network.nodes,
         links: network.links,
         classes,
+        admission,
         groups,
         effective,
         origin: origin.clone(),

@@ -55,6 +55,8 @@ pub struct Link {
 pub struct PortSpec {
     /// Which flow sends next.
     pub scheduler: Choice,
+    /// What sees whether flows keep their contracts; `None` for nothing.
+    pub meter: Option<Choice>,
     /// What is dropped or marked on arrival; `None` for nothing.
     pub dropper: Option<Choice>,
     /// Bits per second that the port never exceeds, when below the link's rate.
@@ -112,10 +114,11 @@ pub(super) fn build(values: &Values, report: &mut Report) -> Option<Network> {
         parallel: BTreeMap::new(),
         switch_port: PortSpec {
             scheduler: port.policy("scheduler")?,
+            meter: port.policy("meter"),
             dropper: port.policy("dropper"),
             ceiling: None,
         },
-        host_port: PortSpec { scheduler: host_scheduler, dropper: None, ceiling: None },
+        host_port: PortSpec { scheduler: host_scheduler, meter: None, dropper: None, ceiling: None },
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,
     };
@@ -277,6 +280,7 @@ impl Builder<'_> {
             let usual = self.usual_port(from);
             let port = PortSpec {
                 scheduler: values.policy("scheduler").unwrap_or(usual.scheduler),
+                meter: values.policy("meter").or(usual.meter),
                 dropper: values.policy("dropper").or(usual.dropper),
                 ceiling: values.rate("ceiling"),
             };

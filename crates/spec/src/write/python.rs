@@ -101,12 +101,14 @@ fn attribute(field: &Field) -> String {
 
 fn annotation(shape: &Shape) -> String {
     match shape {
-        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text) => "str".to_owned(),
+        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Word(_) | Kind::Text) => {
+            "str".to_owned()
+        }
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
         Shape::OneOrMore(_) => "str | list[str] | tuple[str, ...]".to_owned(),
         Shape::Flag => "bool".to_owned(),
-        Shape::Name | Shape::Word(_) | Shape::File => "str".to_owned(),
+        Shape::Name | Shape::File => "str".to_owned(),
         Shape::Names => "list[str] | tuple[str, ...]".to_owned(),
         Shape::Table(section) => camel(section.name),
         Shape::Tables(section) => format!("list[{0}] | tuple[{0}, ...]", camel(section.name)),
@@ -152,8 +154,8 @@ fn escape(text: &str) -> String {
 
 fn describe(field: &Field) -> String {
     let takes = match &field.shape {
+        Shape::Value(Kind::Word(words)) => format!(" ({})", words.join(" or ")),
         Shape::Value(kind) | Shape::OneOrMore(kind) => format!(" ({})", scalar::describe(*kind)),
-        Shape::Word(words) => format!(" ({})", words.join(" or ")),
         _ => String::new(),
     };
     let default = match (field.default, &field.shape) {

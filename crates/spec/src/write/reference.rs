@@ -113,9 +113,6 @@ fn takes(field: &Field) -> String {
         Shape::Flag => "`true` or `false`".to_owned(),
         Shape::Name => "name".to_owned(),
         Shape::Names => "list of names".to_owned(),
-        Shape::Word(words) => {
-            words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(" or ")
-        }
         Shape::File => "path".to_owned(),
         Shape::Table(section) => format!("table [`{0}`](#{0})", section.name),
         Shape::Tables(section) => format!("tables [`[[{0}]]`](#{0})", section.name),
@@ -129,6 +126,9 @@ fn value(kind: Kind) -> String {
         Kind::Time => "time".to_owned(),
         Kind::Size => "size".to_owned(),
         Kind::Limit => "limit".to_owned(),
+        Kind::Word(words) => {
+            words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(" or ")
+        }
         Kind::Integer(..) | Kind::Number(..) | Kind::Text => scalar::describe(kind),
     }
 }

@@ -111,7 +111,6 @@ fn shape(shape: &Shape) -> Value {
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Name => name(),
         Shape::Names => json!({ "type": "array", "items": name() }),
-        Shape::Word(words) => json!({ "enum": words }),
         Shape::File => json!({ "type": "string", "minLength": 1 }),
         Shape::Table(section) => reference(section.name),
         Shape::Tables(section) => json!({ "type": "array", "items": reference(section.name) }),
@@ -135,6 +134,7 @@ fn value(kind: Kind) -> Value {
         Kind::Limit => quantity(&[PACKETS].iter().chain(SIZES).collect::<Vec<_>>()),
         Kind::Integer(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         Kind::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
+        Kind::Word(words) => json!({ "enum": words }),
         Kind::Text => json!({ "type": "string" }),
     }
 }

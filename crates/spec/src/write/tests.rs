@@ -3,8 +3,12 @@ use std::collections::BTreeSet;
 use tidegate_core::params::PolicyRecord;
 
 fn registered() -> impl Iterator<Item = &'static PolicyRecord> {
-    let all =
-        [tidegate_core::scheduler::RECORDS, tidegate_core::dropper::RECORDS, tidegate_core::shaper::RECORDS];
+    let all = [
+        tidegate_core::scheduler::RECORDS,
+        tidegate_core::dropper::RECORDS,
+        tidegate_core::shaper::RECORDS,
+        tidegate_core::meter::RECORDS,
+    ];
     all.into_iter().flatten()
 }
 

@@ -1,0 +1,194 @@
+//! One link's book of reservations.
+
+use super::FlowSpec;
+use crate::units::Span;
+use core::fmt;
+use std::collections::BTreeMap;
+
+/// A flow's name in the books, never used again for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FlowId(pub u64);
+
+/// What a link may promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Bits per second that may be reserved: the link's rate less what is kept aside for
+    /// datagrams (section 2.3).
+    pub reservable: u64,
+    /// The longest average interval that a flow may ask for; `None` for any.
+    pub longest_interval: Option<Span>,
+}
+
+/// Why a link refuses; nothing is changed by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// More is asked for than is left, in bit/s.
+    TooMuch {
+        /// What was asked for.
+        asked: u64,
+        /// What is left for this flow.
+        left: u64,
+        /// What the link may promise in all.
+        reservable: u64,
+    },
+    /// The average interval is shorter than 1/AR.
+    IntervalTooShort {
+        /// The shortest.
+        least: Span,
+    },
+    /// The average interval is longer than the link allows.
+    IntervalTooLong {
+        /// The longest.
+        most: Span,
+    },
+    /// The flow's request before this one is still under way.
+    UnderWay,
+    /// The flow was torn down, or never set up here.
+    Unknown,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::TooMuch { asked, left, reservable } => {
+                write!(f, "{asked} bit/s asked for, {left} of {reservable} bit/s left")
+            }
+            Refusal::IntervalTooShort { least } => {
+                write!(f, "the average interval is shorter than a packet's time, {} s", least.as_secs_f64())
+            }
+            Refusal::IntervalTooLong { most } => {
+                write!(f, "the average interval is longer than {} s", most.as_secs_f64())
+            }
+            Refusal::UnderWay => f.write_str("the request before is still under way"),
+            Refusal::Unknown => f.write_str("the flow is not set up here"),
+        }
+    }
+}
+
+/// What a link has promised a flow, and what is asked for and not yet granted.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    granted: Option<FlowSpec>,
+    asked: Option<FlowSpec>,
+}
+
+impl Entry {
+    /// Bits per second that are booked: of a promise and a request the greater.
+    fn booked(&self) -> u64 {
+        let rate = |spec: Option<FlowSpec>| spec.map_or(0, |spec| spec.rate);
+        rate(self.granted).max(rate(self.asked))
+    }
+}
+
+/// One link's reservations. A request is booked when it passes and promised when it is confirmed;
+/// until then it is booked beside what was promised before, so that neither outcome can fail.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    policy: Policy,
+    booked: u64,
+    entries: BTreeMap<FlowId, Entry>,
+}
+
+impl Ledger {
+    /// An empty book.
+    pub fn new(policy: Policy) -> Ledger {
+        Ledger { policy, booked: 0, entries: BTreeMap::new() }
+    }
+
+    /// What the link may promise.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Bits per second that are booked: at most what is reservable.
+    pub fn booked(&self) -> u64 {
+        self.booked
+    }
+
+    /// Bits per second that nobody has booked.
+    pub fn left(&self) -> u64 {
+        self.policy.reservable - self.booked
+    }
+
+    /// What is promised to a flow.
+    pub fn granted(&self, flow: FlowId) -> Option<FlowSpec> {
+        self.entries.get(&flow)?.granted
+    }
+
+    /// How many flows have an entry.
+    pub fn flows(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Books a newcomer's request.
+    ///
+    /// # Errors
+    /// Why it is refused; nothing is changed.
+    pub fn set_up(&mut self, flow: FlowId, spec: FlowSpec) -> Result<(), Refusal> {
+        if self.entries.contains_key(&flow) {
+            return Err(Refusal::UnderWay);
+        }
+        self.book(flow, Entry { granted: None, asked: None }, spec)
+    }
+
+    /// Books a change of what a flow was promised.
+    ///
+    /// # Errors
+    /// Why it is refused; nothing is changed.
+    pub fn change(&mut self, flow: FlowId, spec: FlowSpec) -> Result<(), Refusal> {
+        match self.entries.get(&flow) {
+            Some(entry) if entry.asked.is_some() => Err(Refusal::UnderWay),
+            Some(entry) => self.book(flow, *entry, spec),
+            None => Err(Refusal::Unknown),
+        }
+    }
+
+    fn book(&mut self, flow: FlowId, before: Entry, spec: FlowSpec) -> Result<(), Refusal> {
+        let Policy { reservable, longest_interval } = self.policy;
+        if let Some(interval) = spec.interval {
+            let least = spec.shortest_interval();
+            if interval < least {
+                return Err(Refusal::IntervalTooShort { least });
+            }
+            if let Some(most) = longest_interval.filter(|most| interval > *most) {
+                return Err(Refusal::IntervalTooLong { most });
+            }
+        }
+        let after = Entry { asked: Some(spec), ..before };
+        let left = reservable - (self.booked - before.booked());
+        if after.booked() > left {
+            return Err(Refusal::TooMuch { asked: spec.rate, left, reservable });
+        }
+        self.put(flow, after);
+        Ok(())
+    }
+
+    /// What was asked for is promised from now on. Does nothing where nothing was asked for.
+    pub fn confirm(&mut self, flow: FlowId) -> Option<FlowSpec> {
+        let asked = self.entries.get(&flow)?.asked?;
+        self.put(flow, Entry { granted: Some(asked), asked: None });
+        Some(asked)
+    }
+
+    /// What was asked for is not to be: what was promised before stays. Does nothing where nothing
+    /// was asked for.
+    pub fn withdraw(&mut self, flow: FlowId) {
+        let Some(Entry { granted, asked: Some(_) }) = self.entries.get(&flow).copied() else { return };
+        match granted {
+            Some(_) => self.put(flow, Entry { granted, asked: None }),
+            None => _ = self.tear_down(flow),
+        }
+    }
+
+    /// Frees what a flow has here. Says whether it had anything.
+    pub fn tear_down(&mut self, flow: FlowId) -> bool {
+        let Some(entry) = self.entries.remove(&flow) else { return false };
+        self.booked -= entry.booked();
+        true
+    }
+
+    fn put(&mut self, flow: FlowId, entry: Entry) {
+        let before = self.entries.insert(flow, entry).map_or(0, |before| before.booked());
+        self.booked = self.booked - before + entry.booked();
+    }
+}

@@ -1,0 +1,29 @@
+//! May this flow come in? Reservations, link by link (Zhang 1991, section 2.2; the Flow Network).
+//!
+//! [`Ledger`] is one link's book; [`signalling`] carries requests along a route so that they are
+//! granted at every link or at none.
+
+mod ledger;
+pub mod signalling;
+
+pub use ledger::{FlowId, Ledger, Policy, Refusal};
+
+use crate::units::{Rate, Span};
+
+/// What a flow asks for: (AR, AI).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowSpec {
+    /// Average rate AR, in bit/s, above zero.
+    pub rate: u64,
+    /// Average interval AI; `None` for a flow that is not monitored.
+    pub interval: Option<Span>,
+    /// Its largest packet, in bytes.
+    pub largest: u32,
+}
+
+impl FlowSpec {
+    /// 1/AR, the shortest average interval: one packet's time.
+    pub fn shortest_interval(&self) -> Span {
+        Rate::from_bits_per_second(self.rate).map_or(Span::ZERO, |rate| rate.time_for(self.largest))
+    }
+}

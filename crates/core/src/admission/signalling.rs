@@ -1,0 +1,103 @@
+//! Requests on their way along a route.
+//!
+//! A set-up or a change goes from the source to the destination and is booked at every link it
+//! passes. The destination confirms it, and the confirmation makes it good link by link on its
+//! way back; a link that refuses sends the refusal back instead, which withdraws what was booked.
+//! So a request is granted whole or refused whole. Either end may tear the flow down at any time.
+//!
+//! Messages of one direction stay in order; those of opposite directions may cross. Every step is
+//! harmless where its flow is not known (any more), so that crossings need no special case: a
+//! change that meets a tear-down on its way is refused as unknown.
+//!
+//! A source has one request under way at a time.
+
+use super::{FlowId, FlowSpec, Ledger, Refusal};
+
+/// What a message says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Towards the destination: sets the flow up.
+    SetUp(FlowSpec),
+    /// Towards the destination: changes what the flow was promised.
+    Change(FlowSpec),
+    /// Towards the source: what was asked for is promised.
+    Confirm,
+    /// Towards the source: the link with this place on the route refuses.
+    Refuse(u32, Refusal),
+    /// Frees what the flow has; towards the destination, or else towards the source.
+    TearDown {
+        /// Whether the source sent it.
+        forward: bool,
+    },
+}
+
+/// A message about a flow, at the link with this place on its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Whose.
+    pub flow: FlowId,
+    /// Where: 0 is the first link.
+    pub place: u32,
+    /// What it says.
+    pub what: What,
+}
+
+/// Where a message goes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// To another link of the route, in front of it (forward) or behind it (backward).
+    Link(Message),
+    /// It has reached the source.
+    Source(What),
+    /// It has reached the destination.
+    Destination(What),
+}
+
+/// What the switch in front of the link has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// Nothing.
+    Nothing,
+    /// Promise the flow this from now on: open it, or change it.
+    Promise(FlowSpec),
+    /// Close the flow.
+    Close,
+}
+
+/// A message passes a link of a route of `links` links.
+pub fn pass(ledger: &mut Ledger, message: Message, links: u32) -> (Act, Next) {
+    let Message { flow, place, what } = message;
+    let forward = |what| match place + 1 < links {
+        true => Next::Link(Message { flow, place: place + 1, what }),
+        false => Next::Destination(what),
+    };
+    let backward = |what| match place.checked_sub(1) {
+        Some(place) => Next::Link(Message { flow, place, what }),
+        None => Next::Source(what),
+    };
+    match what {
+        What::SetUp(spec) | What::Change(spec) => {
+            let booked = match what {
+                What::SetUp(_) => ledger.set_up(flow, spec),
+                _ => ledger.change(flow, spec),
+            };
+            match booked {
+                Ok(()) => (Act::Nothing, forward(what)),
+                // This link booked nothing: only those before it have something to withdraw.
+                Err(refusal) => (Act::Nothing, backward(What::Refuse(place, refusal))),
+            }
+        }
+        What::Confirm => {
+            let act = ledger.confirm(flow).map_or(Act::Nothing, Act::Promise);
+            (act, backward(what))
+        }
+        What::Refuse(..) => {
+            ledger.withdraw(flow);
+            (Act::Nothing, backward(what))
+        }
+        What::TearDown { forward: towards_destination } => {
+            let act = if ledger.tear_down(flow) { Act::Close } else { Act::Nothing };
+            (act, if towards_destination { forward(what) } else { backward(what) })
+        }
+    }
+}

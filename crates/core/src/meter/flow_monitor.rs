@@ -1,0 +1,186 @@
+//! VirtualClock's flow monitor (Zhang 1991, sections 3.1, 3.2.3 and 3.2.4).
+//!
+//! Each flow has a clock, VirtualClock, that starts at real time and ticks by
+//! `Vtick = len / AR` with every packet. After every AIR = AR × AI units of data the flow is
+//! checked: if VirtualClock is more than T ahead of real time the flow is warned; if it is
+//! behind, it is set to real time, so that credit is not saved from one average interval to
+//! the next.
+//!
+//! Choices where the paper is silent:
+//! - AIR counts bytes ("units of data", section 6), of which packets of one size are the
+//!   special case; what is beyond AIR at a check counts towards the next.
+//! - T is by default AIR × Vtick, which is AI.
+//! - Priority ("real time − P") shifts VirtualClock and real time alike: here it cancels.
+//! - Policing (section 5.2.1: "further packets from that flow can be rejected") refuses the
+//!   packet that would bring VirtualClock more than T ahead. A refused packet does not tick
+//!   the clock, counts as data received, and is a reason to warn at the next check.
+//! - Checking by time, which the paper argues against, is done at the first packet after AI
+//!   has passed since the check before.
+//!
+//! A flow without a reservation or without an average interval is not monitored.
+
+use super::{Check, Meter, Metered, Reading};
+use crate::context::{Ctx, Verdict};
+use crate::contract::Contract;
+use crate::packet::{FlowIx, Packet};
+use crate::params::{Choice, Kind, Param, PolicyRecord, Role, Value};
+use crate::units::{Rate, Span, Time};
+
+/// What a person can know about it.
+pub const RECORD: PolicyRecord = PolicyRecord {
+    name: "flow-monitor",
+    title: "Flow monitor",
+    role: Role::Meter,
+    help: "Compares each flow's VirtualClock with real time after every AR × AI of data: warns the source of a \
+           flow that is too far ahead, and takes away the credit of one that is behind.",
+    source: "Zhang 1991, sections 3.1 and 3.2.3",
+    params: &[
+        Param {
+            name: "threshold",
+            kind: Kind::Time,
+            default: None,
+            required: false,
+            help: "Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR × Vtick, \
+                   which is the flow's average interval",
+        },
+        Param {
+            name: "excess",
+            kind: Kind::Word(&["warn", "drop"]),
+            default: Some("warn"),
+            required: false,
+            help: "Fate of packets that run more than T ahead: their source is warned, or they are dropped as well",
+        },
+        Param {
+            name: "check",
+            kind: Kind::Word(&["data", "time"]),
+            default: Some("data"),
+            required: false,
+            help: "Occasion of a check: every AR × AI of data, or every average interval",
+        },
+    ],
+    reads: &["reserve", "interval"],
+};
+
+#[derive(Clone, Copy)]
+struct Contracted {
+    rate: Rate,
+    /// AIR, in bytes.
+    air: u64,
+    interval: Span,
+    threshold: Span,
+}
+
+#[derive(Clone, Copy)]
+struct Monitor {
+    /// `None` for a flow that is not monitored.
+    contracted: Option<Contracted>,
+    metered: Metered,
+    /// Bytes received since the last check.
+    received: u64,
+    /// When the last check was, or the first packet.
+    checked: Time,
+    /// Whether a packet was refused since the last check.
+    refused: bool,
+}
+
+const NEWCOMER: Monitor = Monitor {
+    contracted: None,
+    metered: Metered::NOTHING,
+    received: 0,
+    checked: Time::from_ticks(0),
+    refused: false,
+};
+
+/// The monitor of a port's flows.
+#[derive(Default)]
+pub struct FlowMonitor {
+    threshold: Option<Span>,
+    polices: bool,
+    by_time: bool,
+    monitors: Vec<Monitor>,
+}
+
+impl FlowMonitor {
+    /// A monitor with the parameters of its record, without flows.
+    pub fn new(choice: &Choice) -> FlowMonitor {
+        let threshold = match choice.value("threshold") {
+            Some(Value::Time(span)) => Some(*span),
+            _ => None,
+        };
+        FlowMonitor {
+            threshold,
+            polices: choice.is("excess", "drop"),
+            by_time: choice.is("check", "time"),
+            monitors: Vec::new(),
+        }
+    }
+}
+
+impl Meter for FlowMonitor {
+    fn set_flow(&mut self, flow: FlowIx, contract: &Contract) {
+        let contracted = contract.reserve.zip(contract.interval).map(|(rate, interval)| Contracted {
+            rate,
+            air: rate.bytes_in_about(interval).max(1),
+            interval,
+            threshold: self.threshold.unwrap_or(interval),
+        });
+        if self.monitors.len() <= flow.ix() {
+            if contracted.is_none() {
+                return;
+            }
+            self.monitors.resize(flow.ix() + 1, NEWCOMER);
+        }
+        self.monitors[flow.ix()].contracted = contracted;
+    }
+
+    fn see(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Reading {
+        let now = cx.now;
+        let Some(monitor) = self.monitors.get_mut(packet.flow.ix()) else { return Verdict::Accept.into() };
+        let Some(Contracted { rate, air, interval, threshold }) = monitor.contracted else {
+            return Verdict::Accept.into();
+        };
+        let clock = &mut monitor.metered.virtual_clock;
+        if *clock == Time::from_ticks(0) {
+            (*clock, monitor.checked) = (now, now);
+        }
+        let tick = rate.time_for(packet.len);
+        let refuse = self.polices && (*clock + tick).since(now) > threshold;
+        let tick = if refuse { Span::ZERO } else { tick };
+        *clock += tick;
+        monitor.refused |= refuse;
+        monitor.received += u64::from(packet.len);
+        let verdict = if refuse { Verdict::Drop } else { Verdict::Accept };
+
+        let due = if self.by_time { now.since(monitor.checked) >= interval } else { monitor.received >= air };
+        if !due {
+            return verdict.into();
+        }
+        let lead = clock.since(now);
+        let warn = lead > threshold || monitor.refused;
+        *clock = (*clock).max(now);
+        let virtual_clock = clock.before(tick);
+        monitor.metered.checks += 1;
+        monitor.metered.warnings += u64::from(warn);
+        (monitor.received, monitor.checked, monitor.refused) = (monitor.received % air, now, false);
+        Reading { verdict, check: Some(Check { virtual_clock, warn: warn.then_some(lead) }) }
+    }
+
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        self.monitors.get(flow.ix()).map_or(Time::from_ticks(0), |monitor| monitor.metered.virtual_clock)
+    }
+
+    fn forget(&mut self, flow: FlowIx) {
+        if let Some(monitor) = self.monitors.get_mut(flow.ix()) {
+            *monitor = NEWCOMER;
+        }
+    }
+
+    fn metered(&self, flow: FlowIx) -> Option<Metered> {
+        let monitor = self.monitors.get(flow.ix())?;
+        monitor.contracted.map(|_| monitor.metered)
+    }
+
+    fn memory(&self) -> usize {
+        self.monitors.capacity() * size_of::<Monitor>()
+    }
+}

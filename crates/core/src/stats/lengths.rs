@@ -1,0 +1,110 @@
+//! How often a queue had which length.
+
+use super::tally;
+
+/// Counts of small whole numbers, one for each value: as much memory as the largest needs, and
+/// none before the first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lengths(Vec<u64>);
+
+impl Lengths {
+    /// Counts one value.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        match self.0.get_mut(value as usize) {
+            Some(count) => tally(count, 1),
+            None => self.grow(value),
+        }
+    }
+
+    /// Counts the largest value so far.
+    #[cold]
+    fn grow(&mut self, value: u64) {
+        self.0.resize(value as usize + 1, 0);
+        self.0[value as usize] = 1;
+    }
+
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Their mean; `None` of nothing.
+    pub fn mean(&self) -> Option<f64> {
+        let count = self.count();
+        (count > 0).then(|| self.sum(|value| value) as f64 / count as f64)
+    }
+
+    /// Their standard deviation as a sample (divisor n − 1); `None` of fewer than two.
+    pub fn sd(&self) -> Option<f64> {
+        let count = u128::from(self.count());
+        if count < 2 {
+            return None;
+        }
+        // n·Σx² − (Σx)², in whole numbers: nothing cancels.
+        let sum = self.sum(|value| value);
+        let spread = count * self.sum(|value| value * value) - sum * sum;
+        Some(libm::sqrt(spread as f64 / count as f64 / (count - 1) as f64))
+    }
+
+    /// The quantile `part`/`of` by the nearest-rank definition, as [`nearest_rank`](super::nearest_rank)
+    /// of the values; `None` of nothing, when `of` is 0, and when `part` exceeds `of`.
+    pub fn quantile(&self, part: u32, of: u32) -> Option<u64> {
+        let count = u128::from(self.count());
+        if of == 0 || part > of || count == 0 {
+            return None;
+        }
+        let rank = (count * u128::from(part)).div_ceil(u128::from(of)).max(1);
+        let mut reached = 0u128;
+        (0..).zip(&self.0).find_map(|(value, count)| {
+            reached += u128::from(*count);
+            (reached >= rank).then_some(value)
+        })
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.0.capacity() * size_of::<u64>()
+    }
+
+    /// The sum of `of` over all values.
+    fn sum(&self, of: impl Fn(u128) -> u128) -> u128 {
+        (0..).zip(&self.0).map(|(value, count)| of(value) * u128::from(*count)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::nearest_rank;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Lengths {
+        let mut lengths = Lengths::default();
+        values.iter().for_each(|value| lengths.add(*value));
+        lengths
+    }
+
+    #[test]
+    fn nothing_has_no_figures_and_takes_no_memory() {
+        let none = of(&[]);
+        assert_eq!((none.count(), none.mean(), none.sd(), none.quantile(99, 100)), (0, None, None, None));
+        assert_eq!(none.memory(), 0);
+        assert_eq!((of(&[7]).mean(), of(&[7]).sd(), of(&[7]).quantile(0, 1)), (Some(7.0), None, Some(7)));
+        assert_eq!((of(&[7]).quantile(1, 0), of(&[7]).quantile(2, 1)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn they_agree_with_the_definitions(values in prop::collection::vec(0u64..60, 2..200), part in 0u32..=100) {
+            let lengths = of(&values);
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<u64>() as f64 / n;
+            let squares: f64 = values.iter().map(|value| (*value as f64 - mean).powi(2)).sum();
+            prop_assert_eq!(lengths.count(), values.len() as u64);
+            prop_assert!((lengths.mean().unwrap() - mean).abs() < 1e-9);
+            prop_assert!((lengths.sd().unwrap() - (squares / (n - 1.0)).sqrt()).abs() < 1e-9);
+            prop_assert_eq!(lengths.quantile(part, 100), nearest_rank(&mut values.clone(), part, 100));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Reservations under a random storm of set-ups, changes and tear-downs from either end, with
+//! messages of a random number under way: no link is over-booked at any moment, and once all is
+//! quiet every flow has at all links of its route what its source was told, and nothing else is
+//! booked anywhere.
+
+mod common;
+
+use common::{pick, rounds};
+use std::collections::{BTreeMap, VecDeque};
+use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
+use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Policy, Refusal};
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Span;
+
+const LINKS: usize = 8;
+const OPERATIONS: u64 = 10_000;
+
+/// A flow as its source knows it.
+#[derive(Debug)]
+struct Flow {
+    /// Which links it crosses, in order.
+    route: Vec<usize>,
+    /// What is promised.
+    has: Option<FlowSpec>,
+    /// What was asked for.
+    asks: Option<FlowSpec>,
+    gone: bool,
+}
+
+struct Storm {
+    rng: Rng,
+    ledgers: Vec<Ledger>,
+    flows: BTreeMap<FlowId, Flow>,
+    /// Messages under way, a queue for each flow and direction: they may cross, not overtake.
+    wires: BTreeMap<(FlowId, bool), VecDeque<Message>>,
+    /// What each link has told its switch.
+    promised: BTreeMap<(usize, FlowId), FlowSpec>,
+    refused: u64,
+    granted: u64,
+    crossed: u64,
+}
+
+fn is_forward(what: What) -> bool {
+    matches!(what, What::SetUp(_) | What::Change(_) | What::TearDown { forward: true })
+}
+
+impl Storm {
+    fn new(seed: u64) -> Storm {
+        let policy = |at| Policy {
+            reservable: 1_000_000 + at * 50_000,
+            longest_interval: (at % 2 == 0).then(|| Span::from_secs(10)),
+        };
+        Storm {
+            rng: Rng::named(seed, "storm"),
+            ledgers: (0..LINKS as u64).map(|at| Ledger::new(policy(at))).collect(),
+            flows: BTreeMap::new(),
+            wires: BTreeMap::new(),
+            promised: BTreeMap::new(),
+            refused: 0,
+            granted: 0,
+            crossed: 0,
+        }
+    }
+
+    fn spec(&mut self) -> FlowSpec {
+        let interval = pick(&mut self.rng, &[None, Some(1), Some(100), Some(1000), Some(20_000)]);
+        FlowSpec {
+            rate: 1000 * (1 + self.rng.below(200)),
+            interval: interval.map(Span::from_millis),
+            largest: pick(&mut self.rng, &[40, 250, 1500]),
+        }
+    }
+
+    fn send(&mut self, message: Message) {
+        self.wires.entry((message.flow, is_forward(message.what))).or_default().push_back(message);
+    }
+
+    fn operate(&mut self, nth: u64) {
+        let alive: Vec<FlowId> =
+            self.flows.iter().filter(|(_, flow)| !flow.gone).map(|(id, _)| *id).collect();
+        let choice = self.rng.below(10);
+        if alive.is_empty() || choice < 4 {
+            let first = self.rng.below(LINKS as u64) as usize;
+            let route: Vec<usize> = (first..LINKS).take(1 + self.rng.below(5) as usize).collect();
+            let (flow, spec) = (FlowId(nth), self.spec());
+            self.flows.insert(flow, Flow { route, has: None, asks: Some(spec), gone: false });
+            self.send(Message { flow, place: 0, what: What::SetUp(spec) });
+            return;
+        }
+        let id = pick(&mut self.rng, &alive);
+        let spec = self.spec();
+        let flow = self.flows.get_mut(&id).unwrap();
+        match choice {
+            4..7 if flow.asks.is_none() && flow.has.is_some() => {
+                flow.asks = Some(spec);
+                self.send(Message { flow: id, place: 0, what: What::Change(spec) });
+            }
+            7 | 8 => {
+                flow.gone = true;
+                self.send(Message { flow: id, place: 0, what: What::TearDown { forward: true } });
+            }
+            // The destination knows of the flow once it was promised something.
+            9 if flow.has.is_some() => {
+                let place = flow.route.len() as u32 - 1;
+                self.crossed += u64::from(flow.asks.is_some());
+                self.send(Message { flow: id, place, what: What::TearDown { forward: false } });
+            }
+            _ => {}
+        }
+    }
+
+    /// One message moves on.
+    fn step(&mut self) -> bool {
+        if self.wires.is_empty() {
+            return false;
+        }
+        let nth = self.rng.below(self.wires.len() as u64) as usize;
+        let wire = *self.wires.keys().nth(nth).unwrap();
+        let queue = self.wires.get_mut(&wire).unwrap();
+        let message = queue.pop_front().unwrap();
+        if queue.is_empty() {
+            self.wires.remove(&wire);
+        }
+        let route = self.flows[&message.flow].route.clone();
+        let at = route[message.place as usize];
+        let (act, next) = pass(&mut self.ledgers[at], message, route.len() as u32);
+        match act {
+            Act::Promise(spec) => _ = self.promised.insert((at, message.flow), spec),
+            Act::Close => _ = self.promised.remove(&(at, message.flow)),
+            Act::Nothing => {}
+        }
+        match next {
+            Next::Link(message) => self.send(message),
+            Next::Destination(What::SetUp(_) | What::Change(_)) => {
+                let place = route.len() as u32 - 1;
+                self.send(Message { flow: message.flow, place, what: What::Confirm });
+            }
+            Next::Destination(_) => {}
+            Next::Source(what) => self.told(message.flow, &route, what),
+        }
+        true
+    }
+
+    fn told(&mut self, id: FlowId, route: &[usize], what: What) {
+        let flow = self.flows.get_mut(&id).unwrap();
+        match what {
+            What::Confirm => {
+                flow.has = flow.asks.take();
+                self.granted += 1;
+            }
+            What::Refuse(place, refusal) => {
+                let asked = flow.asks.take();
+                self.refused += 1;
+                flow.gone |= flow.has.is_none();
+                let policy = self.ledgers[route[place as usize]].policy();
+                // The reason is a reason.
+                match (refusal, asked) {
+                    (Refusal::TooMuch { asked: rate, left, reservable }, Some(spec)) => {
+                        assert!(rate == spec.rate && left < rate && reservable == policy.reservable);
+                    }
+                    (Refusal::IntervalTooLong { most }, Some(spec)) => assert!(spec.interval > Some(most)),
+                    (Refusal::IntervalTooShort { least }, Some(spec)) => assert!(spec.interval < Some(least)),
+                    (Refusal::Unknown, _) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            What::TearDown { .. } => (flow.gone, flow.has, flow.asks) = (true, None, None),
+            other => panic!("{other:?} reached a source"),
+        }
+    }
+
+    /// At every moment.
+    fn audit(&self) {
+        for (at, ledger) in self.ledgers.iter().enumerate() {
+            let promised = self.promised.range((at, FlowId(0))..(at + 1, FlowId(0)));
+            let sum: u64 = promised.map(|(_, spec)| spec.rate).sum();
+            assert!(sum <= ledger.booked() && ledger.booked() <= ledger.policy().reservable);
+        }
+    }
+
+    /// When nothing is under way.
+    fn audit_at_rest(&self) {
+        let mut expected = BTreeMap::new();
+        for (id, flow) in self.flows.iter().filter(|(_, flow)| !flow.gone) {
+            let spec = flow.has.unwrap_or_else(|| panic!("{id:?} {flow:?} waits for ever"));
+            assert_eq!(flow.asks, None, "{id:?}");
+            flow.route.iter().for_each(|at| _ = expected.insert((*at, *id), spec));
+        }
+        assert_eq!(self.promised, expected);
+        for (at, ledger) in self.ledgers.iter().enumerate() {
+            let here: Vec<_> = expected.iter().filter(|((of, _), _)| *of == at).collect();
+            assert_eq!(ledger.flows(), here.len(), "link {at} remembers flows that are gone");
+            assert_eq!(ledger.booked(), here.iter().map(|(_, spec)| spec.rate).sum::<u64>());
+            assert!(here.iter().all(|((_, id), spec)| ledger.granted(*id) == Some(**spec)));
+        }
+    }
+}
+
+#[test]
+fn a_storm_of_requests_leaks_nothing_and_does_nothing_by_halves() {
+    let (mut granted, mut refused, mut crossed) = (0, 0, 0);
+    for seed in 0..rounds(3) {
+        let mut storm = Storm::new(seed);
+        for nth in 0..OPERATIONS {
+            storm.operate(nth);
+            for _ in 0..storm.rng.below(12) {
+                storm.step();
+                storm.audit();
+            }
+            if nth % 500 == 0 {
+                while storm.step() {}
+                storm.audit_at_rest();
+                // Those gone are of no more interest.
+                storm.flows.retain(|_, flow| !flow.gone);
+            }
+        }
+        while storm.step() {}
+        storm.audit_at_rest();
+        granted += storm.granted;
+        refused += storm.refused;
+        crossed += storm.crossed;
+    }
+    assert!(granted > 3000 && refused > 1000 && crossed > 30, "{granted} {refused} {crossed}");
+}
+
+fn ledger(reservable: u64) -> Ledger {
+    Ledger::new(Policy { reservable, longest_interval: Some(Span::from_secs(2)) })
+}
+
+fn spec(rate: u64, interval: u64) -> FlowSpec {
+    FlowSpec { rate, interval: Some(Span::from_millis(interval)), largest: 250 }
+}
+
+#[test]
+fn a_refusal_says_what_was_left() {
+    let mut ledger = ledger(100_000);
+    ledger.set_up(FlowId(1), spec(70_000, 500)).unwrap();
+    let refusal = ledger.set_up(FlowId(2), spec(40_000, 500)).unwrap_err();
+    assert_eq!(refusal.to_string(), "40000 bit/s asked for, 30000 of 100000 bit/s left");
+    let refusal = ledger.set_up(FlowId(2), spec(20_000, 99)).unwrap_err();
+    assert_eq!(refusal.to_string(), "the average interval is shorter than a packet's time, 0.1 s");
+    let refusal = ledger.set_up(FlowId(2), spec(20_000, 2001)).unwrap_err();
+    assert_eq!(refusal.to_string(), "the average interval is longer than 2 s");
+    // 1/AR itself, and the limit itself, are granted.
+    ledger.set_up(FlowId(2), spec(20_000, 100)).unwrap();
+    ledger.set_up(FlowId(3), spec(10_000, 2000)).unwrap();
+    assert_eq!((ledger.left(), ledger.flows()), (0, 3));
+}
+
+#[test]
+fn a_change_holds_both_until_it_is_decided() {
+    let mut ledger = ledger(100_000);
+    ledger.set_up(FlowId(1), spec(60_000, 500)).unwrap();
+    ledger.confirm(FlowId(1)).unwrap();
+    // Less: what is given back is not free before the change is certain.
+    ledger.change(FlowId(1), spec(10_000, 500)).unwrap();
+    assert_eq!(ledger.left(), 40_000);
+    assert_eq!(ledger.change(FlowId(1), spec(1000, 500)), Err(Refusal::UnderWay));
+    ledger.withdraw(FlowId(1));
+    assert_eq!((ledger.left(), ledger.granted(FlowId(1)).map(|spec| spec.rate)), (40_000, Some(60_000)));
+    // More: what is missing is booked at once.
+    ledger.change(FlowId(1), spec(95_000, 500)).unwrap();
+    assert_eq!((ledger.left(), ledger.granted(FlowId(1)).map(|spec| spec.rate)), (5000, Some(60_000)));
+    ledger.confirm(FlowId(1)).unwrap();
+    assert_eq!(ledger.granted(FlowId(1)).map(|spec| spec.rate), Some(95_000));
+    assert!(ledger.tear_down(FlowId(1)) && !ledger.tear_down(FlowId(1)));
+    assert_eq!((ledger.left(), ledger.confirm(FlowId(1))), (100_000, None));
+}

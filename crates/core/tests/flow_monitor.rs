@@ -1,0 +1,316 @@
+//! The flow monitor and its synchronisation with the scheduler, against an oracle that is the
+//! paper's text (Zhang 1991, section 3.1) with "real time − P" for "real time", in whole ticks.
+
+mod common;
+
+use common::plans::monitor;
+use common::{World, kind, pick, rate, rounds};
+use std::collections::BTreeMap;
+use tidegate_core::context::Effect;
+use tidegate_core::contract::Contract;
+use tidegate_core::meter::{MeterKind, flow_monitor};
+use tidegate_core::packet::Leg;
+use tidegate_core::params::{Choice, Value};
+use tidegate_core::rng::Rng;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+
+/// Whole numbers of ticks a byte.
+const RATES: &[u64] = &[1_000_000, 2_000_000, 500_000, 4_000_000];
+const NEVER: i128 = i128::MAX;
+
+fn contract(rng: &mut Rng) -> Contract {
+    let reserve = rng.chance(0.85).then(|| rate(pick(rng, RATES)));
+    let interval = rng.chance(0.9).then(|| Span::from_millis(1 + rng.below(60)));
+    let priority = if rng.chance(0.3) { Span::from_millis(rng.below(40)) } else { Span::ZERO };
+    Contract { reserve, interval, priority, level: 0 }
+}
+
+/// A flow as the paper has it.
+struct Flow {
+    contract: Contract,
+    virtual_clock: i128,
+    aux_vc: i128,
+    received: u64,
+    seen: bool,
+    refused: bool,
+    checks: u64,
+    warnings: u64,
+}
+
+#[derive(Default)]
+struct Oracle {
+    flows: Vec<Flow>,
+    /// By stamp, then by arrival: the flow and the body.
+    queue: BTreeMap<(i128, u64), (usize, u32)>,
+    /// The stamp of the packet on the link.
+    sending: Option<i128>,
+    arrivals: u64,
+    polices: bool,
+    synchronised: u64,
+}
+
+impl Oracle {
+    /// Whether the packet is let in, and by how much its flow is warned to be ahead.
+    fn arrive(&mut self, now: Time, ix: usize, len: u32, body: u32) -> (bool, Option<i128>) {
+        self.arrivals += 1;
+        let flow = &mut self.flows[ix];
+        let Contract { reserve, interval, priority, .. } = flow.contract;
+        let real = i128::from(now.ticks()) - i128::from(priority.ticks());
+        let mut stamp = NEVER;
+        let (mut admitted, mut warned) = (true, None);
+        if let Some(reserve) = reserve {
+            let vtick = i128::from(reserve.time_for(len).ticks());
+            if !flow.seen {
+                (flow.virtual_clock, flow.aux_vc, flow.seen) = (real, real, true);
+            }
+            if let Some(interval) = interval {
+                let threshold = i128::from(interval.ticks());
+                let air = ((reserve.bits_per_second() * interval.as_secs_f64() / 8.0).round() as u64).max(1);
+                admitted = !self.polices || flow.virtual_clock + vtick - real <= threshold;
+                let vtick = if admitted { vtick } else { 0 };
+                flow.virtual_clock += vtick;
+                flow.received += u64::from(len);
+                flow.refused |= !admitted;
+                if flow.received >= air {
+                    flow.received %= air;
+                    flow.checks += 1;
+                    let lead = flow.virtual_clock - real;
+                    if lead > threshold || flow.refused {
+                        warned = Some(lead.max(0));
+                        flow.warnings += 1;
+                    }
+                    flow.refused = false;
+                    flow.virtual_clock = flow.virtual_clock.max(real);
+                    if self.sending.is_none_or(|sending| sending > flow.aux_vc) {
+                        let queued = self.queue.iter().filter(|(_, (of, _))| *of == ix);
+                        let last = queued.map(|((stamp, _), _)| *stamp).max().unwrap_or(0);
+                        let before = flow.aux_vc;
+                        flow.aux_vc = (flow.virtual_clock - vtick).max(last);
+                        self.synchronised += u64::from(before.max(real) > flow.aux_vc.max(real));
+                    }
+                }
+            }
+            if admitted {
+                flow.aux_vc = real.max(flow.aux_vc) + vtick;
+                stamp = flow.aux_vc;
+            }
+        }
+        if admitted {
+            self.queue.insert((stamp, self.arrivals), (ix, body));
+        }
+        (admitted, warned)
+    }
+
+    fn start(&mut self) -> Option<u32> {
+        let ((stamp, _), (_, body)) = self.queue.pop_first()?;
+        self.sending = Some(stamp);
+        Some(body)
+    }
+}
+
+struct Twins {
+    world: World,
+    oracle: Oracle,
+    legs: Vec<Leg>,
+    link: Rate,
+    free_at: Option<Time>,
+    served: Vec<u32>,
+}
+
+impl Twins {
+    fn new(polices: bool, link: u64) -> Twins {
+        let meter = Some(monitor(if polices { "drop" } else { "warn" }));
+        let port = PortPlan { meter, ..PortPlan::new(kind("virtual-clock")) };
+        let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+        let oracle = Oracle { polices, ..Oracle::default() };
+        Twins { world, oracle, legs: Vec::new(), link: rate(link), free_at: None, served: Vec::new() }
+    }
+
+    fn open(&mut self, contract: Contract) {
+        self.legs.push(self.world.open(0, &FlowPlan { contract, ..FlowPlan::default() }));
+        self.oracle.flows.push(Flow {
+            contract,
+            virtual_clock: 0,
+            aux_vc: 0,
+            received: 0,
+            seen: false,
+            refused: false,
+            checks: 0,
+            warnings: 0,
+        });
+    }
+
+    /// Lets the link work until `until`.
+    fn run(&mut self, until: Time) {
+        loop {
+            match self.free_at {
+                Some(at) if at <= until => {
+                    self.world.now = at;
+                    self.world.finish(0);
+                    (self.free_at, self.oracle.sending) = (None, None);
+                    self.start();
+                }
+                _ => break,
+            }
+        }
+        self.world.now = until;
+    }
+
+    fn start(&mut self) {
+        if self.free_at.is_some() {
+            return;
+        }
+        let packet = self.world.start(0);
+        assert_eq!(packet.map(|packet| packet.body.0), self.oracle.start());
+        if let Some(packet) = packet {
+            self.free_at = Some(self.world.now + self.link.time_for(packet.len));
+            self.served.push(packet.body.0);
+        }
+    }
+
+    fn arrive(&mut self, flow: usize, len: u32) {
+        let body = self.world.arrive(&[self.legs[flow]], len);
+        let (admitted, warned) = self.oracle.arrive(self.world.now, flow, len, body);
+        let mut seen = (true, None);
+        for effect in self.world.out.drain(..) {
+            match effect {
+                Effect::Dropped { packet, .. } => {
+                    assert_eq!(packet.body.0, body);
+                    seen.0 = false;
+                }
+                Effect::Warned { flow: of, body: at, lead, .. } => {
+                    assert_eq!((of, at.0), (self.legs[flow].flow, body));
+                    seen.1 = Some(i128::from(lead.ticks()));
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(seen, (admitted, warned));
+        self.start();
+    }
+
+    fn check(&self) {
+        for (leg, flow) in self.legs.iter().zip(&self.oracle.flows) {
+            let monitored = flow.contract.reserve.is_some() && flow.contract.interval.is_some();
+            let metered = self.world.switch.metered(*leg);
+            assert_eq!(metered.is_some(), monitored);
+            if let Some(metered) = metered {
+                assert_eq!((metered.checks, metered.warnings), (flow.checks, flow.warnings));
+            }
+        }
+    }
+}
+
+/// Long random workloads, from idle to overloaded, with bursts, silences, priorities and datagrams.
+#[test]
+fn order_warnings_and_refusals_are_those_of_the_text() {
+    let (mut warnings, mut refusals, mut synchronised) = (0, 0, 0);
+    for polices in [false, true] {
+        for seed in 0..rounds(20) {
+            let mut rng = Rng::named(seed, "flow monitor");
+            let mut twins = Twins::new(polices, pick(&mut rng, &[4_000_000, 10_000_000, 40_000_000]));
+            for _ in 0..2 + rng.below(8) {
+                twins.open(contract(&mut rng));
+            }
+            let sizes: &[u32] = pick(&mut rng, &[&[250], &[40, 250, 1500]]);
+            for _ in 0..800 {
+                let flow = rng.below(twins.legs.len() as u64) as usize;
+                let most = pick(&mut rng, &[1, 1, 12]);
+                for _ in 0..=rng.below(most) {
+                    twins.arrive(flow, pick(&mut rng, sizes));
+                }
+                let gap = pick(&mut rng, &[0, 100, 500, 500, 3000, 30_000]);
+                let until = twins.world.now + Span::from_micros(rng.below(gap + 1));
+                twins.run(until);
+            }
+            twins.run(twins.world.now + Span::from_secs(100));
+            twins.check();
+            warnings += twins.oracle.flows.iter().map(|flow| flow.warnings).sum::<u64>();
+            refusals += twins.oracle.arrivals - twins.served.len() as u64;
+            synchronised += twins.oracle.synchronised;
+        }
+    }
+    // The workloads have what the test is about.
+    assert!(warnings > 1000 && refusals > 1000 && synchronised > 200, "{warnings} {refusals} {synchronised}");
+}
+
+fn with(setting: (&'static str, Value)) -> MeterKind {
+    MeterKind::BuiltIn(Choice { record: &flow_monitor::RECORD, values: vec![setting] })
+}
+
+/// A flow of constant rate, so many times what it reserves, under a meter; what is reserved is 12
+/// packets of 250 bytes in 1.2 seconds. The times of its warnings.
+fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
+    let port = PortPlan { meter: Some(meter), ..PortPlan::new(kind("virtual-clock")) };
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    world.audited = false;
+    let contract = Contract {
+        reserve: Some(rate(20_000)),
+        interval: Some(Span::from_millis(1200)),
+        ..Contract::default()
+    };
+    let leg = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });
+    let mut warned = Vec::new();
+    for _ in 0..packets {
+        world.arrive(&[leg], 250);
+        world.send(0);
+        let now = world.now;
+        warned.extend(
+            world.out.drain(..).filter(|effect| matches!(effect, Effect::Warned { .. })).map(|_| now),
+        );
+        world.wait(Span::from_micros(100_000 / times));
+    }
+    warned
+}
+
+/// Section 3.2.3: counting data notices a fast sender sooner than waiting for an interval's end,
+/// and in proportion to its speed.
+#[test]
+fn checks_by_data_notice_a_fast_sender_sooner_than_checks_by_time() {
+    let since_start = |at: &Time| at.since(Time::ORIGIN).as_secs_f64();
+    let by_data = warned_at(monitor("warn"), 5, 200);
+    let by_time = warned_at(with(("check", Value::Text("time".into()))), 5, 200);
+    // By data: the 24th packet is the first at a check with a lead of 24 ticks less 23 fifths.
+    assert_eq!(since_start(&by_data[0]), 23.0 * 0.02);
+    // By time: the first packet after 1.2 s.
+    assert!((1.2..1.23).contains(&since_start(&by_time[0])), "{:?}", by_time[0]);
+    // From then on, every twelve packets against every interval.
+    assert_eq!(by_data.len(), 200 / 12 - 1);
+    assert_eq!(by_time.len(), 3);
+    assert!(warned_at(monitor("warn"), 1, 2000).is_empty(), "a flow that keeps its rate is not warned");
+}
+
+#[test]
+fn the_threshold_can_be_set() {
+    let strict = with(("threshold", Value::Time(Span::from_millis(100))));
+    assert_eq!(warned_at(strict, 5, 24).len(), 2);
+    let lax = with(("threshold", Value::Time(Span::from_secs(1000))));
+    assert!(warned_at(lax, 5, 1000).is_empty());
+}
+
+/// A closed flow's index goes to another one only when its clock has come back, and then as new.
+#[test]
+fn a_newcomer_inherits_nothing() {
+    let port = PortPlan { meter: Some(monitor("warn")), ..PortPlan::new(kind("virtual-clock")) };
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let contract = Contract {
+        reserve: Some(rate(20_000)),
+        interval: Some(Span::from_millis(1200)),
+        ..Contract::default()
+    };
+    let plan = FlowPlan { contract, ..FlowPlan::default() };
+    let first = world.open(0, &plan);
+    for _ in 0..30 {
+        world.arrive(&[first], 250);
+        world.send(0);
+    }
+    world.cx(|switch, cx| switch.close(cx.now, first));
+    world.wait(Span::from_millis(2999));
+    assert_ne!(world.open(0, &plan), first, "3 s ahead");
+    world.wait(Span::from_millis(1));
+    let again = world.open(0, &plan);
+    assert_eq!(again, first);
+    let metered = world.switch.metered(again).unwrap();
+    assert_eq!((metered.checks, metered.warnings, metered.virtual_clock.ticks()), (0, 0, 0));
+}

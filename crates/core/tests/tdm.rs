@@ -1,0 +1,143 @@
+//! Time-division multiplexing: packets start at the beginning of their flow's own slots, and only
+//! there, whatever the others do.
+
+mod common;
+
+use common::lines::Lines;
+use common::{World, pick, rate, rounds};
+use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::contract::Contract;
+use tidegate_core::packet::{Leg, PortIx};
+use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::{SchedulerKind, tdm};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Span, Time};
+
+/// What 250 bytes take at 400 kbit/s.
+const SLOT: Span = Span::from_millis(5);
+const SLOTS: u64 = 20;
+
+fn frame() -> SchedulerKind {
+    let values = vec![
+        ("rate", Value::Rate(400_000)),
+        ("slot", Value::Size(250)),
+        ("slots", Value::Integer(SLOTS as i64)),
+    ];
+    SchedulerKind::BuiltIn(Choice { record: &tdm::RECORD, values })
+}
+
+fn reserving(bits: u64) -> FlowPlan {
+    let reserve = (bits > 0).then(|| rate(bits));
+    FlowPlan { contract: Contract { reserve, ..Contract::default() }, ..FlowPlan::default() }
+}
+
+fn lines(start: Time, buffer: Option<u64>) -> Lines {
+    let port = PortPlan::new(frame());
+    let world = World::starting(start, &SwitchPlan { ports: vec![port], buffer: buffer.map(Limit::Packets) });
+    Lines::new(world, &[rate(400_000)])
+}
+
+/// The slot in the frame at which each packet of each flow started.
+fn slots(lines: &Lines, start: Time) -> BTreeMap<u32, Vec<u64>> {
+    let mut of = BTreeMap::<u32, Vec<u64>>::new();
+    for sent in &lines.sent {
+        let ticks = sent.at.since(start).ticks();
+        assert_eq!(ticks % SLOT.ticks(), 0, "starts in the middle of a slot");
+        of.entry(sent.packet.flow.0).or_default().push(ticks / SLOT.ticks());
+    }
+    of
+}
+
+/// Random loads: every flow keeps to its own slots, takes each of them that begins while it has a
+/// packet, and its packets stay in order; this also says when each packet must have started.
+#[test]
+fn every_flow_has_its_slots_to_itself() {
+    for seed in 0..rounds(30) {
+        let mut rng = Rng::named(seed, "tdm");
+        let start = Time::ORIGIN + Span::from_ticks(rng.below(1 << 40));
+        let mut lines = lines(start, None);
+        let shares = [1, 3, 5, 2, 0];
+        let legs: Vec<Leg> =
+            shares.iter().map(|share| lines.world.open(0, &reserving(share * 20_000))).collect();
+        let mut arrivals: Vec<Vec<Time>> = vec![Vec::new(); shares.len()];
+        for _ in 0..300 {
+            let flow = rng.below(5) as usize;
+            for _ in 0..=rng.below(3) {
+                lines.arrive(&[legs[flow]], pick(&mut rng, &[250, 250, 40]));
+                arrivals[flow].push(lines.world.now);
+            }
+            let until = lines.world.now + Span::from_micros(rng.below(30_000));
+            lines.run(until);
+        }
+        lines.drain();
+        let used = slots(&lines, start);
+        let mut taken = BTreeSet::new();
+        for (flow, share) in shares.iter().enumerate() {
+            let numbers = &used[&legs[flow].flow.0];
+            assert_eq!(numbers.len(), arrivals[flow].len());
+            let own: BTreeSet<u64> = numbers.iter().map(|number| number % SLOTS).collect();
+            if *share > 0 {
+                assert!(own.len() as u64 <= *share, "{own:?}");
+                // Nobody else sends in them.
+                assert!(own.iter().all(|slot| taken.insert(*slot)));
+            }
+            // Each packet takes the first of the flow's slots that is left to it.
+            let mut last = None;
+            for (arrived, number) in arrivals[flow].iter().zip(numbers) {
+                let after = arrived.since(start).ticks().div_ceil(SLOT.ticks());
+                let first = last.map_or(after, |last: u64| after.max(last + 1));
+                let expected = (first..).find(|number| own.contains(&(number % SLOTS)));
+                assert_eq!(Some(*number), expected);
+                last = Some(*number);
+            }
+        }
+    }
+}
+
+#[test]
+fn idle_slots_are_wasted_and_unowned_ones_carry_datagrams() {
+    let mut lines = lines(Time::ORIGIN, None);
+    let (half, _idle, datagrams) =
+        (lines.world.open(0, &reserving(200_000)), lines.world.open(0, &reserving(100_000)), {
+            lines.world.open(0, &reserving(0))
+        });
+    for _ in 0..100 {
+        lines.arrive(&[half], 250);
+        lines.arrive(&[datagrams], 250);
+    }
+    lines.run(Time::ORIGIN + Span::from_millis(999));
+    let used = slots(&lines, Time::ORIGIN);
+    // 200 slots a second: half are the first flow's, a quarter the idle one's, a quarter nobody's.
+    assert_eq!((used[&half.flow.0].len(), used[&datagrams.flow.0].len()), (100, 50));
+    // The owned slots are spread evenly.
+    assert!(used[&half.flow.0].windows(2).all(|pair| pair[1] - pair[0] == 2));
+}
+
+#[test]
+fn slots_are_refused_when_none_is_free_and_come_back_with_their_flow() {
+    let mut world = World::with(frame());
+    let most = world.open(0, &reserving(390_000));
+    let refused = world.switch.open(world.now, PortIx(0), &reserving(20_000)).unwrap_err();
+    assert_eq!(refused.0, "1 slots are needed, and 0 of 20 are free");
+    // A change of several flows is refused whole.
+    let plan = SwitchPlan { ports: vec![PortPlan::new(frame())], buffer: None };
+    world.reconfigure(&plan, &[(most, reserving(100_000))]);
+    let small = world.open(0, &reserving(100_000));
+    let both = [(most, reserving(200_000)), (small, reserving(220_000))];
+    assert!(world.cx(|switch, cx| switch.reconfigure(cx, &plan, &both)).is_err());
+    world.open(0, &reserving(200_000));
+    // A closed flow's slots are free once its packets are out.
+    world.cx(|switch, cx| switch.close(cx.now, most));
+    world.open(0, &reserving(100_000));
+}
+
+#[test]
+fn the_latest_arrival_is_pushed_out() {
+    let mut lines = lines(Time::ORIGIN, Some(3));
+    let legs = [0, 1, 2].map(|_| lines.world.open(0, &reserving(20_000)));
+    // The first goes into service in slot 0, its flow's own.
+    let bodies: Vec<u32> = legs.iter().cycle().take(6).map(|leg| lines.arrive(&[*leg], 250)).collect();
+    let dropped: Vec<u32> = lines.dropped.iter().map(|(_, packet, _)| packet.body.0).collect();
+    assert_eq!(dropped, bodies[3..]);
+}

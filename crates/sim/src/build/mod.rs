@@ -1,0 +1,183 @@
+//! From a scenario to a network that can run.
+
+mod checks;
+mod sources;
+
+use crate::network::{Change, FlowSetup, Life, LinkPlan, Network, NodePlan};
+use crate::traffic::Traffic;
+use sources::Recordings;
+use tidegate_core::admission::Policy;
+use tidegate_core::contract::Contract;
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::meter::{MeterKind, flow_monitor};
+use tidegate_core::params::Choice;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
+use tidegate_core::units::Rate;
+use tidegate_spec::{ChangeSpec, ContractSpec, FlowGroup, Link, NodeKind, Place, Scenario, SpecError};
+
+/// Builds the network of a scenario, reading the traces and captures that it names.
+///
+/// # Errors
+/// When a trace or capture cannot be used, a capture does not hold the flow that is asked for,
+/// its flows together reserve more than a link carries or has slots for, or a value is beyond what
+/// a policy takes.
+pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
+    let mut recordings = Recordings::default();
+    let classes = classes(scenario)?;
+    let mut network = Network {
+        nodes: scenario
+            .nodes
+            .iter()
+            .map(|node| NodePlan { name: node.name.clone(), buffer: node.buffer })
+            .collect(),
+        links: Vec::with_capacity(scenario.links.len()),
+        groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
+        flows: Vec::with_capacity(scenario.flow_count()),
+        policies: policies(scenario),
+        duration: scenario.duration,
+        warmup: scenario.warmup,
+    };
+    // Where no flow is monitored, a monitor would only cost time.
+    let monitored = scenario.groups.iter().any(|group| group.contract.interval().is_some());
+    for link in &scenario.links {
+        let idle = |meter: &Choice| meter.record.name == flow_monitor::RECORD.name && !monitored;
+        // Classes order what switches forward; a host only sends its own.
+        let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
+        network.links.push(LinkPlan {
+            name: link.name.clone(),
+            from: link.from,
+            to: link.to,
+            rate: link.rate,
+            delay: link.delay,
+            port: PortPlan {
+                scheduler: SchedulerKind::BuiltIn(link.port.scheduler.clone()),
+                classes: if forwards { classes.clone() } else { Vec::new() },
+                meter: link.port.meter.clone().filter(|meter| !idle(meter)).map(MeterKind::BuiltIn),
+                dropper: link.port.dropper.clone().map(DropperKind::BuiltIn),
+                ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
+            },
+        });
+    }
+    for flow in scenario.flows() {
+        for (name, traffic) in sources::traffic(&flow, scenario, &mut recordings)? {
+            network.flows.push(set_up(flow.group, flow.group_index, name, traffic, scenario)?);
+        }
+    }
+    checks::captured(scenario, &network)?;
+    checks::slots(scenario, &network)?;
+    Ok(network)
+}
+
+/// Boxed: a mistake carries its source line, and is rare.
+fn fail(
+    scenario: &Scenario,
+    place: Place,
+    message: impl Into<String>,
+    help: Option<String>,
+) -> Box<SpecError> {
+    Box::new(scenario.error_at(place, message, help))
+}
+
+/// What every link may promise, if flows are set up by signalling.
+fn policies(scenario: &Scenario) -> Vec<Policy> {
+    let Some(admission) = scenario.admission else { return Vec::new() };
+    let policy = |link: &Link| {
+        let carries = link.rate_bits.min(link.port.ceiling.unwrap_or(u64::MAX));
+        let kept = (carries as f64 * admission.datagrams).ceil() as u64;
+        Policy { reservable: carries.saturating_sub(kept), longest_interval: admission.longest_interval }
+    };
+    scenario.links.iter().map(policy).collect()
+}
+
+fn classes(scenario: &Scenario) -> Result<Vec<ClassPlan>, Box<SpecError>> {
+    let class = |class: &tidegate_spec::Class| {
+        Ok(ClassPlan {
+            parent: class.parent.map(|parent| parent as u16),
+            scheduler: SchedulerKind::BuiltIn(class.scheduler.clone()),
+            contract: contract(&class.contract, scenario, class.place)?,
+            ceiling: rate_of(class.ceiling, scenario, class.place)?,
+        })
+    };
+    scenario.classes.iter().map(class).collect()
+}
+
+fn contract(spec: &ContractSpec, scenario: &Scenario, place: Place) -> Result<Contract, Box<SpecError>> {
+    Ok(Contract {
+        reserve: rate_of(spec.reserve_bits(), scenario, place)?,
+        interval: spec.interval(),
+        priority: spec.priority(),
+        level: spec.level(),
+    })
+}
+
+fn rate_of(bits: Option<u64>, scenario: &Scenario, place: Place) -> Result<Option<Rate>, Box<SpecError>> {
+    bits.map(|bits| rate(bits as f64, scenario, place)).transpose()
+}
+
+fn rate(bits: f64, scenario: &Scenario, place: Place) -> Result<Rate, Box<SpecError>> {
+    // A cast from f64 saturates; what is out of range is refused.
+    Rate::from_bits_per_second(bits.round() as u64)
+        .ok_or_else(|| fail(scenario, place, format!("{bits} bit/s is not a rate that can be sent"), None))
+}
+
+fn set_up(
+    group: &FlowGroup,
+    index: usize,
+    name: String,
+    traffic: Traffic,
+    scenario: &Scenario,
+) -> Result<FlowSetup, Box<SpecError>> {
+    let contract = contract(&group.contract, scenario, group.place)?;
+    let ceiling = rate_of(group.ceiling, scenario, group.place)?;
+    let plan = |link: &usize| {
+        let forwards = scenario.nodes[scenario.links[*link].from].kind == NodeKind::Switch;
+        FlowPlan {
+            class: group.class.map(|class| class as u16).filter(|_| forwards),
+            contract,
+            ceiling: ceiling.filter(|_| forwards),
+            shaper: None,
+        }
+    };
+    let envelope = group.envelope.as_ref().map(ShaperPlan::new).transpose();
+    let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
+    let mean = traffic.mean_bits_per_second();
+    let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {
+        let reserve = rate(spec.reserve as f64, scenario, group.place)?;
+        let interval = spec.interval.or(contract.interval);
+        // An envelope follows what is reserved: AR, and AR × AI.
+        let follow = |envelope: ShaperPlan| ShaperPlan {
+            rate: reserve,
+            burst: interval.map_or(envelope.burst, |interval| {
+                u32::try_from(reserve.bytes_in_about(interval)).unwrap_or(u32::MAX)
+            }),
+            ..envelope
+        };
+        Ok(Change {
+            at: spec.at,
+            contract: Contract { reserve: Some(reserve), interval, ..contract },
+            envelope: envelope.map(follow),
+            pace: spec.rate.zip(mean).map(|(bits, mean)| bits as f64 / mean),
+        })
+    };
+    Ok(FlowSetup {
+        name,
+        group: index,
+        plans: group.route.iter().map(plan).collect(),
+        route: group.route.clone(),
+        envelope,
+        largest: traffic.largest(),
+        traffic,
+        when_warned: group.warned,
+        life: Life {
+            set_up: scenario.admission.is_some() && group.contract.reserve_bits().is_some(),
+            start: group.start,
+            every: group.every,
+            stop: group.stop,
+            lasts: group.lasts,
+            hangup: group.hangup,
+            changes: group.changes.iter().map(change).collect::<Result<_, _>>()?,
+        },
+    })
+}

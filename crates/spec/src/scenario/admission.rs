@@ -1,0 +1,52 @@
+//! How flows are set up before they send.
+
+use crate::error::{Complaint, Report};
+use crate::scenario::flows::FlowGroup;
+use crate::values::Values;
+use tidegate_core::units::Span;
+
+/// What `admission` says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Admission {
+    /// Share of every link that cannot be reserved, 0 to 1.
+    pub datagrams: f64,
+    /// Longest average interval that a flow may ask for.
+    pub longest_interval: Option<Span>,
+}
+
+impl Admission {
+    pub(super) fn read(values: &Values) -> Admission {
+        Admission {
+            datagrams: values.number("datagrams").unwrap_or(0.0),
+            longest_interval: values.time("interval"),
+        }
+    }
+}
+
+/// With `admission`: links are booked, classes are not.
+pub(super) fn check(groups: &[FlowGroup], report: &mut Report) {
+    for group in groups {
+        let reserves = group.contract.reserve_bits().is_some();
+        if reserves && group.class.is_some() {
+            let message =
+                format!("flow `{}` reserves in a class, and `admission` books links only", group.name);
+            report.say(group.reserve_place, Complaint::new(message).help("leave out `class` or `admission`"));
+        }
+        if !reserves && !group.changes.is_empty() {
+            let message = format!("flow `{}` reserves nothing that could be changed", group.name);
+            report.say(group.place, Complaint::new(message).help("give it a `reserve`"));
+        }
+    }
+}
+
+/// Without `admission`: nothing is set up, so nothing can be torn down or changed.
+pub(super) fn check_absent(groups: &[FlowGroup], report: &mut Report) {
+    for group in groups {
+        for (key, given) in [("hangup", group.hangup.is_some()), ("change", !group.changes.is_empty())] {
+            if given {
+                let message = format!("flow `{}`: `{key}` needs flows that are set up", group.name);
+                report.say(group.place, Complaint::new(message).help("add [admission]"));
+            }
+        }
+    }
+}

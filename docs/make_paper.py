@@ -1,0 +1,109 @@
+"""Writes a paper's figures into docs/papers/NAME.md, and the pictures that the page shows.
+
+Run it from the repository's root, in `.venv`, after a change of the paper's data or of what it measures:
+
+    python docs/make_paper.py virtualclock
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from tidegate import papers
+from tidegate.papers import directory
+from tidegate.papers.words import allowed, figure, label, published
+
+ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs" / "papers"
+IMAGES = ROOT / "docs" / "images"
+
+VERDICTS = {True: "yes", None: "undecided", False: "**no**"}
+
+
+def sections(report: papers.Report) -> dict[str, str]:
+    """Return what stands between each pair of markers of the page."""
+    return {
+        "choices": choices(report.paper),
+        "claims": "\n".join(claims(outcome, report.paper.name) for outcome in report.outcomes),
+        "verdict": verdict(report),
+    }
+
+
+def choices(paper: papers.Paper) -> str:
+    """Return the table of what the paper leaves open."""
+    rows = [f"| {one.what} | {one.chosen} | {one.why} |" for one in paper.choices]
+    return table(["open", "chosen", "why"], rows)
+
+
+def claims(outcome: papers.Outcome, paper: str) -> str:
+    """Return an experiment's table."""
+    experiment = outcome.experiment
+    beside = list(dict.fromkeys(name for one in outcome.findings for name in one.beside))
+    rows = []
+    for one in outcome.findings:
+        # A star alone would begin an emphasis.
+        name = label(one.claim).replace("*", "\\*")
+        cells = [name, published(one.claim), figure(one.measured), allowed(one.claim)]
+        cells.append(VERDICTS[one.holds] if one.claim.judged else "")
+        cells += [figure(one.beside[name]) if name in one.beside else "" for name in beside]
+        rows.append(f"| {' | '.join(cells)} |")
+    scenario = experiment.scenario.name
+    return (
+        f"### {experiment.title}: {experiment.about}\n\n"
+        f"Section {experiment.section}; {outcome.duration:g} s measured "
+        f"after {outcome.warmup:g} s of warm-up.\n"
+        f"Scenario: [`{scenario}`](../../python/tidegate/papers/{paper}/{scenario}).\n\n"
+        + table(["figure", "paper", "measured", "tolerance", "holds", *beside], rows)
+    )
+
+
+def verdict(report: papers.Report) -> str:
+    """Return how many claims hold, and what does not with what we know about why."""
+    counts = {holds: sum(one.holds is holds for one in report.findings) for holds in VERDICTS}
+    required = [one for one in report.findings if one.claim.required]
+    lines = [
+        f"{len(report.findings)} claims: {counts[True]} hold, {counts[None]} are undecided, {counts[False]} "
+        f"do not hold. {len(required)} of them are required, and {len(report.broken)} of those do not hold.\n"
+    ]
+    reasons: dict[str, list[str]] = {}
+    for outcome in report.outcomes:
+        for one in outcome.findings:
+            if one.claim.judged and one.holds is not True:
+                reasons.setdefault(one.why or "we do not know why", []).append(
+                    f"{outcome.experiment.title}: {one.claim.name} {figure(one.measured)}, "
+                    f"published {published(one.claim)}{' (undecided)' if one.holds is None else ''}"
+                )
+    for why, names in reasons.items():
+        lines.append(f"- {'; '.join(names)}.\n  *{why[0].upper()}{why[1:]}.*")
+    return "\n".join(lines) + "\n"
+
+
+def table(header: list[str], rows: list[str]) -> str:
+    """Return a table in Markdown."""
+    return "\n".join([f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *rows]) + "\n"
+
+
+def fill(text: str, name: str, body: str) -> str:
+    """Return `text` with `body` between the markers `name`."""
+    filled = f"<!-- {name} -->\n{body}<!-- /{name} -->"
+    return re.sub(rf"<!-- {name} -->\n.*?<!-- /{name} -->", lambda _: filled, text, flags=re.S)
+
+
+def main() -> None:
+    """Run the paper that is named, and fill its page."""
+    (name,) = sys.argv[1:]
+    report = papers.conduct(papers.load(name))
+    page = PAGES / f"{name}.md"
+    text = page.read_text(encoding="utf-8")
+    for marker, body in sections(report).items():
+        text = fill(text, marker, body)
+    page.write_text(text, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as place:
+        written = directory.write(report, Path(place) / "report")
+        for shown in re.findall(rf"images/{name}-([\w-]+\.png)", text):
+            (IMAGES / f"{name}-{shown}").write_bytes((written / shown).read_bytes())
+
+
+if __name__ == "__main__":
+    main()

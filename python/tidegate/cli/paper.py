@@ -1,0 +1,189 @@
+"""`tidegate paper`: what a paper published, beside what comes out here."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate.cli.options import Jobs
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tidegate.papers.claims import Finding
+    from tidegate.papers.report import Outcome, Report
+
+BROKEN = 3
+"""Exit code when a required claim does not hold."""
+
+VERDICTS = {True: "yes", None: "undecided", False: "no"}
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Paper; without it, all are listed.", show_default=False),
+    ] = None,
+    replications: Annotated[
+        int, typer.Option(metavar="N", help="Number of runs of each experiment, each with the next seed.")
+    ] = 10,
+    jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write the claims and a figure of each experiment there.", show_default=False
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document, each figure in its own unit.")
+    ] = False,
+) -> None:
+    """Run a paper's experiments, and put every published figure beside ours.
+
+    Exits with 3 when a required claim does not hold.
+    """
+    if name is None:
+        _list(as_json)
+        return
+    from tidegate import papers
+    from tidegate.cli.progress import bar
+    from tidegate.papers import directory
+
+    paper = papers.load(name)
+    if out is not None:
+        directory.KIND.check_writable(out)
+    with bar(name) as progress:
+        report = papers.conduct(paper, replications=replications, jobs=jobs, progress=progress)
+    if out is not None:
+        directory.write(report, out, shlex.join(["tidegate", *sys.argv[1:]]))
+    if as_json:
+        typer.echo(json.dumps(report.document(), ensure_ascii=False, allow_nan=False))
+    else:
+        _print(report)
+        if out is not None:
+            typer.echo(f"claims and figures in {out}")
+    if report.broken:
+        raise typer.Exit(BROKEN)
+
+
+def _list(as_json: bool) -> None:
+    from tidegate import papers
+    from tidegate.cli import screen
+
+    known = [papers.load(name) for name in papers.names()]
+    if as_json:
+        rows = [{"paper": one.name, "title": one.title, "reference": one.reference} for one in known]
+        typer.echo(json.dumps({"papers": rows}, ensure_ascii=False))
+        return
+    table = screen.table("paper", "experiments", "claims", "")
+    table.columns[-1].justify = "left"
+    for paper in known:
+        about = f"{paper.title}\n{paper.reference}"
+        table.add_row(paper.name, str(len(paper.experiments)), str(len(paper.claims)), about)
+    screen.console().print(table)
+
+
+def _print(report: Report) -> None:
+    from tidegate.cli import screen
+    from tidegate.show import plural
+
+    console = screen.console()
+    console.print(f"{report.paper.title}", style="bold")
+    console.print(
+        f"{report.paper.reference} · {plural(report.replications, 'run')} of each experiment "
+        f"in {screen.seconds(report.wall_seconds)}"
+    )
+    for outcome in report.outcomes:
+        _print_outcome(outcome, console)
+    console.print()
+    counts = {holds: sum(one.holds is holds for one in report.findings) for holds in VERDICTS}
+    console.print(
+        f"{plural(len(report.findings), 'claim')}: {counts[True]} hold, {counts[None]} undecided, "
+        f"{counts[False]} do not hold",
+        style="bold",
+    )
+    console.print(_of_required(report), style="bold")
+    for note in _notes(report):
+        console.print(f"  {note}", style="dim")
+
+
+def _print_outcome(outcome: Outcome, console: Console) -> None:
+    from tidegate.cli import screen
+    from tidegate.papers.words import allowed, figure, label, published
+
+    experiment = outcome.experiment
+    console.print()
+    console.print(f"{experiment.title} (section {experiment.section}): {experiment.about}", style="bold")
+    console.print(
+        f"  {outcome.duration:g} s measured after {outcome.warmup:g} s of warm-up, "
+        f"{screen.seeds(outcome.seeds)}",
+        style="dim",
+    )
+    console.print()
+    beside = list(dict.fromkeys(name for one in outcome.findings for name in one.beside))
+    judged = any(one.claim.judged for one in outcome.findings)
+    table = screen.table("", "paper", "measured", *(("tolerance", "holds") if judged else ()), *beside)
+    if judged:
+        table.columns[4].justify = "left"
+    reasons = list(dict.fromkeys(one.why for one in outcome.findings if one.why is not None))
+    for one in outcome.findings:
+        cells = (allowed(one.claim), _verdict(one, reasons)) if judged else ()
+        others = (figure(one.beside[name]) if name in one.beside else "" for name in beside)
+        table.add_row(
+            label(one.claim), published(one.claim), figure(one.measured), *cells, *others, style=_style(one)
+        )
+    console.print(table)
+    _print_reasons(reasons, console)
+
+
+def _verdict(finding: Finding, reasons: list[str]) -> str:
+    if not finding.claim.judged:
+        return ""
+    note = f" ({reasons.index(finding.why) + 1})" if finding.why is not None else ""
+    return f"{VERDICTS[finding.holds]}{note}"
+
+
+def _style(finding: Finding) -> str | None:
+    return "red" if finding.claim.required and finding.holds is False else None
+
+
+def _print_reasons(reasons: list[str], console: Console) -> None:
+    """Say what we know about what does not hold."""
+    from rich.table import Table
+
+    if not reasons:
+        return
+    notes = Table.grid(padding=(0, 1))
+    for number, why in enumerate(reasons, 1):
+        notes.add_row(f"  ({number})", why)
+    console.print()
+    console.print(notes, style="dim")
+
+
+def _of_required(report: Report) -> str:
+    from tidegate.show import plural
+
+    required = [one for one in report.findings if one.claim.required]
+    undecided = sum(one.holds is None for one in required)
+    if not report.broken and not undecided:
+        return f"all {len(required)} required claims hold"
+    broken = f"{len(report.broken)} of {plural(len(required), 'required claim')} do not hold"
+    return f"{broken}, {undecided} undecided" if undecided else broken
+
+
+def _notes(report: Report) -> list[str]:
+    notes = ["* required"]
+    if report.replications > 1:
+        notes.append("± is half the 95 % interval of the mean over replications")
+    else:
+        notes.append("no interval from one run, so nothing is decided but what must be exact")
+    notes.append(
+        "a claim holds when the mean is within the tolerance; else it is undecided when half the interval "
+        "exceeds half the tolerance"
+    )
+    return notes

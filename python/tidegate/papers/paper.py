@@ -1,0 +1,164 @@
+"""A paper as data: its experiments, their scenarios, and its published figures.
+
+A paper is a folder of this package: `paper.toml`, the scenarios that it names, and a module that holds
+`MEASURES`, how the figures of each experiment are measured.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tidegate._tidegate import TidegateError
+from tidegate.papers.claims import MAIN, Claim, Columns
+from tidegate.results import Results
+from tidegate.source import Overrides, Source, resolve
+
+HERE = Path(__file__).parent
+DATA = "paper.toml"
+
+Runs = Mapping[str, Results]
+"""What was measured under each setting of an experiment, by its name."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How an experiment's figures are measured.
+
+    Attributes:
+        figures: Takes what was measured under each setting and the figures of earlier experiments, by their
+            names, and returns the figures of this one.
+        settings: What is set over the scenario, by the name of the setting.
+        series: Whether it needs queues, utilisation and throughput over time.
+    """
+
+    figures: Callable[[Runs, Mapping[str, Columns]], Columns]
+    settings: Mapping[str, Overrides] = field(default_factory=lambda: {MAIN: ()})
+    series: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that the paper leaves open.
+
+    Attributes:
+        what: What is open.
+        chosen: The value chosen.
+        why: Why.
+    """
+
+    what: str
+    chosen: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One of a paper's experiments.
+
+    Attributes:
+        name: Its short name.
+        title: Its name in a table.
+        section: Where the paper describes it.
+        about: What it shows, in a sentence.
+        scenario: Its scenario.
+        measure: How its figures are measured.
+        claims: What is published.
+        sets: What is set over the scenario, under every setting.
+    """
+
+    name: str
+    title: str
+    section: str
+    about: str
+    scenario: Path
+    measure: Measure
+    claims: tuple[Claim, ...]
+    sets: Overrides = ()
+
+    def sources(self) -> dict[str, Source]:
+        """Return its scenario under each setting.
+
+        Raises:
+            TidegateError: The scenario or a setting has a mistake.
+        """
+        return {
+            name: resolve(self.scenario, (*sets, *self.sets)) for name, sets in self.measure.settings.items()
+        }
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper.
+
+    Attributes:
+        name: Its short name.
+        title: Its title.
+        reference: Where it was published.
+        choices: What it leaves open, and what was chosen.
+        experiments: Its experiments, in the order in which they are run.
+    """
+
+    name: str
+    title: str
+    reference: str
+    choices: tuple[Choice, ...]
+    experiments: tuple[Experiment, ...]
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """All that can hold or not, over all experiments."""
+        return tuple(claim for one in self.experiments for claim in one.claims if claim.judged)
+
+
+def names() -> list[str]:
+    """Return the names of all papers."""
+    return sorted(path.parent.name for path in HERE.glob(f"*/{DATA}"))
+
+
+def load(name: str) -> Paper:
+    """Read a paper.
+
+    Raises:
+        TidegateError: There is none of that name.
+    """
+    import difflib
+
+    known = names()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+        raise TidegateError(f"there is no paper `{name}`\n  help: {hint}")
+    folder = HERE / name
+    measures: dict[str, Measure] = import_module(f"tidegate.papers.{name}").MEASURES
+    data = tomllib.loads((folder / DATA).read_text(encoding="utf-8"))
+    explanations: dict[str, str] = data.pop("why", {})
+    return Paper(
+        name=name,
+        choices=tuple(Choice(**choice) for choice in data.pop("choice")),
+        experiments=tuple(
+            _experiment(one, folder, measures[one["name"]], explanations) for one in data.pop("experiment")
+        ),
+        **data,
+    )
+
+
+def _experiment(
+    data: dict[str, Any], folder: Path, measure: Measure, explanations: Mapping[str, str]
+) -> Experiment:
+    claims = tuple(_claim(claim, explanations) for claim in data.pop("claims"))
+    return Experiment(scenario=folder / data.pop("scenario"), measure=measure, claims=claims, **data)
+
+
+def _claim(data: dict[str, Any], explanations: Mapping[str, str]) -> Claim:
+    """Read a claim; `within` is a tolerance as a share of what is published, `why` names an explanation."""
+    within = data.pop("within", None)
+    if within is not None:
+        data["tolerance"] = within * data["paper"]
+    why = data.pop("why", None)
+    return Claim(name=data.pop("claim"), why=None if why is None else explanations[why], **data)

@@ -1,0 +1,181 @@
+"""A paper's experiments carried out, and its published figures beside ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate import _tidegate
+from tidegate import replications as runs
+from tidegate.papers.claims import Columns, Finding, find
+from tidegate.papers.paper import Experiment, Paper
+from tidegate.replications import Progress
+from tidegate.source import Source
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one experiment.
+
+    Attributes:
+        experiment: The experiment.
+        findings: Its published figures and ours.
+        seeds: Seeds of its replications.
+        duration: Simulated seconds that were measured in each.
+        warmup: Seconds before them that were not.
+        fingerprints: Outcome of each replication, by setting.
+        scenario_hashes: SHA-256 of the scenario, by setting.
+    """
+
+    experiment: Experiment
+    findings: tuple[Finding, ...]
+    seeds: tuple[int, ...]
+    duration: float
+    warmup: float
+    fingerprints: Mapping[str, tuple[str, ...]]
+    scenario_hashes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a paper's claims.
+
+    Attributes:
+        paper: The paper.
+        replications: Runs of each experiment under each setting.
+        outcomes: What became of each experiment.
+        wall_seconds: Seconds that it took.
+        version: Version of tidegate.
+    """
+
+    paper: Paper
+    replications: int
+    outcomes: tuple[Outcome, ...]
+    wall_seconds: float
+    version: str
+
+    @property
+    def findings(self) -> list[Finding]:
+        """All claims that can hold or not, over all experiments."""
+        return [one for outcome in self.outcomes for one in outcome.findings if one.claim.judged]
+
+    @property
+    def broken(self) -> list[Finding]:
+        """The required claims that do not hold."""
+        return [one for one in self.findings if one.claim.required and one.holds is False]
+
+    def document(self) -> dict[str, Any]:
+        """Return what `--json` prints; every figure is in its claim's unit."""
+        rows = [(outcome.experiment, one) for outcome in self.outcomes for one in outcome.findings]
+        return {
+            "paper": self.paper.name,
+            "title": self.paper.title,
+            "reference": self.paper.reference,
+            "tidegate_version": self.version,
+            "replications": self.replications,
+            "claims": [_claim(experiment, one) for experiment, one in rows if one.claim.judged],
+            "figures": [_figure(experiment, one) for experiment, one in rows if not one.claim.judged],
+        }
+
+
+def conduct(
+    paper: Paper,
+    *,
+    replications: int = 10,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Carry out a paper's experiments and put its published figures beside ours.
+
+    Args:
+        paper: What `tidegate.papers.load` returned.
+        replications: Number of runs of each experiment, at least 1; intervals need 2.
+        jobs: Runs at a time; by default as many as there are processors.
+        progress: Called with the share that is done, 0 to 1.
+
+    Raises:
+        TidegateError: A scenario has a mistake, or an argument is out of range.
+        KeyboardInterrupt: Ctrl-C; every run has stopped by then.
+    """
+    started = time.perf_counter()
+    # Every scenario is read before the first one runs: a mistake shows at once.
+    sources = [one.sources() for one in paper.experiments]
+    meter = _Meter(progress, sum(_work(source) for by_name in sources for source in by_name.values()))
+    outcomes = []
+    figures: dict[str, Columns] = {}
+    for experiment, by_name in zip(paper.experiments, sources, strict=True):
+        results = {}
+        for name, source in by_name.items():
+            results[name] = runs.run(
+                source,
+                replications=replications,
+                jobs=jobs,
+                series=experiment.measure.series,
+                progress=meter.part(_work(source)),
+            )
+        figures[experiment.name] = experiment.measure.figures(results, figures)
+        first = next(iter(results.values()))
+        outcomes.append(
+            Outcome(
+                experiment,
+                tuple(find(experiment.claims, figures[experiment.name])),
+                first.seeds,
+                first.duration - first.warmup,
+                first.warmup,
+                {name: one.fingerprints for name, one in results.items()},
+                {name: one.scenario_hash for name, one in results.items()},
+            )
+        )
+    wall = time.perf_counter() - started
+    return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__)
+
+
+def _work(source: Source) -> float:
+    """Return about how much work a run is."""
+    return source.scenario.duration * len(source.scenario.flows)
+
+
+class _Meter:
+    """Progress over runs of unequal length."""
+
+    def __init__(self, progress: Progress | None, whole: float) -> None:
+        self._progress = progress
+        self._whole = whole
+        self._done = 0.0
+
+    def part(self, work: float) -> Progress | None:
+        """Return what is to be told the progress of the next run, which is of this much work."""
+        before, self._done = self._done, self._done + work
+        tell = self._progress
+        if tell is None:
+            return None
+        return lambda share: tell((before + share * work) / self._whole)
+
+
+def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:
+    claim = finding.claim
+    return _figure(experiment, finding) | {
+        "tolerance": claim.tolerance,
+        "at_most": claim.at_most,
+        "at_least": claim.at_least,
+        "required": claim.required,
+        "holds": finding.holds,
+        "why": finding.why,
+    }
+
+
+def _figure(experiment: Experiment, finding: Finding) -> dict[str, Any]:
+    claim = finding.claim
+    return {
+        "claim": f"{experiment.title}: {claim.name}",
+        "experiment": experiment.name,
+        "unit": claim.unit,
+        "paper": claim.paper,
+        "measured": finding.measured.mean,
+        "ci95": finding.measured.half_width,
+        "beside": {
+            name: {"measured": one.mean, "ci95": one.half_width} for name, one in finding.beside.items()
+        },
+    }

@@ -1,0 +1,51 @@
+"""Claims as people read them: on a terminal, in a document, in a figure."""
+
+from __future__ import annotations
+
+import math
+
+from tidegate.papers.claims import Claim
+from tidegate.show import NOTHING
+from tidegate.summary import Estimate
+
+DIGITS = 3
+"""Significant digits of a tolerance."""
+
+MOST_DECIMALS = 4
+
+REQUIRED = " *"
+"""Stands behind what a required claim is of."""
+
+
+def label(claim: Claim) -> str:
+    """Return what a claim is of, with its unit and whether it is required."""
+    name = f"{claim.name} ({claim.unit})" if claim.unit else claim.name
+    return f"{name}{REQUIRED}" if claim.required else name
+
+
+def published(claim: Claim) -> str:
+    """Return the published figure as the paper gives it."""
+    return NOTHING if claim.paper is None else f"{claim.paper:,.6g}"
+
+
+def allowed(claim: Claim) -> str:
+    """Return what a claim allows: a tolerance, or a limit."""
+    if claim.at_most is not None:
+        return f"≤ {claim.at_most:g}"
+    if claim.at_least is not None:
+        return f"≥ {claim.at_least:g}"
+    if claim.tolerance is None:
+        return ""
+    return "exact" if claim.tolerance == 0 else f"± {float(f'{claim.tolerance:.{DIGITS}g}'):,g}"
+
+
+def figure(one: Estimate) -> str:
+    """Return a measured figure with its interval, to two digits of the interval."""
+    if one.mean is None:
+        return NOTHING
+    smallest = 10.0**-MOST_DECIMALS
+    if one.half_width is None or one.half_width < smallest:
+        shown = f"{one.mean:,.4g}" if abs(one.mean) < 1e4 else f"{one.mean:,.0f}"
+        return shown if one.half_width is None else f"{shown} ± {f'<{smallest:g}' if one.half_width else 0}"
+    decimals = min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(one.half_width))))
+    return f"{one.mean:,.{decimals}f} ± {one.half_width:,.{decimals}f}"

@@ -1,0 +1,149 @@
+"""Directories that are written whole or not at all.
+
+A directory is written next to its place and renamed at the end. Its `manifest.json` says what it holds, and
+nothing is replaced but an earlier directory of the same kind.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tidegate._tidegate import TidegateError
+
+MANIFEST = "manifest.json"
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of directory.
+
+    Attributes:
+        format: What its manifest calls it.
+        version: Version of its format.
+        owns: Whether a file of this name is part of it, the manifest apart.
+    """
+
+    format: str
+    version: int
+    owns: Callable[[str], bool]
+
+    def manifest(self, directory: PathLike) -> dict[str, Any] | None:
+        """Return the manifest of such a directory; None if there is none that tidegate wrote."""
+        try:
+            manifest = json.loads((Path(directory) / MANIFEST).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return manifest if isinstance(manifest, dict) and manifest.get("format") == self.format else None
+
+    def check_writable(self, directory: PathLike) -> None:
+        """Make sure that such a directory can be written at this place; leaves no trace.
+
+        To be asked before a run, so that an hour's work is not lost at its end.
+
+        Raises:
+            TidegateError: Something else is there, or nothing can be written there.
+        """
+        target = Path(os.path.realpath(directory))
+        with _one_message(directory):
+            self._refuse_strangers(target, directory)
+            above = next(parent for parent in target.parents if os.path.lexists(parent))
+            probe = _sibling(above / target.name)
+            probe.mkdir()
+            probe.rmdir()
+
+    def write(
+        self, directory: PathLike, manifest: Mapping[str, object], fill: Callable[[Path], None]
+    ) -> Path:
+        """Write such a directory, whole or not at all; return its absolute path.
+
+        Missing folders above it are made, an earlier one in its place is replaced. `fill` writes the files
+        into a new directory that it is given.
+
+        Raises:
+            TidegateError: Something else is there, or it cannot be written, as on a full disk.
+        """
+        target = Path(os.path.realpath(directory))
+        with _one_message(directory):
+            self._refuse_strangers(target, directory)
+            made = [parent for parent in target.parents if not parent.exists()]
+            fresh = _sibling(target)
+            try:
+                fresh.mkdir(parents=True)
+                fill(fresh)
+                self._write_manifest(fresh, manifest)
+                _swap(fresh, target)
+            except BaseException:
+                shutil.rmtree(fresh, ignore_errors=True)
+                for parent in made:
+                    with suppress(OSError):
+                        parent.rmdir()
+                raise
+        return target
+
+    def _write_manifest(self, directory: Path, manifest: Mapping[str, object]) -> None:
+        whole = {
+            "format": self.format,
+            "format_version": self.version,
+            **manifest,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+        (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+    def _refuse_strangers(self, target: Path, shown: PathLike) -> None:
+        """Refuse to replace anything but an earlier directory of this kind or an empty one."""
+        if not os.path.lexists(target):
+            return
+        if not target.is_dir():
+            raise TidegateError(f"{shown}: is a file; name a directory that is new or holds earlier results")
+        inside = {entry.name for entry in target.iterdir()}
+        if inside and self.manifest(target) is None:
+            raise TidegateError(f"{shown}: exists and holds no {_words(self)}; name another directory")
+        strangers = sorted(name for name in inside if name != MANIFEST and not self.owns(name))
+        if strangers:
+            raise TidegateError(
+                f"{shown}: would be replaced, but also holds {', '.join(strangers[:3])}"
+                f"{' …' if len(strangers) > 3 else ''}; move that or name another directory"
+            )
+
+
+def _words(kind: Kind) -> str:
+    """`tidegate results` are results of tidegate."""
+    return f"{kind.format.removeprefix('tidegate ')} of tidegate"
+
+
+@contextmanager
+def _one_message(directory: PathLike) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise TidegateError(f"{directory}: cannot be written: {error.strerror or error}") from error
+
+
+def _sibling(target: Path) -> Path:
+    return target.parent / f".{target.name}.{os.getpid()}.tmp"
+
+
+def _swap(fresh: Path, target: Path) -> None:
+    """Put `fresh` in the place of `target`; on failure `target` is as before."""
+    if not target.exists():
+        fresh.rename(target)
+        return
+    former = fresh.with_suffix(".old")
+    target.rename(former)
+    try:
+        fresh.rename(target)
+    except BaseException:
+        former.rename(target)
+        raise
+    shutil.rmtree(former, ignore_errors=True)

@@ -1,0 +1,310 @@
+"""Published figures beside ours: what holds, and the command that says so."""
+
+import dataclasses
+import importlib.util
+import json
+import math
+import os
+import signal
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from conftest import call, start
+from test_process import wait_for_threads
+from tidegate import TidegateError, papers
+from tidegate.papers import paper as data
+from tidegate.papers.claims import MAIN, Claim, find
+from tidegate.papers.virtualclock.burstiness import Point, at_delay
+from tidegate.papers.words import allowed, figure, label, published
+from tidegate.summary import Estimate
+
+DOCS = Path(__file__).parents[1] / "docs"
+SHORT = (("duration", "4s"), ("warmup", "1s"))
+KEYS = {"claim", "paper", "measured", "ci95", "tolerance", "required", "holds"}
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """Make every paper's runs short."""
+    load = data.load
+
+    def shortened(name):
+        paper = load(name)
+        experiments = tuple(dataclasses.replace(one, sets=SHORT) for one in paper.experiments)
+        return dataclasses.replace(paper, experiments=experiments)
+
+    monkeypatch.setattr(papers, "load", shortened)
+
+
+@pytest.fixture(params=papers.names())
+def paper(request):
+    return papers.load(request.param)
+
+
+@pytest.mark.parametrize(
+    ("values", "holds"),
+    [
+        ([10.9, 11.0, 10.9, 11.0], True),
+        ([11.1, 11.2, 11.1, 11.2], False),
+        # Outside the tolerance of 1, but ± 2.6 says nothing of a tolerance of 1.
+        ([10.0, 14.0, 11.0, 12.0], None),
+        ([10.0, None, 10.0], True),
+        ([10.0], None),
+        ([None, None], None),
+        ([], None),
+    ],
+)
+def test_a_figure_holds_within_its_tolerance_and_is_undecided_when_its_interval_is_wide(values, holds):
+    assert Claim("x", paper=10.0, tolerance=1.0).holds(values) is holds
+
+
+def test_where_half_the_interval_is_half_the_tolerance_it_is_decided():
+    # Of two values d apart the half interval is 12.706·d/2: the tolerance is just twice, just less.
+    values = [12.0, 12.1]
+    half = 12.7062047364 * 0.05
+    assert Claim("x", paper=10.0, tolerance=2 * half * 1.0001).holds(values) is False
+    assert Claim("x", paper=10.0, tolerance=2 * half * 0.9999).holds(values) is None
+
+
+@pytest.mark.parametrize(
+    ("values", "at_most", "at_least"),
+    [
+        ([1.0, 1.0, 1.0], True, True),
+        ([0.8, 0.79, 0.8], True, False),
+        ([1.2, 1.21, 1.2], False, True),
+        ([0.0, 1.0, 1.5], None, None),
+        ([0.5], None, None),
+        ([None], None, None),
+    ],
+)
+def test_a_limit_is_undecided_while_it_lies_within_the_interval(values, at_most, at_least):
+    assert Claim("x", at_most=1.0).holds(values) is at_most
+    assert Claim("x", at_least=1.0).holds(values) is at_least
+
+
+def test_what_must_be_exact_is_decided_by_every_replication():
+    losses = Claim("losses", paper=0, tolerance=0)
+    assert losses.holds([0, 0, 0]) is True
+    assert losses.holds([0, 0, 1]) is False
+    assert losses.holds([0]) is True
+    assert losses.holds([None]) is None
+
+
+def test_a_figure_without_tolerance_and_limit_is_not_judged():
+    assert not Claim("x", paper=1.0).judged
+    assert Claim("x", paper=1.0).holds([1.0, 1.0]) is None
+
+
+def test_findings_hold_what_stands_beside():
+    claims = (Claim("a", paper=1.0, tolerance=0.5, why="because"), Claim("b"))
+    columns = {MAIN: {"a": [3.0, 3.0], "b": [4.0, 6.0]}, "FIFO": {"a": [9.0, 9.0]}}
+    first, second = find(claims, columns)
+    assert (first.measured, first.holds, first.why) == (Estimate(3.0, 0.0), False, "because")
+    assert first.beside == {"FIFO": Estimate(9.0, 0.0)}
+    assert (second.measured.mean, second.holds, second.why, second.beside) == (5.0, None, None, {})
+    with pytest.raises(KeyError):
+        find((Claim("c"),), columns)
+
+
+def test_figures_are_shown_to_two_digits_of_their_interval():
+    shown = [(91138.7, 3486.1), (9.0213, 0.2188), (0.86194, 0.00158), (0, 0.0), (47.4, 6.83), (1.0, 1e-6)]
+    assert [figure(Estimate(*one)) for one in shown] == [
+        "91,139 ± 3,486",
+        "9.02 ± 0.22",
+        "0.8619 ± 0.0016",
+        "0 ± 0",
+        "47.4 ± 6.8",
+        "1 ± <0.0001",
+    ]
+    assert [figure(Estimate(*one)) for one in [(9.0213, None), (None, None)]] == ["9.021", "-"]
+    claims = [Claim("", paper=47106, tolerance=7065.9), Claim("", at_most=0), Claim("", paper=0, tolerance=0)]
+    assert [published(one) for one in claims] == ["47,106", "-", "0"]
+    assert [allowed(one) for one in claims] == ["± 7,070", "≤ 0", "exact"]
+
+
+def test_the_data_of_every_paper_are_complete(paper):
+    assert paper.title
+    assert paper.reference
+    assert all(choice.what and choice.chosen and choice.why for choice in paper.choices)
+    raw = tomllib.loads((data.HERE / paper.name / data.DATA).read_text())
+    used = {claim.get("why") for one in raw["experiment"] for claim in one["claims"]} - {None}
+    assert used == set(raw["why"]), "explanations without a claim"
+    for experiment in paper.experiments:
+        names = [claim.name for claim in experiment.claims]
+        assert len(names) == len(set(names))
+        assert len(experiment.about) + len(experiment.title) < 90
+        for claim in experiment.claims:
+            ways = (claim.tolerance, claim.at_most, claim.at_least)
+            assert sum(way is not None for way in ways) <= 1
+            assert claim.tolerance is None or (claim.paper is not None and claim.tolerance >= 0)
+            assert claim.judged or not claim.required
+            assert all(math.isfinite(value) for value in (claim.paper, *ways) if value is not None)
+
+
+def test_every_scenario_of_a_paper_runs_on_its_own(paper):
+    for path in {experiment.scenario for experiment in paper.experiments}:
+        assert call("check", path).exit_code == 0
+    assert {one.scenario.name for one in paper.experiments} | {data.DATA} == {
+        path.name for path in (data.HERE / paper.name).glob("*.toml")
+    }
+
+
+def test_runs_are_of_the_published_length():
+    paper = papers.load("virtualclock")
+    lengths = {}
+    for experiment in paper.experiments:
+        for source in experiment.sources().values():
+            lengths[experiment.name] = source.scenario.duration - source.scenario.warmup
+    minutes = {name: seconds / 60 for name, seconds in lengths.items()}
+    assert minutes == {"test-one": 10, "diverse": 10, "firewall": 5, "patterns": 10, "burstiness": 10}
+
+
+def test_eighteen_flows_cross_every_link_of_test_one_and_170_packets_a_second_those_of_diverse_rates():
+    for name, expected in (("test-one", 18 * 10), ("diverse", 170)):
+        scenario = tomllib.loads((data.HERE / "virtualclock" / f"{name}.toml").read_text())
+        load = {}
+        for flow in scenario["flow"]:
+            first, last = int(flow["from"][1]), int(flow["to"][1])
+            step = 1 if last > first else -1
+            rate = int(flow["reserve"].removesuffix("kbit")) / 2 * flow.get("count", 1)
+            for at in range(first, last, step):
+                load[at, at + step] = load.get((at, at + step), 0) + rate
+        assert load == dict.fromkeys([(1, 2), (2, 3), (3, 4), (2, 1), (3, 2), (4, 3)], expected)
+
+
+def test_the_utilisation_at_a_delay_is_read_off_between_two_points():
+    curve = [Point(1.0, 0.5), Point(4.0, 0.7), Point(8.0, 0.8)]
+    assert at_delay(curve, 2.0) == pytest.approx(0.6)
+    assert at_delay(curve, 4.0) == pytest.approx(0.7)
+    assert at_delay(curve, 0.5) is None
+    assert at_delay(curve, 9.0) is None
+    assert at_delay([Point(math.nan, 0.5), Point(4.0, 0.7)], 2.0) is None
+
+
+def test_the_command_lists_the_papers():
+    done = call("paper")
+    assert done.exit_code == 0
+    assert "virtualclock" in done.stdout
+    listed = json.loads(call("paper", "--json").stdout)["papers"]
+    assert [one["paper"] for one in listed] == papers.names()
+
+
+@pytest.mark.usefixtures("short")
+def test_a_paper_from_end_to_end(tmp_path):
+    out = tmp_path / "out"
+    done = call("paper", "virtualclock", "--replications", 2, "--jobs", 2, "--json", "--out", out)
+    document = json.loads(done.stdout)
+    assert (document["paper"], document["replications"]) == ("virtualclock", 2)
+    claims = document["claims"]
+    assert all(claim.keys() >= KEYS for claim in claims)
+    assert len({claim["claim"] for claim in claims}) == len(claims) == len(papers.load("virtualclock").claims)
+    assert {claim["holds"] for claim in claims} <= {True, False, None}
+    broken = any(claim["required"] and claim["holds"] is False for claim in claims)
+    assert done.exit_code == (3 if broken else 0)
+    by_name = {claim["claim"]: claim for claim in claims}
+    one = by_name["Test One: queueing delay, 1 hop"]
+    assert (one["paper"], one["unit"], one["required"]) == (7.76, "ms", True)
+    assert one["tolerance"] == pytest.approx(0.15 * 7.76)
+    assert by_name["Firewalls: losses"]["beside"]["FIFO"]["measured"] > 0
+    assert len(document["figures"]) == 4
+    assert json.loads((out / "claims.json").read_text()) == document
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["format"] == "tidegate report"
+    assert manifest["experiments"]["firewall"]["fingerprints"].keys() == {"", "FIFO"}
+    figures = sorted(path.name for path in out.glob("*.png"))
+    assert figures == sorted(f"{name}.png" for name in manifest["experiments"])
+    assert all((out / name).stat().st_size > 10_000 for name in figures)
+
+
+@pytest.mark.usefixtures("short")
+def test_the_table_says_what_holds():
+    done = call("paper", "virtualclock", "--replications", 1)
+    assert done.exit_code in (0, 3)
+    for word in ("Test One (section 4.2.1)", "queueing delay, 1 hop (ms) *", "undecided", "FIFO", "exact"):
+        assert word in done.stdout
+    assert "no interval from one run" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+@pytest.mark.usefixtures("short")
+def test_jobs_change_nothing():
+    paper = papers.load("virtualclock")
+    few = dataclasses.replace(paper, experiments=paper.experiments[:1])
+    shares = []
+    one = papers.conduct(few, replications=3, jobs=1, progress=shares.append).document()
+    assert one == papers.conduct(few, replications=3, jobs=2).document()
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["virtualclok"], "did you mean `virtualclock`"),
+        (["zzz"], "there are virtualclock"),
+        (["virtualclock", "--replications", 0], "at least 1 replication"),
+        (["virtualclock", "--jobs", 0], "at least 1 job"),
+    ],
+)
+def test_bad_input_is_one_message(arguments, words):
+    done = call("paper", *arguments)
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("tidegate: ")
+    assert words in done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_the_runs(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    for out, words in (
+        (tmp_path / "mine", "holds no report of tidegate"),
+        ("/proc/out", "cannot be written"),
+    ):
+        done = call("paper", "virtualclock", "--out", out)
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert words in done.stderr
+
+
+def test_an_interrupted_paper_leaves_nothing(tmp_path):
+    process = start("paper", "virtualclock", "--replications", 500, "--jobs", 2, "--out", tmp_path / "out")
+    wait_for_threads(process, 3)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (130, "", "tidegate: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_paper_without_a_scenario_is_an_error_before_anything_runs(paper, tmp_path):
+    missing = dataclasses.replace(paper.experiments[-1], scenario=tmp_path / "none.toml")
+    broken = dataclasses.replace(paper, experiments=(*paper.experiments[:-1], missing))
+    with pytest.raises(TidegateError, match=r"none\.toml"):
+        papers.conduct(broken)
+
+
+@pytest.fixture(scope="module")
+def make_paper():
+    """The script that fills the pages of papers."""
+    spec = importlib.util.spec_from_file_location("make_paper", DOCS / "make_paper.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_a_paper_holds_its_data(paper, make_paper):
+    page = (DOCS / "papers" / f"{paper.name}.md").read_text()
+    assert make_paper.choices(paper) in page
+    rows = {tuple(cell.strip() for cell in line.split("|")) for line in page.splitlines() if line[:1] == "|"}
+    shown = {(row[1].replace("\\", ""), row[2], row[4]) for row in rows if len(row) > 5}
+    for experiment in paper.experiments:
+        for claim in experiment.claims:
+            assert (label(claim), published(claim), allowed(claim)) in shown
+
+
+@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="a minute: make verify runs it")
+def test_the_page_of_a_paper_holds_what_is_measured(paper, make_paper):
+    page = (DOCS / "papers" / f"{paper.name}.md").read_text()
+    for name, body in make_paper.sections(papers.conduct(paper)).items():
+        assert f"<!-- {name} -->\n{body}<!-- /{name} -->" in page
