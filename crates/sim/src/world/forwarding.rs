@@ -318,7 +318,13 @@ impl<Q: EventQueue> World<Q> {
         }
         let hop = &self.hops[body.hop as usize];
         if hop.tops_up {
-            self.flows[body.flow as usize].in_first_queue -= 1;
+            let flow = &mut self.flows[body.flow as usize];
+            flow.in_first_queue -= 1;
+            if flow.in_first_queue == 0 && !self.conducts[body.flow as usize].is_slowed() {
+                // Nothing of it is left whose departure would make room.
+                let again = self.now + self.links[ix as usize].rate.time_for(packet.len);
+                self.events.set(Event::Source(body.flow), again);
+            }
         }
         let discarded = hop.after_envelope && reason == Reason::Shaper;
         if !discarded {
