@@ -1,4 +1,5 @@
 import math
+from pathlib import Path
 
 import pytest
 
@@ -7,6 +8,7 @@ from conftest import CHAIN, call
 from tidegate import plots
 from tidegate.plots import numbers, style
 
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -91,6 +93,22 @@ def test_what_is_said_about_the_number_of_runs(results, single):
     foot = figure._supxlabel.get_text()
     for words in ("chain", single.scenario_hash[:8], "1 replication", tidegate.__version__):
         assert words in foot
+
+
+def test_monitored_flows_have_their_leads_and_warnings(results):
+    assert len(titles(plots.overview(results))) == 4
+    source = tidegate.load(EXAMPLES / "calls.toml", [("duration", "60s")])
+    monitored = tidegate.simulate(source, replications=2, series=True)
+    figure = plots.overview(monitored)
+    assert titles(figure)[4:] == [
+        "VirtualClock ahead of real time: the most of any flow of a group",
+        "Warnings over time (n = 2, 95 % intervals)",
+    ]
+    leads = numbers.lines(monitored, "lead", ["liar", "call"])
+    assert leads["liar"].mean.max() > leads["call"].mean.max() > 0
+    warned = sum(row["warnings"] for row in monitored.flows.to_pylist())
+    warnings = [row for row in monitored.series.to_pylist() if row["metric"] == "warnings"]
+    assert sum(row["value"] for row in warnings) == warned > 0
 
 
 def test_figures_are_written_whole(results, comparison, tmp_path):

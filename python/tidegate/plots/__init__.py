@@ -33,6 +33,8 @@ DPI = 150
 def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     """Draw throughput, delays and, where there are series, throughput and queues over time.
 
+    Where flows are monitored, also how far their VirtualClocks ran ahead, and how often they were warned.
+
     Args:
         results: What was measured.
         groups: Groups to draw; None for the first MOST_GROUPS.
@@ -50,7 +52,9 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     looks = {name: style.look(index) for index, name in enumerate(names)}
     rates = numbers.lines(results, "throughput", names)
     queues = numbers.lines(results, "queue", _busiest(results))
-    rows = 1 + (1 if rates or queues else 0)
+    leads, warnings = (numbers.lines(results, metric, names) for metric in ("lead", "warnings"))
+    monitored = any(line.mean.any() for line in leads.values())
+    rows = 1 + (1 if rates or queues else 0) + (1 if monitored else 0)
     with mpl.rc_context(style.RC):
         figure = style.new_figure(11, 4.2 * rows + max(0, len(names) - 10) * 0.2)
         axes = figure.subplots(rows, 2, squeeze=False)
@@ -65,7 +69,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
             axes[0][1].legend(loc="lower left")
         else:
             axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        if rows == 2:
+        if rates or queues:
             factor, unit = style.scale((float(line.mean.max()) for line in rates.values()), style.RATES)
             panels.over_time(axes[1][0], rates, factor, looks)
             axes[1][0].set_title(f"Throughput over time ({style.runs(results)})")
@@ -74,6 +78,14 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
             panels.over_time(axes[1][1], queues, 1.0, of_link)
             axes[1][1].set_title(f"Queues of the busiest links ({style.runs(results)})")
             axes[1][1].set_ylabel("queue (packets)")
+        if monitored:
+            factor, unit = style.scale((float(line.mean.max()) for line in leads.values()), style.TIMES)
+            panels.over_time(axes[-1][0], leads, factor, looks)
+            axes[-1][0].set_title("VirtualClock ahead of real time: the most of any flow of a group")
+            axes[-1][0].set_ylabel(f"lead ({unit})")
+            panels.over_time(axes[-1][1], warnings, 1.0, looks)
+            axes[-1][1].set_title(f"Warnings over time ({style.runs(results)})")
+            axes[-1][1].set_ylabel("warnings in a sample interval")
         style.foot(figure, results, left_out)
     return figure
 
