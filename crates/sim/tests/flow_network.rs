@@ -109,6 +109,29 @@ fn the_destination_tears_down_against_the_flow() {
     assert_nothing_is_booked(&world);
 }
 
+/// While requests are under way, and of a flow that was refused.
+#[test]
+fn hanging_up_early_leaves_nothing_behind() {
+    let mut network = network(3, Span::from_secs(2));
+    call(&mut network, 0..3, 200_000, cbr(200_000), Span::from_secs(1));
+    network.flows[0].life.hangup = Some(Span::from_millis(1001));
+    call(&mut network, 0..3, 300_000, cbr(300_000), Span::from_millis(1010));
+    network.flows[1].life.hangup = Some(Span::from_millis(1020));
+    // Its source is at its end before the answer comes.
+    call(&mut network, 0..3, 100_000, cbr(100_000), Span::from_secs(1));
+    network.flows[2].life.stop = Some(Span::from_millis(1007));
+    // Its turn comes when it is over.
+    call(&mut network, 0..3, 100_000, cbr(100_000), Span::ZERO);
+    network.flows[3].life.every = Some(Span::from_secs(1000));
+    network.flows[3].life.stop = Some(Span::from_millis(1));
+    let world = run(&network, 1);
+    let last = |flow| answers(&world).iter().rfind(|(_, of, _)| *of == flow).map(|(.., answer)| *answer);
+    assert_eq!(last(0), Some(Answer::HungUp));
+    assert!(matches!(last(1), Some(Answer::Refused(..))), "{:?}", last(1));
+    assert_eq!((last(2), last(3)), (Some(Answer::TornDown), None));
+    assert_nothing_is_booked(&world);
+}
+
 fn change(at: Span, bits: u64, pace: Option<f64>) -> Change {
     let contract = tidegate_core::contract::Contract {
         reserve: Some(rate(bits)),

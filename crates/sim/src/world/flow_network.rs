@@ -287,10 +287,18 @@ impl<Q: EventQueue> World<Q> {
     }
 
     fn hang_up(&mut self, ix: u32) {
-        if self.standings[ix as usize] != Standing::Gone {
-            let last = self.links_of(ix) - 1;
-            let after = self.delay_at(ix, last);
-            self.send(after, ix, last, What::TearDown { forward: false });
+        let links = self.links_of(ix);
+        match self.standings[ix as usize] {
+            Standing::Given | Standing::Gone => {}
+            // It cannot hang up on a flow that has not been answered: it tries again a path's time later.
+            Standing::New | Standing::Asked => {
+                let path = (0..links).fold(Span::from_ticks(1), |sum, place| sum + self.delay_at(ix, place));
+                self.agenda.note(self.now + path, ix, Deed::HangUp);
+            }
+            Standing::Granted | Standing::Changing(_) => {
+                let after = self.delay_at(ix, links - 1);
+                self.send(after, ix, links - 1, What::TearDown { forward: false });
+            }
         }
     }
 

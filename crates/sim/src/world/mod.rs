@@ -316,6 +316,10 @@ impl<Q: EventQueue> World<Q> {
 
     /// What is known from the start about a flow that is set up.
     fn plan_signals(&mut self, setup: &FlowSetup, flow: u32, start: Time, stop: Time) {
+        if start >= stop {
+            // Its turn in the group came too late.
+            return;
+        }
         self.agenda.note(start, flow, Deed::SetUp);
         if stop < Time::NEVER {
             self.agenda.note(stop, flow, Deed::Finish);
