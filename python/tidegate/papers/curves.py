@@ -32,10 +32,12 @@ class Level:
     Attributes:
         y: The value.
         name: What it is; in words that stand on the line.
+        right: Whether the words stand at its right end.
     """
 
     y: float
     name: str
+    right: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class Panel:
         log_x: Whether the horizontal axis is logarithmic.
         log_y: Whether the vertical one is.
         levels: What they are compared with.
+        least: Where the vertical axis begins; None for where the lines do.
     """
 
     title: str
@@ -59,3 +62,4 @@ class Panel:
     log_x: bool = False
     log_y: bool = False
     levels: tuple[Level, ...] = ()
+    least: float | None = None

@@ -85,6 +85,11 @@ class Experiment:
     claims: tuple[Claim, ...]
     sets: Overrides = ()
 
+    @property
+    def where(self) -> str:
+        """Where the paper describes it, as `section 4.2.1`."""
+        return f"section{'s' if ',' in self.section else ''} {self.section}"
+
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.
 

@@ -175,7 +175,7 @@ def curves(outcome: Outcome, report: Report) -> Figure:
     from tidegate.plots import style, sweeps
 
     with mpl.rc_context(style.RC):
-        figure = style.new_figure(5.4 * len(outcome.panels), 4.2)
+        figure = style.new_figure(max(8.0, 5.4 * len(outcome.panels)), 4.2)
         for axes, panel in zip(
             figure.subplots(1, len(outcome.panels), squeeze=False)[0], outcome.panels, strict=True
         ):
@@ -191,7 +191,7 @@ def _frame(figure: Figure, outcome: Outcome, report: Report, title: str, meaning
     figure.suptitle(f"{title} (n = {report.replications})", x=0.01, ha="left", fontsize=10, fontweight="bold")
     intervals = "95 % intervals · " if report.replications > 1 else ""
     figure.supxlabel(
-        f"{report.paper.reference}, section {outcome.experiment.section} · {meanings}{intervals}"
+        f"{report.paper.reference}, {outcome.experiment.where} · {meanings}{intervals}"
         f"tidegate {report.version}",
         fontsize=7,
         color=style.MUTED,

@@ -12,33 +12,45 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+FEW_DECADES = 200
+SOME_DECADES = 2000
+"""Spans of a logarithmic axis below which there is room for three ticks a decade, and for two."""
+
+
 def draw(axes: Axes, panel: Panel) -> None:
     """Draw a panel."""
+    from matplotlib.patheffects import withStroke
+
     for index, curve in enumerate(panel.curves):
         _line(axes, curve, index, panel.log_y)
+    for level in panel.levels:
+        axes.axhline(level.y, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        words = axes.annotate(
+            level.name,
+            (0.99 if level.right else 0.01, level.y),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="right" if level.right else "left",
+            color=style.MUTED,
+            fontsize=7,
+        )
+        words.set_path_effects([withStroke(linewidth=2, foreground="white")])
+        # Else the figure would make room for it where an axis ends short of the level.
+        words.set_in_layout(False)
     if panel.log_x:
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    if panel.least is not None:
+        axes.set_ylim(bottom=panel.least)
     _plain_ticks(axes, panel)
-    for level in panel.levels:
-        axes.axhline(level.y, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
-        axes.annotate(
-            level.name,
-            (0.99, level.y),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 2),
-            textcoords="offset points",
-            ha="right",
-            color=style.MUTED,
-            fontsize=7,
-        )
     axes.set_title(panel.title, fontsize=9, fontweight="normal")
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
-    if len(panel.curves) > 1:
+    if len(axes.get_legend_handles_labels()[0]) > 1:
         axes.legend(loc="best")
 
 
@@ -73,10 +85,15 @@ def _line(axes: Axes, curve: Curve, index: int, log: bool) -> None:
 
 
 def _plain_ticks(axes: Axes, panel: Panel) -> None:
-    """Write the ticks of logarithmic axes as numbers, not as powers."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    """Write the ticks of logarithmic axes as numbers, and as many as there is room for."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    for log, axis in ((panel.log_x, axes.xaxis), (panel.log_y, axes.yaxis)):
-        if log:
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-            axis.set_minor_formatter(NullFormatter())
+    ends = ((panel.log_x, axes.xaxis, axes.get_xlim()), (panel.log_y, axes.yaxis, axes.get_ylim()))
+    for log, axis, (low, high) in ends:
+        if not log:
+            continue
+        span = high / low
+        marks = (1.0, 2.0, 5.0) if span < FEW_DECADES else (1.0, 3.0) if span < SOME_DECADES else (1.0,)
+        axis.set_major_locator(LogLocator(subs=marks, numticks=12))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())

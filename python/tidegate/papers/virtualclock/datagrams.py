@@ -33,10 +33,12 @@ LINKS = ("1-2", "2-1", "2-3", "3-2", "3-4", "4-3")
 FIRST_LINK = ("h1-h2", "h4-h3")
 """Groups of one hop on links that only hosts feed: arrivals are the same with datagrams and without."""
 
+LONGEST_PATH = "h1-h4"
+
 PROPAGATION = 5e-3
 """Seconds from the end of a link to its other end."""
 
-SMOOTH = "bursts of 1 packet"
+SMOOTH = "one at a time"
 FREE = "not synchronised"
 
 BESIDE: Mapping[str, Overrides] = {
@@ -77,30 +79,30 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
 def _cost(results: Results, without: Results) -> Figures:
     pairs = list(_pairs(results, without))
     figures: Figures = {
-        "reserved flows that send other packets": [
+        "reserved flows that sent otherwise": [
             sum(one["sent_packets"] != other["sent_packets"] for one, other in run) for run in pairs
         ],
         "losses of reserved flows": measures.lost(results, _reserved),
         "losses of datagrams": measures.lost(results, named("datagrams")),
-        "change of a reserved flow's throughput, largest": [
+        "throughput changed, worst flow": [
             _largest(run, lambda one, other: abs(one["throughput"] / other["throughput"] - 1) * PER_CENT)
             for run in pairs
         ],
-        "queueing delay added a hop, mean of all packets": [_mean_added(run) for run in pairs],
-        "queueing delay added a hop, mean of a flow, largest": [
+        "added a hop, all packets": [_mean_added(run) for run in pairs],
+        "added a hop, worst flow, mean": [
             _largest(run, lambda one, other: _added(one, other, "queueing_mean")) for run in pairs
         ],
-        "queueing delay added a hop, longest of a flow, largest": [
+        "added a hop, worst flow, longest": [
             _largest(run, lambda one, other: _added(one, other, "queueing_max")) for run in pairs
         ],
-        "queueing delay added, longest of a flow at its first link, largest": [
+        "added at a first link, worst flow, longest": [
             _largest(
                 [pair for pair in run if pair[0]["group"] in FIRST_LINK],
                 lambda one, other: _added(one, other, "queueing_max"),
             )
             for run in pairs
         ],
-        "datagrams on a link beyond what was left, worst": _beyond(results),
+        "datagrams beyond what was left": _beyond(results),
     }
     return figures
 
@@ -211,5 +213,24 @@ def _alone(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     }
 
 
+def _alone_panels(runs: Runs) -> tuple[Panel, ...]:
+    delays = tuple(0.05 * step for step in range(41))
+    at = tuple(delay / MILLISECOND for delay in delays)
+    curves = tuple(
+        Curve(
+            name or "VirtualClock", at, measures.queueing_above(results, LONGEST_PATH, delays), points=False
+        )
+        for name, results in runs.items()
+    )
+    return (
+        Panel(
+            "Flows of three hops: the two lines are one",
+            "queueing delay (ms)",
+            "share of packets that waited longer",
+            curves,
+        ),
+    )
+
+
 DATAGRAMS = Measure(_figures, SETTINGS, panels=_panels)
-ALONE = Measure(_alone, {MAIN: (), "FIFO": FIFO})
+ALONE = Measure(_alone, {MAIN: (), "FIFO": FIFO}, panels=_alone_panels)

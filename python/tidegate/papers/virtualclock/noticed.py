@@ -28,11 +28,11 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     columns: dict[str, Figures] = {name: {} for name in runs}
     for interval, prefix in INTERVALS.items():
         for times in TIMES:
-            what = f"{times:g} times the rate, AI = {interval}"
+            what = f"{times:g} times, AI = {interval}"
             for name, results in runs.items():
-                columns[name][f"noticed after, {what}"] = noticed(results, _group(prefix, times))
-            sooner = minus(*(columns[name][f"noticed after, {what}"] for name in (BY_TIME, MAIN)))
-            columns[MAIN][f"noticed sooner than by time, {what}"] = sooner
+                columns[name][f"first warning, {what}"] = noticed(results, _group(prefix, times))
+            sooner = minus(*(columns[name][f"first warning, {what}"] for name in (BY_TIME, MAIN)))
+            columns[MAIN][f"sooner by count, {what}"] = sooner
     return columns
 
 

@@ -37,8 +37,8 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     alone = runs[ALONE]
     columns[MAIN] |= {
         "losses of normal flows": measures.lost(runs[MAIN], normal),
-        "change of a normal flow's throughput, largest": changed(runs[MAIN], alone),
-        "queueing delay of normal flows, added": minus(
+        "throughput of a normal flow changed": changed(runs[MAIN], alone),
+        "queueing delay added, normal flows": minus(
             *(ms(measures.queueing(results, normal)) for results in (runs[MAIN], alone))
         ),
     }
@@ -68,8 +68,12 @@ def changed(results: Results, without: Results) -> Values:
     )
     return [
         max(
-            PER_CENT * abs(one["throughput"] / other["throughput"] - 1)
-            for one, other in zip(rows, others, strict=True)
+            (
+                PER_CENT * abs(one["throughput"] / other["throughput"] - 1)
+                for one, other in zip(rows, others, strict=True)
+                if other["throughput"]
+            ),
+            default=None,
         )
         for rows, others in pairs
     ]

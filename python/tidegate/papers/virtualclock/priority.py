@@ -86,9 +86,9 @@ def _abused(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     for times in TIMES:
         name = _times(times)
         fast, normal = (_delay(runs[name], group) for group in ("fast", "normal"))
-        figures[f"queueing delay at {name}"] = fast
+        figures[f"queueing delay, {name}"] = fast
         figures[f"queueing delay of the others, {name}"] = normal
-        figures[f"queueing delay at {name}, over the others"] = minus(fast, normal)
+        figures[f"over the others, {name}"] = minus(fast, normal)
     worst = runs[_times(TIMES[-1])]
     figures["losses of the others"] = measures.lost(worst, named("normal"))
     return {MAIN: figures}
@@ -99,7 +99,11 @@ def _abuse_panels(runs: Runs) -> tuple[Panel, ...]:
         Curve(name, TIMES, [_delay(runs[_times(times)], group) for times in TIMES])
         for group, name in (("fast", "with a head start of 2 s"), ("normal", "the others"))
     )
-    return (Panel("", "rate over the reserved one", "queueing delay (ms)", curves, log_y=True),)
+    return (
+        Panel(
+            "A flow beside 16 others", "rate over the reserved one", "queueing delay (ms)", curves, log_y=True
+        ),
+    )
 
 
 LEVELS = Measure(_levels, _level_settings(), panels=_level_panels)

@@ -73,15 +73,13 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     within: Figures = {}
     for source, group in SOURCES.items():
         for threshold in THRESHOLDS:
-            figure = f"checks that warn, {source}, {_name(threshold)}"
+            figure = f"warned, {source}, {_name(threshold)}"
             parts = warned(runs[_name(threshold)], group, PARTS)
             first[figure], last[figure] = parts[0], parts[-1]
             within[figure] = warned(runs[_name(threshold, within=True)], group, PARTS)[-1]
-        last[f"checks that warn with the envelope, {source}"] = measures.warned(
-            runs[_name(1, within=True)], named(group)
-        )
-        last[f"growth of the lead, {source}"] = growth(runs[_name(1)], group)
-        last[f"growth of the lead with the envelope, {source}"] = growth(runs[_name(1, within=True)], group)
+        last[f"warned with envelope, {source}"] = measures.warned(runs[_name(1, within=True)], named(group))
+        last[f"growth, {source}"] = growth(runs[_name(1)], group)
+        last[f"growth with envelope, {source}"] = growth(runs[_name(1, within=True)], group)
     return {MAIN: last, "at first": first, WITHIN: within}
 
 
@@ -150,7 +148,7 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
             tuple(leads),
             log_x=True,
             log_y=True,
-            levels=(Level(AVERAGE_INTERVAL, "T = AI"),),
+            levels=(Level(AVERAGE_INTERVAL, "T = AI", right=True),),
         ),
         Panel(
             "At the end, with any threshold",

@@ -1,6 +1,6 @@
 """AI from 1/AR to the length of the run, between TDM and FIFO, and leaky buckets beside (sections 2.2, 5, 6).
 
-It is Test One, with the envelope of a flow as deep as AR × AI. Waiting in an envelope is the source's own and
+It is Test One, with the envelope of a flow as deep as AR * AI. Waiting in an envelope is the source's own and
 does not count as queueing; what an envelope discards is what it costs.
 """
 
@@ -56,9 +56,9 @@ def _settings() -> dict[str, Overrides]:
     settings["TDM"] = [*_envelopes(1, QUEUE), *((f"link.{link}.scheduler", tdm) for link in LINKS)]
     settings["FIFO"] = [*FIFO, *_envelopes(UNLIMITED, QUEUE)]
     settings["leaky bucket"] = [*FIFO, *_envelopes(1, f"{AIR}p")]
-    settings["credits, excess dropped"] = [*FIFO, *_excess("drop")]
+    settings["credits, dropped"] = [*FIFO, *_excess("drop")]
     marked = f'{{ kind = "drop-tail", limit = "100p", marked = "{AIR}p" }}'
-    settings["credits, excess marked"] = [
+    settings["credits, marked"] = [
         *FIFO,
         *_excess("mark"),
         *((f"link.{link}.dropper", marked) for link in LINKS),
@@ -81,10 +81,10 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     for name, results in runs.items():
         figures |= {
             f"queueing delay, {name}": _delay(results),
-            f"discarded at the source, {name}": measures.share_discarded(results, everything),
+            f"discarded, {name}": measures.share_discarded(results, everything),
             f"lost in the network, {name}": measures.share_lost(results, everything),
         }
-    delay, discarded = "queueing delay", "discarded at the source"
+    delay, discarded = "queueing delay", "discarded"
     for what, more, one in (
         (delay, "AI = 1.2 s", "AI = 1/AR"),
         (delay, "AI = the run", "AI = 1.2 s"),
@@ -93,7 +93,7 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
         (discarded, "AI = 1/AR", "AI = 1.2 s"),
         (discarded, "AI = 1.2 s", "AI = the run"),
         (discarded, "leaky bucket", "AI = 1.2 s"),
-        (discarded, "credits, excess dropped", "AI = 1.2 s"),
+        (discarded, "credits, dropped", "AI = 1.2 s"),
     ):
         over = minus(figures[f"{what}, {more}"], figures[f"{what}, {one}"])
         figures[f"{what}, {more}, over {one}"] = over
@@ -115,7 +115,7 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     }
     return (
         Panel(
-            "What waits: from TDM to an uncontrolled network",
+            "What waits in the network",
             "AI (s)",
             "queueing delay (ms)",
             (Curve("VirtualClock", INTERVALS, [_delay(one) for one in swept]),),
