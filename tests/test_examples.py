@@ -89,3 +89,22 @@ def test_a_scenario_in_python(tmp_path):
     printed = python("python_scenario.py", "--out", tmp_path)
     assert printed.count("neighbour sends") == 4
     assert (tmp_path / "neighbour.png").stat().st_size > 20_000
+
+
+def test_calls_are_set_up_refused_warned_and_changed():
+    text = (EXAMPLES / "calls.toml").read_text()
+    assert f"```toml\n{text}```" in (EXAMPLES.parent / "docs" / "flow-network.md").read_text()
+    results = tidegate.simulate(tidegate.load(EXAMPLES / "calls.toml"), replications=3)
+    call, liar, _ = results.groups()
+    # Offered are ten calls on average, and twelve and a half fit beside the liar and the film.
+    assert 0 < call.refused.mean < 0.5
+    assert call.warned.mean == 0
+    assert call.lost.mean == 0
+    # Once warned it slows down to what it reserved.
+    assert 0 < liar.warned.mean < 0.01
+    assert liar.throughput.mean == pytest.approx(64_000, rel=0.01)
+    answers = {(row["group"], row["answer"]) for row in results.signals.to_pylist()}
+    assert {("call", "granted"), ("call", "refused"), ("call", "torn down"), ("film", "granted")} <= answers
+    (reason, *_) = [row["reason"] for row in results.signals.to_pylist() if row["answer"] == "refused"]
+    assert reason.startswith("64kbit asked for, ")
+    assert reason.endswith(" of 800kbit left")

@@ -205,15 +205,15 @@ SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm
 class FlowMonitor(Record):
     """Flow monitor.
 
-    Compares each flow's VirtualClock with real time after every AR × AI of data: warns the source of a flow
+    Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a flow
     that is too far ahead, and takes away the credit of one that is behind.
 
     Attributes:
-        threshold: Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR ×
+        threshold: Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR *
             Vtick, which is the flow's average interval (a time such as "5ms").
         excess: Fate of packets that run more than T ahead: their source is warned, or they are dropped as
             well (warn or drop). Default: warn.
-        check: Occasion of a check: every AR × AI of data, or every average interval (data or time). Default:
+        check: Occasion of a check: every AR * AI of data, or every average interval (data or time). Default:
             data.
 
     Source: Zhang 1991, sections 3.1 and 3.2.3.
@@ -436,7 +436,7 @@ class Change(Record):
     """Change.
 
     A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope
-    follows: its rate becomes AR and its burst AR × AI. What is queued keeps its place.
+    follows: its rate becomes AR and its burst AR * AI. What is queued keeps its place.
 
     Attributes:
         at: When the source asks for it, later than the flow's `start` and the change before (a time such as

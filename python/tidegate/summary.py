@@ -48,6 +48,8 @@ class GroupSummary:
         dropped: Packets dropped on the way.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
         lost: Share of the sent packets that were dropped, 0 to 1.
+        warned: Share of the checks of their monitors at which its flows were warned, 0 to 1.
+        refused: Share of its flows that were refused when they were to be set up, 0 to 1.
         throughput: Bits received in a second of measured time by all its flows together, in bit/s.
         throughput_per_flow: The same, divided by the number of flows.
         delay_mean: Mean delay.
@@ -64,6 +66,8 @@ class GroupSummary:
     dropped: Estimate
     discarded: Estimate
     lost: Estimate
+    warned: Estimate
+    refused: Estimate
     throughput: Estimate
     throughput_per_flow: Estimate
     delay_mean: Estimate
@@ -144,6 +148,7 @@ def _figures(members: pa.Table, p99: dict[str, float | None]) -> dict[str, float
     sent, received, dropped, discarded = (
         pc.sum(members[f"{what}_packets"]).as_py() for what in ("sent", "received", "dropped", "discarded")
     )
+    checks, warnings, refused = (pc.sum(members[name]).as_py() for name in ("checks", "warnings", "refused"))
     throughput = pc.sum(members["throughput"]).as_py()
     delay_max, queueing_max = (pc.max(members[name]).as_py() for name in ("delay_max", "queueing_max"))
     return {
@@ -152,6 +157,8 @@ def _figures(members: pa.Table, p99: dict[str, float | None]) -> dict[str, float
         "dropped": dropped,
         "discarded": discarded,
         "lost": _ratio(dropped, sent),
+        "warned": _ratio(warnings, checks),
+        "refused": refused / members.num_rows,
         "throughput": throughput,
         "throughput_per_flow": throughput / members.num_rows,
         "delay_mean": _ratio(_over_packets(members, "delay_mean"), received),

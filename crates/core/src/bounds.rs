@@ -28,9 +28,10 @@ pub struct Hop {
 /// service discipline", 1995; Goyal, Lam and Vin, "Determining end-to-end delay bounds in
 /// heterogeneous networks", 1997).
 ///
-/// The bound is for stamps by auxVC. A flow monitor that synchronises the clocks of *other* flows
-/// lets them send up to twice their burst at once, and so voids it: see the chapter on VirtualClock.
-/// A flow with a head start is not covered either.
+/// The bound is for stamps by auxVC. Monitors that synchronise clocks do not void it: a clock is set back
+/// to real time at the earliest, and only while the link sends a packet with a later stamp than the
+/// clock's, so what it lets its flow send again is what the link is ahead of its stamps. Head
+/// starts void it, of the flow itself and of others: stamps are then earlier than any promise.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
     let clock = long_time_for(reserve, burst + again);

@@ -15,6 +15,7 @@ pub mod meter;
 pub mod packet;
 pub mod params;
 pub mod queues;
+mod ring;
 pub mod rng;
 pub mod scheduler;
 pub mod shaper;

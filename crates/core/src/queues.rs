@@ -111,9 +111,15 @@ impl Queues {
         self.latest
     }
 
-    /// Announces the order of the next packet to be pushed.
+    /// Announces the order of the next packet to be pushed: later than all before it.
     #[inline]
     pub(crate) fn announce(&mut self, order: u64) {
+        debug_assert!(order >= self.latest);
+        (self.arriving, self.latest) = (order, order);
+    }
+
+    /// The same for a packet that may be earlier than others.
+    pub(crate) fn announce_late(&mut self, order: u64) {
         self.arriving = order;
         self.latest = self.latest.max(order);
     }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::plans::monitor;
 use common::{World, kind, pick, rate, rounds};
 use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::bounds::{Hop, virtual_clock_delay};
@@ -24,13 +25,17 @@ struct Row {
     under_way: BTreeMap<u32, (usize, usize, Time)>,
     delays: Vec<Vec<Span>>,
     bodies: u32,
+    /// What flows state that are opened from now on.
+    interval: Option<Span>,
     /// A body, and which flows send a packet just before it at each hop.
     ambush: (u32, BTreeMap<usize, (usize, Vec<usize>)>),
 }
 
 impl Row {
     fn new(rates: &[u64]) -> Row {
-        let ports = rates.iter().map(|_| PortPlan::new(kind("virtual-clock"))).collect();
+        let meter = Some(monitor("warn"));
+        let port = |_| PortPlan { meter: meter.clone(), ..PortPlan::new(kind("virtual-clock")) };
+        let ports = rates.iter().map(port).collect();
         let mut world = World::new(&SwitchPlan { ports, buffer: None });
         world.audited = false;
         Row {
@@ -41,6 +46,7 @@ impl Row {
             under_way: BTreeMap::new(),
             delays: Vec::new(),
             bodies: 0,
+            interval: None,
             ambush: Default::default(),
         }
     }
@@ -50,7 +56,8 @@ impl Row {
     }
 
     fn open(&mut self, reserve: Option<u64>, hops: std::ops::Range<usize>) -> usize {
-        let contract = Contract { reserve: reserve.map(rate), ..Contract::default() };
+        let contract =
+            Contract { reserve: reserve.map(rate), interval: self.interval, ..Contract::default() };
         let plan = FlowPlan { contract, ..FlowPlan::default() };
         self.flows.push(hops.map(|port| self.world.open(port as u16, &plan)).collect());
         self.delays.push(Vec::new());
@@ -116,11 +123,12 @@ impl Row {
 /// Half a tick a packet and hop.
 const ROUNDING: Span = Span::from_ticks(1000);
 
-/// Conforming flows across all hops, beside reserved flows that flood their hops and datagrams.
+/// Conforming flows across all hops, beside reserved flows that flood their hops and datagrams; with
+/// monitors that synchronise clocks, and without.
 #[test]
 fn no_conforming_packet_is_later_than_its_bound() {
     let mut closest: f64 = 0.0;
-    for seed in 0..rounds(12) {
+    for seed in 0..rounds(24) {
         let mut rng = Rng::named(seed, "bounds");
         let hops = 1 + rng.below(4) as usize;
         let rates: Vec<u64> = (0..hops).map(|_| pick(&mut rng, &[1_000_000, 2_000_000, 5_000_000])).collect();
@@ -134,6 +142,7 @@ fn no_conforming_packet_is_later_than_its_bound() {
                 (row.open(Some(reserve), 0..hops), reserve, burst, largest)
             })
             .collect();
+        row.interval = pick(&mut rng, &[None, Some(50), Some(500), Some(3000)]).map(Span::from_millis);
         let mut floods = Vec::new();
         for (port, bits) in rates.iter().enumerate() {
             let left = bits - 400_000;
@@ -165,7 +174,8 @@ fn no_conforming_packet_is_later_than_its_bound() {
                 }
             }
             let flood = pick(&mut rng, &floods);
-            for _ in 0..rng.below(4) {
+            let most = if rng.chance(0.05) { 60 } else { 3 };
+            for _ in 0..rng.below(most) {
                 row.arrive(flood, pick(&mut rng, &[40, 1500, 1500]));
             }
             let until = row.world.now + Span::from_micros(rng.below(3000));

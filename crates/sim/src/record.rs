@@ -1,7 +1,7 @@
 //! What is measured of a flow from end to end.
 
 use hdrhistogram::Histogram;
-use tidegate_core::stats::{Moments, tally};
+use tidegate_core::stats::{Moments, tally, tally_packet};
 use tidegate_core::units::Span;
 
 /// One flow, over the measured time.
@@ -24,8 +24,7 @@ pub struct FlowRecord {
 impl FlowRecord {
     #[inline]
     pub(crate) fn count_sent(&mut self, len: u32) {
-        tally(&mut self.sent.0, 1);
-        tally(&mut self.sent.1, u64::from(len));
+        tally_packet(&mut self.sent.0, &mut self.sent.1, len);
     }
 }
 

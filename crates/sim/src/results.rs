@@ -5,8 +5,10 @@ use crate::record::{Delays, quantile};
 use crate::world::{Answer, Signal, World};
 use hdrhistogram::Histogram;
 use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::admission::Refusal;
 use tidegate_core::stats::{Lengths, Moments};
 use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
+use tidegate_spec::units::{show_rate, show_time};
 use tidegate_spec::{TABLES, TableRecord};
 
 /// One column's values.
@@ -205,7 +207,7 @@ impl<Q> Run<'_, Q> {
             let flow = &self.network.flows[signal.flow as usize];
             let (link, reason) = match signal.answer {
                 Answer::Refused(link, refusal) | Answer::ChangeRefused(link, refusal) => {
-                    (self.network.links[link].name.as_str(), refusal.to_string())
+                    (self.network.links[link].name.as_str(), reason(refusal))
                 }
                 _ => ("", String::new()),
             };
@@ -245,6 +247,22 @@ impl<Q> Run<'_, Q> {
             }
         }
         table
+    }
+}
+
+/// A refusal in a scenario's units.
+fn reason(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::TooMuch { asked, left, reservable } => {
+            format!("{} asked for, {} of {} left", show_rate(asked), show_rate(left), show_rate(reservable))
+        }
+        Refusal::IntervalTooShort { least } => {
+            format!("the average interval is shorter than a packet's time, {}", show_time(least))
+        }
+        Refusal::IntervalTooLong { most } => {
+            format!("the average interval is longer than {}", show_time(most))
+        }
+        Refusal::UnderWay | Refusal::Unknown => refusal.to_string(),
     }
 }
 

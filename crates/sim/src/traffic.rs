@@ -76,6 +76,20 @@ impl Traffic {
             Traffic::Greedy { .. } | Traffic::Recorded { .. } => None,
         }
     }
+
+    /// The size of every packet; 0 when they have several.
+    fn only_size(&self) -> u32 {
+        match self {
+            Traffic::Cbr { sizes, .. }
+            | Traffic::Poisson { sizes, .. }
+            | Traffic::Trains { sizes, .. }
+            | Traffic::Greedy { sizes, .. } => match sizes[..] {
+                [one] => one,
+                _ => 0,
+            },
+            Traffic::Recorded { .. } => 0,
+        }
+    }
 }
 
 /// How packets of a train are spaced.
@@ -96,8 +110,10 @@ pub struct Emission {
     position: u64,
     /// Cbr: the size of the packet before. Recorded: ticks at which it was played.
     last: u64,
-    /// Mean silence between trains, mean gap of a Poisson source.
-    mean: Span,
+    /// Mean silence between trains, mean gap of a Poisson source, in ticks.
+    mean: f64,
+    /// The size of every packet; 0 when they have several.
+    size: u32,
 }
 
 impl Emission {
@@ -115,7 +131,7 @@ impl Emission {
             }
             _ => Span::ZERO,
         };
-        Emission { traffic, rng, position: 0, last: 0, mean }
+        Emission { size: traffic.only_size(), traffic, rng, position: 0, last: 0, mean: mean.ticks() as f64 }
     }
 
     /// The next packet: how long after the one before (the first: after the start), and its
@@ -123,11 +139,17 @@ impl Emission {
     /// [`size`](Self::size) only.
     #[inline(always)]
     pub fn next_packet(&mut self) -> Option<(Span, u32)> {
+        if let Traffic::Poisson { sizes, .. } = &self.traffic {
+            let gap = self.rng.exponential_of(self.mean);
+            let len = if self.size > 0 { self.size } else { draw(sizes, &mut self.rng) };
+            return Some((gap, len));
+        }
+        self.next_of_others()
+    }
+
+    #[inline(never)]
+    fn next_of_others(&mut self) -> Option<(Span, u32)> {
         match &self.traffic {
-            Traffic::Poisson { sizes, .. } => {
-                let gap = self.rng.exponential(self.mean);
-                Some((gap, draw(sizes, &mut self.rng)))
-            }
             Traffic::Cbr { rate, sizes } => {
                 let len = draw(sizes, &mut self.rng);
                 let gap = match self.last {
@@ -147,7 +169,7 @@ impl Emission {
                     }
                 } else {
                     self.position = self.rng.geometric(*length) - 1;
-                    self.rng.exponential(self.mean)
+                    self.rng.exponential_of(self.mean)
                 };
                 self.last = u64::from(len);
                 Some((gap, len))
@@ -159,7 +181,7 @@ impl Emission {
                 self.last = at.ticks();
                 Some((gap, len))
             }
-            Traffic::Greedy { .. } => None,
+            Traffic::Greedy { .. } | Traffic::Poisson { .. } => None,
         }
     }
 

@@ -95,6 +95,16 @@ fn adding_a_flow_changes_no_other_flows_arrivals() {
     assert_eq!(before[..], after[..5]);
 }
 
+/// A run of the longest time there is ends all the same, once nothing is pending.
+#[test]
+fn the_longest_run_ends() {
+    let mut network = chain(1, 1_000_000, Span::ZERO, "fifo", Span::MAX);
+    add(&mut network, 0..1, None, poisson(100_000, 100));
+    network.flows[0].life.stop = Some(Span::from_secs(1));
+    let world = run(&network, 1);
+    assert_eq!(world.packet_hops(), world.records()[0].sent.0);
+}
+
 /// Two years of simulated time and 1 bit/s flows: nothing overflows, and every packet is accounted for.
 #[test]
 fn two_years_at_one_bit_per_second() {

@@ -90,6 +90,27 @@ fn a_greedy_source_survives_refusals() {
 
 /// Zhang 1991, section 3.3: no more than the bucket and its refill ever passes, and the excess
 /// waits, up to the queue.
+/// When bursts of others have pushed out all that a greedy source had waiting, nothing of it leaves the
+/// queue any more: it tries again a packet's time later.
+#[test]
+fn a_greedy_source_survives_being_pushed_out() {
+    let mut network = chain(1, 1_000_000, Span::ZERO, "virtual-clock", Span::from_secs(20));
+    network.nodes[0].buffer = Some(Limit::Packets(4));
+    add(&mut network, 0..1, None, Traffic::Greedy { window: 3, sizes: Arc::new([1500]) });
+    let bursts = Traffic::Trains {
+        rate: rate(200_000),
+        length: 12.0,
+        gap: Gap::Fixed(Span::from_micros(10)),
+        sizes: Arc::new([500]),
+    };
+    add(&mut network, 0..1, Some(500_000), bursts);
+    let world = run(&network, 1);
+    let greedy = &world.records()[0];
+    assert!(greedy.dropped > 20, "{greedy:?}");
+    let busy = world.link(0).stats.unwrap().busy().as_secs_f64() / 20.0;
+    assert!(busy > 0.98, "it takes what is left: {busy}");
+}
+
 #[test]
 fn an_envelope_lets_through_what_it_says() {
     let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(1000));

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 MOST_SERIES = 10_000
 """Series that `--out` keeps at most, over all replications: some 250 MB of memory."""
 
+REFUSALS = {"refused": "refused", "change refused": "changes refused"}
+"""Answers of the table `signals` that are refusals, and how they are told."""
+
+MOST_REFUSALS = 5
+"""Groups of which refusals are told; `--out` keeps all in the table `signals`."""
+
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
 
@@ -47,8 +53,8 @@ def command(
     source = resolve(file, overrides(sets))
     if out is not None:
         outdir.check_writable(out)
-    # Of a link its queue and its utilisation, of a group its throughput.
-    each = 2 * len(source.scenario.links) + len(source.scenario.groups)
+    # Of a link its queue and its utilisation, of a group its throughput, its lead and its warnings.
+    each = 2 * len(source.scenario.links) + 3 * len(source.scenario.groups)
     series = out is not None and each * replications <= MOST_SERIES
     with bar(source.scenario.name) as progress:
         results = run(
@@ -124,24 +130,67 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import with_interval
 
+    groups = results.groups()
+    # Only where flows are monitored, or set up; the largest delay makes room for it.
+    monitored = any(row.warned.mean is not None for row in groups)
+    set_up = results.signals.num_rows > 0
     table = screen.table(
-        "group", "flows", "throughput", "lost", "mean delay", "p99 delay", "max delay", "queueing"
+        "group",
+        "flows",
+        *(["refused"] if set_up else []),
+        "throughput",
+        "lost",
+        *(["warned"] if monitored else []),
+        "mean delay",
+        "p99 delay",
+        *([] if monitored or set_up else ["max delay"]),
+        "queueing",
     )
-    rows, notes = screen.cut(results.groups(), "group")
+    rows, notes = screen.cut(groups, "group")
     for row in rows:
         table.add_row(
             row.group,
             str(row.flows),
+            *([with_interval(row.refused, "share", "\n")] if set_up else []),
             with_interval(row.throughput, "bit/s", "\n"),
             with_interval(row.lost, "share", "\n"),
+            *([with_interval(row.warned, "share", "\n")] if monitored else []),
             *(
                 with_interval(figure, "s", "\n")
-                for figure in (row.delay_mean, row.delay_p99, row.delay_max, row.queueing_mean)
+                for figure in (
+                    row.delay_mean,
+                    row.delay_p99,
+                    *([] if monitored or set_up else [row.delay_max]),
+                    row.queueing_mean,
+                )
             ),
         )
     console.print(table)
     console.print()
-    return notes
+    if monitored:
+        notes.append("warned: share of its monitors' checks at which a flow was too far ahead")
+    return [*notes, *_refusals(results)]
+
+
+def _refusals(results: Results) -> list[str]:
+    """Say of each group how many of its requests were refused, and why the first was."""
+    counts: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, str], Any] = {}
+    for row in results.signals.to_pylist():
+        if row["answer"] in REFUSALS:
+            kind = (row["group"], row["answer"])
+            counts[kind] = counts.get(kind, 0) + 1
+            first.setdefault(kind, row)
+    lines = [
+        f"{group}: {counts[group, answer]} {REFUSALS[answer]}, "
+        f"first {row['flow']} at {row['time']:.4g} s on link {row['link']}: {row['reason']}"
+        for (group, answer), row in first.items()
+    ]
+    more = len(lines) - MOST_REFUSALS
+    return [
+        *lines[:MOST_REFUSALS],
+        *([f"and {more} more groups: table signals of --out"] if more > 0 else []),
+    ]
 
 
 def _print_links(results: Results, console: Any) -> list[str]:

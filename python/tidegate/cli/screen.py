@@ -38,7 +38,8 @@ def table(first: str, *others: str) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     made.add_column(first, overflow="fold")
     for heading in others:
-        made.add_column(heading, justify="right", overflow="fold")
+        longest = max((len(word) for word in heading.split()), default=0)
+        made.add_column(heading, justify="right", overflow="fold", min_width=longest)
     return made
 
 

@@ -6,7 +6,7 @@ use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
 use crate::params::{Choice, PolicyRecord};
-use crate::stats::tally;
+use crate::stats::tally_packet;
 use drop_tail::DropTail;
 
 /// A queue's length, or a pool's: the packets in service included.
@@ -21,8 +21,7 @@ pub struct Backlog {
 impl Backlog {
     #[inline]
     pub(crate) fn add(&mut self, len: u32) {
-        tally(&mut self.packets, 1);
-        tally(&mut self.bytes, u64::from(len));
+        tally_packet(&mut self.packets, &mut self.bytes, len);
     }
 
     #[inline]

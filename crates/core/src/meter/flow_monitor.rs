@@ -31,7 +31,7 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     name: "flow-monitor",
     title: "Flow monitor",
     role: Role::Meter,
-    help: "Compares each flow's VirtualClock with real time after every AR × AI of data: warns the source of a \
+    help: "Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a \
            flow that is too far ahead, and takes away the credit of one that is behind.",
     source: "Zhang 1991, sections 3.1 and 3.2.3",
     params: &[
@@ -40,7 +40,7 @@ pub const RECORD: PolicyRecord = PolicyRecord {
             kind: Kind::Time,
             default: None,
             required: false,
-            help: "Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR × Vtick, \
+            help: "Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR * Vtick, \
                    which is the flow's average interval",
         },
         Param {
@@ -55,7 +55,7 @@ pub const RECORD: PolicyRecord = PolicyRecord {
             kind: Kind::Word(&["data", "time"]),
             default: Some("data"),
             required: false,
-            help: "Occasion of a check: every AR × AI of data, or every average interval",
+            help: "Occasion of a check: every AR * AI of data, or every average interval",
         },
     ],
     reads: &["reserve", "interval"],

@@ -13,8 +13,8 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyRecord, Role};
 use crate::queues::Queues;
+use crate::ring::Ring;
 use crate::units::Time;
-use std::collections::VecDeque;
 
 /// What a person can know about it.
 pub const RECORD: PolicyRecord = PolicyRecord {
@@ -31,7 +31,7 @@ pub const RECORD: PolicyRecord = PolicyRecord {
 #[derive(Default)]
 pub struct Fifo {
     /// The flow of every packet that is queued, in the order of service; empty while `ranking`.
-    line: VecDeque<FlowIx>,
+    line: Ring<FlowIx>,
     ranking: bool,
     /// Made when it is needed first, and kept.
     ranked: Option<Box<Stamped<InOrder>>>,
@@ -49,7 +49,7 @@ impl Fifo {
             (0..queues.flows()).for_each(|flow| ranked.open(FlowIx(flow)));
             ranked
         });
-        self.line.drain(..).for_each(|flow| ranked.refresh(flow, queues));
+        core::iter::from_fn(|| self.line.pop()).for_each(|flow| ranked.refresh(flow, queues));
         self.ranking = true;
         ranked
     }
@@ -89,13 +89,13 @@ impl Scheduler for Fifo {
             return self.enqueue_ranked(cx, packet, queues);
         }
         packet.tag = queues.arriving();
-        self.line.push_back(packet.flow);
+        self.line.push(packet.flow);
     }
 
     #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
-        match (self.line.front(), &self.ranked) {
-            (Some(flow), _) => Select::Flow(*flow),
+        match (self.line.first(), &self.ranked) {
+            (Some(flow), _) => Select::Flow(flow),
             (None, Some(ranked)) if self.ranking => ranked.select(now, queues),
             _ => Select::Idle,
         }
@@ -106,14 +106,14 @@ impl Scheduler for Fifo {
         if self.ranking {
             return self.dequeued_ranked(cx, packet, queues);
         }
-        let first = self.line.pop_front();
-        debug_assert_eq!(first, Some(packet.flow));
+        debug_assert_eq!(self.line.first(), Some(packet.flow));
+        self.line.skip();
     }
 
     fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
         match &mut self.ranked {
             Some(ranked) if self.ranking => ranked.worst(queues),
-            _ => self.line.back().copied(),
+            _ => self.line.last(),
         }
     }
 
@@ -123,9 +123,7 @@ impl Scheduler for Fifo {
             return self.settle(queues);
         }
         // The very last, when it is push-out that takes it.
-        if let Some(place) = self.line.iter().rposition(|flow| *flow == packet.flow) {
-            self.line.remove(place);
-        }
+        self.line.remove_last(packet.flow);
     }
 
     fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
@@ -142,7 +140,7 @@ impl Scheduler for Fifo {
 
     fn memory(&self) -> usize {
         let ranked = self.ranked.as_ref().map_or(0, |ranked| ranked.memory());
-        self.line.capacity() * size_of::<FlowIx>() + ranked
+        self.line.memory() + ranked
     }
 }
 

@@ -252,7 +252,7 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.forgettable_at(flow))
     }
 
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         each!(self, s => s.enqueue(cx, packet, queues))
     }

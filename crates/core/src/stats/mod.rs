@@ -21,3 +21,12 @@ pub use workahead::{PeakRate, Workahead};
 pub fn tally(count: &mut u64, more: u64) {
     *count = count.wrapping_add(more);
 }
+
+/// Adds a packet of `len` bytes to counts of packets and bytes, neither of which can reach 2⁶⁴.
+/// As one number, which is an addition and a carry: of two, the compiler makes a vector first.
+#[inline(always)]
+pub fn tally_packet(packets: &mut u64, bytes: &mut u64, len: u32) {
+    let before = u128::from(*packets) << 64 | u128::from(*bytes);
+    let after = before.wrapping_add(1 << 64 | u128::from(len));
+    (*packets, *bytes) = ((after >> 64) as u64, after as u64);
+}

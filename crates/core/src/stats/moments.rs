@@ -9,13 +9,19 @@ use crate::units::Span;
 /// The sums are whole ticks in `u128`. The sum cannot overflow; the sum of squares
 /// saturates, and the standard deviation is then not given (it takes 2⁵⁶ spans of a
 /// second, or 16 million of three hours).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
     sum: u128,
     squares: u128,
     min: Span,
     max: Span,
+}
+
+impl Default for Moments {
+    fn default() -> Moments {
+        Moments::new()
+    }
 }
 
 impl Moments {
@@ -28,13 +34,22 @@ impl Moments {
     #[inline]
     pub fn add(&mut self, span: Span) {
         let ticks = u128::from(span.ticks());
-        // The least of nothing is not the least of anything.
-        self.min = if self.count == 0 { span } else { self.min.min(span) };
+        self.min = self.min.min(span);
         self.max = self.max.max(span);
         tally(&mut self.count, 1);
         // Fewer than 2⁶⁴ spans, each below 2⁶⁴: no sum of them wraps.
         self.sum = self.sum.wrapping_add(ticks);
-        self.squares = self.squares.saturating_add(ticks * ticks);
+        // A branch that is never taken costs less than two numbers to choose from.
+        match self.squares.checked_add(ticks * ticks) {
+            Some(squares) => self.squares = squares,
+            None => self.saturate(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn saturate(&mut self) {
+        self.squares = u128::MAX;
     }
 
     /// Adds everything that `other` holds, as if it had been added here.
@@ -122,7 +137,7 @@ mod tests {
         let none = of(&[]);
         assert_eq!((none.count(), none.mean(), none.sd_seconds()), (0, None, None));
         assert_eq!((none.min(), none.max()), (None, None));
-        assert_eq!(none, Moments { min: Span::MAX, ..Moments::default() });
+        assert_eq!(none, Moments::default());
     }
 
     #[test]

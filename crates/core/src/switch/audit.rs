@@ -5,6 +5,7 @@ use super::Switch;
 use super::port::Port;
 use super::tree::Member;
 use crate::dropper::Backlog;
+use crate::packet::FlowIx;
 use crate::scheduler::{Gate, Scheduler, Select};
 use crate::units::Time;
 
@@ -33,36 +34,33 @@ impl Switch {
 
 impl Port {
     fn audit(&self, now: Time) -> Result<(), String> {
-        let mut total = Backlog::default();
+        let (mut total, mut sent) = (Backlog::default(), self.table.forgotten);
         for (flow, entry) in self.table.flows.iter().enumerate() {
-            let counters = &entry.counters;
+            let flow = FlowIx(flow as u32);
             let node = &self.tree.nodes[usize::from(entry.node)];
-            let mut held = Backlog::default();
+            let mut held = self.shaping.backlog(flow);
             let mut last = None;
             for queued in node.queues.of(entry.slot) {
                 held.add(queued.packet.len);
                 total.add(queued.packet.len);
                 if last >= Some(queued.order) {
-                    return Err(format!("flow {flow}: queued out of the order of arrival"));
+                    return Err(format!("flow {}: queued out of the order of arrival", flow.0));
                 }
                 last = Some(queued.order);
             }
-            if let Some(packet) = self.in_service().filter(|packet| packet.flow.ix() == flow) {
+            if let Some(packet) = self.in_service().filter(|packet| packet.flow == flow) {
                 held.add(packet.len);
                 total.add(packet.len);
             }
-            let waiting = self.shaping.waiting(crate::packet::FlowIx(flow as u32));
-            if waiting > 0 {
-                held.packets += u64::from(waiting);
-                held.bytes += self.shaping.queues.bytes_of(crate::packet::FlowIx(flow as u32));
+            if held != self.held(flow) {
+                return Err(format!("flow {}: {:?} counted, but {held:?} held", flow.0, self.held(flow)));
             }
-            let gone = (
-                counters.sent.packets + counters.dropped.packets + held.packets,
-                counters.sent.bytes + counters.dropped.bytes + held.bytes,
-            );
-            if gone != (counters.arrived.packets, counters.arrived.bytes) {
-                return Err(format!("flow {flow}: {counters:?}, but {held:?} held"));
-            }
+            let counters = self.counters(flow);
+            sent.packets += counters.sent.packets;
+            sent.bytes += counters.sent.bytes;
+        }
+        if sent != self.sent {
+            return Err(format!("flows have sent {sent:?} in all, the port {:?}", self.sent));
         }
         if total != self.backlog {
             return Err(format!("{total:?} in queues, {:?} counted", self.backlog));
@@ -76,7 +74,7 @@ impl Port {
         for (at, node) in self.tree.nodes.iter().enumerate() {
             let mut ready = false;
             for (slot, member) in node.members.iter().enumerate() {
-                let slot = crate::packet::FlowIx(slot as u32);
+                let slot = FlowIx(slot as u32);
                 let (packets, gate) = match member {
                     Member::Flow(flow) => {
                         (node.queues.len(slot), self.table.flows[flow.ix()].effective_gate())

@@ -4,6 +4,7 @@
 use super::counters::FlowCounters;
 use super::plan::FlowPlan;
 use crate::contract::Contract;
+use crate::dropper::Backlog;
 use crate::packet::FlowIx;
 use crate::scheduler::Gate;
 use crate::shaper::{Ceiling, ShaperPlan};
@@ -34,8 +35,10 @@ pub(super) struct Flow {
     /// Whether anything in `extras` is about it.
     pub(super) has_extras: bool,
     pub(super) contract: Contract,
-    /// Here, so that one look-up serves everything that is asked of a flow.
-    pub(super) counters: FlowCounters,
+    /// Here, so that one look-up serves everything that is asked of a flow. What it has sent is
+    /// what has arrived and is not there any more, and was not dropped.
+    pub(super) arrived: Backlog,
+    pub(super) dropped: Backlog,
 }
 
 impl Flow {
@@ -61,6 +64,10 @@ pub(super) struct FlowTable {
     pub(super) extras: std::collections::BTreeMap<FlowIx, Extras>,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
+    /// What closed flows have sent whose index was given to others.
+    pub(super) forgotten: Backlog,
+    /// Flows in [`State::Closing`].
+    pub(super) closing: u32,
     /// Packets that came for no open flow.
     pub(super) strays: FlowCounters,
 }

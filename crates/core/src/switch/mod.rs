@@ -111,21 +111,33 @@ impl Switch {
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored
     /// once. Ports that are idle should then be [`start`](Self::start)ed; returns whether any is.
-    #[inline(always)]
     pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> bool {
+        if let [leg] = to {
+            return self.arrive_for(cx, *leg, &mut packet);
+        }
         packet.shared = u8::from(to.len() > 1);
         packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
-        let idle = match to {
-            [leg] => self.arrive_at(cx, *leg, &mut packet),
-            // Each port has its own copy to write on.
-            legs => legs.iter().fold(false, |idle, leg| self.arrive_at(cx, *leg, &mut { packet }) | idle),
-        };
+        // Each port has its own copy to write on.
+        let idle = to.iter().fold(false, |idle, leg| self.arrive_at(cx, *leg, &mut { packet }) | idle);
         if to.is_empty() {
             self.pool.release(&packet);
         }
         if self.pool.exhausted() {
             self.make_room(cx, to);
+        }
+        idle
+    }
+
+    /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
+    #[inline(always)]
+    pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> bool {
+        packet.shared = 0;
+        packet.arrived = cx.now;
+        self.pool.store(packet, 1);
+        let idle = self.arrive_at(cx, leg, packet);
+        if self.pool.exhausted() {
+            self.make_room(cx, &[leg]);
         }
         idle
     }
@@ -196,11 +208,27 @@ impl Switch {
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
-        if !port.busy {
+        port.finish(cx.now).then(|| (port.serving, self.pool.release(&port.serving)))
+    }
+
+    /// [`finish`](Self::finish) and [`start`](Self::start) at once. Says whether the body of the packet
+    /// that has left is still held, and which packet's first bit leaves now; `None` when no packet
+    /// was in service.
+    #[inline(always)]
+    pub fn finish_and_start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Body, Option<&Packet>)> {
+        let port = self.ports.get_mut(usize::from(port.0))?;
+        if !port.finish(cx.now) {
             return None;
         }
-        port.finish(cx.now);
-        Some((port.serving, self.pool.release(&port.serving)))
+        let body = self.pool.release(&port.serving);
+        let started = port.start(cx, &mut self.pool);
+        Some((body, started.then_some(&port.serving)))
+    }
+
+    /// The packet in service at a port.
+    #[inline(always)]
+    pub fn in_service(&self, port: PortIx) -> Option<&Packet> {
+        self.ports.get(usize::from(port.0)).and_then(Port::in_service)
     }
 
     /// The time that an [`Effect::Wake`] asked for has come. An idle port should then be
@@ -236,8 +264,12 @@ impl Switch {
     /// What a flow has sent and lost at a port; zeros for an unknown leg.
     pub fn counters(&self, leg: Leg) -> FlowCounters {
         let port = self.ports.get(usize::from(leg.port.0));
-        let flow = port.and_then(|port| port.table.flows.get(leg.flow.ix()));
-        flow.map(|flow| flow.counters).unwrap_or_default()
+        port.map(|port| port.counters(leg.flow)).unwrap_or_default()
+    }
+
+    /// What a port has sent: packets and bytes whose last bit is out.
+    pub fn sent(&self, port: PortIx) -> Backlog {
+        self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
     }
 
     /// What a port's meter has counted of a flow; `None` for one that is not metered.

@@ -1,6 +1,6 @@
 //! One output port: `per-flow shapers → meter → dropper → tree of schedulers → wire`.
 
-use super::counters::{Drops, QueueStats};
+use super::counters::{Drops, FlowCounters, QueueStats};
 use super::flows::{Flow, FlowTable, State};
 use super::plan::{FlowPlan, PortPlan};
 use super::pool::Pool;
@@ -30,6 +30,8 @@ pub(super) struct Port {
     pub(super) serving: Packet,
     /// The queue, the packet in service included.
     pub(super) backlog: Backlog,
+    /// Last bit out, over all flows.
+    pub(super) sent: Backlog,
     /// Members of the tree that a ceiling holds, by when it lets go.
     held: BinaryHeap<Reverse<(Time, Member)>>,
     /// The earliest wake-up that was asked for and has not come.
@@ -53,6 +55,7 @@ impl Port {
             busy: false,
             serving: Packet::new(BodyId(u32::MAX), 0),
             backlog: Backlog::default(),
+            sent: Backlog::default(),
             held: BinaryHeap::new(),
             wake_at: Time::NEVER,
             latest: 0,
@@ -74,8 +77,12 @@ impl Port {
                 self.table.retire(flow, now);
                 return Err(refused);
             }
+            let sent = self.counters(flow).sent;
+            self.table.forgotten.packets += sent.packets;
+            self.table.forgotten.bytes += sent.bytes;
             let entry = &mut self.table.flows[flow.ix()];
-            (entry.state, entry.counters) = (State::Open, Default::default());
+            (entry.state, entry.arrived, entry.dropped) =
+                (State::Open, Default::default(), Default::default());
             self.gate(now, flow, Gate::Open);
             return Ok(flow);
         }
@@ -89,7 +96,8 @@ impl Port {
             held: false,
             has_extras: false,
             contract: plan.contract,
-            counters: Default::default(),
+            arrived: Backlog::default(),
+            dropped: Backlog::default(),
         });
         if let Some(meter) = &mut self.meter {
             meter.set_flow(flow, &plan.contract);
@@ -130,6 +138,7 @@ impl Port {
         let entry = &mut self.table.flows[flow.ix()];
         if entry.state == State::Open {
             entry.state = State::Closing;
+            self.table.closing += 1;
             self.gate(now, flow, Gate::Open);
             self.retire_if_drained(flow);
         }
@@ -154,6 +163,7 @@ impl Port {
             if let Some(meter) = &self.meter {
                 at = at.max(meter.forgettable_at(flow));
             }
+            self.table.closing -= 1;
             self.table.retire(flow, at);
         }
     }
@@ -182,13 +192,13 @@ impl Port {
     }
 
     /// The packet's last bit is in.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arrive(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, order: u64) {
         let entry = match self.table.flows.get_mut(packet.flow.ix()) {
             Some(entry) if entry.state == State::Open => entry,
             _ => return self.stray(cx, pool, packet),
         };
-        entry.counters.arrived.add(packet.len);
+        entry.arrived.add(packet.len);
         let (has_extras, place) = (entry.has_extras, (usize::from(entry.node), entry.slot));
         let plain = !has_extras && self.shaping.queues.is_empty();
         if !plain && !self.conforms(cx, pool, packet, order, has_extras) {
@@ -341,12 +351,13 @@ impl Port {
     #[cold]
     fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
         self.drops.count(reason);
-        self.table.flows[packet.flow.ix()].counters.dropped.add(packet.len);
+        self.table.flows[packet.flow.ix()].dropped.add(packet.len);
         let body = pool.release(packet);
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
     }
 
     /// The packet in service.
+    #[inline(always)]
     pub(super) fn in_service(&self) -> Option<&Packet> {
         self.busy.then_some(&self.serving)
     }
@@ -415,19 +426,48 @@ impl Port {
         }
     }
 
-    /// The last bit of the packet in service is out.
-    #[inline]
-    pub(super) fn finish(&mut self, now: Time) {
+    /// The last bit of the packet in service is out. False when none was.
+    #[inline(always)]
+    pub(super) fn finish(&mut self, now: Time) -> bool {
+        if !self.busy {
+            return false;
+        }
         let Packet { flow, len, .. } = self.serving;
         self.busy = false;
         self.stats.service_ends(now);
         self.stats.reached(self.backlog.packets);
         self.backlog.take(len);
-        let entry = &mut self.table.flows[flow.ix()];
-        entry.counters.sent.add(len);
-        if entry.state != State::Open {
+        self.sent.add(len);
+        if self.table.closing > 0 {
             self.retire_if_drained(flow);
         }
+        true
+    }
+
+    /// What of a flow is here: in its queue, in its shaper, in service.
+    pub(super) fn held(&self, flow: FlowIx) -> Backlog {
+        let entry = &self.table.flows[flow.ix()];
+        let queues = &self.tree.nodes[usize::from(entry.node)].queues;
+        let mut held = self.shaping.backlog(flow);
+        held.packets += u64::from(queues.len(entry.slot));
+        held.bytes += queues.bytes_of(entry.slot);
+        if let Some(packet) = self.in_service().filter(|packet| packet.flow == flow) {
+            held.add(packet.len);
+        }
+        held
+    }
+
+    /// What a flow has sent and lost; zeros for a flow that does not exist.
+    pub(super) fn counters(&self, flow: FlowIx) -> FlowCounters {
+        let Some(&Flow { arrived, dropped, .. }) = self.table.flows.get(flow.ix()) else {
+            return FlowCounters::default();
+        };
+        let held = self.held(flow);
+        let sent = Backlog {
+            packets: arrived.packets - dropped.packets - held.packets,
+            bytes: arrived.bytes - dropped.bytes - held.bytes,
+        };
+        FlowCounters { arrived, sent, dropped }
     }
 
     /// Lets go what had to wait until now. `orders` numbers what leaves the shapers.

@@ -15,6 +15,7 @@ use crate::queues::Queues;
 use crate::scheduler::{AnyScheduler, Gate, Scheduler, SchedulerKind, Select, Served};
 use crate::shaper::Ceiling;
 use crate::units::Time;
+use core::ops::{Index, IndexMut};
 
 /// What stands behind a node's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +44,39 @@ pub(super) struct Node {
 }
 
 pub(super) struct Tree {
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Nodes,
+}
+
+/// The nodes by index. The root, which every packet passes, is found without looking.
+pub(super) struct Nodes {
+    root: Node,
+    classes: Vec<Node>,
+}
+
+impl Nodes {
+    pub(super) fn len(&self) -> usize {
+        self.classes.len() + 1
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Node> {
+        core::iter::once(&self.root).chain(&self.classes)
+    }
+}
+
+impl Index<usize> for Nodes {
+    type Output = Node;
+
+    #[inline]
+    fn index(&self, at: usize) -> &Node {
+        if at == ROOT { &self.root } else { &self.classes[at - 1] }
+    }
+}
+
+impl IndexMut<usize> for Nodes {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut Node {
+        if at == ROOT { &mut self.root } else { &mut self.classes[at - 1] }
+    }
 }
 
 /// The node without a parent.
@@ -80,13 +113,14 @@ impl Tree {
                 uncharged: 0,
             })
         };
-        let mut tree = Tree { nodes: vec![node(&plan.scheduler, plan.ceiling)?] };
+        let root = node(&plan.scheduler, plan.ceiling)?;
+        let mut tree = Tree { nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) } };
         for (ix, class) in plan.classes.iter().enumerate() {
             let mut child = node(&class.scheduler, class.ceiling)?;
             let parent = node_of(class.parent);
             let slot = tree.add(now, parent, Member::Node(ix + 1), &class.contract)?;
             child.parent = Some((parent, slot));
-            tree.nodes.push(child);
+            tree.nodes.classes.push(child);
         }
         Ok(tree)
     }
@@ -127,7 +161,7 @@ impl Tree {
     }
 
     /// Pushes a packet of the member `packet.flow` of `node`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, cx: &mut Ctx<'_>, at: usize, packet: &mut Packet, order: u64) {
         let node = &mut self.nodes[at];
         node.queues.announce(order);
@@ -160,6 +194,20 @@ impl Tree {
     /// may be sent now.
     #[inline(always)]
     pub(super) fn take(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Option<usize> {
+        let Nodes { root, classes } = &mut self.nodes;
+        if !classes.is_empty() || root.ceiling.is_some() {
+            return self.take_from_many(cx, packet);
+        }
+        // The root's members are the port's flows, in their order.
+        match root.scheduler.serve(cx, &mut root.queues, packet, Some) {
+            Served::Packet => Some(ROOT),
+            _ => None,
+        }
+    }
+
+    /// The same with classes or ceilings.
+    #[inline(never)]
+    fn take_from_many(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Option<usize> {
         let mut at = ROOT;
         loop {
             let node = &mut self.nodes[at];
@@ -237,7 +285,7 @@ impl Tree {
 
     fn push_token(&mut self, cx: &mut Ctx<'_>, parent: usize, slot: FlowIx, token: Packet, order: u64) {
         let above = &mut self.nodes[parent];
-        above.queues.announce(order);
+        above.queues.announce_late(order);
         let mut token = Packet { flow: slot, ..token };
         // Stamped as of the packet's arrival: a class that waits loses nothing by waiting.
         let mut then = Ctx { now: token.arrived, rng: &mut *cx.rng, out: &mut *cx.out };

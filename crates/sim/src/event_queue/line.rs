@@ -12,70 +12,71 @@ pub(super) const PLACES: usize = 16;
 pub(super) struct Line {
     times: [Time; PLACES],
     components: [u32; PLACES],
-    /// Where the first is, modulo `PLACES`.
+    /// Where the first is and where the next at the end would be, modulo `PLACES`.
     first: usize,
-    len: usize,
+    end: usize,
 }
 
 impl Line {
     pub(super) fn new() -> Line {
-        Line { times: [Time::NEVER; PLACES], components: [0; PLACES], first: 0, len: 0 }
-    }
-
-    /// Where the `nth` is, or would be. At most `PLACES` are counted: nothing wraps.
-    #[inline(always)]
-    fn place(&self, nth: usize) -> usize {
-        self.first.wrapping_add(nth) % PLACES
+        Line { times: [Time::NEVER; PLACES], components: [0; PLACES], first: 0, end: 0 }
     }
 
     #[inline(always)]
     pub(super) fn set(&mut self, component: u32, at: Time) {
-        let first = self.place(0);
+        let first = self.first % PLACES;
         if self.components[first] == component && self.times[first] != Time::NEVER {
             self.times[first] = Time::NEVER;
             self.first = self.first.wrapping_add(1);
-            self.len = self.len.wrapping_sub(1);
         } else {
             self.remove(component);
         }
         if at == Time::NEVER {
             return;
         }
-        let mut nth = self.len;
-        self.len = self.len.wrapping_add(1);
-        while nth > 0 {
-            let before = self.place(nth.wrapping_sub(1));
-            if self.times[before] < at || self.times[before] == at && self.components[before] < component {
+        let mut place = self.end;
+        self.end = place.wrapping_add(1);
+        while place != self.first {
+            let before = place.wrapping_sub(1);
+            let (time, other) = (self.times[before % PLACES], self.components[before % PLACES]);
+            if time < at || time == at && other < component {
                 break;
             }
-            let place = self.place(nth);
-            self.times[place] = self.times[before];
-            self.components[place] = self.components[before];
-            nth = nth.wrapping_sub(1);
+            self.put(place, time, other);
+            place = before;
         }
-        let place = self.place(nth);
-        self.times[place] = at;
-        self.components[place] = component;
+        self.put(place, at, component);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, place: usize, time: Time, component: u32) {
+        self.times[place % PLACES] = time;
+        self.components[place % PLACES] = component;
     }
 
     /// Takes out a component that is not the first, if it is there at all.
     #[inline(never)]
     fn remove(&mut self, component: u32) {
-        let Some(nth) = (0..self.len).find(|&nth| self.components[self.place(nth)] == component) else {
-            return;
-        };
-        for nth in nth + 1..self.len {
-            self.times[self.place(nth - 1)] = self.times[self.place(nth)];
-            self.components[self.place(nth - 1)] = self.components[self.place(nth)];
+        let mut place = self.first;
+        while place != self.end && self.components[place % PLACES] != component {
+            place = place.wrapping_add(1);
         }
-        self.len -= 1;
-        self.times[self.place(self.len)] = Time::NEVER;
+        if place == self.end {
+            return;
+        }
+        self.end = self.end.wrapping_sub(1);
+        while place != self.end {
+            let after = place.wrapping_add(1) % PLACES;
+            self.put(place, self.times[after], self.components[after]);
+            place = place.wrapping_add(1);
+        }
+        self.times[place % PLACES] = Time::NEVER;
     }
 
     /// Every place without an event is at [`Time::NEVER`].
     #[inline(always)]
     pub(super) fn first(&self) -> (Time, u32) {
-        let first = self.place(0);
+        let first = self.first % PLACES;
         (self.times[first], self.components[first])
     }
 }

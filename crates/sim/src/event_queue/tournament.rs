@@ -28,7 +28,7 @@ impl Block {
         let mut place = usize::from(place);
         self.times[place] = time;
         self.components[place] = component;
-        while place > 1 {
+        loop {
             let (rival_time, rival) = (self.times[place ^ 1], self.components[place ^ 1]);
             if rival_time == time {
                 component = smaller(component, rival);
@@ -37,9 +37,12 @@ impl Block {
                 time = select_unpredictable(later, rival_time, time);
                 component = select_unpredictable(later, rival, component);
             }
-            place /= 2;
+            place >>= 1;
             self.times[place] = time;
             self.components[place] = component;
+            if place <= 1 {
+                break;
+            }
         }
         (time, component)
     }
@@ -61,6 +64,8 @@ pub(super) struct Tournament {
     blocks: Vec<Block>,
     /// Of every block.
     rounds: u32,
+    /// The first place of the first round: 2 to the number of rounds.
+    size: u8,
     /// Blocks in the first layer.
     width: usize,
 }
@@ -77,24 +82,21 @@ impl Tournament {
             count += layer;
         }
         let nobody = Block { times: [Time::NEVER; PLACES], components: [0; PLACES] };
-        Tournament { blocks: vec![nobody; count], rounds, width }
+        Tournament { blocks: vec![nobody; count], rounds, size: 1 << rounds, width }
     }
 
     /// Returns the first event.
     #[inline(always)]
     pub(super) fn set(&mut self, component: u32, at: Time) -> (Time, u32) {
         match &mut self.blocks[..] {
-            [block] => {
-                let place = 1u8.wrapping_shl(self.rounds).wrapping_add(component as u8);
-                block.play(place, at, component)
-            }
+            [block] => block.play(self.size.wrapping_add(component as u8), at, component),
             _ => self.set_in_layers(component, at),
         }
     }
 
     #[inline(never)]
     fn set_in_layers(&mut self, component: u32, at: Time) -> (Time, u32) {
-        let size = 1 << self.rounds;
+        let size = usize::from(self.size);
         let (mut number, mut before, mut width) = (component as usize, 0, self.width);
         let mut winner = (at, component);
         loop {

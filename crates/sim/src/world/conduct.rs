@@ -1,6 +1,6 @@
 //! How a source behaves beyond its own pattern: when it is warned, and when its rate was changed.
 
-use super::{Entering, Event, World};
+use super::{Event, World};
 use crate::event_queue::EventQueue;
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_spec::WhenWarned;
@@ -90,18 +90,17 @@ impl<Q: EventQueue> World<Q> {
 
     /// The next packet of a source that is greedy, restrained, or of another rate than at first.
     #[inline(never)]
-    pub(super) fn unusual_source(&mut self, ix: u32) -> Option<Entering> {
+    pub(super) fn unusual_source(&mut self, ix: u32) {
         let now = self.now;
         let conduct = &mut self.conducts[ix as usize];
         let flow = &mut self.flows[ix as usize];
         let greedy = flow.emission.window() > 0;
         if greedy && conduct.slowed_until.is_none() {
-            self.top_up(ix);
-            return None;
+            return self.top_up(ix);
         }
         if let Some(until) = conduct.slowed_until.filter(|until| now < *until) {
             self.events.set(Event::Source(ix), if until < flow.stop { until } else { Time::NEVER });
-            return None;
+            return;
         }
         let len = if greedy { flow.emission.size() } else { conduct.shrunk(now, flow.pending) };
         // Asked before the next packet is drawn: what it keeps to is the one that leaves now.
@@ -121,9 +120,9 @@ impl<Q: EventQueue> World<Q> {
         }
         let flow = &mut self.flows[ix as usize];
         if greedy && flow.in_first_queue >= flow.emission.window() {
-            return None;
+            return;
         }
         flow.in_first_queue += u32::from(greedy);
-        Some(self.emit(ix, len))
+        self.emit(ix, len);
     }
 }

@@ -1,16 +1,17 @@
 //! What the world does with packets, from source to sink.
 
-use super::{Entering, Event, HopEntry, Link, PacketBody, World};
+use super::{Event, HopEntry, Link, PacketBody, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
+use crate::watch::Ahead;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::packet::{BodyId, Packet};
-use tidegate_core::stats::tally;
+use tidegate_core::stats::{tally, tally_packet};
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
     #[inline(always)]
-    pub(super) fn source(&mut self, ix: u32) -> Option<Entering> {
+    pub(super) fn source(&mut self, ix: u32) {
         let flow = &mut self.flows[ix as usize];
         if !flow.plain {
             return self.unusual_source(ix);
@@ -28,7 +29,7 @@ impl<Q: EventQueue> World<Q> {
         if next == Time::NEVER {
             self.source_ended(ix);
         }
-        Some(self.emit(ix, len))
+        self.emit(ix, len);
     }
 
     /// A greedy source fills its window. What is dropped at once is not tried again before
@@ -46,8 +47,7 @@ impl<Q: EventQueue> World<Q> {
             let len = flow.emission.size();
             flow.in_first_queue += 1;
             let first = flow.first_hop;
-            let entering = self.emit(ix, len);
-            self.enter(entering);
+            self.emit(ix, len);
             let in_queue = self.flows[ix as usize].in_first_queue;
             if in_queue <= before {
                 if in_queue == 0 {
@@ -59,21 +59,21 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
+    /// A packet leaves its source.
     #[inline(always)]
-    pub(super) fn emit(&mut self, ix: u32, len: u32) -> Entering {
+    pub(super) fn emit(&mut self, ix: u32, len: u32) {
         let flow = &mut self.flows[ix as usize];
+        let hop = flow.first_hop;
         let body = PacketBody {
             born: self.now,
             queueing: Span::ZERO,
             sequence: flow.next_sequence,
             flow: ix,
-            hop: flow.first_hop,
+            hop,
+            group: flow.group,
         };
         tally(&mut flow.next_sequence, 1);
-        if self.warm {
-            self.records[ix as usize].count_sent(len);
-        }
-        let hop = body.hop;
+        self.records[ix as usize].count_sent(len);
         let id = match self.free_bodies.pop() {
             Some(id) => {
                 self.bodies[id as usize] = body;
@@ -84,30 +84,31 @@ impl<Q: EventQueue> World<Q> {
                 (self.bodies.len() - 1) as u32
             }
         };
-        Entering { hop, packet: Packet::new(BodyId(id), len) }
+        self.enter(hop, &mut Packet::new(BodyId(id), len));
     }
 
-    /// The switch in front of the packet's hop takes it in.
+    /// The switch in front of a hop takes a packet in, whose last bit is in.
     #[inline(always)]
-    pub(super) fn enter(&mut self, Entering { hop, packet }: Entering) {
-        let hop = self.hops[hop as usize];
-        if self.watch.is_some() {
+    fn enter(&mut self, hop: u32, packet: &mut Packet) {
+        let HopEntry { link, node: at, leg, .. } = self.hops[hop as usize];
+        if self.probed {
             self.watch_arrival(hop, packet);
         }
-        let node = &mut self.nodes[hop.node as usize];
+        let node = &mut self.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let idle = node.switch.arrive(&mut cx, &[hop.leg], packet);
+        let idle = node.switch.arrive_for(&mut cx, leg, packet);
         if !self.out.is_empty() {
-            self.effects(hop.node);
+            self.effects(at);
         }
         if idle {
-            self.start(hop.link);
+            self.start(link);
         }
     }
 
     #[cold]
-    fn watch_arrival(&mut self, hop: HopEntry, packet: Packet) {
+    fn watch_arrival(&mut self, hop: u32, packet: &Packet) {
         let Some(watch) = &mut self.watch else { return };
+        let hop = &self.hops[hop as usize];
         let body = &self.bodies[packet.body.0 as usize];
         let queue = self.nodes[hop.node as usize].switch.backlog(hop.leg.port).packets;
         watch.arrived(hop.link, body.flow, body.sequence, self.now, queue);
@@ -117,64 +118,102 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn start(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
-        let at = link.node;
-        let node = &mut self.nodes[at as usize];
-        if let Some(at) = link.start(node, self.now, &mut self.bodies, &mut self.watch, &mut self.out) {
+        let node = &mut self.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
+        if let Some(packet) = node.switch.start(&mut cx, link.port) {
+            let at = link.begin(self.now, &packet);
             self.events.set(Event::Departed(ix), at);
+            if self.probed {
+                self.watch_start(ix);
+            }
         }
         if !self.out.is_empty() {
-            self.effects(at);
+            self.effects(self.links[ix as usize].node);
+        }
+    }
+
+    #[cold]
+    fn watch_start(&mut self, ix: u32) {
+        let Link { node, port, .. } = self.links[ix as usize];
+        if let Some(watch) = &mut self.watch
+            && let Some(packet) = self.nodes[node as usize].switch.in_service(port)
+        {
+            let body = &self.bodies[packet.body.0 as usize];
+            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: self.now };
+            watch.started(ix, body.sequence, ahead);
         }
     }
 
     #[inline(always)]
-    pub(super) fn departed(&mut self, ix: u32) -> Option<Entering> {
+    pub(super) fn departed(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
+        if link.tops_up {
+            return self.departed_from_first(ix);
+        }
+        let waited = link.waiting;
         let node = &mut self.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let (packet, held) = node.switch.finish(&mut cx, link.port)?;
+        let Some(&(mut packet)) = node.switch.in_service(link.port) else { return };
+        let Some((held, next)) = node.switch.finish_and_start(&mut cx, link.port) else { return };
         debug_assert_eq!(held, Body::Released, "the simulator sends every packet to one port");
+        let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
+        self.events.set(Event::Departed(ix), at);
+        if self.probed && at != Time::NEVER {
+            self.watch_start(ix);
+        }
+        if !self.out.is_empty() {
+            self.effects(self.links[ix as usize].node);
+        }
+        self.sent(ix, &mut packet, waited);
+    }
+
+    /// The same for a link that is the first of a greedy flow: what leaves it makes room for more,
+    /// before the next packet starts.
+    #[inline(never)]
+    fn departed_from_first(&mut self, ix: u32) {
+        let link = &mut self.links[ix as usize];
+        let waited = link.waiting;
+        let node = &mut self.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
+        let Some((mut packet, _)) = node.switch.finish(&mut cx, link.port) else { return };
+        self.events.set(Event::Departed(ix), Time::NEVER);
+        let PacketBody { flow, hop, .. } = self.bodies[packet.body.0 as usize];
+        if self.hops[hop as usize].tops_up {
+            self.flows[flow as usize].in_first_queue -= 1;
+            if !self.conducts[flow as usize].is_slowed() {
+                self.top_up(flow);
+            }
+        }
+        self.start(ix);
+        self.sent(ix, &mut packet, waited);
+    }
+
+    /// The last bit of a packet that has waited so long is out of a link.
+    #[inline(always)]
+    fn sent(&mut self, ix: u32, packet: &mut Packet, waited: Span) {
         tally(&mut self.packet_hops, 1);
-        tally(&mut link.sent.0, 1);
-        tally(&mut link.sent.1, u64::from(packet.len));
-        let delay = link.delay;
         let body = &mut self.bodies[packet.body.0 as usize];
         self.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
-        let hop = &self.hops[body.hop as usize];
-        if hop.after_envelope {
+        body.queueing += waited;
+        let hop = body.hop;
+        let HopEntry { after_envelope, last, delayed, .. } = self.hops[hop as usize];
+        if after_envelope {
             // It left its source when the envelope let it go.
             body.born = packet.arrived;
         }
-        if hop.tops_up {
-            let flow = body.flow;
-            self.events.set(Event::Departed(ix), Time::NEVER);
-            self.room_for(flow);
-            self.start(ix);
+        if delayed {
+            self.fly(ix, *packet);
+        } else if last {
+            let body = *body;
+            self.sink(packet, &body);
         } else {
-            let at = link.node;
-            let next = link.start(node, self.now, &mut self.bodies, &mut self.watch, &mut self.out);
-            self.events.set(Event::Departed(ix), next.unwrap_or(Time::NEVER));
-            if !self.out.is_empty() {
-                self.effects(at);
-            }
-        }
-        if delay == Span::ZERO {
-            return self.hand_over(packet);
-        }
-        self.fly(ix, packet);
-        None
-    }
-
-    /// A packet of a greedy flow has left its first queue.
-    #[inline(never)]
-    fn room_for(&mut self, flow: u32) {
-        self.flows[flow as usize].in_first_queue -= 1;
-        if !self.conducts[flow as usize].is_slowed() {
-            self.top_up(flow);
+            body.hop = hop + 1;
+            self.enter(hop + 1, packet);
         }
     }
 
     /// The packet's last bit is on the way to the end of a link with a delay.
+    #[inline(never)]
     fn fly(&mut self, ix: u32, packet: Packet) {
         let link = &mut self.links[ix as usize];
         let at = self.now + link.delay;
@@ -184,45 +223,36 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    pub(super) fn arrived(&mut self, ix: u32) -> Option<Entering> {
+    /// The first packet in flight reaches the far end of its link.
+    #[inline(never)]
+    pub(super) fn arrived(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
-        let (_, packet) = link.in_flight.pop_front()?;
+        let Some((_, mut packet)) = link.in_flight.pop_front() else { return };
         let next = link.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
         self.events.set(Event::Arrived(ix), next);
-        self.hand_over(packet)
-    }
-
-    /// The packet's last bit reaches the far end of a link.
-    #[inline(always)]
-    fn hand_over(&mut self, packet: Packet) -> Option<Entering> {
         let body = &mut self.bodies[packet.body.0 as usize];
         let hop = body.hop;
         if self.hops[hop as usize].last {
-            self.sink(packet);
-            return None;
+            let body = *body;
+            return self.sink(&packet, &body);
         }
         body.hop = hop + 1;
-        Some(Entering { hop: hop + 1, packet })
+        self.enter(hop + 1, &mut packet);
     }
 
     #[inline(always)]
-    fn sink(&mut self, packet: Packet) {
-        let body = self.bodies[packet.body.0 as usize];
+    fn sink(&mut self, packet: &Packet, body: &PacketBody) {
         self.free_bodies.push(packet.body.0);
-        let group = self.flows[body.flow as usize].group as usize;
-        if let Some(series) = &mut self.series {
-            series.received(group, packet.len);
+        let group = body.group as usize;
+        if self.probed {
+            self.probe_sink(packet, body);
         }
         if body.born < self.warm_at {
             return;
         }
         let delay = self.now.since(body.born);
-        if let Some(watch) = &mut self.watch {
-            watch.delivered(body.flow, body.sequence, self.now, delay);
-        }
         let record = &mut self.records[body.flow as usize];
-        tally(&mut record.received.0, 1);
-        tally(&mut record.received.1, u64::from(packet.len));
+        tally_packet(&mut record.received.0, &mut record.received.1, packet.len);
         record.delay.add(delay);
         record.queueing.add(body.queueing);
         if let Some(delays) = self.group_counts.get_mut(group) {
@@ -234,7 +264,19 @@ impl<Q: EventQueue> World<Q> {
     }
 
     #[inline(never)]
-    pub(super) fn timer(&mut self, ix: u32) -> Option<Entering> {
+    fn probe_sink(&mut self, packet: &Packet, body: &PacketBody) {
+        if let Some(series) = &mut self.series {
+            series.received(body.group as usize, packet.len);
+        }
+        if let Some(watch) = &mut self.watch
+            && body.born >= self.warm_at
+        {
+            watch.delivered(body.flow, body.sequence, self.now, self.now.since(body.born));
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn timer(&mut self, ix: u32) {
         let Link { node: at, port, .. } = self.links[ix as usize];
         self.events.set(Event::Timer(ix), Time::NEVER);
         let node = &mut self.nodes[at as usize];
@@ -242,11 +284,11 @@ impl<Q: EventQueue> World<Q> {
         node.switch.timer(&mut cx, port);
         self.effects(at);
         self.start(ix);
-        None
     }
 
     /// Acts on what a switch has reported.
     #[cold]
+    #[inline(never)]
     fn effects(&mut self, node: u32) {
         let mut out = core::mem::take(&mut self.out);
         for effect in out.drain(..) {
@@ -276,7 +318,13 @@ impl<Q: EventQueue> World<Q> {
         }
         let hop = &self.hops[body.hop as usize];
         if hop.tops_up {
-            self.flows[body.flow as usize].in_first_queue -= 1;
+            let flow = &mut self.flows[body.flow as usize];
+            flow.in_first_queue -= 1;
+            if flow.in_first_queue == 0 && !self.conducts[body.flow as usize].is_slowed() {
+                // Nothing of it is left whose departure would make room.
+                let again = self.now + self.links[ix as usize].rate.time_for(packet.len);
+                self.events.set(Event::Source(body.flow), again);
+            }
         }
         let discarded = hop.after_envelope && reason == Reason::Shaper;
         if !discarded {

@@ -1,15 +1,16 @@
 //! The discrete-event world: switches of [`tidegate_core`], links between them, sources and sinks.
 //!
 //! Events are in a total order: time, then what is done (a departure before an arrival, a timer,
-//! a source), then the index of the link or source, then insertion. A link without delay hands
-//! over at once, after its next packet has started; one with a delay keeps what is in flight and
-//! schedules only the first.
+//! a source), then the index of the link or source, which has one event of a kind at a time. A link
+//! without delay hands over at once, after its next packet has started; one with a delay keeps what
+//! is in flight and schedules only the first.
 
 mod agenda;
 mod conduct;
 mod flow_network;
 mod forwarding;
 mod meters;
+mod pending;
 mod report;
 
 pub use flow_network::{Answer, Signal};
@@ -26,15 +27,15 @@ use crate::network::{FlowSetup, Network};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::traffic::{Emission, Traffic};
-use crate::watch::{Ahead, Watch};
+use crate::watch::Watch;
+use pending::Pending;
 use std::collections::VecDeque;
 use tidegate_core::admission::Ledger;
-use tidegate_core::context::{Ctx, Effect};
+use tidegate_core::context::Effect;
 use tidegate_core::contract::Refused;
 use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::{Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::stats::tally;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -52,49 +53,6 @@ pub enum Event {
     Source(u32),
 }
 
-/// When what is next. Links and flows have a queue each: links are fewer, and busier.
-struct Pending<Q> {
-    /// Departures first, so that an arrival at the same instant meets a free place; then the
-    /// arrivals, then the timers of all links.
-    links: Q,
-    sources: Q,
-    /// How many links there are.
-    count: u32,
-}
-
-impl<Q: EventQueue> Pending<Q> {
-    fn new(network: &Network) -> Pending<Q> {
-        let count = network.links.len() as u32;
-        Pending { links: Q::new(3 * count), sources: Q::new(network.flows.len() as u32), count }
-    }
-
-    #[inline(always)]
-    fn set(&mut self, event: Event, at: Time) {
-        match event {
-            Event::Departed(link) => self.links.set(link, at),
-            Event::Arrived(link) => self.links.set(self.count.wrapping_add(link), at),
-            Event::Timer(link) => self.links.set((2 * self.count).wrapping_add(link), at),
-            Event::Source(flow) => self.sources.set(flow, at),
-        }
-    }
-
-    /// The first event; it stays pending until it is set to another time.
-    #[inline(always)]
-    fn first(&mut self) -> (Time, Event) {
-        let (at, component) = self.links.first();
-        let (source_at, flow) = self.sources.first();
-        if source_at < at {
-            return (source_at, Event::Source(flow));
-        }
-        let event = match component.checked_sub(self.count) {
-            None => Event::Departed(component),
-            Some(rest) if rest < self.count => Event::Arrived(rest),
-            Some(rest) => Event::Timer(rest.wrapping_sub(self.count)),
-        };
-        (at, event)
-    }
-}
-
 /// A packet's own data, while it is in the network.
 #[derive(Clone, Copy, Debug)]
 struct PacketBody {
@@ -105,6 +63,7 @@ struct PacketBody {
     flow: u32,
     /// Index into the world's hops: where it is now.
     hop: u32,
+    group: u32,
 }
 
 /// One link of a flow's route.
@@ -118,6 +77,8 @@ struct HopEntry {
     tops_up: bool,
     /// The first hop of a flow with an envelope.
     after_envelope: bool,
+    /// Whether the link has a delay.
+    delayed: bool,
     last: bool,
 }
 
@@ -130,50 +91,36 @@ struct Node {
 }
 
 struct Link {
-    /// Its own index.
-    ix: u32,
     node: u32,
     port: PortIx,
     rate: Rate,
     delay: Span,
     in_flight: VecDeque<(Time, Packet)>,
-    /// Packets and bytes sent since the warm-up.
-    sent: (u64, u64),
+    /// Whether it is the first of a greedy flow.
+    tops_up: bool,
+    /// How long the packet in service had to wait.
+    waiting: Span,
     dropped: u64,
-    /// Waits since the warm-up: from last bit in to first bit out.
-    waited: (u64, u128),
+    /// Ticks from last bit in to first bit out, since the warm-up.
+    waited: u128,
+    /// What was sent and how many packets had started when the warm-up ended.
+    before: (Backlog, u64),
 }
 
 impl Link {
-    /// The next packet starts, if there is one and the link is free. Returns when it departs.
+    /// A packet starts; returns when it departs.
     #[inline(always)]
-    fn start(
-        &mut self,
-        node: &mut Node,
-        now: Time,
-        bodies: &mut [PacketBody],
-        watch: &mut Option<Watch>,
-        out: &mut Vec<Effect>,
-    ) -> Option<Time> {
-        let mut cx = Ctx { now, rng: &mut node.rng, out };
-        let packet = node.switch.start(&mut cx, self.port)?;
-        let body = &mut bodies[packet.body.0 as usize];
-        let waited = now.since(packet.arrived);
-        body.queueing += waited;
-        tally(&mut self.waited.0, 1);
-        self.waited.1 = self.waited.1.wrapping_add(u128::from(waited.ticks()));
-        if let Some(watch) = watch {
-            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: now };
-            watch.started(self.ix, body.sequence, ahead);
-        }
-        Some(now + self.rate.time_for(packet.len))
+    fn begin(&mut self, now: Time, packet: &Packet) -> Time {
+        self.waiting = now.since(packet.arrived);
+        self.waited = self.waited.wrapping_add(u128::from(self.waiting.ticks()));
+        now + self.rate.time_for(packet.len)
     }
-}
 
-/// A packet whose last bit is in at the node where `hop` begins.
-struct Entering {
-    hop: u32,
-    packet: Packet,
+    /// What it has sent, and how many packets have started.
+    fn done(&self, switch: &Switch) -> (Backlog, u64) {
+        let sent = switch.sent(self.port);
+        (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
+    }
 }
 
 struct Flow {
@@ -228,6 +175,8 @@ pub struct World<Q> {
     signals: Vec<Signal>,
     /// Whether any port has a meter.
     has_meters: bool,
+    /// Whether there is a series or a watch.
+    probed: bool,
 }
 
 impl<Q: EventQueue> World<Q> {
@@ -250,26 +199,28 @@ impl<Q: EventQueue> World<Q> {
             let rng = Rng::named(seed, &format!("node/{}", node.name));
             nodes.push(Node { switch, rng, links });
         }
-        let link = |(ix, (link, port)): (usize, (&crate::network::LinkPlan, &PortIx))| Link {
-            ix: ix as u32,
+        let link = |(link, port): (&crate::network::LinkPlan, &PortIx)| Link {
             node: link.from as u32,
             port: *port,
             rate: link.rate,
             delay: link.delay,
             in_flight: VecDeque::new(),
-            sent: (0, 0),
+            tops_up: false,
+            waiting: Span::ZERO,
             dropped: 0,
-            waited: (0, 0),
+            waited: 0,
+            before: Default::default(),
         };
         let groups = network.groups.len();
         let mut world = World {
             events: Pending::new(network),
             now: Time::ORIGIN,
-            until: Time::ORIGIN + network.duration,
+            // What never happens does not happen in a run without end either.
+            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
             warm_at: Time::ORIGIN + network.warmup,
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
-            links: network.links.iter().zip(&ports).enumerate().map(link).collect(),
+            links: network.links.iter().zip(&ports).map(link).collect(),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
             hops: Vec::new(),
@@ -296,6 +247,7 @@ impl<Q: EventQueue> World<Q> {
             setups: if network.policies.is_empty() { Vec::new() } else { network.flows.clone() },
             signals: Vec::new(),
             has_meters: network.links.iter().any(|link| link.port.meter.is_some()),
+            probed: probes.sample.is_some() || probes.watch.is_some(),
             nodes,
         };
         let mut arrivals = Arrivals::new(network, seed);
@@ -313,17 +265,20 @@ impl<Q: EventQueue> World<Q> {
             // The envelope is a shaper in front of the first port.
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
-            let Link { node, port, .. } = self.links[*link];
+            let Link { node, port, delay, .. } = self.links[*link];
             let leg = match setup.life.set_up {
                 true => Leg { port, flow: NOWHERE },
                 false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
             };
+            let tops_up = ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. });
+            self.links[*link].tops_up |= tops_up;
             self.hops.push(HopEntry {
                 link: *link as u32,
                 node,
                 leg,
-                tops_up: ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. }),
+                tops_up,
                 after_envelope: ix == 0 && setup.envelope.is_some(),
+                delayed: delay > Span::ZERO,
                 last: ix + 1 == setup.route.len(),
             });
         }
@@ -376,7 +331,10 @@ impl<Q: EventQueue> World<Q> {
     /// Carries out at most `most` events. True when the run is over.
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
-            let (at, event) = self.events.first();
+            // Of one instant, what links do comes first.
+            let (link_at, component) = self.events.links.first();
+            let (source_at, flow) = self.events.sources.first();
+            let at = link_at.min(source_at);
             if self.due_at <= at && self.due_at <= self.until {
                 // What is done may make another event the first.
                 self.catch_up();
@@ -387,19 +345,31 @@ impl<Q: EventQueue> World<Q> {
                 return true;
             }
             self.now = at;
-            let entering = match event {
-                Event::Departed(link) => self.departed(link),
-                Event::Arrived(link) => self.arrived(link),
-                Event::Timer(link) => self.timer(link),
-                Event::Source(flow) => self.source(flow),
-            };
-            if let Some(entering) = entering {
-                self.enter(entering);
+            if source_at < link_at {
+                self.source(flow);
+            } else if component < self.events.count {
+                self.departed(component);
+            } else {
+                self.rarer(component);
             }
             #[cfg(debug_assertions)]
-            self.audit(event);
+            self.audit(if source_at < link_at {
+                Event::Source(flow)
+            } else {
+                self.events.of_link(component)
+            });
         }
         false
+    }
+
+    #[inline(never)]
+    fn rarer(&mut self, component: u32) {
+        match self.events.of_link(component) {
+            Event::Arrived(link) => self.arrived(link),
+            Event::Timer(link) => self.timer(link),
+            // Carried out where these are looked for first.
+            Event::Departed(_) | Event::Source(_) => {}
+        }
     }
 
     /// Does what is due: ends the warm-up, acts on a message, or takes a sample.
@@ -441,15 +411,16 @@ impl<Q: EventQueue> World<Q> {
     /// What was counted so far does not count.
     fn warm_up(&mut self) {
         self.warm = true;
+        self.records.iter_mut().for_each(|record| record.sent = (0, 0));
         for (flow, waiting) in self.in_envelopes() {
             self.records[flow].sent = (waiting.packets, waiting.bytes);
         }
         self.meter_anew();
-        for link in &mut self.links {
-            (link.sent, link.dropped, link.waited) = ((0, 0), 0, (0, 0));
+        for (ix, link) in self.links.iter_mut().enumerate() {
             let switch = &mut self.nodes[link.node as usize].switch;
+            (link.before, link.dropped, link.waited) = (link.done(switch), 0, 0);
             if let Some(series) = &mut self.series {
-                series.busy_anew(link.ix as usize, switch.busy(self.warm_at, link.port));
+                series.busy_anew(ix, switch.busy(self.warm_at, link.port));
             }
             switch.reset_stats(self.warm_at, link.port);
         }

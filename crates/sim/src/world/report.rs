@@ -66,7 +66,10 @@ impl<Q> World<Q> {
         let switch = &self.nodes[link.node as usize].switch;
         let measured = self.now.since(self.warm_at);
         let stats = switch.queue_stats(link.port);
-        LinkReport { sent: link.sent, dropped: link.dropped, waited: link.waited, measured, stats }
+        let (sent, started) = link.done(switch);
+        let sent = (sent.packets - link.before.0.packets, sent.bytes - link.before.0.bytes);
+        let waited = (started - link.before.1, link.waited);
+        LinkReport { sent, dropped: link.dropped, waited, measured, stats }
     }
 
     /// Bytes of memory held by the switches for flows and packets.

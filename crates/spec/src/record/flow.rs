@@ -29,7 +29,7 @@ fn change() -> Section {
         ),
     ];
     let help = "A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope \
-                follows: its rate becomes AR and its burst AR × AI. What is queued keeps its place.";
+                follows: its rate becomes AR and its burst AR * AI. What is queued keeps its place.";
     Section::new("change", "Change", help, fields).citing("Zhang 1991, sections 2.1 and 2.2")
 }
 

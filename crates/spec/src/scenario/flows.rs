@@ -6,12 +6,13 @@ use crate::routing::Router;
 use crate::scenario::classes::{self, Class};
 use crate::scenario::network::{Network, NodeKind};
 use crate::source::{self, Source};
+use crate::units::show_time;
 use crate::values::Values;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tidegate_core::params::{CONTRACT, Choice, Value};
-use tidegate_core::units::Span;
+use tidegate_core::units::{Rate, Span};
 
 /// The largest packet, in bytes.
 const LARGEST_PACKET: u64 = 1 << 20;
@@ -274,6 +275,7 @@ impl Builder<'_> {
         let envelope = values.policy("envelope");
         if let Some(sizes) = &sizes {
             check_burst(values, sizes, report);
+            check_interval(values, &contract, sizes, report);
         }
         let route = self.route(values, from?, to?, report);
         Some(FlowGroup {
@@ -416,6 +418,23 @@ fn check_contract(values: &Values, contract: &ContractSpec, report: &mut Report)
     if values.text("warned") == Some("shrink") && is_greedy {
         let complaint = Complaint::new("a greedy source has no times of its own to send smaller packets at");
         report.say(values.place_of("warned"), complaint.help("use \"slow\""));
+    }
+}
+
+/// 1/AR ≤ AI: in an average interval at least one packet may be sent.
+fn check_interval(values: &Values, contract: &ContractSpec, sizes: &[u32], report: &mut Report) {
+    let (Some(interval), Some(bits)) = (contract.interval(), contract.reserve_bits()) else { return };
+    let (Some(rate), Some(largest)) = (Rate::from_bits_per_second(bits), sizes.iter().copied().max()) else {
+        return;
+    };
+    let least = rate.time_for(largest);
+    if Span::ZERO < interval && interval < least {
+        let message = format!(
+            "`interval` ({}) is shorter than a packet's time at `reserve` (1/AR), {}",
+            show_time(interval),
+            show_time(least)
+        );
+        report.say(values.place_of("interval"), Complaint::new(message));
     }
 }
 

@@ -1,4 +1,5 @@
 //! What the tests share.
+#![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::path::Path;
 use tidegate_spec::{Scenario, SpecErrors};

@@ -1,11 +1,11 @@
 //! From a scenario to a network that can run.
 
-use crate::input::{self, Trace, TraceFlow};
+mod checks;
+mod sources;
+
 use crate::network::{Change, FlowSetup, Life, LinkPlan, Network, NodePlan};
-use crate::traffic::{Gap, Traffic};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use crate::traffic::Traffic;
+use sources::Recordings;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
@@ -15,16 +15,14 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
 use tidegate_core::units::Rate;
-use tidegate_spec::units::show_rate;
-use tidegate_spec::{
-    ChangeSpec, ContractSpec, Flow, FlowGroup, Link, NodeKind, Place, Scenario, Source, SpecError,
-};
+use tidegate_spec::{ChangeSpec, ContractSpec, FlowGroup, Link, NodeKind, Place, Scenario, SpecError};
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
 /// # Errors
 /// When a trace or capture cannot be used, a capture does not hold the flow that is asked for,
-/// its flows together reserve more than a link carries, or a value is beyond what a policy takes.
+/// its flows together reserve more than a link carries or has slots for, or a value is beyond what
+/// a policy takes.
 pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     let mut recordings = Recordings::default();
     let classes = classes(scenario)?;
@@ -63,11 +61,12 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         });
     }
     for flow in scenario.flows() {
-        for (name, traffic) in traffic(&flow, scenario, &mut recordings)? {
+        for (name, traffic) in sources::traffic(&flow, scenario, &mut recordings)? {
             network.flows.push(set_up(flow.group, flow.group_index, name, traffic, scenario)?);
         }
     }
-    check_captured(scenario, &network)?;
+    checks::captured(scenario, &network)?;
+    checks::slots(scenario, &network)?;
     Ok(network)
 }
 
@@ -181,122 +180,4 @@ fn set_up(
             changes: group.changes.iter().map(change).collect::<Result<_, _>>()?,
         },
     })
-}
-
-/// What a flow sends; a capture without a flow stands for every flow in it.
-fn traffic(
-    flow: &Flow<'_>,
-    scenario: &Scenario,
-    recordings: &mut Recordings,
-) -> Result<Vec<(String, Traffic)>, Box<SpecError>> {
-    let (group, name) = (flow.group, flow.name.to_string());
-    let sizes: Arc<[u32]> = group.sizes.as_slice().into();
-    let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
-    let one = |traffic| Ok(vec![(name.clone(), traffic)]);
-    match &group.source {
-        Source::Cbr { rate, times } => one(Traffic::Cbr { rate: mean(*rate, *times)?, sizes }),
-        Source::Poisson { rate, times } => one(Traffic::Poisson { rate: mean(*rate, *times)?, sizes }),
-        Source::OnOff { rate, peak, burst, times } => one(Traffic::Trains {
-            rate: mean(*rate, *times)?,
-            length: *burst,
-            gap: Gap::AtRate(mean(*peak, *times)?),
-            sizes,
-        }),
-        Source::PacketTrain { rate, length, gap, times } => {
-            let gap = match gap {
-                Some(gap) => Gap::Fixed(*gap),
-                // Half the mean spacing: 1/(2·AR).
-                None => Gap::AtRate(mean(*rate, 2.0 * times)?),
-            };
-            one(Traffic::Trains { rate: mean(*rate, *times)?, length: *length, gap, sizes })
-        }
-        Source::Greedy { window } => {
-            one(Traffic::Greedy { window: u32::try_from(*window).unwrap_or(u32::MAX), sizes })
-        }
-        Source::Trace { file, speed, repeat } => {
-            let trace = recordings.get(file, scenario, group.place)?;
-            let play = |flow: &Arc<TraceFlow>| {
-                let named = if trace.len() == 1 { name.clone() } else { format!("{name}/{}", flow.name) };
-                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| (named, traffic))
-            };
-            trace.iter().map(play).collect()
-        }
-        Source::Capture { file, flow: wanted, speed, repeat } => {
-            let trace = recordings.get(file, scenario, group.place)?;
-            let play = |flow: &Arc<TraceFlow>| {
-                let named = match wanted {
-                    Some(wanted) if wanted.is_one() => name.clone(),
-                    _ => format!("{name}/{}", flow.name),
-                };
-                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| (named, traffic))
-            };
-            let meant = |flow: &&Arc<TraceFlow>| {
-                wanted.is_none_or(|wanted| flow.name.parse().is_ok_and(|flow| wanted.matches(&flow)))
-            };
-            let played: Vec<_> = trace.iter().filter(meant).map(play).collect::<Result<_, _>>()?;
-            if played.is_empty() {
-                let flows: Vec<&str> = trace.iter().take(5).map(|flow| flow.name.as_str()).collect();
-                let message = format!("{} has no flow that is meant by `flow`", file.display());
-                let help = format!("it holds {} flows: {}, …", trace.len(), flows.join(", "));
-                return Err(fail(scenario, group.place, message, Some(help)));
-            }
-            Ok(played)
-        }
-    }
-}
-
-fn recorded(
-    flow: &Arc<TraceFlow>,
-    speed: f64,
-    repeat: u64,
-    scenario: &Scenario,
-    place: Place,
-) -> Result<Traffic, Box<SpecError>> {
-    flow.schedule(speed, repeat).map_err(|error| fail(scenario, place, error.to_string(), None))?;
-    Ok(Traffic::Recorded { flow: flow.clone(), speed, repeat })
-}
-
-/// Files that were read, each once.
-#[derive(Default)]
-struct Recordings(BTreeMap<PathBuf, Vec<Arc<TraceFlow>>>);
-
-impl Recordings {
-    fn get(
-        &mut self,
-        file: &Path,
-        scenario: &Scenario,
-        place: Place,
-    ) -> Result<&[Arc<TraceFlow>], Box<SpecError>> {
-        if !self.0.contains_key(file) {
-            let Trace { flows, .. } =
-                input::load(file).map_err(|error| fail(scenario, place, error.to_string(), None))?;
-            self.0.insert(file.to_owned(), flows.into_iter().map(Arc::new).collect());
-        }
-        Ok(self.0.get(file).map_or(&[], Vec::as_slice))
-    }
-}
-
-/// A `[[flow]]` that stands for all flows of a capture reserves its rate for each of them; how
-/// many they are is known only now.
-fn check_captured(scenario: &Scenario, network: &Network) -> Result<(), Box<SpecError>> {
-    let mut reserved = vec![0u64; network.links.len()];
-    for flow in &network.flows {
-        let group = &scenario.groups[flow.group];
-        let Some(bits) = group.contract.reserve_bits().filter(|_| group.class.is_none()) else { continue };
-        for link in &flow.route {
-            reserved[*link] = reserved[*link].saturating_add(bits);
-            let rate = scenario.links[*link].rate_bits;
-            if reserved[*link] > rate {
-                let message = format!(
-                    "flow `{}` does not fit: with it {} are reserved on link {}, which carries {}",
-                    flow.name,
-                    show_rate(reserved[*link]),
-                    network.links[*link].name,
-                    show_rate(rate)
-                );
-                return Err(fail(scenario, group.reserve_place, message, None));
-            }
-        }
-    }
-    Ok(())
 }
