@@ -61,23 +61,25 @@ Pair = tuple[Row, Row]
 """A reserved flow with datagrams beside it, and without."""
 
 
-def _without(name: str) -> str:
+def without(name: str) -> str:
+    """Return the name of the setting beside which a run with datagrams is put."""
     return f"{name} without datagrams"
 
 
 SETTINGS = {
     key: value
     for name, sets in BESIDE.items()
-    for key, value in ((name, sets), (_without(name), [*sets, *NOBODY]))
+    for key, value in ((name, sets), (without(name), [*sets, *NOBODY]))
 }
 
 
 def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
-    return {name: _cost(runs[name], runs[_without(name)]) for name in BESIDE}
+    return {name: cost(runs[name], runs[without(name)]) for name in BESIDE}
 
 
-def _cost(results: Results, without: Results) -> Figures:
-    pairs = list(_pairs(results, without))
+def cost(results: Results, alone: Results) -> Figures:
+    """Return what datagrams get and what they cost, against a run without them."""
+    pairs = list(_pairs(results, alone))
     figures: Figures = {
         "reserved flows that sent otherwise": [
             sum(one["sent_packets"] != other["sent_packets"] for one, other in run) for run in pairs
@@ -107,9 +109,9 @@ def _cost(results: Results, without: Results) -> Figures:
     return figures
 
 
-def _pairs(results: Results, without: Results) -> Iterator[list[Pair]]:
+def _pairs(results: Results, alone: Results) -> Iterator[list[Pair]]:
     """Yield the reserved flows of each replication, with datagrams and without."""
-    both = zip(measures.flows(results, _reserved), measures.flows(without, _reserved), strict=True)
+    both = zip(measures.flows(results, _reserved), measures.flows(alone, _reserved), strict=True)
     for rows, others in both:
         yield [
             (one, other)
@@ -152,14 +154,14 @@ def _beyond(results: Results) -> Values:
     for rows in measures.flows(results, measures.everything):
         each = []
         for link in LINKS:
-            reserved = sum(row["received_packets"] for row in rows if _reserved(row) and _crosses(row, link))
+            reserved = sum(row["received_packets"] for row in rows if _reserved(row) and crosses(row, link))
             datagrams = sum(row["received_packets"] for row in rows if row["group"] == f"datagrams-{link}")
             each.append(datagrams - (slots - reserved))
         beyond.append(max(each, key=abs))
     return beyond
 
 
-def _crosses(row: Row, link: str) -> bool:
+def crosses(row: Row, link: str) -> bool:
     """Whether a flow between hosts crosses a link between switches, in its direction."""
     first, last = int(row["from"][1:]), int(row["to"][1:])
     start, end = (int(switch) for switch in link.split("-"))
@@ -176,7 +178,7 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
                 Curve(
                     {MAIN: "as in Test One"}.get(name, name),
                     SHARES,
-                    _spread(list(_pairs(runs[name], runs[_without(name)])), column),
+                    _spread(list(_pairs(runs[name], runs[without(name)])), column),
                     points=False,
                 )
                 for name in BESIDE
