@@ -25,7 +25,7 @@ def sections(report: papers.Report) -> dict[str, str]:
     """Return what stands between each pair of markers of the page."""
     return {
         "choices": choices(report.paper),
-        "claims": "\n".join(claims(outcome, report.paper.name) for outcome in report.outcomes),
+        **{outcome.experiment.name: claims(outcome, report.paper.name) for outcome in report.outcomes},
         "verdict": verdict(report),
     }
 
@@ -49,10 +49,10 @@ def claims(outcome: papers.Outcome, paper: str) -> str:
         cells += [figure(one.beside[name]) if name in one.beside else "" for name in beside]
         rows.append(f"| {' | '.join(cells)} |")
     scenario = experiment.scenario.name
+    warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     return (
-        f"### {experiment.title}: {experiment.about}\n\n"
-        f"Section {experiment.section}; {outcome.duration:g} s measured "
-        f"after {outcome.warmup:g} s of warm-up.\n"
+        f"**{experiment.title}: {experiment.about}.** "
+        f"{experiment.where.capitalize()}; {outcome.duration:g} s measured{warmup}.\n"
         f"Scenario: [`{scenario}`](../../python/tidegate/papers/{paper}/{scenario}).\n\n"
         + table(["figure", "paper", "measured", "tolerance", "holds", *beside], rows)
     )
@@ -72,11 +72,16 @@ def verdict(report: papers.Report) -> str:
             if one.claim.judged and one.holds is not True:
                 reasons.setdefault(one.why or "we do not know why", []).append(
                     f"{outcome.experiment.title}: {one.claim.name} {figure(one.measured)}, "
-                    f"published {published(one.claim)}{' (undecided)' if one.holds is None else ''}"
+                    f"{expected(one.claim)}{' (undecided)' if one.holds is None else ''}"
                 )
     for why, names in reasons.items():
         lines.append(f"- {'; '.join(names)}.\n  *{why[0].upper()}{why[1:]}.*")
     return "\n".join(lines) + "\n"
+
+
+def expected(claim: papers.Claim) -> str:
+    """Return what ours is compared with."""
+    return allowed(claim) if claim.paper is None else f"published {published(claim)}"
 
 
 def table(header: list[str], rows: list[str]) -> str:

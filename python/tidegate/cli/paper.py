@@ -117,11 +117,11 @@ def _print_outcome(outcome: Outcome, console: Console) -> None:
     from tidegate.papers.words import allowed, figure, label, published
 
     experiment = outcome.experiment
+    warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     console.print()
-    console.print(f"{experiment.title} (section {experiment.section}): {experiment.about}", style="bold")
+    console.print(f"{experiment.title} ({experiment.where}): {experiment.about}", style="bold")
     console.print(
-        f"  {outcome.duration:g} s measured after {outcome.warmup:g} s of warm-up, "
-        f"{screen.seeds(outcome.seeds)}",
+        f"  {outcome.duration:g} s measured{warmup}, {screen.seeds(outcome.seeds)}",
         style="dim",
     )
     console.print()

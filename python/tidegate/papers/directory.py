@@ -47,4 +47,5 @@ def _fill(directory: Path, report: Report) -> None:
     text = json.dumps(report.document(), indent=2, ensure_ascii=False, allow_nan=False)
     (directory / CLAIMS).write_text(text + "\n", encoding="utf-8")
     for outcome in report.outcomes:
-        plots.save(plots.claims(outcome, report), directory / f"{outcome.experiment.name}.png")
+        draw = plots.curves if outcome.panels else plots.claims
+        plots.save(draw(outcome, report), directory / f"{outcome.experiment.name}.png")

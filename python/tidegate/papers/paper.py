@@ -1,7 +1,7 @@
 """A paper as data: its experiments, their scenarios, and its published figures.
 
-A paper is a folder of this package: `paper.toml`, the scenarios that it names, and a module that holds
-`MEASURES`, how the figures of each experiment are measured.
+A paper is a folder of this package: `paper.toml` and the further parts that it names, scenarios, and a module
+that holds `MEASURES`, how the figures of each experiment are measured.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 from tidegate._tidegate import TidegateError
 from tidegate.papers.claims import MAIN, Claim, Columns
+from tidegate.papers.curves import Panel
 from tidegate.results import Results
 from tidegate.source import Overrides, Source, resolve
 
@@ -35,11 +36,14 @@ class Measure:
             names, and returns the figures of this one.
         settings: What is set over the scenario, by the name of the setting.
         series: Whether it needs queues, utilisation and throughput over time.
+        panels: Takes what was measured under each setting, and returns the curves that tell the story; None
+            where there is nothing to draw but the figures.
     """
 
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
     settings: Mapping[str, Overrides] = field(default_factory=lambda: {MAIN: ()})
     series: bool = False
+    panels: Callable[[Runs], tuple[Panel, ...]] | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,11 @@ class Experiment:
     measure: Measure
     claims: tuple[Claim, ...]
     sets: Overrides = ()
+
+    @property
+    def where(self) -> str:
+        """Where the paper describes it, as `section 4.2.1`."""
+        return f"section{'s' if ',' in self.section else ''} {self.section}"
 
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.
@@ -136,7 +145,7 @@ def load(name: str) -> Paper:
         raise TidegateError(f"there is no paper `{name}`\n  help: {hint}")
     folder = HERE / name
     measures: dict[str, Measure] = import_module(f"tidegate.papers.{name}").MEASURES
-    data = tomllib.loads((folder / DATA).read_text(encoding="utf-8"))
+    data = read(folder)
     explanations: dict[str, str] = data.pop("why", {})
     return Paper(
         name=name,
@@ -146,6 +155,17 @@ def load(name: str) -> Paper:
         ),
         **data,
     )
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """Return the data of the paper in `folder`: its parts one behind the other."""
+    data = tomllib.loads((folder / DATA).read_text(encoding="utf-8"))
+    for part in data.pop("parts", ()):
+        more = tomllib.loads((folder / part).read_text(encoding="utf-8"))
+        data.setdefault("why", {}).update(more.get("why", {}))
+        for key in ("choice", "experiment"):
+            data.setdefault(key, []).extend(more.get(key, []))
+    return data
 
 
 def _experiment(

@@ -10,6 +10,7 @@ from typing import Any
 from tidegate import _tidegate
 from tidegate import replications as runs
 from tidegate.papers.claims import Columns, Finding, find
+from tidegate.papers.curves import Panel
 from tidegate.papers.paper import Experiment, Paper
 from tidegate.replications import Progress
 from tidegate.source import Source
@@ -27,6 +28,7 @@ class Outcome:
         warmup: Seconds before them that were not.
         fingerprints: Outcome of each replication, by setting.
         scenario_hashes: SHA-256 of the scenario, by setting.
+        panels: The curves that tell its story.
     """
 
     experiment: Experiment
@@ -36,6 +38,7 @@ class Outcome:
     warmup: float
     fingerprints: Mapping[str, tuple[str, ...]]
     scenario_hashes: Mapping[str, str]
+    panels: tuple[Panel, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -116,6 +119,7 @@ def conduct(
                 progress=meter.part(_work(source)),
             )
         figures[experiment.name] = experiment.measure.figures(results, figures)
+        draw = experiment.measure.panels
         first = next(iter(results.values()))
         outcomes.append(
             Outcome(
@@ -126,6 +130,7 @@ def conduct(
                 first.warmup,
                 {name: one.fingerprints for name, one in results.items()},
                 {name: one.scenario_hash for name, one in results.items()},
+                () if draw is None else draw(results),
             )
         )
     wall = time.perf_counter() - started

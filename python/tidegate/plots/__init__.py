@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidegate.comparison import Comparison
     from tidegate.papers.report import Outcome, Report
 
-__all__ = ["MOST_GROUPS", "claims", "comparison", "overview", "save"]
+__all__ = ["MOST_GROUPS", "claims", "comparison", "curves", "overview", "save"]
 
 MOST_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
@@ -175,22 +175,41 @@ def claims(outcome: Outcome, report: Report) -> Figure:
         else:
             findings.alone(axes, outcome.findings)
         shown = "published and measured" if drawn else "measured"
-        figure.suptitle(
-            f"{outcome.experiment.title}: {shown} (n = {report.replications})",
-            x=0.01,
-            ha="left",
-            fontsize=10,
-            fontweight="bold",
-        )
-        figure.supxlabel(
-            f"{report.paper.reference}, section {outcome.experiment.section} · "
-            f"{'grey: tolerance · * required · ' if drawn else ''}95 % intervals · tidegate {report.version}",
-            fontsize=7,
-            color=style.MUTED,
-            x=0.995,
-            ha="right",
-        )
+        meanings = "grey: tolerance · * required · " if drawn else ""
+        _frame(figure, outcome, report, f"{outcome.experiment.title}: {shown}", meanings)
     return figure
+
+
+def curves(outcome: Outcome, report: Report) -> Figure:
+    """Draw the curves that tell an experiment's story."""
+    import matplotlib as mpl
+
+    from tidegate.plots import style, sweeps
+
+    with mpl.rc_context(style.RC):
+        figure = style.new_figure(max(8.0, 5.4 * len(outcome.panels)), 4.2)
+        for axes, panel in zip(
+            figure.subplots(1, len(outcome.panels), squeeze=False)[0], outcome.panels, strict=True
+        ):
+            sweeps.draw(axes, panel)
+        _frame(figure, outcome, report, f"{outcome.experiment.title}: {outcome.experiment.about}", "")
+    return figure
+
+
+def _frame(figure: Figure, outcome: Outcome, report: Report, title: str, meanings: str) -> None:
+    """Write what a figure of an experiment shows above it, and where it comes from below."""
+    from tidegate.plots import style
+
+    figure.suptitle(f"{title} (n = {report.replications})", x=0.01, ha="left", fontsize=10, fontweight="bold")
+    intervals = "95 % intervals · " if report.replications > 1 else ""
+    figure.supxlabel(
+        f"{report.paper.reference}, {outcome.experiment.where} · {meanings}{intervals}"
+        f"tidegate {report.version}",
+        fontsize=7,
+        color=style.MUTED,
+        x=0.995,
+        ha="right",
+    )
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from tidegate.papers import measures
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.paper import Measure, Runs
+from tidegate.papers.virtualclock.common import PACKET, PATHS
 from tidegate.results import Results
 from tidegate.source import Overrides
 from tidegate.summary import Values
@@ -24,10 +25,10 @@ from tidegate.summary import Values
 AVERAGE_RATE = 20_000
 """Average rate of a flow in bit/s at full load."""
 
-PACKET_BITS = 2000
+PACKET_BITS = 8 * PACKET
 
-PATHS = ("h1-h2", "h2-h1", "h3-h4", "h4-h3", "h1-h3", "h3-h1", "h2-h4", "h4-h2", "h1-h4", "h4-h1")
-"""The groups of flows of Test One."""
+AIR = 12
+"""Packets in an average interval, whatever the rate."""
 
 LINK = "s2->s3"
 """The paper's link 12, at its switch 2."""
@@ -61,14 +62,19 @@ def _name(burstiness: int, load: float) -> str:
 
 
 def _sets(burstiness: int, load: float) -> Overrides:
-    """Scale what every flow sends and reserves, and close the gaps within its trains."""
+    """Scale what every flow sends and reserves, and close the gaps within its trains.
+
+    The average interval goes with the rate, so that the envelope's burst stays AR * AI.
+    """
     rate = round(AVERAGE_RATE * load)
     gap = round(1e9 * PACKET_BITS / (burstiness * rate))
+    interval = round(1e9 * AIR * PACKET_BITS / rate)
     return [
         (f"flow.{path}.{key}", value)
         for path in PATHS
         for key, value in (
             ("reserve", f"{rate}bit"),
+            ("interval", f"{interval}ns"),
             ("envelope.rate", f"{rate}bit"),
             ("source.rate", f"{rate}bit"),
             ("source.gap", f"{gap}ns"),

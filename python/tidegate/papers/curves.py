@@ -1,0 +1,65 @@
+"""Curves that tell an experiment's story, as numbers: what is drawn is decided elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegate.summary import Values
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a panel.
+
+    Attributes:
+        name: What it is of.
+        x: Where its points are.
+        y: At each point, the figure of every replication.
+        points: Whether its points are marked: those of a sweep are, those of a distribution are not.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[Values]
+    points: bool = True
+
+
+@dataclass(frozen=True)
+class Level:
+    """A value that the lines of a panel are compared with.
+
+    Attributes:
+        y: The value.
+        name: What it is; in words that stand on the line.
+        right: Whether the words stand at its right end.
+    """
+
+    y: float
+    name: str
+    right: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Lines on the same axes.
+
+    Attributes:
+        title: What they show.
+        x: Name and unit of the horizontal axis.
+        y: Name and unit of the vertical axis.
+        curves: The lines.
+        log_x: Whether the horizontal axis is logarithmic.
+        log_y: Whether the vertical one is.
+        levels: What they are compared with.
+        least: Where the vertical axis begins; None for where the lines do.
+    """
+
+    title: str
+    x: str
+    y: str
+    curves: tuple[Curve, ...]
+    log_x: bool = False
+    log_y: bool = False
+    levels: tuple[Level, ...] = ()
+    least: float | None = None

@@ -1,0 +1,99 @@
+"""The panels of an experiment's curves: means over replications, with intervals as bars or bands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tidegate.papers.curves import Curve, Panel
+from tidegate.plots import style
+from tidegate.summary import estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+FEW_DECADES = 200
+SOME_DECADES = 2000
+"""Spans of a logarithmic axis below which there is room for three ticks a decade, and for two."""
+
+
+def draw(axes: Axes, panel: Panel) -> None:
+    """Draw a panel."""
+    from matplotlib.patheffects import withStroke
+
+    for index, curve in enumerate(panel.curves):
+        _line(axes, curve, index, panel.log_y)
+    for level in panel.levels:
+        axes.axhline(level.y, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+        words = axes.annotate(
+            level.name,
+            (0.99 if level.right else 0.01, level.y),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 2),
+            textcoords="offset points",
+            ha="right" if level.right else "left",
+            color=style.MUTED,
+            fontsize=7,
+        )
+        words.set_path_effects([withStroke(linewidth=2, foreground="white")])
+        # Else the figure would make room for it where an axis ends short of the level.
+        words.set_in_layout(False)
+    if panel.log_x:
+        axes.set_xscale("log")
+    if panel.log_y:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    if panel.least is not None:
+        axes.set_ylim(bottom=panel.least)
+    _plain_ticks(axes, panel)
+    axes.set_title(panel.title, fontsize=9, fontweight="normal")
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    if len(axes.get_legend_handles_labels()[0]) > 1:
+        axes.legend(loc="best")
+
+
+def _line(axes: Axes, curve: Curve, index: int, log: bool) -> None:
+    rows = [(x, *estimate(values)) for x, values in zip(curve.x, curve.y, strict=True)]
+    # What was measured nowhere is left out, and what is zero has no place on a logarithmic axis.
+    drawn = [(x, mean, half or 0.0) for x, mean, half in rows if mean is not None and (mean > 0 or not log)]
+    if not drawn:
+        return
+    xs, means, halves = zip(*drawn, strict=True)
+    # An interval that reaches below zero ends, on a logarithmic axis, at the axis.
+    lower = [min(half, mean * (1 - 1e-6)) if log else half for mean, half in zip(means, halves, strict=True)]
+    look = style.look(index)
+    if curve.points:
+        marker = "oDs^v<>"[index % 7]
+        axes.errorbar(
+            xs,
+            means,
+            yerr=[lower, halves],
+            fmt=marker,
+            markersize=4.5,
+            capsize=2.5,
+            elinewidth=1.1,
+            color=look["color"],
+        )
+        axes.plot(xs, means, marker=marker, markersize=4.5, label=curve.name, **look)
+        return
+    axes.plot(xs, means, label=curve.name, **look)
+    bottom = [mean - half for mean, half in zip(means, lower, strict=True)]
+    top = [mean + half for mean, half in zip(means, halves, strict=True)]
+    axes.fill_between(xs, bottom, top, color=look["color"], alpha=0.2, linewidth=0)
+
+
+def _plain_ticks(axes: Axes, panel: Panel) -> None:
+    """Write the ticks of logarithmic axes as numbers, and as many as there is room for."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ends = ((panel.log_x, axes.xaxis, axes.get_xlim()), (panel.log_y, axes.yaxis, axes.get_ylim()))
+    for log, axis, (low, high) in ends:
+        if not log:
+            continue
+        span = high / low
+        marks = (1.0, 2.0, 5.0) if span < FEW_DECADES else (1.0, 3.0) if span < SOME_DECADES else (1.0,)
+        axis.set_major_locator(LogLocator(subs=marks, numticks=12))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
