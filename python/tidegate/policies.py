@@ -494,7 +494,8 @@ class Flow(Record):
             as what it reserves allows (ignore or slow or shrink). Default: ignore.
         change: Changes of what it reserves while it runs; needs `admission`.
         source: What is sent when.
-        envelope: Shaper between the source and the network; without it, packets go as they come.
+        envelope: Shaper between the source and the network; without it, packets go as they come. What waits
+            in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none.
     """
 
     name: str

@@ -123,6 +123,7 @@ impl<Q> Run<'_, Q> {
                 Cell::Whole(record.received.1),
                 Cell::Whole(record.dropped),
                 Cell::Whole(record.discarded),
+                self.world.envelope_wait(ix).map_or(Cell::Number(None), mean),
                 Cell::Whole(self.world.checks(ix).checks),
                 Cell::Whole(self.world.checks(ix).warnings),
                 Cell::Whole(u64::from(refused.contains(&(ix as u32)))),

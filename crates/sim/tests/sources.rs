@@ -136,6 +136,13 @@ fn an_envelope_lets_through_what_it_says() {
     assert!(record.discarded > 0 && record.dropped == 0);
     // What still waits in the envelope was not sent: all that was sent has arrived, but one.
     assert!(record.sent.0 - record.received.0 <= 1, "{record:?}");
+    // It is known how long they waited: 20 packets of 100 ms at the most, and the last of them is under way.
+    let waited = world.envelope_wait(0).unwrap();
+    assert!(waited.count() - record.received.0 <= 1, "{waited:?}");
+    assert!(
+        waited.max().unwrap() > Span::from_secs(1) && waited.max().unwrap() <= Span::from_secs(2),
+        "{waited:?}"
+    );
     // What waited in the envelope had not left its source: the link alone is nearly empty.
     assert!(record.queueing.max().unwrap() < Span::from_millis(1), "{:?}", record.queueing.max());
 }

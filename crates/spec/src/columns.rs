@@ -76,6 +76,11 @@ pub const TABLES: &[TableRecord] = &[
                 "packets",
                 "Packets that the envelope discarded at the source; not counted as sent",
             ),
+            number(
+                "envelope_mean",
+                "s",
+                "Mean time for which packets waited in the envelope before they were sent",
+            ),
             whole("checks", "", "Checks of the flow by the monitors on its way"),
             whole("warnings", "", "Checks at which the flow was warned"),
             whole("refused", "", "1 for a flow that was refused when it was to be set up, else 0"),

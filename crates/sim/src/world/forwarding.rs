@@ -199,7 +199,11 @@ impl<Q: EventQueue> World<Q> {
         let HopEntry { after_envelope, last, delayed, .. } = self.hops[hop as usize];
         if after_envelope {
             // It left its source when the envelope let it go.
+            let waited = packet.arrived.since(body.born);
             body.born = packet.arrived;
+            if body.born >= self.warm_at {
+                self.envelopes[body.flow as usize].add(waited);
+            }
         }
         if delayed {
             self.fly(ix, *packet);

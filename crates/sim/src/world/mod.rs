@@ -36,6 +36,7 @@ use tidegate_core::context::Effect;
 use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::{Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -162,6 +163,8 @@ pub struct World<Q> {
     flow_delays: Vec<Delays>,
     series: Option<Series>,
     watch: Option<Watch>,
+    /// How long packets waited in each flow's envelope; empty when no flow has one.
+    envelopes: Vec<Moments>,
     agenda: Agenda,
     conducts: Vec<Conduct>,
     meters: Vec<FlowMeters>,

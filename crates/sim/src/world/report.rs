@@ -5,6 +5,7 @@ use crate::probe::Series;
 use crate::record::{Delays, FlowRecord};
 use crate::watch::Watch;
 use tidegate_core::admission::Ledger;
+use tidegate_core::stats::Moments;
 use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
 
@@ -28,6 +29,12 @@ impl<Q> World<Q> {
     /// One record a flow, in the network's order.
     pub fn records(&self) -> &[FlowRecord] {
         &self.records
+    }
+
+    /// How long a flow's packets waited in its envelope; `None` for a flow without one.
+    pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
+        let first = self.flows.get(flow)?.first_hop as usize;
+        self.envelopes.get(flow).filter(|_| self.hops[first].after_envelope)
     }
 
     /// Delays by group; empty when they were not asked for, and until the run is over.

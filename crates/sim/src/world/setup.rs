@@ -17,6 +17,7 @@ use tidegate_core::admission::Ledger;
 use tidegate_core::contract::Refused;
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -80,6 +81,10 @@ impl<Q: EventQueue> World<Q> {
             flow_delays: Vec::new(),
             series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
             watch: probes.watch.clone(),
+            envelopes: match network.flows.iter().any(|flow| flow.envelope.is_some()) {
+                true => vec![Moments::default(); network.flows.len()],
+                false => Vec::new(),
+            },
             agenda: Agenda::default(),
             conducts: Vec::with_capacity(network.flows.len()),
             meters: vec![FlowMeters::default(); network.flows.len()],

@@ -84,7 +84,7 @@ pub(super) fn flow() -> Section {
         optional(
             "envelope",
             policies("envelope", Some(DEFAULT_ENVELOPE), tidegate_core::shaper::RECORDS),
-            "Shaper between the source and the network; without it, packets go as they come",
+            "Shaper between the source and the network; without it, packets go as they come. What waits in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none",
         ),
     ]);
     let help = "A flow, or `count` flows alike. The keys of a contract are what the flow states to the ports on \
