@@ -4,7 +4,8 @@ use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::offload::Whole;
 use crate::plan::Plan;
-use crate::report::Report;
+use crate::priority;
+use crate::report::{Process, Report};
 use crate::socket::{BATCH, Interface, Receiver, Sender, TAG};
 use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -31,7 +32,9 @@ const LATEST: u64 = 100_000_000_000;
 /// How a gate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// It sleeps.
+    /// It sleeps, and asks to be woken before others are run.
+    RealTime,
+    /// It sleeps, and is woken when the system gets to it.
     Sleep,
     /// It asks again and again: a whole core, for the least lateness.
     Busy,
@@ -47,6 +50,8 @@ pub(crate) struct Bump {
     clock: Clock,
     lateness: [Histogram<u64>; 2],
     missed: [u64; 2],
+    /// Whether real-time scheduling was granted.
+    real_time: bool,
 }
 
 /// CLOCK_MONOTONIC since the start, on core's scale.
@@ -99,6 +104,7 @@ impl Bump {
             clock: Clock { start: Clock::nanoseconds(ClockId::Monotonic) },
             lateness: [up, down],
             missed: [0; 2],
+            real_time: false,
         })
     }
 
@@ -115,6 +121,7 @@ impl Bump {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
             .map_err(|error| GateError::system("timer slack", error))?;
+        self.real_time = waiting == Waiting::RealTime && priority::real_time();
         let until = lasting.map_or(Time::NEVER, |lasting| self.clock.now() + lasting);
         loop {
             let now = self.clock.now();
@@ -148,7 +155,7 @@ impl Bump {
     ) -> Result<[bool; 3], GateError> {
         // Rounded up: a wake-up before the time would be for nothing.
         let nanoseconds = match waiting {
-            Waiting::Sleep => span.ticks().div_ceil(TICKS_PER_NANOSECOND),
+            Waiting::RealTime | Waiting::Sleep => span.ticks().div_ceil(TICKS_PER_NANOSECOND),
             Waiting::Busy => 0,
         };
         let timeout = Timespec {
@@ -249,9 +256,12 @@ impl Bump {
         for (missed, receiver) in self.missed.iter_mut().zip(&self.receivers) {
             *missed += receiver.missed();
         }
-        let seconds = self.clock.now().since(Time::ORIGIN).as_secs_f64();
-        let cpu_seconds = Clock::nanoseconds(ClockId::ProcessCPUTime) as f64 / 1e9;
-        Report::new(file, &self.engine, &self.lateness, self.missed, seconds, cpu_seconds)
+        let process = Process {
+            seconds: self.clock.now().since(Time::ORIGIN).as_secs_f64(),
+            cpu_seconds: Clock::nanoseconds(ClockId::ProcessCPUTime) as f64 / 1e9,
+            real_time: self.real_time,
+        };
+        Report::new(file, &self.engine, &self.lateness, self.missed, process)
     }
 }
 

@@ -51,6 +51,9 @@ struct Up {
     /// Never sleeps: takes a whole core, and is less late.
     #[arg(long)]
     busy: bool,
+    /// Does not ask for real-time scheduling: gentler to the rest of the machine, and later under load.
+    #[arg(long, conflicts_with = "busy")]
+    no_real_time: bool,
     /// Prints what it did as JSON.
     #[arg(long)]
     json: bool,
@@ -117,7 +120,11 @@ fn run(up: &Up) -> Result<String, GateError> {
     }
     let mut bump = Bump::open(&file)?;
     eprintln!("{}: {}", file.name, describe(&file));
-    let waiting = if up.busy { Waiting::Busy } else { Waiting::Sleep };
+    let waiting = match (up.busy, up.no_real_time) {
+        (true, _) => Waiting::Busy,
+        (false, true) => Waiting::Sleep,
+        (false, false) => Waiting::RealTime,
+    };
     let outcome = bump.run(&stop, up.lasting, waiting);
     let report = bump.report(&file);
     let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };

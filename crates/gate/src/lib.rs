@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod offload;
 mod plan;
+mod priority;
 mod report;
 mod socket;
 

@@ -15,9 +15,19 @@ const LATE: f64 = 1e-3;
 /// What a gate has done since it started.
 pub(crate) struct Report {
     name: String,
-    seconds: f64,
-    cpu_seconds: f64,
+    process: Process,
     directions: [DirectionReport; 2],
+}
+
+/// What the process had of the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Process {
+    /// Since it opened its interfaces.
+    pub(crate) seconds: f64,
+    /// User and system.
+    pub(crate) cpu_seconds: f64,
+    /// Whether it was scheduled as real-time.
+    pub(crate) real_time: bool,
 }
 
 struct DirectionReport {
@@ -46,8 +56,7 @@ impl Report {
         engine: &Engine,
         lateness: &[Histogram<u64>; 2],
         missed: [u64; 2],
-        seconds: f64,
-        cpu_seconds: f64,
+        process: Process,
     ) -> Report {
         let directions = Direction::BOTH.map(|direction| {
             let side = direction as usize;
@@ -80,7 +89,7 @@ impl Report {
                 flows: named.chain([rest]).collect(),
             }
         });
-        Report { name: file.name.clone(), seconds, cpu_seconds, directions }
+        Report { name: file.name.clone(), process, directions }
     }
 
     /// Everything, by name; times in seconds, rates in bit/s.
@@ -89,8 +98,9 @@ impl Report {
             self.directions.iter().map(|one| (one.direction.name().to_owned(), one.json())).collect();
         json!({
             "name": self.name,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
+            "seconds": self.process.seconds,
+            "cpu_seconds": self.process.cpu_seconds,
+            "real_time": self.process.real_time,
             "directions": directions,
         })
     }
@@ -168,8 +178,10 @@ impl FlowReport {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 * self.cpu_seconds / self.seconds.max(1e-9);
-        writeln!(f, "{}: {:.1} s, {share:.1} % of a core", self.name, self.seconds)?;
+        let Process { seconds, cpu_seconds, real_time } = self.process;
+        let share = 100.0 * cpu_seconds / seconds.max(1e-9);
+        let how = if real_time { ", real-time" } else { "" };
+        writeln!(f, "{}: {seconds:.1} s, {share:.1} % of a core{how}", self.name)?;
         for one in &self.directions {
             let Counters { received, sent, super_packets, .. } = one.counters;
             let rate = show_rate(one.rate.round() as u64);

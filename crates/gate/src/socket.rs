@@ -1,6 +1,6 @@
 //! Packet sockets (packet(7)): frames from and to one interface, many at a time.
 //!
-//! All unsafe code of this crate is here. Each interface has two sockets, since a virtio-net header
+//! The unsafe code of the data path is here. Each interface has two sockets, since a virtio-net header
 //! belongs to a socket as a whole: one receives frames with that header, the other sends them without.
 
 #![allow(unsafe_code)]
