@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile, ip};
+use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -212,29 +212,29 @@ fn tcp_passes_whole_over_default_offloads() {
 /// The kernel takes the tag out of a frame; it is put back, and matched.
 #[test]
 fn a_vlan_tag_passes() {
+    const SCRIPT: &str = "
+import socket, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('a0', 0))
+for n in range(20):
+    out.send(bytes.fromhex('020000000002020000000001' '81006007' '88b5') + bytes(50))
+    time.sleep(0.05)
+";
     let Some(net) = Net::new() else { return };
-    for (place, device, address) in [(Place::Inside, "a0", "10.8.0.1"), (Place::Outside, "b0", "10.8.0.2")] {
-        let namespace = net.name(place);
-        let add = format!("-n {namespace} link add link {device} name v7 type vlan id 7");
-        let made = std::process::Command::new("ip").args(add.split(' ')).output().unwrap();
-        if !made.status.success() {
-            println!("skipped: no VLANs here ({})", String::from_utf8_lossy(&made.stderr).trim());
-            return;
-        }
-        ip(&format!("-n {namespace} addr add {address}/24 dev v7"));
-        ip(&format!("-n {namespace} link set v7 up"));
+    let rules = "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n";
+    let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", rules));
+    let mut sender = net.command(Place::Inside, "python3", &["-c", SCRIPT]).spawn().unwrap();
+    let seen =
+        net.output(Place::Outside, "timeout", &["3", "tcpdump", "-nnei", "b0", "-c", "3", "vlan", "7"]);
+    let sent = sender.wait().unwrap();
+    let text = String::from_utf8_lossy(&seen.stdout);
+    if !sent.success() || seen.status.code() == Some(127) {
+        println!("skipped: no python3 or no tcpdump here");
+        return;
     }
-    let gate = Gate::start(
-        &net,
-        TempFile::gate("10mbit", "10mbit", "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n"),
-    );
-    let pinged = net.output(Place::Inside, "ping", &["-c", "3", "-i", "0.05", "-W", "2", "10.8.0.2"]);
-    assert!(pinged.status.success(), "{}", String::from_utf8_lossy(&pinged.stdout));
-    let report = gate.stop();
-    for direction in ["up", "down"] {
-        let seven = &report["directions"][direction]["flows"][0];
-        assert!(seven["sent_packets"].as_u64().unwrap() >= 3, "{report:#}");
-    }
+    assert!(text.contains("length 68: vlan 7, p 3"), "{text}");
+    let seven = &gate.stop()["directions"]["up"]["flows"][0];
+    assert!(seven["sent_packets"].as_u64().unwrap() >= 19, "{seven:#}");
 }
 
 /// Frames of random bytes, and frames that start as IP and go wrong: nothing stops the gate.
