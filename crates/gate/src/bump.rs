@@ -29,6 +29,10 @@ const TICKS_PER_NANOSECOND: u64 = 100;
 /// The longest lateness that is told apart, in nanoseconds.
 const LATEST: u64 = 100_000_000_000;
 
+/// For how long frames may be left to the kernel's buffer while their link is busy: it holds a hundred
+/// times as much.
+const PATIENCE: Span = Span::from_millis(5);
+
 /// How a gate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
@@ -123,19 +127,30 @@ impl Bump {
             .map_err(|error| GateError::system("timer slack", error))?;
         self.real_time = waiting == Waiting::RealTime && priority::real_time();
         let until = lasting.map_or(Time::NEVER, |lasting| self.clock.now() + lasting);
+        let mut more = false;
         loop {
             let now = self.clock.now();
             if now >= until {
                 return Ok(());
             }
             let due = self.engine.next_due().min(until);
-            let ready = self.wait(stop, due.since(now), due == Time::NEVER, waiting)?;
+            // What comes in for a link that is busy has to be known at its next departure, not before.
+            let patient = due.since(now) <= PATIENCE;
+            let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
+            let span = if more { Span::ZERO } else { due.since(now) };
+            let ready = self.wait(stop, watched, span, due == Time::NEVER, waiting)?;
             let now = self.clock.now();
+            // It came before what is due by now, or may as well have.
+            let came = now.min(self.engine.next_due());
+            more = false;
+            for direction in Direction::BOTH {
+                let side = direction as usize;
+                if ready[side] || !watched[side] {
+                    more |= self.receive(came, direction)? == BATCH;
+                }
+            }
             self.engine.advance(now);
             for direction in Direction::BOTH {
-                if ready[direction as usize] {
-                    self.receive(now, direction)?;
-                }
                 self.send(direction);
             }
             if ready[2] {
@@ -144,11 +159,12 @@ impl Bump {
         }
     }
 
-    /// Waits until a frame came in at either side or for `span`; says which of both sides and `stop`
-    /// can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
+    /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and
+    /// `stop` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
     fn wait(
         &self,
         stop: &UnixStream,
+        watched: [bool; 2],
         span: Span,
         forever: bool,
         waiting: Waiting,
@@ -163,19 +179,24 @@ impl Bump {
             tv_nsec: (nanoseconds % 1_000_000_000) as _,
         };
         let timeout = (!forever || waiting == Waiting::Busy).then_some(&timeout);
-        let mut sources = [self.receivers[0].fd(), self.receivers[1].fd(), stop.as_fd()]
-            .map(|source| PollFd::from_borrowed_fd(source, PollFlags::IN));
+        let flags = |watched| if watched { PollFlags::IN } else { PollFlags::empty() };
+        let mut sources = [
+            PollFd::from_borrowed_fd(self.receivers[0].fd(), flags(watched[0])),
+            PollFd::from_borrowed_fd(self.receivers[1].fd(), flags(watched[1])),
+            PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN),
+        ];
         match poll(&mut sources, timeout) {
             Ok(_) | Err(Errno::INTR) => Ok([0, 1, 2].map(|ix| !sources[ix].revents().is_empty())),
             Err(error) => Err(GateError::system("waiting for frames", error)),
         }
     }
 
-    fn receive(&mut self, now: Time, direction: Direction) -> Result<(), GateError> {
+    /// Takes in what is there, at most [`BATCH`] frames, and says how many there were.
+    fn receive(&mut self, came: Time, direction: Direction) -> Result<usize, GateError> {
         let side = direction as usize;
         let count = match self.receivers[side].receive() {
             Ok(count) => count,
-            Err(error) => return self.not_received(direction, &error),
+            Err(error) => return self.not_received(direction, &error).map(|()| 0),
         };
         for ix in 0..count {
             let received = self.receivers[side].frame(ix);
@@ -197,11 +218,11 @@ impl Bump {
                 }
             };
             match Whole::new(&received.header, frame, inserted) {
-                Ok(whole) => self.engine.receive(now, direction, &whole),
+                Ok(whole) => self.engine.receive(came, direction, &whole),
                 Err(_) => self.engine.receive_unfit(direction, Loss::Offload),
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     #[cold]

@@ -155,8 +155,8 @@ impl Engine {
         })
     }
 
-    /// What was received at `now`; not before the time of [`advance`](Self::advance).
-    pub(crate) fn receive(&mut self, now: Time, direction: Direction, whole: &Whole<'_>) {
+    /// What came in at `came`: after the last [`advance`](Self::advance), and before whatever is due next.
+    pub(crate) fn receive(&mut self, came: Time, direction: Direction, whole: &Whole<'_>) {
         let frames = whole.count();
         let counters = &mut self.ports[direction as usize].counters;
         counters.super_packets += u64::from(frames > 1);
@@ -166,7 +166,7 @@ impl Engine {
         }
         let headers = Headers::read(LinkType::Ethernet, whole.bytes());
         for ix in 0..frames {
-            self.arrive(now, direction, &headers, |place| whole.write(ix, place));
+            self.arrive(came, direction, &headers, |place| whole.write(ix, place));
         }
     }
 
@@ -179,7 +179,7 @@ impl Engine {
 
     fn arrive(
         &mut self,
-        now: Time,
+        came: Time,
         direction: Direction,
         headers: &Headers,
         write: impl FnOnce(&mut [u8]) -> Option<usize>,
@@ -192,7 +192,7 @@ impl Engine {
         };
         let length = self.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
-        self.clock = self.clock.max(now);
+        self.clock = self.clock.max(came);
         let leg = port.steering.steer(self.clock, &mut self.switch, headers);
         let mut packet = Packet::new(body, self.framing.charge(length as u32));
         if let Some(ip) = headers.ip {
@@ -278,6 +278,11 @@ impl Engine {
     /// When something is due next: [`Time::NEVER`] for nothing.
     pub(crate) fn next_due(&self) -> Time {
         self.ports.iter().fold(Time::NEVER, |least, port| least.min(port.free_at).min(port.wake_at))
+    }
+
+    /// Whether a packet is in service in a direction.
+    pub(crate) fn is_busy(&self, direction: Direction) -> bool {
+        self.ports[direction as usize].free_at != Time::NEVER
     }
 
     /// What is to be sent in a direction, in order.

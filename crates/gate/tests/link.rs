@@ -1,5 +1,7 @@
 //! A gate between two hosts of the kernel's: what passes, how fast, and in which order.
 
+#![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
+
 mod common;
 
 use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
