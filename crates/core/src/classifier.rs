@@ -1,5 +1,9 @@
 //! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
-//! numbers the flows that it meets.
+//! numbers the flows that it meets. [`rules`] say which packets are meant at a device with two sides,
+//! and [`steering`] sends them to their flows at a port.
+
+pub mod rules;
+pub mod steering;
 
 use crate::wire::{Headers, has_ports};
 use core::fmt;
@@ -228,11 +232,20 @@ fn end_pattern(text: &str) -> Result<EndPattern, NotAFlow> {
     Ok(EndPattern { address: Some(address), port: Some(port) })
 }
 
-fn protocol_number(text: &str) -> Result<u8, NotAFlow> {
+/// The IANA number of a protocol by its name in a [`FiveTuple`], or by the number as text.
+///
+/// # Errors
+/// When there is no such name here and the text is no number up to 255.
+pub fn protocol_number(text: &str) -> Result<u8, NotAFlow> {
     match NAMES.iter().find(|(_, name)| *name == text) {
         Some((number, _)) => Ok(*number),
         None => text.parse().map_err(|_| NotAFlow),
     }
+}
+
+/// The names of protocols that have one here.
+pub fn protocol_names() -> impl Iterator<Item = &'static str> + Clone {
+    NAMES.iter().map(|(_, name)| *name)
 }
 
 /// Gives flows dense numbers, 0, 1, 2, …, in the order of their first appearance.

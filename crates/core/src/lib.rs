@@ -11,6 +11,7 @@ pub mod context;
 pub mod contract;
 pub mod dropper;
 pub mod flow_heap;
+pub mod link;
 pub mod meter;
 pub mod packet;
 pub mod params;

@@ -278,7 +278,7 @@ fn upper(mut protocol: IpNumber, mut body: &[u8], part: Fragment) -> (u8, Option
 }
 
 /// Whether a protocol's header starts with two ports.
-pub(crate) const fn has_ports(protocol: u8) -> bool {
+pub const fn has_ports(protocol: u8) -> bool {
     // TCP, UDP, DCCP, SCTP, UDP-Lite.
     matches!(protocol, 6 | 17 | 33 | 132 | 136)
 }

@@ -7,6 +7,8 @@
 
 mod columns;
 mod error;
+mod file;
+mod gate;
 mod read;
 pub mod record;
 mod routing;
@@ -22,10 +24,12 @@ mod write;
 
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
+pub use file::LARGEST_FILE;
+pub use gate::{GateFile, GateFlow};
 pub use routing::{Router, route};
 pub use scenario::{
-    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, LARGEST_FILE, Link, Node, NodeKind,
-    PortSpec, Scenario, WhenWarned,
+    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, Link, Node, NodeKind, PortSpec, Scenario,
+    WhenWarned,
 };
 pub use source::Source;
-pub use write::{python_types, reference, schema};
+pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -9,7 +9,7 @@ use crate::values::{Held, Read, Values};
 
 /// Reads the table `node` as `section`; mistakes go to `report`, and what they spoil is left out.
 pub(crate) fn read(section: &'static Section, node: &Node, report: &mut Report) -> Values {
-    Reader { report }.section(section, node, &format!("this {}", section.name), false)
+    Reader { report }.section(section, node, &format!("this {}", section.title.to_lowercase()), false)
 }
 
 /// How a table is called in a message.

@@ -99,6 +99,16 @@ impl Switch {
         }
     }
 
+    /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
+    /// port, and for an unknown leg.
+    pub fn forgettable_at(&self, leg: Leg) -> Option<Time> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        if leg.flow.ix() >= port.table.flows.len() {
+            return None;
+        }
+        port.forgettable_at(leg.flow)
+    }
+
     /// Opens or closes a flow's gate (credit, back pressure). Does nothing for an unknown leg.
     /// Opening a gate may make an idle port ready: call [`start`](Self::start).
     pub fn gate(&mut self, now: Time, leg: Leg, gate: Gate) {

@@ -149,23 +149,41 @@ impl Port {
         if entry.state != State::Closing {
             return;
         }
-        let node = &mut self.tree.nodes[usize::from(entry.node)];
-        if node.queues.len(entry.slot) == 0
-            && self.shaping.waiting(flow) == 0
-            && !(self.busy && self.serving.flow == flow)
-        {
-            node.scheduler.release(entry.slot);
-            let mut at = node.scheduler.forgettable_at(entry.slot);
-            at = at.max(self.shaping.forgettable_at(flow));
-            if let Some(ceiling) = self.table.extras.get(&flow).and_then(|extras| extras.ceiling) {
-                at = at.max(ceiling.clear_at());
-            }
-            if let Some(meter) = &self.meter {
-                at = at.max(meter.forgettable_at(flow));
-            }
+        if !self.is_drained(flow) {
+            return;
+        }
+        self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
+        if let Some(at) = self.forgettable_at(flow) {
             self.table.closing -= 1;
             self.table.retire(flow, at);
         }
+    }
+
+    /// Whether the flow has no packets at the port.
+    fn is_drained(&self, flow: FlowIx) -> bool {
+        let entry = &self.table.flows[flow.ix()];
+        let node = &self.tree.nodes[usize::from(entry.node)];
+        node.queues.len(entry.slot) == 0
+            && self.shaping.waiting(flow) == 0
+            && !(self.busy && self.serving.flow == flow)
+    }
+
+    /// From when on nothing tells the flow from a newcomer; `None` while it has packets here.
+    pub(super) fn forgettable_at(&self, flow: FlowIx) -> Option<Time> {
+        if !self.is_drained(flow) {
+            return None;
+        }
+        let entry = &self.table.flows[flow.ix()];
+        let node = &self.tree.nodes[usize::from(entry.node)];
+        let mut at = node.scheduler.forgettable_at(entry.slot);
+        at = at.max(self.shaping.forgettable_at(flow));
+        if let Some(ceiling) = self.table.extras.get(&flow).and_then(|extras| extras.ceiling) {
+            at = at.max(ceiling.clear_at());
+        }
+        if let Some(meter) = &self.meter {
+            at = at.max(meter.forgettable_at(flow));
+        }
+        Some(at)
     }
 
     pub(super) fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate) {

@@ -4,13 +4,16 @@
 //! these records; the policies of `tidegate-core` enter through their own records.
 
 mod flow;
+mod gate;
 mod scenario;
 mod source;
 mod topology;
 
 pub(crate) use flow::MOST_FLOWS;
+pub use gate::gate;
 pub(crate) use scenario::VERSION;
 pub use scenario::scenario;
+use scenario::{class, port, version};
 
 use tidegate_core::params::{Kind, Param, PolicyRecord};
 

@@ -12,14 +12,7 @@ pub(crate) const VERSION: i64 = 1;
 
 static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
     let fields = vec![
-        Field {
-            default: Some("1"),
-            ..required(
-                "version",
-                Shape::Value(Kind::Integer(VERSION, VERSION)),
-                "Version of the scenario format",
-            )
-        },
+        version("Version of the scenario format"),
         optional(
             "name",
             Shape::Value(Kind::Text),
@@ -75,7 +68,13 @@ pub fn scenario() -> &'static Section {
     &SCENARIO
 }
 
-fn port() -> Section {
+/// The first key of every file.
+pub(super) fn version(help: &'static str) -> Field {
+    let shape = Shape::Value(Kind::Integer(VERSION, VERSION));
+    Field { default: Some("1"), ..required("version", shape, help) }
+}
+
+pub(super) fn port() -> Section {
     let fields = vec![
         defaulted("scheduler", scheduler(), "fifo", "Which flow sends next"),
         defaulted(
@@ -159,7 +158,7 @@ fn link() -> Section {
     Section::new("link", "Link", "One link added to the topology.", fields)
 }
 
-fn class() -> Section {
+pub(super) fn class() -> Section {
     let mut fields = vec![
         required("name", Shape::Name, "Name, which no other class has"),
         optional(

@@ -7,6 +7,9 @@ use crate::units::show_rate;
 use crate::values::Values;
 use std::collections::BTreeMap;
 use tidegate_core::params::Choice;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::switch::plan::ClassPlan;
+use tidegate_core::units::Rate;
 
 /// The deepest tree of schedulers, the port's own included.
 const DEEPEST: usize = 3;
@@ -28,8 +31,20 @@ pub struct Class {
     pub place: Place,
 }
 
+impl Class {
+    /// The class at a port.
+    pub fn plan(&self) -> ClassPlan {
+        ClassPlan {
+            parent: self.parent.map(|parent| parent as u16),
+            scheduler: SchedulerKind::BuiltIn(self.scheduler.clone()),
+            contract: self.contract.contract(),
+            ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
+        }
+    }
+}
+
 /// Builds the classes. `None` after something was reported that makes flows' references meaningless.
-pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
+pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
     let mut by_name = BTreeMap::new();
     for (index, values) in tables.iter().enumerate() {
         let name = values.text("name")?;
@@ -70,7 +85,7 @@ pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
 }
 
 /// The class with this name, or a complaint with the nearest one.
-pub(super) fn find(
+pub(crate) fn find(
     by_name: &BTreeMap<&str, usize>,
     name: &str,
     place: Place,
@@ -87,7 +102,7 @@ pub(super) fn find(
 }
 
 /// A ceiling below what is reserved could never give the reservation.
-pub(super) fn check_ceiling(
+pub(crate) fn check_ceiling(
     values: &Values,
     contract: &ContractSpec,
     ceiling: Option<u64>,

@@ -11,6 +11,7 @@ use crate::values::Values;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
+use tidegate_core::contract::Contract;
 use tidegate_core::params::{CONTRACT, Choice, Value};
 use tidegate_core::units::{Rate, Span};
 
@@ -129,10 +130,20 @@ pub struct ContractSpec {
 }
 
 impl ContractSpec {
-    pub(super) fn read(values: &Values) -> ContractSpec {
+    pub(crate) fn read(values: &Values) -> ContractSpec {
         let mut all = values.settings();
         all.retain(|(name, _)| CONTRACT.iter().any(|param| param.name == *name));
         ContractSpec { values: all }
+    }
+
+    /// The same for a scheduler. A rate that was read is in range.
+    pub fn contract(&self) -> Contract {
+        Contract {
+            reserve: self.reserve_bits().and_then(Rate::from_bits_per_second),
+            interval: self.interval(),
+            priority: self.priority(),
+            level: self.level(),
+        }
     }
 
     /// The value of a key, if it was set or has a default.
@@ -245,7 +256,9 @@ impl Builder<'_> {
         let (from, to) = (end("from", report), end("to", report));
         let class = match values.text("class") {
             None => Some(None),
-            Some(name) => self.leaf_class(name, values.place_of("class"), report).map(Some),
+            Some(name) => {
+                leaf_class(&self.classes, &self.inner, name, values.place_of("class"), report).map(Some)
+            }
         };
         let contract = ContractSpec::read(values);
         let ceiling = values.rate("ceiling");
@@ -300,18 +313,6 @@ impl Builder<'_> {
             place: values.place,
             reserve_place: values.place_of("reserve"),
         })
-    }
-
-    /// Flows compete with flows, and classes with classes: a class has only one of the two in it.
-    fn leaf_class(&self, name: &str, place: Place, report: &mut Report) -> Option<usize> {
-        let class = classes::find(&self.classes, name, place, report)?;
-        if self.inner.contains(&class) {
-            let complaint =
-                Complaint::new(format!("class `{name}` has classes in it, so no flow can be in it"))
-                    .help("put the flow into one of those classes");
-            report.say(place, complaint);
-        }
-        Some(class)
     }
 
     /// The packet sizes: none when the source brings them.
@@ -397,8 +398,26 @@ impl Builder<'_> {
     }
 }
 
-/// An interval without a rate, or a warning without an interval, means nothing.
-fn check_contract(values: &Values, contract: &ContractSpec, report: &mut Report) {
+/// The class in which a flow is to be; `inner` are those that have classes in them. Flows compete with flows,
+/// and classes with classes: a class has only one of the two in it.
+pub(crate) fn leaf_class(
+    classes: &BTreeMap<&str, usize>,
+    inner: &[usize],
+    name: &str,
+    place: Place,
+    report: &mut Report,
+) -> Option<usize> {
+    let class = classes::find(classes, name, place, report)?;
+    if inner.contains(&class) {
+        let complaint = Complaint::new(format!("class `{name}` has classes in it, so no flow can be in it"))
+            .help("put the flow into one of those classes");
+        report.say(place, complaint);
+    }
+    Some(class)
+}
+
+/// An interval or a head start without a rate means nothing.
+pub(crate) fn check_promise(values: &Values, contract: &ContractSpec, report: &mut Report) {
     if contract.interval() == Some(Span::ZERO) {
         report.say(values.place_of("interval"), Complaint::new("`interval` is zero"));
     }
@@ -410,6 +429,11 @@ fn check_contract(values: &Values, contract: &ContractSpec, report: &mut Report)
             }
         }
     }
+}
+
+/// An interval without a rate, or a warning without an interval, means nothing.
+fn check_contract(values: &Values, contract: &ContractSpec, report: &mut Report) {
+    check_promise(values, contract, report);
     if contract.interval().is_none() && values.given("warned") {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
         report.say(values.place_of("warned"), complaint.help("give it an `interval`"));

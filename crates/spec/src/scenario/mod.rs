@@ -1,8 +1,8 @@
 //! A scenario: read, checked and expanded, ready to be simulated.
 
 mod admission;
-mod classes;
-mod flows;
+pub(crate) mod classes;
+pub(crate) mod flows;
 mod network;
 mod reservations;
 
@@ -12,18 +12,13 @@ pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use network::{Link, Node, NodeKind, PortSpec};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
-use crate::read;
+use crate::file::{self, File};
 use crate::record;
-use crate::set;
-use crate::tree::{self, Content};
 use crate::units::show_time;
 use crate::values::Values;
-use std::io::Read;
 use std::path::Path;
 use tidegate_core::units::Span;
 
-/// A larger scenario file is refused: it is surely something else, a capture or a trace.
-pub const LARGEST_FILE: usize = 8 << 20;
 /// The most points in a series: a finer `sample` fills the memory rather than a plot.
 const MOST_SAMPLES: u64 = 1_000_000;
 /// Points in a series when `sample` is left out.
@@ -63,10 +58,7 @@ impl Scenario {
     /// # Errors
     /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
     pub fn load(path: &Path, sets: &[(String, String)]) -> Result<Scenario, SpecErrors> {
-        let file_name = path.display().to_string();
-        let refuse =
-            |complaint| SpecErrors::from(Origin::new(&file_name, "", &[]).error(Place::File, complaint));
-        let text = read_text(path).map_err(refuse)?;
+        let (text, file_name) = file::load(record::scenario(), path)?;
         Scenario::parse(&text, &file_name, path.parent().unwrap_or(Path::new("")), sets)
     }
 
@@ -83,26 +75,11 @@ impl Scenario {
         base_dir: &Path,
         sets: &[(String, String)],
     ) -> Result<Scenario, SpecErrors> {
-        if text.len() > LARGEST_FILE {
-            let origin = Origin::new(file_name, "", &[]);
-            return Err(origin.error(Place::File, too_large(text.len() as u64)).into());
-        }
-        let origin = Origin::new(file_name, text, sets);
-        let placed = |(place, complaint)| SpecErrors::from(origin.error(place, complaint));
-        let mut report = Report::default();
-        let mut root = tree::parse(text).map_err(placed)?;
-        let effective = set::apply(text, &mut root, sets, &mut report);
-        report.check(&origin)?;
-        check_version(&root).map_err(placed)?;
-        let values = read::read(record::scenario(), &root, &mut report);
-        report.check(&origin)?;
+        let File { origin, values, effective, mut report } =
+            File::read(record::scenario(), text, file_name, sets)?;
         let expanded = expand(&values, file_name, base_dir, effective, &origin, &mut report);
         report.check(&origin)?;
-        expanded.ok_or_else(|| {
-            let complaint = Complaint::new("this cannot be read, for a reason that was not noted")
-                .help("this is a mistake in tidegate: a record and its reader disagree");
-            origin.error(Place::File, complaint).into()
-        })
+        expanded.ok_or_else(|| file::unexplained(&origin))
     }
 
     /// The flows one by one: groups in order, members in order.
@@ -123,58 +100,6 @@ impl Scenario {
     /// A mistake that only shows later, at a place that the scenario remembers.
     pub fn error_at(&self, place: Place, message: impl Into<String>, help: Option<String>) -> SpecError {
         self.origin.error(place, Complaint { message: message.into(), help })
-    }
-}
-
-fn read_text(path: &Path) -> Result<String, Complaint> {
-    let failed = |error: std::io::Error| Complaint::new(format!("cannot be read: {error}"));
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if metadata.is_dir() {
-        return Err(Complaint::new("is a folder, not a scenario file"));
-    }
-    if metadata.len() > LARGEST_FILE as u64 {
-        return Err(too_large(metadata.len()));
-    }
-    // What is no regular file has no size of its own, so reading stops at the limit too.
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() > LARGEST_FILE {
-        return Err(too_large(bytes.len() as u64));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let line =
-            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        Complaint::new(format!("is not text: line {line} is not UTF-8"))
-            .help("a scenario is a TOML file in UTF-8")
-    })
-}
-
-fn too_large(bytes: u64) -> Complaint {
-    let megabytes = bytes.div_ceil(1_000_000);
-    Complaint::new(format!("is too large for a scenario: {megabytes} MB, and at most 8 MiB are read"))
-        .help("many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or `capture` source")
-}
-
-/// Checked before anything else, since another version may spell anything differently.
-fn check_version(root: &tree::Node) -> Result<(), (Place, Complaint)> {
-    let expected = record::VERSION;
-    let help = format!("this tidegate reads version {expected}");
-    match root.get("version").map(|entry| &entry.value) {
-        None => {
-            let complaint = Complaint::new("this scenario does not state its version");
-            Err((Place::File, complaint.help(format!("write version = {expected} in its first line"))))
-        }
-        Some(value) => match &value.content {
-            Content::Integer(version) if *version == expected => Ok(()),
-            Content::Integer(version) => {
-                Err((value.place, Complaint::new(format!("this is a version {version} scenario")).help(help)))
-            }
-            other => {
-                let message = format!("`version` is a whole number, not {}", other.describe());
-                Err((value.place, Complaint::new(message).help(help)))
-            }
-        },
     }
 }
 

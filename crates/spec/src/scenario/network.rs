@@ -63,6 +63,18 @@ pub struct PortSpec {
     pub ceiling: Option<u64>,
 }
 
+impl PortSpec {
+    /// What a `port` table says.
+    pub(crate) fn read(port: &Values) -> Option<PortSpec> {
+        Some(PortSpec {
+            scheduler: port.policy("scheduler")?,
+            meter: port.policy("meter"),
+            dropper: port.policy("dropper"),
+            ceiling: None,
+        })
+    }
+}
+
 /// Nodes, links, and the nodes' names.
 pub(super) struct Network {
     pub nodes: Vec<Node>,
@@ -112,12 +124,7 @@ pub(super) fn build(values: &Values, report: &mut Report) -> Option<Network> {
     let mut builder = Builder {
         network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
         parallel: BTreeMap::new(),
-        switch_port: PortSpec {
-            scheduler: port.policy("scheduler")?,
-            meter: port.policy("meter"),
-            dropper: port.policy("dropper"),
-            ceiling: None,
-        },
+        switch_port: PortSpec::read(port)?,
         host_port: PortSpec { scheduler: host_scheduler, meter: None, dropper: None, ceiling: None },
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,

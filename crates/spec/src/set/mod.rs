@@ -6,7 +6,7 @@
 mod edit;
 
 use crate::error::{Complaint, Place, Report};
-use crate::record::{Field, OneOf, Section, Shape, scenario};
+use crate::record::{Field, OneOf, Section, Shape};
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::{self, Content, Node};
 use toml_edit::{DocumentMut, Value};
@@ -28,9 +28,15 @@ struct Edit {
     key: String,
 }
 
-/// Applies every override in turn to `root`, which was read from `text`; the text is returned with the
-/// same changes. Mistakes go to `report`.
-pub(crate) fn apply(text: &str, root: &mut Node, sets: &[(String, String)], report: &mut Report) -> String {
+/// Applies every override in turn to `root`, a file of the kind `section` that was read from `text`; the
+/// text is returned with the same changes. Mistakes go to `report`.
+pub(crate) fn apply(
+    section: &Section,
+    text: &str,
+    root: &mut Node,
+    sets: &[(String, String)],
+    report: &mut Report,
+) -> String {
     if sets.is_empty() {
         return text.to_owned();
     }
@@ -41,7 +47,7 @@ pub(crate) fn apply(text: &str, root: &mut Node, sets: &[(String, String)], repo
     for (index, (path, value)) in sets.iter().enumerate() {
         let place = Place::Set(u32::try_from(index).unwrap_or(u32::MAX));
         let value = parse_value(value);
-        let outcome = resolve(path, root).and_then(|edit| {
+        let outcome = resolve(section, path, root).and_then(|edit| {
             let clash = || Complaint::new(format!("`{}` cannot be set there", brief(path)));
             edit::in_tree(root, &edit, tree::from_value(&value, place)).ok_or_else(clash)?;
             edit::in_text(&mut document, &edit, value).ok_or_else(clash)
@@ -61,10 +67,10 @@ fn parse_value(text: &str) -> Value {
     }
 }
 
-fn resolve(path: &str, root: &Node) -> Result<Edit, Complaint> {
+fn resolve(section: &Section, path: &str, root: &Node) -> Result<Edit, Complaint> {
     let mut resolver = Resolver { path, steps: Vec::new() };
     let parts: Vec<&str> = path.split('.').collect();
-    let key = resolver.in_section(scenario(), Some(root), &parts)?;
+    let key = resolver.in_section(section, Some(root), &parts)?;
     Ok(Edit { steps: resolver.steps, key })
 }
 
@@ -84,7 +90,7 @@ impl Resolver<'_> {
         let (&first, rest) = parts.split_first().ok_or_else(|| self.unfinished())?;
         let field = section.field(first).ok_or_else(|| {
             let whose = match self.steps.is_empty() {
-                true => format!("this {}", section.name),
+                true => format!("this {}", section.title.to_lowercase()),
                 false => format!("`{}`", section.name),
             };
             unknown(&whose, first, section.fields.iter().map(|field| field.name))

@@ -1,19 +1,20 @@
-//! Every section and every choice of the scenario format, each once.
+//! Every section and every choice of a format, each once.
 
-use crate::record::{OneOf, Section, Shape, scenario};
+use crate::record::{OneOf, Section, Shape};
 
 /// Sections in the order in which a reader meets them, and the choices among kinds.
 pub(super) struct Catalogue {
-    /// The scenario first; kinds of a choice are not among them.
+    /// The file itself first; kinds of a choice are not among them.
     pub sections: Vec<&'static Section>,
     /// Topologies, schedulers and so on, in the order in which they are met.
     pub choices: Vec<&'static OneOf>,
 }
 
 impl Catalogue {
-    pub(super) fn new() -> Catalogue {
+    /// All that can occur in a file of this kind.
+    pub(super) fn new(root: &'static Section) -> Catalogue {
         let mut catalogue = Catalogue { sections: Vec::new(), choices: Vec::new() };
-        catalogue.add(scenario());
+        catalogue.add(root);
         catalogue
     }
 

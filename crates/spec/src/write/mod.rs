@@ -6,8 +6,8 @@ mod reference;
 mod schema;
 
 pub use python::python_types;
-pub use reference::reference;
-pub use schema::schema;
+pub use reference::{gate_reference, reference};
+pub use schema::{gate_schema, schema};
 
 #[cfg(test)]
 mod tests;

@@ -1,14 +1,14 @@
 //! The scenario format as Python dataclasses.
 
 use super::catalogue::Catalogue;
-use crate::record::{Field, OneOf, Section, Shape};
+use crate::record::{Field, OneOf, Section, Shape, scenario};
 use crate::scalar;
 use tidegate_core::params::Kind;
 
 /// The source of a Python module with one frozen dataclass for each section and each kind. `to_dict()` of
 /// any of them is what a scenario file would hold, keys that were left out staying out.
 pub fn python_types() -> String {
-    let catalogue = Catalogue::new();
+    let catalogue = Catalogue::new(scenario());
     let mut module = String::from(HEAD);
     // What is named in an alias must stand before it; annotations are not evaluated.
     for one_of in &catalogue.choices {

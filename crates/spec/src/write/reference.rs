@@ -2,29 +2,47 @@
 
 use super::catalogue::Catalogue;
 use crate::columns::{Column, ColumnType, TABLES};
-use crate::record::{Field, OneOf, Section, Shape};
+use crate::record::{Field, OneOf, Section, Shape, gate, scenario};
 use crate::scalar;
 use crate::units::{RATES, SIZES, TIMES, Unit};
 use tidegate_core::params::Kind;
 
 /// The reference page of scenario files and result tables, in Markdown.
 pub fn reference() -> String {
-    let catalogue = Catalogue::new();
     let mut page = String::from(HEAD);
+    page.push_str(TABLES_AND_KINDS);
     page.push_str(&units());
-    for section in catalogue.sections {
-        let heading = match section.name {
-            "scenario" => "The file".to_owned(),
-            name => format!("`{name}`"),
-        };
-        page.push_str(&format!("## {heading}\n\n{}\n\n{}", section.help, keys(section)));
-    }
-    for one_of in catalogue.choices {
-        page.push_str(&choice(one_of));
-    }
+    page.push_str(&sections(scenario()));
     page.push_str(OVERRIDES);
     page.push_str(&tables());
     page
+}
+
+/// The reference page of gate files, in Markdown.
+pub fn gate_reference() -> String {
+    let mut page = String::from(GATE_HEAD);
+    page.push_str(TABLES_AND_KINDS);
+    page.push_str(&units());
+    page.push_str(&sections(gate()));
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+fn sections(file: &'static Section) -> String {
+    let catalogue = Catalogue::new(file);
+    let mut text = String::new();
+    for section in catalogue.sections {
+        let heading =
+            if section.name == file.name { "The file".to_owned() } else { format!("`{}`", section.name) };
+        let source = section.source.filter(|_| file.name == gate().name);
+        let source = source.map(|source| format!("Source: {source}.\n\n")).unwrap_or_default();
+        text.push_str(&format!("## {heading}\n\n{}\n\n{}{source}", section.help, keys(section)));
+    }
+    for one_of in catalogue.choices {
+        text.push_str(&choice(one_of));
+    }
+    text
 }
 
 const HEAD: &str = "\
@@ -32,7 +50,17 @@ const HEAD: &str = "\
 
 This page is written from the records that the reader of scenarios uses.
 
-A scenario is a TOML file. A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
+A scenario is a TOML file. ";
+
+const GATE_HEAD: &str = "\
+# Gate file reference
+
+This page is written from the records that the reader of gate files uses.
+
+A gate file is a TOML file, with the words of a [scenario](scenario.md). ";
+
+const TABLES_AND_KINDS: &str = "\
+A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
 header, `[port]`; what can occur several times has double brackets, `[[flow]]`. Where a key chooses among
 kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys of that kind,
 `{ kind = \"drop-tail\", limit = \"100p\" }`. The default `{}` is a table of which nothing is given, so that

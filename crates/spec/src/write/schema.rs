@@ -1,7 +1,7 @@
 //! The scenario format as a JSON Schema.
 
 use super::catalogue::Catalogue;
-use crate::record::{Field, OneOf, Section, Shape};
+use crate::record::{Field, OneOf, Section, Shape, gate, scenario};
 use crate::units::{PACKETS, RATES, SIZES, TIMES, Unit};
 use serde_json::{Map, Value, json};
 use tidegate_core::params::Kind;
@@ -10,11 +10,20 @@ use tidegate_core::params::Kind;
 /// It knows every key, type, unit and range; what the parts of a scenario mean to each other only the
 /// reader checks.
 pub fn schema() -> Value {
-    let catalogue = Catalogue::new();
+    schema_of(scenario())
+}
+
+/// The same for gate files.
+pub fn gate_schema() -> Value {
+    schema_of(gate())
+}
+
+fn schema_of(file: &'static Section) -> Value {
+    let catalogue = Catalogue::new(file);
     let mut definitions = Map::new();
     let mut root = Map::new();
     for section in catalogue.sections {
-        if section.name == "scenario" {
+        if section.name == file.name {
             root = object(section, None);
         } else {
             definitions.insert(section.name.to_owned(), Value::Object(object(section, None)));

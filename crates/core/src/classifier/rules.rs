@@ -1,0 +1,326 @@
+//! Rules for a device with two sides: which packets are meant, in either direction.
+
+use super::FiveTuple;
+use crate::wire::Headers;
+use core::fmt;
+use core::net::IpAddr;
+use core::str::FromStr;
+
+/// Which way a packet crosses a device that has an inside and an outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Direction {
+    /// From the inside to the outside.
+    Up,
+    /// From the outside to the inside.
+    Down,
+}
+
+impl Direction {
+    /// Both, in the order in which they are numbered.
+    pub const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
+
+    /// `up` or `down`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Direction::Up => "up",
+            Direction::Down => "down",
+        }
+    }
+}
+
+/// An address, or all addresses that start alike: `10.0.0.0/24`, `2001:db8::/32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Prefix {
+    address: IpAddr,
+    length: u8,
+}
+
+impl Prefix {
+    /// Whether the address starts as the prefix says; never for one of the other family.
+    pub fn contains(&self, address: IpAddr) -> bool {
+        match (self.address, address) {
+            (IpAddr::V4(own), IpAddr::V4(other)) => {
+                (own.to_bits() ^ other.to_bits()).leading_zeros() >= u32::from(self.length)
+            }
+            (IpAddr::V6(own), IpAddr::V6(other)) => {
+                (own.to_bits() ^ other.to_bits()).leading_zeros() >= u32::from(self.length)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}
+
+/// A text is neither an address nor a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAPrefix {
+    /// It is something else.
+    #[error("expected an address or a prefix, such as 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32")]
+    Text,
+    /// The address has bits beyond its prefix: `10.0.0.1/24`. Holds what was probably meant.
+    #[error("the address has bits beyond its prefix; the network is {0}")]
+    HostBits(Prefix),
+}
+
+impl FromStr for Prefix {
+    type Err = NotAPrefix;
+
+    fn from_str(text: &str) -> Result<Prefix, NotAPrefix> {
+        let (address, length) = match text.split_once('/') {
+            Some((address, length)) => (address, Some(length)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| NotAPrefix::Text)?;
+        let bits = if address.is_ipv4() { 32 } else { 128 };
+        let plain = |length: &str| !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
+        let length = match length {
+            None => bits,
+            Some(length) if plain(length) => length.parse().map_err(|_| NotAPrefix::Text)?,
+            Some(_) => return Err(NotAPrefix::Text),
+        };
+        if length > bits {
+            return Err(NotAPrefix::Text);
+        }
+        let network = match address {
+            IpAddr::V4(v4) => {
+                let mask = u32::MAX.checked_shl(u32::from(32 - length)).unwrap_or(0);
+                IpAddr::V4((v4.to_bits() & mask).into())
+            }
+            IpAddr::V6(v6) => {
+                let mask = u128::MAX.checked_shl(u32::from(128 - length)).unwrap_or(0);
+                IpAddr::V6((v6.to_bits() & mask).into())
+            }
+        };
+        let prefix = Prefix { address: network, length };
+        if network == address { Ok(prefix) } else { Err(NotAPrefix::HostBits(prefix)) }
+    }
+}
+
+/// Which packets are meant: those for which everything holds that is given. What is given of
+/// addresses, ports, protocol and DSCP only IP packets have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Match {
+    /// The address inside: the source of what goes up, the destination of what goes down.
+    pub inside: Option<Prefix>,
+    /// The address outside.
+    pub outside: Option<Prefix>,
+    /// The port inside.
+    pub inside_port: Option<u16>,
+    /// The port outside.
+    pub outside_port: Option<u16>,
+    /// Either port.
+    pub port: Option<u16>,
+    /// IANA protocol number.
+    pub protocol: Option<u8>,
+    /// Differentiated services code point, 0 to 63.
+    pub dscp: Option<u8>,
+    /// Identifier of the outer or the inner VLAN tag.
+    pub vlan: Option<u16>,
+    /// The direction.
+    pub direction: Option<Direction>,
+}
+
+impl Match {
+    /// Whether packets with these headers that go in this direction are meant.
+    pub fn matches(&self, headers: &Headers, direction: Direction) -> bool {
+        fn is<T: PartialEq>(wanted: Option<T>, found: Option<T>) -> bool {
+            wanted.is_none() || wanted == found
+        }
+        let within = |wanted: Option<Prefix>, found: Option<IpAddr>| {
+            wanted.is_none_or(|prefix| found.is_some_and(|address| prefix.contains(address)))
+        };
+        let ends = Ends::of(headers, direction);
+        let port = self.port.is_none() || self.port == ends.inside_port || self.port == ends.outside_port;
+        let vlan = |id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id);
+        port && is(self.direction, Some(direction))
+            && is(self.protocol, headers.ip.map(|ip| ip.protocol))
+            && is(self.dscp, headers.ip.map(|ip| ip.dscp))
+            && is(self.inside_port, ends.inside_port)
+            && is(self.outside_port, ends.outside_port)
+            && within(self.inside, ends.inside)
+            && within(self.outside, ends.outside)
+            && self.vlan.is_none_or(vlan)
+    }
+}
+
+/// Both ends of a packet, by the side on which they are.
+struct Ends {
+    inside: Option<IpAddr>,
+    outside: Option<IpAddr>,
+    inside_port: Option<u16>,
+    outside_port: Option<u16>,
+}
+
+impl Ends {
+    fn of(headers: &Headers, direction: Direction) -> Ends {
+        let addresses = headers.ip.map(|ip| (ip.source, ip.destination)).unzip();
+        let ports = headers.ip.and_then(|ip| ip.ports).unzip();
+        let ((inside, outside), (inside_port, outside_port)) = match direction {
+            Direction::Up => (addresses, ports),
+            Direction::Down => ((addresses.1, addresses.0), (ports.1, ports.0)),
+        };
+        Ends { inside, outside, inside_port, outside_port }
+    }
+}
+
+/// What has a flow of its own, among the packets that a rule means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Each {
+    /// Every 5-tuple.
+    FiveTuple,
+    /// Every address inside.
+    Host,
+    /// Every IPv4 address inside, and every /64 of IPv6: what a line has.
+    Subscriber,
+}
+
+/// Whose flow it is, where a rule makes one for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    /// A 5-tuple's.
+    Flow(FiveTuple),
+    /// An address's, or that of a /64 by its first address.
+    Inside(IpAddr),
+    /// That of all packets which are not IP.
+    Other,
+}
+
+impl Each {
+    /// Whose flow a packet belongs to.
+    pub fn key(self, headers: &Headers, direction: Direction) -> Key {
+        let inside = Ends::of(headers, direction).inside;
+        match (self, inside) {
+            (Each::FiveTuple, _) => Key::Flow(FiveTuple::of(headers)),
+            (_, None) => Key::Other,
+            (Each::Subscriber, Some(IpAddr::V6(address))) => {
+                Key::Inside(IpAddr::V6((address.to_bits() & !u128::from(u64::MAX)).into()))
+            }
+            (Each::Host | Each::Subscriber, Some(address)) => Key::Inside(address),
+        }
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Flow(flow) => flow.fmt(f),
+            Key::Inside(address) => address.fmt(f),
+            Key::Other => f.write_str("other"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Fragment, Ip, Vlan};
+    use proptest::prelude::*;
+
+    fn headers(flow: &str, dscp: u8, vlan: Option<u16>) -> Headers {
+        let vlans = [vlan.map(|id| Vlan { id, priority: 0 }), None];
+        let FiveTuple::Ip { source, destination, ports, protocol } = flow.parse().unwrap() else {
+            return Headers { vlans, ..Headers::default() };
+        };
+        let fragment = Fragment::Whole;
+        let ip = Some(Ip { source, destination, protocol, dscp, ecn: 0, fragment, ports });
+        Headers { ip, vlans, ethertype: None }
+    }
+
+    fn prefix(text: &str) -> Option<Prefix> {
+        Some(text.parse().unwrap())
+    }
+
+    #[test]
+    fn a_match_turns_with_the_direction() {
+        let out = headers("10.0.0.7:5000>192.0.2.1:5060/udp", 46, Some(7));
+        let back = headers("192.0.2.1:5060>10.0.0.7:5000/udp", 46, Some(7));
+        let matched = |rule: Match| {
+            [(out, Direction::Up), (back, Direction::Down), (out, Direction::Down), (back, Direction::Up)]
+                .map(|(headers, direction)| rule.matches(&headers, direction))
+        };
+        let any = Match::default();
+        assert_eq!(matched(any), [true; 4]);
+        assert_eq!(matched(Match { inside: prefix("10.0.0.0/24"), ..any }), [true, true, false, false]);
+        assert_eq!(matched(Match { outside: prefix("192.0.2.1"), ..any }), [true, true, false, false]);
+        assert_eq!(matched(Match { inside_port: Some(5000), ..any }), [true, true, false, false]);
+        assert_eq!(matched(Match { outside_port: Some(5060), ..any }), [true, true, false, false]);
+        assert_eq!(matched(Match { port: Some(5060), ..any }), [true; 4]);
+        assert_eq!(matched(Match { port: Some(5061), ..any }), [false; 4]);
+        assert_eq!(matched(Match { direction: Some(Direction::Up), ..any }), [true, false, false, true]);
+        assert_eq!(matched(Match { protocol: Some(17), dscp: Some(46), vlan: Some(7), ..any }), [true; 4]);
+        for wrong in [
+            Match { protocol: Some(6), ..any },
+            Match { dscp: Some(0), ..any },
+            Match { vlan: Some(8), ..any },
+        ] {
+            assert_eq!(matched(wrong), [false; 4]);
+        }
+    }
+
+    #[test]
+    fn what_is_not_ip_has_no_addresses() {
+        let arp = headers("other", 0, Some(7));
+        assert!(Match::default().matches(&arp, Direction::Up));
+        assert!(Match { vlan: Some(7), ..Match::default() }.matches(&arp, Direction::Up));
+        assert!(!Match { inside: prefix("0.0.0.0/0"), ..Match::default() }.matches(&arp, Direction::Up));
+        assert!(!Match { dscp: Some(0), ..Match::default() }.matches(&arp, Direction::Up));
+        assert_eq!(Each::Host.key(&arp, Direction::Up), Key::Other);
+    }
+
+    #[test]
+    fn keys_are_those_of_the_inside() {
+        let six = headers("[2001:db8:1:2:3::4]:1>[2001:db8::9]:2/tcp", 0, None);
+        let key = |each: Each, direction| each.key(&six, direction).to_string();
+        assert_eq!(key(Each::Host, Direction::Up), "2001:db8:1:2:3::4");
+        assert_eq!(key(Each::Subscriber, Direction::Up), "2001:db8:1:2::");
+        assert_eq!(key(Each::Subscriber, Direction::Down), "2001:db8::");
+        assert_eq!(key(Each::FiveTuple, Direction::Up), "[2001:db8:1:2:3::4]:1>[2001:db8::9]:2/tcp");
+        let four = headers("10.0.0.7>10.0.0.8/icmp", 0, None);
+        assert_eq!(Each::Subscriber.key(&four, Direction::Down), Key::Inside("10.0.0.8".parse().unwrap()));
+    }
+
+    #[test]
+    fn prefixes_are_read_strictly() {
+        for text in ["10.0.0.0/24", "0.0.0.0/0", "10.0.0.1/32", "2001:db8::/32", "::/0"] {
+            assert_eq!(text.parse::<Prefix>().unwrap().to_string(), text);
+        }
+        assert_eq!("10.0.0.1".parse::<Prefix>().unwrap().to_string(), "10.0.0.1/32");
+        for text in [
+            "",
+            "10.0.0.0/33",
+            "10.0.0/8",
+            "10.0.0.0/",
+            "10.0.0.0/+8",
+            "::/129",
+            "fe80::1%eth0",
+            "10.0.0.0/8/8",
+        ] {
+            assert_eq!(text.parse::<Prefix>(), Err(NotAPrefix::Text), "{text}");
+        }
+        assert_eq!(
+            "10.0.0.1/24".parse::<Prefix>(),
+            Err(NotAPrefix::HostBits("10.0.0.0/24".parse().unwrap()))
+        );
+    }
+
+    proptest! {
+        /// Bit by bit.
+        #[test]
+        fn a_prefix_contains_what_starts_alike(six: bool, network: u128, other: u128, length in 0u8..=128, near: bool) {
+            let (bits, length) = if six { (128, length) } else { (32, length / 4) };
+            let first = |value: u128, count: u8| (0..count).map(|bit| value >> (bits - 1 - bit) & 1).collect::<Vec<_>>();
+            let make = |value: u128| -> IpAddr {
+                if six { IpAddr::V6(value.into()) } else { IpAddr::V4((value as u32).into()) }
+            };
+            let other = if near { network ^ (1 << (other % u128::from(bits))) } else { other };
+            let kept = if length == 0 { 0 } else { network & (u128::MAX << (bits - length)) };
+            let prefix: Prefix = format!("{}/{length}", make(kept)).parse().unwrap();
+            prop_assert_eq!(prefix.contains(make(other)), first(kept, length) == first(other, length));
+        }
+    }
+}

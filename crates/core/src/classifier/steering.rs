@@ -1,0 +1,210 @@
+//! Which flow of a port does a packet go to? By rules in their order, the first that matches.
+//!
+//! A rule has one flow, or makes one for each host, subscriber or 5-tuple when its first packet comes. Such a
+//! flow is forgotten once it was idle for the rule's time *and* nothing would tell it from a
+//! newcomer: whoever has sent ahead of what it reserved cannot shed that by a pause.
+
+use super::rules::{Direction, Each, Key, Match};
+use crate::contract::Refused;
+use crate::packet::{Leg, PortIx};
+use crate::switch::plan::FlowPlan;
+use crate::switch::{FlowCounters, Switch};
+use crate::units::{Span, Time};
+use crate::wire::Headers;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Packets that are meant, and the flow that they get.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Which packets.
+    pub matching: Match,
+    /// What has a flow of its own; `None` for one flow together.
+    pub each: Option<Each>,
+    /// What its flow, or every one of its flows, is at the port.
+    pub plan: FlowPlan,
+    /// How long a flow made for one of `each` stays without packets.
+    pub idle: Span,
+}
+
+/// A flow that was made at its first packet.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    rule: usize,
+    key: Key,
+    leg: Leg,
+    seen: Time,
+}
+
+/// The rules of one port and the flows that they have there.
+pub struct Steering {
+    port: PortIx,
+    direction: Direction,
+    rules: Vec<Rule>,
+    /// The flow of every rule that has one.
+    fixed: Vec<Option<Leg>>,
+    /// For what no rule means.
+    rest: Leg,
+    members: Vec<Member>,
+    by_key: BTreeMap<(usize, Key), usize>,
+    free: Vec<usize>,
+    /// When to see whether a member can be forgotten: one entry for each.
+    checks: BinaryHeap<Reverse<(Time, usize)>>,
+    most: usize,
+    /// What the forgotten members of each rule have sent and lost.
+    gone: Vec<FlowCounters>,
+    /// Packets for which no flow could be made.
+    overflowed: u64,
+}
+
+impl Steering {
+    /// Opens the flows of the rules that have one, and one for the rest, at a port. At most `most` flows
+    /// are made for each of something; beyond, their packets go with the rest.
+    ///
+    /// # Errors
+    /// When the switch refuses a flow.
+    pub fn new(
+        now: Time,
+        switch: &mut Switch,
+        port: PortIx,
+        direction: Direction,
+        rules: Vec<Rule>,
+        most: usize,
+    ) -> Result<Steering, Refused> {
+        let mut fixed = Vec::with_capacity(rules.len());
+        for rule in &rules {
+            fixed.push(match rule.each {
+                Some(_) => None,
+                None => Some(switch.open(now, port, &rule.plan)?),
+            });
+        }
+        let rest = switch.open(now, port, &FlowPlan::default())?;
+        Ok(Steering {
+            port,
+            direction,
+            gone: vec![FlowCounters::default(); rules.len()],
+            rules,
+            fixed,
+            rest,
+            members: Vec::new(),
+            by_key: BTreeMap::new(),
+            free: Vec::new(),
+            checks: BinaryHeap::new(),
+            most,
+            overflowed: 0,
+        })
+    }
+
+    /// Where a packet with these headers goes; its flow is made if need be.
+    pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Leg {
+        let direction = self.direction;
+        let Some(ix) = self.rules.iter().position(|rule| rule.matching.matches(headers, direction)) else {
+            return self.rest;
+        };
+        match (self.fixed[ix], self.rules[ix].each) {
+            (Some(leg), _) => leg,
+            (None, Some(each)) => self.member(now, switch, ix, each.key(headers, direction)),
+            (None, None) => self.rest,
+        }
+    }
+
+    fn member(&mut self, now: Time, switch: &mut Switch, rule: usize, key: Key) -> Leg {
+        if let Some(at) = self.by_key.get(&(rule, key)) {
+            let member = &mut self.members[*at];
+            member.seen = now;
+            return member.leg;
+        }
+        self.forget_idle(now, switch);
+        let Rule { plan, idle, .. } = self.rules[rule];
+        let opened =
+            if self.by_key.len() < self.most { switch.open(now, self.port, &plan).ok() } else { None };
+        let Some(leg) = opened else {
+            self.overflowed += 1;
+            return self.rest;
+        };
+        let member = Member { rule, key, leg, seen: now };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.members[at] = member;
+                at
+            }
+            None => {
+                self.members.push(member);
+                self.members.len() - 1
+            }
+        };
+        self.by_key.insert((rule, key), at);
+        self.checks.push(Reverse((now + idle, at)));
+        leg
+    }
+
+    /// Forgets members that are idle and like newcomers. Also done when a flow is made, so that
+    /// calling it now and then is enough.
+    pub fn forget_idle(&mut self, now: Time, switch: &mut Switch) {
+        while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
+            if at > now {
+                return;
+            }
+            self.checks.pop();
+            let member = self.members[ix];
+            let idle = self.rules[member.rule].idle;
+            let due = match switch.forgettable_at(member.leg) {
+                Some(forgettable) => forgettable.max(member.seen + idle),
+                None => now + idle, // it still has packets there
+            };
+            if due > now {
+                self.checks.push(Reverse((due, ix)));
+                continue;
+            }
+            self.gone[member.rule] = sum(self.gone[member.rule], switch.counters(member.leg));
+            switch.close(now, member.leg);
+            self.by_key.remove(&(member.rule, member.key));
+            self.free.push(ix);
+        }
+    }
+
+    /// What the flows of a rule have sent and lost at the port, those that are forgotten included.
+    pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
+        let before = self.gone.get(rule).copied().unwrap_or_default();
+        let fixed = self.fixed.get(rule).copied().flatten();
+        let members =
+            self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| self.members[*at].leg);
+        fixed.into_iter().chain(members).fold(before, |total, leg| sum(total, switch.counters(leg)))
+    }
+
+    /// What no rule means.
+    pub fn rest(&self) -> Leg {
+        self.rest
+    }
+
+    /// Flows of a rule at this moment.
+    pub fn flows(&self, rule: usize) -> usize {
+        match self.fixed.get(rule) {
+            Some(Some(_)) => 1,
+            _ => self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).count(),
+        }
+    }
+
+    /// Packets that went with the rest since no flow could be made for them.
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed
+    }
+}
+
+/// Before every other key: the order is that of the variants, and of addresses within them.
+const LEAST: Key = Key::Flow(super::FiveTuple::Ip {
+    source: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
+    destination: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
+    ports: None,
+    protocol: 0,
+});
+
+fn sum(mut total: FlowCounters, more: FlowCounters) -> FlowCounters {
+    for (total, more) in
+        [(&mut total.arrived, more.arrived), (&mut total.sent, more.sent), (&mut total.dropped, more.dropped)]
+    {
+        total.packets += more.packets;
+        total.bytes += more.bytes;
+    }
+    total
+}

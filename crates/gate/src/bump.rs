@@ -1,0 +1,301 @@
+//! The bump in the wire: waits for what comes first, a frame or a departure, and acts on it.
+
+use crate::engine::{Engine, Loss};
+use crate::error::GateError;
+use crate::offload::Whole;
+use crate::plan::Plan;
+use crate::priority;
+use crate::report::{Process, Report};
+use crate::socket::{BATCH, Interface, Receiver, Sender, TAG};
+use hdrhistogram::Histogram;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::thread::set_current_timer_slack;
+use rustix::time::{ClockId, clock_gettime};
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::units::{Span, Time};
+use tidegate_spec::GateFile;
+
+/// Bytes of an Ethernet header and of two VLAN tags.
+const FRAMING: usize = 14 + 2 * 4;
+/// An Ethernet header.
+const HEADER: usize = 14;
+/// Ticks of 10 ps in a nanosecond.
+const TICKS_PER_NANOSECOND: u64 = 100;
+/// The longest lateness that is told apart, in nanoseconds.
+const LATEST: u64 = 100_000_000_000;
+
+/// For how long frames may be left to the kernel's buffer while their link is busy: it holds a hundred
+/// times as much.
+const PATIENCE: Span = Span::from_millis(5);
+
+/// How a gate waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// It sleeps, and asks to be woken before others are run.
+    RealTime,
+    /// It sleeps, and is woken when the system gets to it.
+    Sleep,
+    /// It asks again and again: a whole core, for the least lateness.
+    Busy,
+}
+
+/// A gate that runs.
+pub(crate) struct Bump {
+    names: [String; 2],
+    indexes: [u32; 2],
+    receivers: [Receiver; 2],
+    senders: [Sender; 2],
+    engine: Engine,
+    clock: Clock,
+    lateness: [Histogram<u64>; 2],
+    missed: [u64; 2],
+    /// Whether real-time scheduling was granted.
+    real_time: bool,
+}
+
+/// CLOCK_MONOTONIC since the start, on core's scale.
+struct Clock {
+    start: u64,
+}
+
+impl Clock {
+    fn nanoseconds(clock: ClockId) -> u64 {
+        let now = clock_gettime(clock);
+        // Neither part of these clocks is negative.
+        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
+
+    fn now(&self) -> Time {
+        let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);
+        Time::ORIGIN + Span::from_ticks(since.saturating_mul(TICKS_PER_NANOSECOND))
+    }
+}
+
+impl Bump {
+    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run).
+    ///
+    /// # Errors
+    /// When an interface is missing, down, or not to be had, or the plan is refused.
+    pub(crate) fn open(file: &GateFile) -> Result<Bump, GateError> {
+        let names = [file.inside.clone(), file.outside.clone()];
+        let interfaces = [find(&names[0])?, find(&names[1])?];
+        let longest = interfaces[0].mtu.max(interfaces[1].mtu) + FRAMING;
+        let engine = Engine::new(Time::ORIGIN, &Plan::of(file), longest.next_multiple_of(64))?;
+        let open = |side: usize| {
+            let opened = Receiver::open(interfaces[side].index)
+                .and_then(|receiver| Ok((receiver, Sender::open(interfaces[side].index)?)));
+            opened.map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied => GateError::Privilege(names[side].clone()),
+                _ => GateError::system(format!("a packet socket on `{}`", names[side]), error),
+            })
+        };
+        let ((inside, to_inside), (outside, to_outside)) = (open(0)?, open(1)?);
+        let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
+        let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
+            return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
+        };
+        Ok(Bump {
+            indexes: interfaces.map(|interface| interface.index),
+            names,
+            receivers: [inside, outside],
+            senders: [to_outside, to_inside],
+            engine,
+            clock: Clock { start: Clock::nanoseconds(ClockId::Monotonic) },
+            lateness: [up, down],
+            missed: [0; 2],
+            real_time: false,
+        })
+    }
+
+    /// Forwards until something can be read from `stop`, or for as long as `lasting` says.
+    ///
+    /// # Errors
+    /// When an interface is removed, or the system fails to wait.
+    pub(crate) fn run(
+        &mut self,
+        stop: &UnixStream,
+        lasting: Option<Span>,
+        waiting: Waiting,
+    ) -> Result<(), GateError> {
+        // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
+        set_current_timer_slack(NonZeroU64::new(1))
+            .map_err(|error| GateError::system("timer slack", error))?;
+        self.real_time = waiting == Waiting::RealTime && priority::real_time();
+        let until = lasting.map_or(Time::NEVER, |lasting| self.clock.now() + lasting);
+        let mut more = false;
+        loop {
+            let now = self.clock.now();
+            if now >= until {
+                return Ok(());
+            }
+            let due = self.engine.next_due().min(until);
+            // What comes in for a link that is busy has to be known at its next departure, not before.
+            let patient = due.since(now) <= PATIENCE;
+            let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
+            let span = if more { Span::ZERO } else { due.since(now) };
+            let ready = self.wait(stop, watched, span, due == Time::NEVER, waiting)?;
+            let now = self.clock.now();
+            // It came before what is due by now, or may as well have.
+            let came = now.min(self.engine.next_due());
+            more = false;
+            for direction in Direction::BOTH {
+                let side = direction as usize;
+                if ready[side] || !watched[side] {
+                    more |= self.receive(came, direction)? == BATCH;
+                }
+            }
+            self.engine.advance(now);
+            for direction in Direction::BOTH {
+                self.send(direction);
+            }
+            if ready[2] {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and
+    /// `stop` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
+    fn wait(
+        &self,
+        stop: &UnixStream,
+        watched: [bool; 2],
+        span: Span,
+        forever: bool,
+        waiting: Waiting,
+    ) -> Result<[bool; 3], GateError> {
+        // Rounded up: a wake-up before the time would be for nothing.
+        let nanoseconds = match waiting {
+            Waiting::RealTime | Waiting::Sleep => span.ticks().div_ceil(TICKS_PER_NANOSECOND),
+            Waiting::Busy => 0,
+        };
+        let timeout = Timespec {
+            tv_sec: (nanoseconds / 1_000_000_000) as i64,
+            tv_nsec: (nanoseconds % 1_000_000_000) as _,
+        };
+        let timeout = (!forever || waiting == Waiting::Busy).then_some(&timeout);
+        let flags = |watched| if watched { PollFlags::IN } else { PollFlags::empty() };
+        let mut sources = [
+            PollFd::from_borrowed_fd(self.receivers[0].fd(), flags(watched[0])),
+            PollFd::from_borrowed_fd(self.receivers[1].fd(), flags(watched[1])),
+            PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN),
+        ];
+        match poll(&mut sources, timeout) {
+            Ok(_) | Err(Errno::INTR) => Ok([0, 1, 2].map(|ix| !sources[ix].revents().is_empty())),
+            Err(error) => Err(GateError::system("waiting for frames", error)),
+        }
+    }
+
+    /// Takes in what is there, at most [`BATCH`] frames, and says how many there were.
+    fn receive(&mut self, came: Time, direction: Direction) -> Result<usize, GateError> {
+        let side = direction as usize;
+        let count = match self.receivers[side].receive() {
+            Ok(count) => count,
+            Err(error) => return self.not_received(direction, &error).map(|()| 0),
+        };
+        for ix in 0..count {
+            let received = self.receivers[side].frame(ix);
+            if received.truncated {
+                self.engine.receive_unfit(direction, Loss::TooLong);
+                continue;
+            }
+            if received.room.len() < TAG + HEADER {
+                self.engine.receive_unfit(direction, Loss::Malformed);
+                continue;
+            }
+            let (frame, inserted) = match received.tag {
+                None => (&received.room[TAG..], 0),
+                Some(tag) => {
+                    // The addresses move forward into the room that was kept for the tag.
+                    received.room.copy_within(TAG..TAG + 12, 0);
+                    received.room[12..12 + TAG].copy_from_slice(&tag);
+                    (&*received.room, TAG)
+                }
+            };
+            match Whole::new(&received.header, frame, inserted) {
+                Ok(whole) => self.engine.receive(came, direction, &whole),
+                Err(_) => self.engine.receive_unfit(direction, Loss::Offload),
+            }
+        }
+        Ok(count)
+    }
+
+    #[cold]
+    fn not_received(&mut self, direction: Direction, error: &io::Error) -> Result<(), GateError> {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EINTR) => Ok(()),
+            // A super-packet of a kind that a virtio-net header cannot describe; the kernel dropped it.
+            Some(libc::EINVAL) => {
+                self.engine.receive_unfit(direction, Loss::Offload);
+                Ok(())
+            }
+            Some(libc::ENETDOWN) => {
+                let side = direction as usize;
+                match Interface::find(&self.names[side]) {
+                    // Only down: it may come back, and then goes on.
+                    Ok(interface) if interface.index == self.indexes[side] => Ok(()),
+                    _ => Err(GateError::Gone(self.names[side].clone())),
+                }
+            }
+            _ => Err(GateError::system(
+                format!("receiving from `{}`", self.names[direction as usize]),
+                io::Error::from(error.kind()),
+            )),
+        }
+    }
+
+    /// Hands everything that is due to the kernel.
+    fn send(&mut self, direction: Direction) {
+        let side = direction as usize;
+        loop {
+            let leaving = self.engine.leaving(direction);
+            let leaving = &leaving[..leaving.len().min(BATCH)];
+            if leaving.is_empty() {
+                return;
+            }
+            let now = self.clock.now();
+            for departure in leaving {
+                let late = now.since(departure.due).ticks() / TICKS_PER_NANOSECOND;
+                self.lateness[side].saturating_record(late);
+            }
+            let frames = leaving.iter().map(|departure| self.engine.frame(*departure));
+            let (sent, refused) = match self.senders[side].send(frames) {
+                Ok(sent) => (sent, 0),
+                Err(_) => (0, 1),
+            };
+            self.engine.left(direction, sent, refused);
+        }
+    }
+
+    /// What has been seen so far.
+    pub(crate) fn report(&mut self, file: &GateFile) -> Report {
+        for (missed, receiver) in self.missed.iter_mut().zip(&self.receivers) {
+            *missed += receiver.missed();
+        }
+        let process = Process {
+            seconds: self.clock.now().since(Time::ORIGIN).as_secs_f64(),
+            cpu_seconds: Clock::nanoseconds(ClockId::ProcessCPUTime) as f64 / 1e9,
+            real_time: self.real_time,
+        };
+        Report::new(file, &self.engine, &self.lateness, self.missed, process)
+    }
+}
+
+fn find(name: &str) -> Result<Interface, GateError> {
+    let interface = Interface::find(name).map_err(|error| match error.raw_os_error() {
+        Some(libc::ENODEV) => GateError::NoInterface(name.to_owned()),
+        _ => GateError::system(format!("interface `{name}`"), error),
+    })?;
+    if !interface.ethernet {
+        return Err(GateError::NotEthernet(name.to_owned()));
+    }
+    if !interface.up {
+        return Err(GateError::Down(name.to_owned()));
+    }
+    Ok(interface)
+}

@@ -1,0 +1,20 @@
+//! The real world around `tidegate-core`: packets from Linux interfaces, through a switch of core's, out
+//! again at the times that the link's rate gives.
+//!
+//! A frame comes in through `socket`, is made whole by `offload`, waits in `arena` while `engine`
+//! decides when it leaves, and `bump` hands it to the kernel when that time has come.
+
+mod arena;
+mod bump;
+mod checksum;
+mod cli;
+mod engine;
+mod error;
+mod offload;
+mod plan;
+mod priority;
+mod report;
+mod socket;
+
+pub use cli::cli;
+pub use error::GateError;

@@ -1,0 +1,7 @@
+//! `tidegate-gate`: the gate without Python.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tidegate_gate::cli(std::env::args_os())
+}

@@ -1,0 +1,250 @@
+//! What the kernel left undone: partial checksums are completed, super-packets are cut up.
+//!
+//! Over veth, and behind receive offload, the kernel hands on packets whose TCP or UDP checksum is only
+//! the pseudo-header's sum, and "packets" of up to 64 KB that stand for many. A virtio-net header in
+//! front of each says so (linux/virtio_net.h; the fields are in the host's byte order). What leaves
+//! here is whole: as many frames as a network card would have sent, with right checksums. What
+//! cannot be made whole is refused, never sent.
+//!
+//! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment`,
+//! `__udp_gso_segment` and `skb_checksum_help`, whose results these are; RFC 3168, section 6.1.2 (CWR).
+
+use crate::checksum::Sum;
+
+/// Bytes of a virtio-net header.
+pub(crate) const HEADER: usize = 10;
+
+const NEEDS_CHECKSUM: u8 = 1;
+const GSO_NONE: u8 = 0;
+const GSO_TCP4: u8 = 1;
+const GSO_TCP6: u8 = 4;
+const GSO_UDP: u8 = 5;
+const GSO_ECN: u8 = 0x80;
+
+const ETHERNET: usize = 14;
+const IPV4: u16 = 0x0800;
+const IPV6: u16 = 0x86dd;
+const FIN: u8 = 0x01;
+const PSH: u8 = 0x08;
+const CWR: u8 = 0x80;
+const TCP_CHECKSUM: usize = 16;
+const UDP_CHECKSUM: usize = 6;
+
+/// Where in a frame a checksum has to be completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Partial {
+    /// The first byte that is summed.
+    start: usize,
+    /// The checksum's own place; it holds the pseudo-header's sum.
+    field: usize,
+}
+
+/// How a super-packet is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cut {
+    protocol: Protocol,
+    /// Payload of each frame but the last.
+    size: usize,
+    /// Where the IP header starts, and whether it is IPv6.
+    ip: usize,
+    six: bool,
+    /// Where the TCP or UDP header starts.
+    transport: usize,
+    /// Where the payload starts: all that is before is repeated.
+    payload: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Protocol {
+    Tcp,
+    Udp,
+}
+
+/// Why a frame cannot be made whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unfit;
+
+/// A frame as it came, and what it takes to make it whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Whole<'f> {
+    frame: &'f [u8],
+    partial: Option<Partial>,
+    cut: Option<Cut>,
+}
+
+impl<'f> Whole<'f> {
+    /// Understands `header`, which came with a frame of which `inserted` bytes (a VLAN tag) were put back
+    /// since.
+    pub(crate) fn new(header: &[u8; HEADER], frame: &'f [u8], inserted: usize) -> Result<Whole<'f>, Unfit> {
+        let field = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
+        let partial = if header[0] & NEEDS_CHECKSUM == 0 {
+            None
+        } else {
+            let start = field(6) + inserted;
+            let partial = Partial { start, field: start + field(8) };
+            if partial.start < ETHERNET || partial.field + 2 > frame.len() {
+                return Err(Unfit);
+            }
+            Some(partial)
+        };
+        let cut = match header[1] & !GSO_ECN {
+            GSO_NONE => None,
+            kind => Some(Cut::new(kind, field(4), frame, partial.ok_or(Unfit)?)?),
+        };
+        Ok(Whole { frame, partial, cut })
+    }
+
+    /// The frame as it came.
+    pub(crate) fn bytes(&self) -> &'f [u8] {
+        self.frame
+    }
+
+    /// How many frames it makes.
+    pub(crate) fn count(&self) -> usize {
+        self.cut.map_or(1, |cut| (self.frame.len() - cut.payload).div_ceil(cut.size).max(1))
+    }
+
+    /// Length of the longest of its frames.
+    pub(crate) fn longest(&self) -> usize {
+        self.cut.map_or(self.frame.len(), |cut| self.frame.len().min(cut.payload + cut.size))
+    }
+
+    /// Writes frame `ix` of [`count`](Self::count) to the start of `place` and returns its length;
+    /// `None` when it does not fit there.
+    pub(crate) fn write(&self, ix: usize, place: &mut [u8]) -> Option<usize> {
+        let length = match self.cut {
+            None => {
+                place.get_mut(..self.frame.len())?.copy_from_slice(self.frame);
+                self.frame.len()
+            }
+            Some(cut) => cut.write(self.frame, ix, place)?,
+        };
+        if let Some(partial) = self.partial {
+            complete(&mut place[..length], partial)?;
+        }
+        Some(length)
+    }
+}
+
+/// Completes a checksum: the sum over everything from `start`, the field's own value included.
+fn complete(frame: &mut [u8], partial: Partial) -> Option<()> {
+    let checksum = match Sum::default().bytes(frame.get(partial.start..)?).checksum() {
+        // Zero means "no checksum" to UDP, and 0xffff is the same number.
+        0 => 0xffff,
+        checksum => checksum,
+    };
+    frame.get_mut(partial.field..partial.field + 2)?.copy_from_slice(&checksum.to_be_bytes());
+    Some(())
+}
+
+impl Cut {
+    fn new(kind: u8, size: usize, frame: &[u8], partial: Partial) -> Result<Cut, Unfit> {
+        let (ip, ethertype) = network_header(frame).ok_or(Unfit)?;
+        let six = match ethertype {
+            IPV4 => false,
+            IPV6 => true,
+            _ => return Err(Unfit),
+        };
+        let (protocol, field) = match kind {
+            GSO_TCP4 if !six => (Protocol::Tcp, TCP_CHECKSUM),
+            GSO_TCP6 if six => (Protocol::Tcp, TCP_CHECKSUM),
+            GSO_UDP => (Protocol::Udp, UDP_CHECKSUM),
+            _ => return Err(Unfit),
+        };
+        let start = partial.start;
+        // The IP header must reach exactly to the transport header; IPv6 may have extensions between.
+        let fits = match six {
+            false => {
+                let first = *frame.get(ip).ok_or(Unfit)?;
+                first >> 4 == 4 && first & 0x0f >= 5 && ip + usize::from(first & 0x0f) * 4 == start
+            }
+            true => frame.get(ip).is_some_and(|first| first >> 4 == 6) && start >= ip + 40,
+        };
+        let payload = match protocol {
+            Protocol::Udp => start + 8,
+            Protocol::Tcp => {
+                let words = frame.get(start + 12).ok_or(Unfit)? >> 4;
+                if words < 5 {
+                    return Err(Unfit);
+                }
+                start + usize::from(words) * 4
+            }
+        };
+        if !fits || partial.field != start + field || size == 0 || payload > frame.len() {
+            return Err(Unfit);
+        }
+        Ok(Cut { protocol, size, ip, six, transport: start, payload })
+    }
+
+    fn write(&self, frame: &[u8], ix: usize, place: &mut [u8]) -> Option<usize> {
+        let from = self.payload + ix * self.size;
+        let to = frame.len().min(from + self.size);
+        let length = self.payload + (to - from);
+        let place = place.get_mut(..length)?;
+        place[..self.payload].copy_from_slice(&frame[..self.payload]);
+        place[self.payload..].copy_from_slice(&frame[from..to]);
+
+        let transport = self.transport;
+        let (before, after) = ((frame.len() - transport) as u16, (length - transport) as u16);
+        if self.six {
+            let payload_length = (length - self.ip - 40) as u16;
+            put(place, self.ip + 4, payload_length);
+        } else {
+            put(place, self.ip + 2, (length - self.ip) as u16);
+            let identification = get(frame, self.ip + 4).wrapping_add(ix as u16);
+            put(place, self.ip + 4, identification);
+            put(place, self.ip + 10, 0);
+            let checksum = Sum::default().bytes(&place[self.ip..transport]).checksum();
+            put(place, self.ip + 10, checksum);
+        }
+        // The pseudo-header's sum is there already; of what it sums only the length changes.
+        let field = match self.protocol {
+            Protocol::Tcp => transport + TCP_CHECKSUM,
+            Protocol::Udp => transport + UDP_CHECKSUM,
+        };
+        let pseudo = Sum::default().word(get(frame, field)).word(!before).word(after);
+        put(place, field, !pseudo.checksum());
+        match self.protocol {
+            Protocol::Udp => put(place, transport + 4, after),
+            Protocol::Tcp => {
+                let at = transport + 4;
+                let sequence = u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
+                let sequence = sequence.wrapping_add((from - self.payload) as u32);
+                place[at..at + 4].copy_from_slice(&sequence.to_be_bytes());
+                let flags = &mut place[transport + 13];
+                if to < frame.len() {
+                    *flags &= !(FIN | PSH);
+                }
+                if ix > 0 {
+                    *flags &= !CWR;
+                }
+            }
+        }
+        Some(length)
+    }
+}
+
+/// Where the network header starts behind Ethernet and VLAN tags, and its EtherType.
+fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
+    let mut at = 12;
+    loop {
+        let kind = u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]);
+        at += 2;
+        match kind {
+            0x8100 | 0x88a8 | 0x9100 => at += 2,
+            _ => return Some((at, kind)),
+        }
+    }
+}
+
+fn get(bytes: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn put(bytes: &mut [u8], at: usize, word: u16) {
+    bytes[at..at + 2].copy_from_slice(&word.to_be_bytes());
+}
+
+#[cfg(test)]
+#[path = "offload_tests.rs"]
+mod tests;

@@ -1,0 +1,76 @@
+//! What a gate should do, ready to be done.
+
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::classifier::steering::Rule;
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::link::Framing;
+use tidegate_core::meter::{MeterKind, flow_monitor};
+use tidegate_core::params::Limit;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::Rate;
+use tidegate_spec::{GateFile, GateFlow};
+
+/// Places for what is on its way into the pool or out of it, beyond what the pool holds.
+const SPARE_PLACES: u64 = 2048;
+/// The most places: at 1514 bytes each, they take some 400 MB when all are in use.
+const MOST_PLACES: u64 = 1 << 18;
+/// The shortest frame that is reckoned with when a pool is limited in bytes.
+const SHORTEST_FRAME: u64 = 60;
+
+/// A gate: two directions, each a port of one switch. Up comes first, as in [`Direction`].
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The rate of each direction.
+    pub(crate) rates: [Rate; 2],
+    /// What a frame is charged.
+    pub(crate) framing: Framing,
+    /// The two ports.
+    pub(crate) switch: SwitchPlan,
+    /// The rules of each direction, in the order of the file.
+    pub(crate) rules: [Vec<Rule>; 2],
+    /// The most flows that are made in each direction by rules with `each`.
+    pub(crate) most_flows: usize,
+    /// Places for frames.
+    pub(crate) places: usize,
+}
+
+impl Plan {
+    /// What a file asks for.
+    pub(crate) fn of(file: &GateFile) -> Plan {
+        // Where no flow is monitored, a monitor would only cost time.
+        let monitored = file.flows.iter().any(|flow| flow.contract.interval().is_some());
+        let meter = file.port.meter.clone();
+        let port = PortPlan {
+            scheduler: SchedulerKind::BuiltIn(file.port.scheduler.clone()),
+            classes: file.classes.iter().map(tidegate_spec::Class::plan).collect(),
+            meter: meter
+                .filter(|meter| monitored || meter.record.name != flow_monitor::RECORD.name)
+                .map(MeterKind::BuiltIn),
+            dropper: file.port.dropper.clone().map(DropperKind::BuiltIn),
+            ceiling: None,
+        };
+        let held = match file.buffer {
+            Limit::Packets(packets) => packets,
+            Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
+        };
+        Plan {
+            rates: file.rates,
+            framing: file.framing,
+            switch: SwitchPlan { ports: vec![port.clone(), port], buffer: Some(file.buffer) },
+            rules: Direction::BOTH.map(|_| file.flows.iter().map(rule).collect()),
+            most_flows: file.most_flows,
+            places: held.saturating_add(SPARE_PLACES).min(MOST_PLACES) as usize,
+        }
+    }
+}
+
+fn rule(flow: &GateFlow) -> Rule {
+    let plan = FlowPlan {
+        class: flow.class.map(|class| class as u16),
+        contract: flow.contract.contract(),
+        ceiling: flow.ceiling.and_then(Rate::from_bits_per_second),
+        shaper: None,
+    };
+    Rule { matching: flow.matching, each: flow.each, plan, idle: flow.idle }
+}

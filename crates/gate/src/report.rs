@@ -1,0 +1,221 @@
+//! What a gate has done, for a person and for a program.
+
+use crate::engine::{Counters, Engine};
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+use std::fmt;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::switch::FlowCounters;
+use tidegate_spec::GateFile;
+use tidegate_spec::units::show_rate;
+
+/// Above this p99 lateness, a report says that the process got too little of the processor.
+const LATE: f64 = 1e-3;
+
+/// What a gate has done since it started.
+pub(crate) struct Report {
+    name: String,
+    process: Process,
+    directions: [DirectionReport; 2],
+}
+
+/// What the process had of the machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Process {
+    /// Since it opened its interfaces.
+    pub(crate) seconds: f64,
+    /// User and system.
+    pub(crate) cpu_seconds: f64,
+    /// Whether it was scheduled as real-time.
+    pub(crate) real_time: bool,
+}
+
+struct DirectionReport {
+    direction: Direction,
+    from: String,
+    to: String,
+    rate: f64,
+    counters: Counters,
+    held: u64,
+    missed: u64,
+    overflowed: u64,
+    /// Lateness in seconds: median, 99 % quantile, most.
+    lateness: [f64; 3],
+    flows: Vec<FlowReport>,
+}
+
+struct FlowReport {
+    name: String,
+    flows: usize,
+    counters: FlowCounters,
+}
+
+impl Report {
+    pub(crate) fn new(
+        file: &GateFile,
+        engine: &Engine,
+        lateness: &[Histogram<u64>; 2],
+        missed: [u64; 2],
+        process: Process,
+    ) -> Report {
+        let directions = Direction::BOTH.map(|direction| {
+            let side = direction as usize;
+            let (from, to) = match direction {
+                Direction::Up => (&file.inside, &file.outside),
+                Direction::Down => (&file.outside, &file.inside),
+            };
+            let named = file.flows.iter().enumerate().map(|(ix, flow)| {
+                let (counters, flows) = engine.rule(direction, ix);
+                FlowReport { name: flow.name.clone(), flows, counters }
+            });
+            let rest =
+                FlowReport { name: "(no match)".to_owned(), flows: 1, counters: engine.rest(direction) };
+            let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
+            let late = &lateness[side];
+            DirectionReport {
+                direction,
+                from: from.clone(),
+                to: to.clone(),
+                rate: file.rates[side].bits_per_second(),
+                counters: *engine.counters(direction),
+                held: engine.held(direction),
+                missed: missed[side],
+                overflowed: engine.overflowed(direction),
+                lateness: [
+                    seconds(late.value_at_quantile(0.5)),
+                    seconds(late.value_at_quantile(0.99)),
+                    seconds(late.max()),
+                ],
+                flows: named.chain([rest]).collect(),
+            }
+        });
+        Report { name: file.name.clone(), process, directions }
+    }
+
+    /// Everything, by name; times in seconds, rates in bit/s.
+    pub(crate) fn json(&self) -> Value {
+        let directions: serde_json::Map<String, Value> =
+            self.directions.iter().map(|one| (one.direction.name().to_owned(), one.json())).collect();
+        json!({
+            "name": self.name,
+            "seconds": self.process.seconds,
+            "cpu_seconds": self.process.cpu_seconds,
+            "real_time": self.process.real_time,
+            "directions": directions,
+        })
+    }
+}
+
+impl DirectionReport {
+    fn json(&self) -> Value {
+        let counters = &self.counters;
+        let drops: serde_json::Map<String, Value> =
+            counters.drops().map(|(reason, count)| (reason.to_owned(), count.into())).collect();
+        let [p50, p99, max] = self.lateness;
+        let flows: Vec<_> = self.flows.iter().map(FlowReport::json).collect();
+        json!({
+            "from": self.from,
+            "to": self.to,
+            "rate": self.rate,
+            "received": counters.received,
+            "received_bytes": counters.received_bytes,
+            "super_packets": counters.super_packets,
+            "sent": counters.sent,
+            "sent_bytes": counters.sent_bytes,
+            "dropped": counters.dropped(),
+            "drops": drops,
+            "held": self.held,
+            "missed": self.missed,
+            "without_flow": self.overflowed,
+            "stalls": counters.stalls,
+            "stalled": counters.stalled.as_secs_f64(),
+            "lateness": { "p50": p50, "p99": p99, "max": max },
+            "flows": flows,
+        })
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let Counters { stalls, stalled, .. } = self.counters;
+        if stalls > 0 {
+            let lost = stalled.as_secs_f64() * 1e3;
+            warnings.push(format!("fell behind {stalls} times: {lost:.1} ms of the link's time were lost"));
+        }
+        if self.lateness[1] > LATE {
+            warnings.push(format!("1 % of the frames left more than {:.1} ms late", self.lateness[1] * 1e3));
+        }
+        if self.missed > 0 {
+            warnings.push(format!(
+                "{} frames came faster than they could be read, and were lost before the gate",
+                self.missed
+            ));
+        }
+        if self.overflowed > 0 {
+            warnings.push(format!(
+                "{} packets had no room for a flow of their own, and went with the rest",
+                self.overflowed
+            ));
+        }
+        warnings
+    }
+}
+
+impl FlowReport {
+    fn json(&self) -> Value {
+        let FlowCounters { arrived, sent, dropped } = self.counters;
+        json!({
+            "name": self.name,
+            "flows": self.flows,
+            "arrived_packets": arrived.packets,
+            "arrived_bytes": arrived.bytes,
+            "sent_packets": sent.packets,
+            "sent_bytes": sent.bytes,
+            "dropped_packets": dropped.packets,
+            "dropped_bytes": dropped.bytes,
+        })
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Process { seconds, cpu_seconds, real_time } = self.process;
+        let share = 100.0 * cpu_seconds / seconds.max(1e-9);
+        let how = if real_time { ", real-time" } else { "" };
+        writeln!(f, "{}: {seconds:.1} s, {share:.1} % of a core{how}", self.name)?;
+        for one in &self.directions {
+            let Counters { received, sent, super_packets, .. } = one.counters;
+            let rate = show_rate(one.rate.round() as u64);
+            writeln!(f, "{:<5} {} -> {} at {rate}", one.direction.name(), one.from, one.to)?;
+            let dropped = one.counters.dropped();
+            writeln!(f, "      received {received} = sent {sent} + dropped {dropped} + held {}", one.held)?;
+            for (reason, count) in one.counters.drops().filter(|(_, count)| *count > 0) {
+                writeln!(f, "      dropped {count}: {reason}")?;
+            }
+            if super_packets > 0 {
+                writeln!(
+                    f,
+                    "      {super_packets} of what was received were super-packets, and were cut up"
+                )?;
+            }
+            if sent > 0 {
+                let [p50, p99, max] = one.lateness.map(|seconds| seconds * 1e6);
+                writeln!(
+                    f,
+                    "      left late by {p50:.0} us (median), {p99:.0} us (99 %), {max:.0} us (most)"
+                )?;
+            }
+            for warning in one.warnings() {
+                writeln!(f, "      warning: {warning}")?;
+            }
+            for flow in one.flows.iter().filter(|flow| flow.counters.arrived.packets > 0) {
+                let FlowCounters { arrived, sent, dropped } = flow.counters;
+                writeln!(
+                    f,
+                    "      {:<16} arrived {}, sent {}, dropped {}",
+                    flow.name, arrived.packets, sent.packets, dropped.packets
+                )?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! Network namespaces with a gate between them, made and removed by the test that uses them.
+
+#![allow(dead_code, reason = "each test file uses a part of this")]
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+
+pub const INSIDE: &str = "10.7.0.1";
+pub const OUTSIDE: &str = "10.7.0.2";
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// Three namespaces in a row: `inside`, the gate's own with interfaces `gi` and `go`, `outside`.
+pub struct Net {
+    id: String,
+}
+
+/// Where in the row.
+#[derive(Clone, Copy)]
+pub enum Place {
+    Inside,
+    Gate,
+    Outside,
+}
+
+impl Net {
+    /// A new row; `None`, with the reason printed, where that is not permitted.
+    pub fn new() -> Option<Net> {
+        let net = Net { id: format!("tg{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)) };
+        let first = net.name(Place::Inside);
+        let made = match Command::new("ip").args(["netns", "add", &first]).output() {
+            Ok(made) if made.status.success() => Ok(()),
+            Ok(made) => Err(String::from_utf8_lossy(&made.stderr).trim().to_owned()),
+            Err(error) => Err(format!("ip: {error}")),
+        };
+        if let Err(reason) = made {
+            println!("skipped: network namespaces take root and iproute2 ({reason})");
+            return None;
+        }
+        let [inside, gate, outside] =
+            [Place::Inside, Place::Gate, Place::Outside].map(|place| net.name(place));
+        for name in [&gate, &outside] {
+            ip(&format!("netns add {name}"));
+        }
+        for (own, far, namespace, address) in [("gi", "a0", inside, INSIDE), ("go", "b0", outside, OUTSIDE)] {
+            ip(&format!("-n {gate} link add {own} type veth peer name {far} netns {namespace}"));
+            ip(&format!("-n {namespace} addr add {address}/24 dev {far}"));
+            ip(&format!("-n {namespace} link set {far} up"));
+            ip(&format!("-n {gate} link set {own} up"));
+        }
+        Some(net)
+    }
+
+    pub fn name(&self, place: Place) -> String {
+        let place = match place {
+            Place::Inside => "i",
+            Place::Gate => "g",
+            Place::Outside => "o",
+        };
+        format!("{}{place}", self.id)
+    }
+
+    /// A command in a namespace.
+    pub fn command(&self, place: Place, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name(place), program]).args(args);
+        command
+    }
+
+    pub fn output(&self, place: Place, program: &str, args: &[&str]) -> Output {
+        self.command(place, program, args).output().unwrap()
+    }
+
+    /// Does something on a thread of its own in a namespace, sockets opened there stay there.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let namespace = File::open(format!("/run/netns/{}", self.name(place))).unwrap();
+        std::thread::spawn(move || {
+            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
+            work()
+        })
+    }
+
+    /// Whether a ping comes back from the far side.
+    pub fn ping(&self, count: u32) -> bool {
+        let count = count.to_string();
+        self.output(Place::Inside, "ping", &["-q", "-c", &count, "-i", "0.05", "-W", "2", OUTSIDE])
+            .status
+            .success()
+    }
+
+    /// Packet sockets in the gate's namespace.
+    pub fn packet_sockets(&self) -> usize {
+        let table = self.output(Place::Gate, "cat", &["/proc/net/packet"]);
+        String::from_utf8_lossy(&table.stdout).lines().count() - 1
+    }
+
+    /// TCP segments that a namespace has received with a wrong checksum.
+    pub fn checksum_errors(&self, place: Place) -> u64 {
+        let table = self.output(place, "cat", &["/proc/net/snmp"]);
+        let text = String::from_utf8_lossy(&table.stdout);
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .filter(|line| line.starts_with("Tcp:"))
+            .map(|line| line.split(' ').collect())
+            .collect();
+        let column = rows[0].iter().position(|name| *name == "InCsumErrors").unwrap();
+        rows[1][column].parse().unwrap()
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        for place in [Place::Inside, Place::Gate, Place::Outside] {
+            let _ = Command::new("ip").args(["netns", "del", &self.name(place)]).output();
+        }
+    }
+}
+
+/// Runs `ip`, which has to succeed.
+pub fn ip(args: &str) {
+    let done = Command::new("ip").args(args.split(' ')).output().unwrap();
+    assert!(done.status.success(), "ip {args}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+pub const BINARY: &str = env!("CARGO_BIN_EXE_tidegate-gate");
+
+/// A gate file between `gi` and `go`, removed when dropped.
+pub struct TempFile(pub PathBuf);
+
+impl TempFile {
+    pub fn new(text: &str) -> TempFile {
+        let name = format!("tidegate-{}-{}.toml", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(name);
+        File::create(&path).unwrap().write_all(text.as_bytes()).unwrap();
+        TempFile(path)
+    }
+
+    pub fn gate(up: &str, down: &str, rest: &str) -> TempFile {
+        TempFile::new(&format!(
+            "version = 1\nname = \"test\"\n\
+             gate = {{ inside = \"gi\", outside = \"go\", up = \"{up}\", down = \"{down}\" }}\n{rest}"
+        ))
+    }
+
+    pub fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for TempFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A gate that runs; it is killed when dropped.
+pub struct Gate {
+    process: Child,
+    messages: BufReader<std::process::ChildStderr>,
+    _file: TempFile,
+}
+
+impl Gate {
+    /// Starts it and waits until it forwards.
+    pub fn start(net: &Net, file: TempFile) -> Gate {
+        let mut command = net.command(Place::Gate, BINARY, &["up", file.path(), "--json"]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut messages = BufReader::new(process.stderr.take().unwrap());
+        let mut line = String::new();
+        messages.read_line(&mut line).unwrap();
+        assert!(line.starts_with("test: gi -> go"), "{line}");
+        Gate { process, messages, _file: file }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// Waits until it has ended: how, what it printed, and what it said.
+    pub fn wait(mut self) -> (ExitStatus, String, String) {
+        let (mut printed, mut said) = (String::new(), String::new());
+        self.process.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+        self.messages.read_to_string(&mut said).unwrap();
+        (self.process.wait().unwrap(), printed, said)
+    }
+
+    /// Stops it as an operator would, checks that every frame is accounted for, and returns its report.
+    pub fn stop(self) -> Value {
+        self.signal(Signal::TERM);
+        let (status, printed, said) = self.wait();
+        assert!(status.success(), "{said}");
+        let report: Value = serde_json::from_str(&printed).unwrap();
+        for direction in ["up", "down"] {
+            let one = &report["directions"][direction];
+            let of = |key: &str| one[key].as_u64().unwrap();
+            assert_eq!(of("received"), of("sent") + of("dropped") + of("held"), "{one:#}");
+            let drops: u64 =
+                one["drops"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+            assert_eq!(drops, of("dropped"));
+        }
+        report
+    }
+}
+
+impl Drop for Gate {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,270 @@
+//! A gate between two hosts of the kernel's: what passes, how fast, and in which order.
+
+#![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
+
+mod common;
+
+use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+/// Above this p99 lateness, a run says nothing about rates: over two seconds and more, they are wanted
+/// within 0.1 %.
+const SLACK: f64 = 2e-3;
+/// A run that says nothing is repeated at most so often.
+const REPEATS: u32 = 2;
+
+/// Whether the gate got the processor when it needed it.
+fn conclusive(report: &Value, direction: &str) -> bool {
+    let one = &report["directions"][direction];
+    one["stalls"] == 0 && one["lateness"]["p99"].as_f64().unwrap() <= SLACK
+}
+
+/// Repeats a measurement whose timing was disturbed; `None` when it always was.
+fn measured<T>(mut run: impl FnMut() -> Option<T>) -> Option<T> {
+    let found = (0..=REPEATS).find_map(|_| run());
+    if found.is_none() {
+        println!("inconclusive: the gate itself was late, {} times", REPEATS + 1);
+    }
+    found
+}
+
+#[test]
+fn a_ping_passes_and_sockets_go_with_the_gate() {
+    let Some(net) = Net::new() else { return };
+    let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", ""));
+    assert_eq!(net.packet_sockets(), 4);
+    assert!(net.ping(5));
+    let report = gate.stop();
+    for direction in ["up", "down"] {
+        assert!(report["directions"][direction]["sent"].as_u64().unwrap() >= 5, "{report:#}");
+        assert_eq!(report["directions"][direction]["dropped"], 0, "{report:#}");
+    }
+    assert_eq!(net.packet_sockets(), 0);
+
+    let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", ""));
+    assert!(net.ping(1));
+    gate.signal(Signal::KILL);
+    assert!(!gate.wait().0.success());
+    assert_eq!(net.packet_sockets(), 0);
+    assert!(!net.output(Place::Inside, "ping", &["-c", "1", "-W", "0.2", OUTSIDE]).status.success());
+}
+
+/// UDP at `rate` bit/s from the inside to `port` outside for so long; frames are `42 + payload` bytes.
+fn blast(net: &Net, port: u16, payload: usize, rate: f64, lasting: Duration) -> std::thread::JoinHandle<()> {
+    net.spawn(Place::Inside, move || {
+        let socket = UdpSocket::bind((INSIDE, port)).unwrap();
+        let (bytes, gap) = (vec![0; payload], (42 + payload) as f64 * 8.0 / rate);
+        let start = Instant::now();
+        for packet in 0_u32.. {
+            let due = start + Duration::from_secs_f64(f64::from(packet) * gap);
+            if due.duration_since(start) > lasting {
+                return;
+            }
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            let _ = socket.send_to(&bytes, (OUTSIDE, port));
+        }
+    })
+}
+
+/// When packets came to `port` outside, until none came for a while.
+fn arrivals(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<f64>> {
+    net.spawn(Place::Outside, move || {
+        let socket = UdpSocket::bind((OUTSIDE, port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(600))).unwrap();
+        let (start, mut bytes, mut times) = (Instant::now(), [0; 2048], Vec::new());
+        while socket.recv(&mut bytes).is_ok() {
+            times.push(start.elapsed().as_secs_f64());
+        }
+        times
+    })
+}
+
+/// Packets per second: the slope of the count over time, by least squares.
+fn slope(times: &[f64]) -> f64 {
+    let count = times.len() as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    let middle = (count - 1.0) / 2.0;
+    let (mut over, mut under) = (0.0, 0.0);
+    for (ix, time) in times.iter().enumerate() {
+        over += (ix as f64 - middle) * (time - mean);
+        under += (time - mean) * (time - mean);
+    }
+    over / under
+}
+
+/// Twice as much as the rate comes in; what goes out is the rate, within 0.1 %.
+#[test]
+fn a_flood_is_shaped_to_the_rate() {
+    const FRAME: usize = 1042;
+    const RATE: f64 = 10e6;
+    let Some(net) = Net::new() else { return };
+    let error = measured(|| {
+        let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", "switch = { buffer = \"50p\" }"));
+        assert!(net.ping(1));
+        let times = arrivals(&net, 9);
+        blast(&net, 9, FRAME - 42, 2.0 * RATE, Duration::from_secs(3)).join().unwrap();
+        let times = times.join().unwrap();
+        let report = gate.stop();
+        assert!(report["directions"]["up"]["drops"]["pushed-out"].as_u64().unwrap() > 1000, "{report:#}");
+        // Without the first packets, while the queue is filling, and the last, when it is served out.
+        let steady = &times[100..times.len() - 100];
+        let rate = slope(steady) * FRAME as f64 * 8.0;
+        println!(
+            "{rate:.0} bit/s over {} packets; lateness {}",
+            steady.len(),
+            report["directions"]["up"]["lateness"]
+        );
+        conclusive(&report, "up").then_some(rate / RATE - 1.0)
+    });
+    if let Some(error) = error {
+        assert!(error.abs() < 1e-3, "rate error {error}");
+    }
+}
+
+/// Two flows that each send as much as the link carries, and reserve 3 and 1. There is room for all that they
+/// send: what push-out does to a flow that floods is told in docs/schedulers/virtual-clock.md.
+#[test]
+fn virtual_clock_shares_the_link_as_reserved() {
+    let Some(net) = Net::new() else { return };
+    let rules = "port = { scheduler = \"virtual-clock\" }\nswitch = { buffer = \"5000p\" }\n\
+                 [[flow]]\nname = \"three\"\nmatch = { outside_port = 3 }\nreserve = \"6mbit\"\n\
+                 [[flow]]\nname = \"one\"\nmatch = { outside_port = 1 }\nreserve = \"2mbit\"\n";
+    let ratio = measured(|| {
+        let gate = Gate::start(&net, TempFile::gate("8mbit", "8mbit", rules));
+        assert!(net.ping(1));
+        let times = [3, 1].map(|port| arrivals(&net, port));
+        let senders = [3, 1].map(|port| blast(&net, port, 958, 8e6, Duration::from_secs(2)));
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        let [three, one] = times.map(|times| {
+            let mut times = times.join().unwrap();
+            let first = times[0];
+            times.retain(|time| (0.1..1.9).contains(&(time - first)));
+            slope(&times)
+        });
+        let report = gate.stop();
+        println!("{three:.1} and {one:.1} packets/s");
+        let flows = &report["directions"]["up"]["flows"];
+        assert_eq!((&flows[0]["name"], &flows[1]["name"]), (&"three".into(), &"one".into()));
+        assert_eq!(report["directions"]["up"]["dropped"], 0, "{report:#}");
+        conclusive(&report, "up").then_some(three / one)
+    });
+    if let Some(ratio) = ratio {
+        assert!((2.94..3.06).contains(&ratio), "{ratio}");
+    }
+}
+
+/// Bytes that are never alike over a long way.
+fn content(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
+/// Files both ways at once over veth as it comes: partial checksums, and super-packets of 64 KB.
+#[test]
+fn tcp_passes_whole_over_default_offloads() {
+    const LENGTH: usize = 20_000_000;
+    let Some(net) = Net::new() else { return };
+    let gate = Gate::start(&net, TempFile::gate("200mbit", "200mbit", ""));
+    assert!(net.ping(1));
+    let (ready, listening) = std::sync::mpsc::channel();
+    let exchange = |mut stream: TcpStream, own: u64, other: u64| {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut reader = stream.try_clone().unwrap();
+        let read = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        stream.write_all(&content(own, LENGTH)).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        read.join().unwrap() == content(other, LENGTH)
+    };
+    let server = net.spawn(Place::Outside, move || {
+        let listener = TcpListener::bind((OUTSIDE, 80)).unwrap();
+        ready.send(()).unwrap();
+        exchange(listener.accept().unwrap().0, 1, 2)
+    });
+    listening.recv().unwrap();
+    let client = net.spawn(Place::Inside, move || exchange(TcpStream::connect((OUTSIDE, 80)).unwrap(), 2, 1));
+    assert!(client.join().unwrap(), "what came down is not what was sent");
+    assert!(server.join().unwrap(), "what went up is not what was sent");
+    let report = gate.stop();
+    for direction in ["up", "down"] {
+        let one = &report["directions"][direction];
+        assert!(one["super_packets"].as_u64().unwrap() > 100, "{one:#}");
+        assert_eq!((&one["drops"]["offload"], &one["drops"]["device"]), (&0.into(), &0.into()), "{one:#}");
+    }
+    assert_eq!([net.checksum_errors(Place::Inside), net.checksum_errors(Place::Outside)], [0, 0]);
+}
+
+/// The kernel takes the tag out of a frame; it is put back, and matched.
+#[test]
+fn a_vlan_tag_passes() {
+    const SCRIPT: &str = "
+import socket, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('a0', 0))
+for n in range(20):
+    out.send(bytes.fromhex('020000000002020000000001' '81006007' '88b5') + bytes(50))
+    time.sleep(0.05)
+";
+    let Some(net) = Net::new() else { return };
+    let rules = "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n";
+    let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", rules));
+    let mut sender = net.command(Place::Inside, "python3", &["-c", SCRIPT]).spawn().unwrap();
+    let seen =
+        net.output(Place::Outside, "timeout", &["3", "tcpdump", "-nnei", "b0", "-c", "3", "vlan", "7"]);
+    let sent = sender.wait().unwrap();
+    let text = String::from_utf8_lossy(&seen.stdout);
+    if !sent.success() || seen.status.code() == Some(127) {
+        println!("skipped: no python3 or no tcpdump here");
+        return;
+    }
+    assert!(text.contains("length 68: vlan 7, p 3"), "{text}");
+    let seven = &gate.stop()["directions"]["up"]["flows"][0];
+    assert!(seven["sent_packets"].as_u64().unwrap() >= 19, "{seven:#}");
+}
+
+/// Frames of random bytes, and frames that start as IP and go wrong: nothing stops the gate.
+#[test]
+fn malformed_frames_do_no_harm() {
+    const SCRIPT: &str = "
+import os, random, socket
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('a0', 0))
+random.seed(4)
+heads = ['', '0800', '0800450000', '86dd60', '81000007080045', '88a80001810000020800', '8847000001ff45', '080045ffffff', '0800450000280000200040060000']
+for n in range(20000):
+    head = bytes.fromhex(random.choice(heads))
+    frame = bytes(12) + head + os.urandom(random.choice([0, 1, 2, 5, 20, 60, 300, 1400]))
+    try:
+        out.send(frame + bytes(max(0, 14 - len(frame))))
+    except OSError:
+        pass
+";
+    let Some(net) = Net::new() else { return };
+    let rules = "[[flow]]\nname = \"each\"\neach = \"5-tuple\"\nidle = \"100ms\"\n";
+    let gate = Gate::start(&net, TempFile::gate("100mbit", "100mbit", rules));
+    let sent = net.output(Place::Inside, "python3", &["-c", SCRIPT]);
+    if !sent.status.success() {
+        println!("skipped: no python3 to send with ({})", String::from_utf8_lossy(&sent.stderr).trim());
+        return;
+    }
+    assert!(net.ping(3));
+    let report = gate.stop();
+    assert!(report["directions"]["up"]["received"].as_u64().unwrap() > 15_000, "{report:#}");
+}

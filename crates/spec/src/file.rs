@@ -1,0 +1,121 @@
+//! Reading a file of any kind, up to where its values fit their record.
+
+use crate::error::{Complaint, Origin, Place, Report, SpecErrors};
+use crate::read;
+use crate::record::{self, Section};
+use crate::set;
+use crate::tree::{self, Content};
+use crate::values::Values;
+use std::io::Read;
+use std::path::Path;
+
+/// A larger file is refused: it is surely something else, a capture or a trace.
+pub const LARGEST_FILE: usize = 8 << 20;
+
+/// A file whose every value fits its record; whether they fit each other is still to be seen.
+pub(crate) struct File {
+    pub(crate) origin: Origin,
+    pub(crate) values: Values,
+    /// The text with the overrides applied.
+    pub(crate) effective: String,
+    pub(crate) report: Report,
+}
+
+impl File {
+    pub(crate) fn read(
+        section: &'static Section,
+        text: &str,
+        file_name: &str,
+        sets: &[(String, String)],
+    ) -> Result<File, SpecErrors> {
+        let what = section.title.to_lowercase();
+        if text.len() > LARGEST_FILE {
+            let origin = Origin::new(file_name, "", &[]);
+            return Err(origin.error(Place::File, too_large(text.len() as u64, &what)).into());
+        }
+        let origin = Origin::new(file_name, text, sets);
+        let placed = |(place, complaint)| SpecErrors::from(origin.error(place, complaint));
+        let mut report = Report::default();
+        let mut root = tree::parse(text).map_err(placed)?;
+        let effective = set::apply(section, text, &mut root, sets, &mut report);
+        report.check(&origin)?;
+        check_version(&root, &what).map_err(placed)?;
+        let values = read::read(section, &root, &mut report);
+        report.check(&origin)?;
+        Ok(File { origin, values, effective, report })
+    }
+}
+
+/// The text of a file, and its name for messages.
+pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), SpecErrors> {
+    let file_name = path.display().to_string();
+    let what = section.title.to_lowercase();
+    match read_text(path, what.strip_suffix(" file").unwrap_or(&what)) {
+        Ok(text) => Ok((text, file_name)),
+        Err(complaint) => Err(Origin::new(&file_name, "", &[]).error(Place::File, complaint).into()),
+    }
+}
+
+/// What is said when a value is missing although nothing was reported.
+pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
+    let complaint = Complaint::new("this cannot be read, for a reason that was not noted")
+        .help("this is a mistake in tidegate: a record and its reader disagree");
+    origin.error(Place::File, complaint).into()
+}
+
+fn read_text(path: &Path, what: &str) -> Result<String, Complaint> {
+    let failed = |error: std::io::Error| Complaint::new(format!("cannot be read: {error}"));
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Complaint::new(format!("is a folder, not a {what} file")));
+    }
+    if metadata.len() > LARGEST_FILE as u64 {
+        return Err(too_large(metadata.len(), what));
+    }
+    // What is no regular file has no size of its own, so reading stops at the limit too.
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > LARGEST_FILE {
+        return Err(too_large(bytes.len() as u64, what));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let line =
+            error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
+        Complaint::new(format!("is not text: line {line} is not UTF-8"))
+            .help(format!("a {what} is a TOML file in UTF-8"))
+    })
+}
+
+fn too_large(bytes: u64, what: &str) -> Complaint {
+    let megabytes = bytes.div_ceil(1_000_000);
+    let complaint =
+        Complaint::new(format!("is too large for a {what}: {megabytes} MB, and at most 8 MiB are read"));
+    if what == record::scenario().name {
+        return complaint
+            .help("many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or `capture` source");
+    }
+    complaint
+}
+
+/// Checked before anything else, since another version may spell anything differently.
+fn check_version(root: &tree::Node, what: &str) -> Result<(), (Place, Complaint)> {
+    let expected = record::VERSION;
+    let help = format!("this tidegate reads version {expected}");
+    match root.get("version").map(|entry| &entry.value) {
+        None => {
+            let complaint = Complaint::new(format!("this {what} does not state its version"));
+            Err((Place::File, complaint.help(format!("write version = {expected} in its first line"))))
+        }
+        Some(value) => match &value.content {
+            Content::Integer(version) if *version == expected => Ok(()),
+            Content::Integer(version) => {
+                Err((value.place, Complaint::new(format!("this is a version {version} {what}")).help(help)))
+            }
+            other => {
+                let message = format!("`version` is a whole number, not {}", other.describe());
+                Err((value.place, Complaint::new(message).help(help)))
+            }
+        },
+    }
+}

@@ -1,0 +1,333 @@
+//! A gate file: read and checked, ready to be run.
+
+use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
+use crate::file::{self, File};
+use crate::record;
+use crate::scenario::{Class, ContractSpec, PortSpec, classes, flows};
+use crate::suggest::did_you_mean;
+use crate::units::show_rate;
+use crate::values::Values;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix};
+use tidegate_core::classifier::{protocol_names, protocol_number};
+use tidegate_core::link::Framing;
+use tidegate_core::params::Limit;
+use tidegate_core::units::{Rate, Span};
+use tidegate_core::wire::has_ports;
+
+/// The longest name of an interface, in bytes (IFNAMSIZ without its closing zero).
+const LONGEST_INTERFACE: usize = 15;
+
+/// A gate file that was read without a mistake: every name is resolved, every default filled in.
+#[derive(Clone, Debug)]
+pub struct GateFile {
+    /// Its name; the file's name without its ending unless it has one of its own.
+    pub name: String,
+    /// Interface towards those whom the link serves.
+    pub inside: String,
+    /// Interface towards the rest of the world.
+    pub outside: String,
+    /// The rate of each direction, up first.
+    pub rates: [Rate; 2],
+    /// What a frame is charged.
+    pub framing: Framing,
+    /// The most flows that are made in each direction by flows with `each`.
+    pub most_flows: usize,
+    /// The memory that both directions share.
+    pub buffer: Limit,
+    /// The output port of each direction.
+    pub port: PortSpec,
+    /// Classes of flows, in the order of the file.
+    pub classes: Vec<Class>,
+    /// Flows, in the order of the file: a packet belongs to the first that matches.
+    pub flows: Vec<GateFlow>,
+    effective: String,
+    origin: Origin,
+}
+
+/// One `[[flow]]` of a gate.
+#[derive(Clone, Debug)]
+pub struct GateFlow {
+    /// Its name, unique among flows.
+    pub name: String,
+    /// Which packets.
+    pub matching: Match,
+    /// What has a flow of its own.
+    pub each: Option<Each>,
+    /// How long a flow made for one of `each` stays without packets.
+    pub idle: Span,
+    /// What it states to its port.
+    pub contract: ContractSpec,
+    /// Index of the class that it belongs to.
+    pub class: Option<usize>,
+    /// Bits per second that it never exceeds.
+    pub ceiling: Option<u64>,
+    /// Where it was stated.
+    pub place: Place,
+}
+
+impl GateFile {
+    /// Reads the gate file at `path`, with overrides as in [`GateFile::parse`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
+    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<GateFile, SpecErrors> {
+        let (text, file_name) = file::load(record::gate(), path)?;
+        GateFile::parse(&text, &file_name, sets)
+    }
+
+    /// Reads a gate file from its text. `file_name` is for messages; `sets` are overrides, applied in
+    /// order: a path such as `gate.up` and a value.
+    ///
+    /// # Errors
+    /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
+    /// the file first.
+    pub fn parse(text: &str, file_name: &str, sets: &[(String, String)]) -> Result<GateFile, SpecErrors> {
+        let File { origin, values, effective, mut report } =
+            File::read(record::gate(), text, file_name, sets)?;
+        let gate = expand(&values, file_name, effective, &origin, &mut report);
+        report.check(&origin)?;
+        gate.ok_or_else(|| file::unexplained(&origin))
+    }
+
+    /// The file's text with the overrides applied, comments kept.
+    pub fn to_toml(&self) -> &str {
+        &self.effective
+    }
+
+    /// A mistake that only shows later, at a place that the file remembers.
+    pub fn error_at(&self, place: Place, message: impl Into<String>) -> SpecError {
+        self.origin.error(place, Complaint::new(message))
+    }
+}
+
+/// `None` only after something was reported.
+fn expand(
+    values: &Values,
+    file_name: &str,
+    effective: String,
+    origin: &Origin,
+    report: &mut Report,
+) -> Option<GateFile> {
+    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let gate = values.table("gate")?;
+    let interface = |key, report: &mut Report| {
+        let name = gate.text(key)?;
+        check_interface(name, gate.place_of(key), report);
+        Some(name.to_owned())
+    };
+    let (inside, outside) = (interface("inside", report)?, interface("outside", report)?);
+    if inside == outside {
+        let complaint = Complaint::new(format!("`inside` and `outside` are both {inside}"))
+            .help("a gate stands between two interfaces");
+        report.say(gate.place_of("outside"), complaint);
+    }
+    let (up, down) = (gate.rate("up")?, gate.rate("down")?);
+    let (overhead, mpu) =
+        (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
+    let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
+    let classes = classes::build(values.tables("class"), report)?;
+    let flows = build_flows(values.tables("flow"), &classes, report)?;
+    check_reachable(&flows, report);
+    check_reservations(&flows, &classes, [up, down], report);
+    Some(GateFile {
+        name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
+        inside,
+        outside,
+        rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
+        framing,
+        most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        buffer: values.table("switch")?.limit("buffer")?,
+        port: PortSpec::read(values.table("port")?)?,
+        classes,
+        flows,
+        effective,
+        origin: origin.clone(),
+    })
+}
+
+fn check_interface(name: &str, place: Place, report: &mut Report) {
+    let odd =
+        |byte: u8| byte == b'/' || byte == b':' || byte.is_ascii_whitespace() || byte.is_ascii_control();
+    if name.is_empty() || name.len() > LONGEST_INTERFACE || name.bytes().any(odd) {
+        let complaint = Complaint::new("this is no name of an interface")
+            .help(format!("`ip link` lists them; a name has at most {LONGEST_INTERFACE} letters"));
+        report.say(place, complaint);
+    }
+}
+
+fn build_flows(tables: &[Values], classes: &[Class], report: &mut Report) -> Option<Vec<GateFlow>> {
+    let by_name: BTreeMap<&str, usize> =
+        classes.iter().enumerate().map(|(index, class)| (class.name.as_str(), index)).collect();
+    let inner: Vec<usize> = classes.iter().filter_map(|class| class.parent).collect();
+    let mut names = BTreeMap::new();
+    let mut built = Vec::with_capacity(tables.len());
+    for (index, values) in tables.iter().enumerate() {
+        let name = values.text("name")?;
+        if names.insert(name, index).is_some() {
+            report.say(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
+        }
+        let class = match values.text("class") {
+            None => Some(None),
+            Some(name) => {
+                flows::leaf_class(&by_name, &inner, name, values.place_of("class"), report).map(Some)
+            }
+        };
+        let contract = ContractSpec::read(values);
+        let ceiling = values.rate("ceiling");
+        classes::check_ceiling(values, &contract, ceiling, report);
+        flows::check_promise(values, &contract, report);
+        let each = values.text("each").map(|word| match word {
+            "host" => Each::Host,
+            "subscriber" => Each::Subscriber,
+            _ => Each::FiveTuple,
+        });
+        if each.is_none() && values.given("idle") {
+            let complaint =
+                Complaint::new("a flow without `each` is never forgotten").help("leave out `idle`");
+            report.say(values.place_of("idle"), complaint);
+        }
+        let idle = values.time("idle")?;
+        if idle == Span::ZERO {
+            report.say(values.place_of("idle"), Complaint::new("`idle` is zero"));
+        }
+        let matching = read_match(values.table("match")?, report);
+        built.push(class.zip(matching).map(|(class, matching)| GateFlow {
+            name: name.to_owned(),
+            matching,
+            each,
+            idle,
+            contract,
+            class,
+            ceiling,
+            place: values.place,
+        }));
+    }
+    built.into_iter().collect()
+}
+
+/// `None` after something was reported.
+fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
+    let port = |key| values.integer(key).and_then(|number| u16::try_from(number).ok());
+    let prefix = |key, report: &mut Report| match values.text(key).map(Prefix::from_str) {
+        None => Some(None),
+        Some(Ok(prefix)) => Some(Some(prefix)),
+        Some(Err(error)) => {
+            let complaint = Complaint::new(format!("`{key}` is neither an address nor a prefix"));
+            report.say(
+                values.place_of(key),
+                match error {
+                    NotAPrefix::Text => {
+                        complaint.help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32")
+                    }
+                    NotAPrefix::HostBits(network) => {
+                        Complaint::new(format!("`{key}` has bits beyond its prefix"))
+                            .help(format!("did you mean `{network}`?"))
+                    }
+                },
+            );
+            None
+        }
+    };
+    let (inside, outside) = (prefix("inside", report), prefix("outside", report));
+    let protocol = match values.text("protocol") {
+        None => None,
+        Some(name) => match protocol_number(name) {
+            Ok(number) => Some(number),
+            Err(_) => {
+                let mut complaint = Complaint::new("this is no protocol");
+                complaint.help = did_you_mean(name, protocol_names());
+                report.say(values.place_of("protocol"), complaint);
+                return None;
+            }
+        },
+    };
+    for key in ["port", "inside_port", "outside_port"] {
+        if values.given(key) && protocol.is_some_and(|protocol| !has_ports(protocol)) {
+            let complaint = Complaint::new("this protocol has no ports, so nothing would ever match")
+                .help("tcp, udp, sctp, dccp and udplite have ports");
+            report.say(values.place_of(key), complaint);
+        }
+    }
+    Some(Match {
+        inside: inside?,
+        outside: outside?,
+        inside_port: port("inside_port"),
+        outside_port: port("outside_port"),
+        port: port("port"),
+        protocol,
+        dscp: values.integer("dscp").and_then(|number| u8::try_from(number).ok()),
+        vlan: port("vlan"),
+        direction: values.text("direction").map(|word| match word {
+            "up" => Direction::Up,
+            _ => Direction::Down,
+        }),
+    })
+}
+
+/// What follows a flow that matches everything gets nothing.
+fn check_reachable(flows: &[GateFlow], report: &mut Report) {
+    let Some(at) = flows.iter().position(|flow| flow.matching == Match::default()) else { return };
+    if let Some(after) = flows.get(at + 1) {
+        let message = format!(
+            "`{}` never gets a packet: `{}` before it matches everything",
+            after.name, flows[at].name
+        );
+        report.say(
+            after.place,
+            Complaint::new(message).help("the first flow that matches is taken: put the general ones last"),
+        );
+    }
+}
+
+/// What is reserved has to fit: in its class if that reserves, and on the link.
+fn check_reservations(flows: &[GateFlow], classes: &[Class], rates: [u64; 2], report: &mut Report) {
+    for direction in Direction::BOTH {
+        let rate = rates[direction as usize];
+        let mut totals = vec![0_u128; classes.len() + 1];
+        let mut counted = vec![false; classes.len()];
+        for flow in flows {
+            let here = flow.matching.direction.is_none_or(|only| only == direction);
+            let Some(reserve) = flow.contract.reserve_bits().filter(|_| here) else { continue };
+            // Of a flow with `each`, nobody knows how many there will be; one has to fit.
+            let mut demand = u128::from(reserve);
+            let mut holder = flow.class;
+            let mut tipped = None;
+            loop {
+                let (place, room) = match holder {
+                    Some(class) => (class, classes[class].contract.reserve_bits()),
+                    None => (classes.len(), Some(rate)),
+                };
+                totals[place] += demand;
+                if let Some(room) = room.filter(|room| totals[place] > u128::from(*room)) {
+                    tipped = tipped.or(Some((holder, room, totals[place])));
+                }
+                let Some(class) = holder else { break };
+                if let Some(reserve) = classes[class].contract.reserve_bits() {
+                    // To the scheduler above, a class asks for what it reserves, whatever is in it.
+                    demand =
+                        if std::mem::replace(&mut counted[class], true) { 0 } else { u128::from(reserve) };
+                }
+                holder = classes[class].parent;
+            }
+            let Some((holder, room, total)) = tipped else { continue };
+            let whose = match holder {
+                Some(class) => format!("class `{}` ({})", classes[class].name, show_rate(room)),
+                None => format!("the link {} ({})", direction.name(), show_rate(room)),
+            };
+            let total = show_rate(u64::try_from(total).unwrap_or(u64::MAX));
+            let message = format!(
+                "{total} is reserved on {whose}: flow `{}` is the first that does not fit",
+                flow.name
+            );
+            report.say(flow.place, Complaint::new(message).help("reserve less"));
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

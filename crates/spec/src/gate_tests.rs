@@ -1,0 +1,126 @@
+use super::*;
+
+const OFFICE: &str = r#"
+version = 1
+[gate]
+inside = "lan0"
+outside = "wan0"
+up = "10mbit"
+down = "50mbit"
+overhead = 24
+mpu = 84
+[port]
+scheduler = "virtual-clock"
+[[flow]]
+name = "voice"
+match = { port = 5060, protocol = "udp", dscp = 46 }
+reserve = "128kbit"
+priority = "5ms"
+[[flow]]
+name = "guests"
+match = { inside = "10.9.0.0/16", vlan = 9, direction = "down" }
+each = "host"
+idle = "5s"
+ceiling = "2mbit"
+[[flow]]
+name = "rest"
+each = "5-tuple"
+"#;
+
+fn mistakes(text: &str) -> Vec<String> {
+    match GateFile::parse(text, "office.toml", &[]) {
+        Ok(_) => Vec::new(),
+        Err(errors) => {
+            errors.errors.iter().map(|error| format!("{}: {}", error.line, error.message)).collect()
+        }
+    }
+}
+
+#[test]
+fn a_gate_file_is_read() {
+    let gate = GateFile::parse(OFFICE, "office.toml", &[("gate.up".into(), "20mbit".into())]).unwrap();
+    assert_eq!((gate.name.as_str(), gate.inside.as_str(), gate.outside.as_str()), ("office", "lan0", "wan0"));
+    assert_eq!(gate.rates.map(|rate| rate.bits_per_second().round() as u64), [20_000_000, 50_000_000]);
+    assert_eq!((gate.framing.charge(1514), gate.framing.charge(42)), (1538, 84));
+    assert_eq!(gate.buffer, Limit::Packets(1000));
+    let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };
+    let matching = Match { port: Some(5060), protocol: Some(17), dscp: Some(46), ..Match::default() };
+    assert_eq!((voice.matching, voice.each), (matching, None));
+    assert_eq!(voice.contract.contract().priority, Span::from_millis(5));
+    assert_eq!((guests.each, guests.idle), (Some(Each::Host), Span::from_secs(5)));
+    assert_eq!((guests.matching.direction, guests.ceiling), (Some(Direction::Down), Some(2_000_000)));
+    assert_eq!((rest.matching, rest.idle), (Match::default(), Span::from_secs(30)));
+    assert!(gate.to_toml().contains("up = \"20mbit\""));
+}
+
+#[test]
+fn mistakes_are_answered_where_they_are() {
+    let with = |old: &str, new: &str| {
+        assert!(OFFICE.contains(old), "{old}");
+        mistakes(&OFFICE.replacen(old, new, 1))
+    };
+    for (old, new, expected) in [
+        ("up = \"10mbit\"", "up = \"0mbit\"", "6: `0mbit` is no rate: a rate is at least 1bit"),
+        ("up = \"10mbit\"", "upp = \"10mbit\"", "3: `gate` needs `up`"),
+        ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),
+        ("\"wan0\"", "\"a name that is too long\"", "5: this is no name of an interface"),
+        ("\"10.9.0.0/16\"", "\"10.9.0.1/16\"", "19: `inside` has bits beyond its prefix"),
+        ("\"10.9.0.0/16\"", "\"ten\"", "19: `inside` is neither an address nor a prefix"),
+        ("\"udp\"", "\"udpp\"", "14: this is no protocol"),
+        ("\"udp\"", "\"icmp\"", "14: this protocol has no ports, so nothing would ever match"),
+        ("port = 5060", "port = 66000", "14: 66000 is out of range"),
+        ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
+        ("each = \"host\"\n", "", "20: a flow without `each` is never forgotten"),
+        (
+            "reserve = \"128kbit\"",
+            "reserve = \"11mbit\"",
+            "12: 11mbit is reserved on the link up (10mbit): flow `voice` is the first that does not fit",
+        ),
+        ("reserve = \"128kbit\"\n", "", "15: `priority` says nothing of a flow without a reservation"),
+        ("name = \"guests\"", "name = \"voice\"", "18: there is already a flow `voice`"),
+        ("ceiling = \"2mbit\"", "class = \"none\"", "22: there is no class `none`"),
+        ("overhead = 24", "overhead = 2000", "8: 2000 is out of range"),
+        ("version = 1", "version = 2", "2: this is a version 2 gate file"),
+        (
+            "match = { inside = \"10.9.0.0/16\", vlan = 9, direction = \"down\" }",
+            "",
+            "23: `rest` never gets a packet: `guests` before it matches everything",
+        ),
+    ] {
+        let found = with(old, new);
+        let (line, said) = expected.split_once(": ").unwrap();
+        let fits = |mistake: &String| mistake.starts_with(&format!("{line}: ")) && mistake.contains(said);
+        assert!(found.iter().any(fits), "{new}: {found:?}");
+    }
+}
+
+#[test]
+fn a_class_is_asked_for_what_it_reserves() {
+    let text = |reserve: &str| {
+        format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"1mbit\" }}\n\
+             class = [{{ name = \"calls\", scheduler = \"virtual-clock\", reserve = \"200kbit\" }}]\n\
+             flow = [{{ name = \"v\", class = \"calls\", reserve = \"{reserve}\" }}]\n"
+        )
+    };
+    assert_eq!(mistakes(&text("200kbit")), [""; 0]);
+    let found = mistakes(&text("201kbit"));
+    assert!(found[0].contains("201kbit is reserved on class `calls` (200kbit)"), "{found:?}");
+}
+
+/// docs/gate-file.md is what the records say; with TIDEGATE_BLESS=1 it is written.
+#[test]
+fn the_reference_page_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gate-file.md");
+    let page = crate::gate_reference();
+    if std::env::var_os("TIDEGATE_BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(&path).unwrap() == page,
+        "run again with TIDEGATE_BLESS=1, and look at the difference"
+    );
+    let schema = crate::gate_schema();
+    assert_eq!(schema["required"], serde_json::json!(["version", "gate"]));
+    assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside", "up", "down"]));
+}

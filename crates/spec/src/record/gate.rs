@@ -1,0 +1,144 @@
+//! The gate file's sections. What a gate shares with a scenario has the same words.
+
+use super::{Field, Section, Shape, class, defaulted, optional, port, rate, required, time, version};
+use std::sync::LazyLock;
+use tidegate_core::link::Framing;
+use tidegate_core::params::{CONTRACT, Kind};
+
+static GATE: LazyLock<Section> = LazyLock::new(|| {
+    let fields = vec![
+        version("Version of the gate format"),
+        optional(
+            "name",
+            Shape::Value(Kind::Text),
+            "Name of the gate; without it, the file's name without its ending",
+        ),
+        required(
+            "gate",
+            Shape::Table(bump()),
+            "The two interfaces, and the link between them that the gate stands for",
+        ),
+        defaulted("port", Shape::Table(port()), "{}", "The output port of each direction"),
+        defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
+        optional("class", Shape::Tables(class()), "Classes of flows, in each direction"),
+        optional("flow", Shape::Tables(flow()), "Flows: which packets, and what they are promised"),
+    ];
+    let help = "A gate between two interfaces: the rate of each direction, the policies of its ports, and which \
+                packets belong to which flow.";
+    Section::new("gate-file", "Gate file", help, fields)
+});
+
+/// The record of a whole gate file.
+pub fn gate() -> &'static Section {
+    &GATE
+}
+
+fn bump() -> Section {
+    let most = i64::from(Framing::MOST_OVERHEAD);
+    let fields = vec![
+        required("inside", Shape::Value(Kind::Text), "Interface towards those whom the link serves"),
+        required("outside", Shape::Value(Kind::Text), "Interface towards the rest of the world"),
+        required("up", rate(), "Rate from the inside to the outside"),
+        required("down", rate(), "Rate from the outside to the inside"),
+        defaulted(
+            "overhead",
+            Shape::Value(Kind::Integer(-most, most)),
+            "0",
+            "Bytes that the link adds to each Ethernet frame; below zero for a link that carries less of it",
+        ),
+        defaulted(
+            "mpu",
+            Shape::Value(Kind::Integer(0, i64::from(Framing::MOST_MPU))),
+            "0",
+            "Bytes that a frame takes at least, its overhead included",
+        ),
+        defaulted("atm", Shape::Flag, "false", "Whether the link carries ATM cells: 53 bytes for every 48"),
+        defaulted(
+            "flows",
+            Shape::Value(Kind::Integer(1, 1 << 20)),
+            "65536",
+            "The most flows that are made in each direction by flows with `each`; beyond, packets go with the rest",
+        ),
+    ];
+    let help = "A bump in the wire: every frame that comes in at one interface leaves at the other, as fast as the \
+                rate of its direction allows. A frame is charged its length with the Ethernet header and without the \
+                check sequence, plus `overhead`.";
+    Section::new("gate", "Gate", help, fields).citing("tc-stab(8), whose words and arithmetic these are")
+}
+
+fn switch() -> Section {
+    let buffer = defaulted(
+        "buffer",
+        Shape::Value(Kind::Limit),
+        "1000p",
+        "Pool of memory, shared by both directions with push-out",
+    );
+    Section::new("switch", "Switch", "The memory of the gate.", vec![buffer])
+}
+
+fn flow() -> Section {
+    let mut fields = vec![
+        required("name", Shape::Name, "Name, which no other flow has"),
+        defaulted("match", Shape::Table(matching()), "{}", "Which packets belong to it"),
+        optional(
+            "each",
+            Shape::Value(Kind::Word(&["5-tuple", "host", "subscriber"])),
+            "What has a flow of its own, made at its first packet: every 5-tuple, every address inside, or every IPv4 \
+             address and every /64 of IPv6 inside; without it, all packets that match are one flow in each direction",
+        ),
+        defaulted(
+            "idle",
+            time(),
+            "30s",
+            "Time without packets after which a flow made for one of `each` is forgotten, once nothing tells it \
+             from a new one",
+        ),
+    ];
+    fields.extend(CONTRACT.iter().map(Field::of_param));
+    fields.extend([
+        optional(
+            "class",
+            Shape::Name,
+            "Class that it belongs to; without it, it stands directly under the port's scheduler",
+        ),
+        optional("ceiling", rate(), "Rate that the flow never exceeds; without it, no ceiling"),
+    ]);
+    let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
+                matches it; what none matches is one more flow, without a reservation. The keys of a contract are \
+                what the flow states to its port; a policy reads those that it names and ignores the rest.";
+    Section::new("flow", "Flow", help, fields)
+}
+
+fn matching() -> Section {
+    let port = || Shape::Value(Kind::Integer(0, 65_535));
+    let text = || Shape::Value(Kind::Text);
+    let fields = vec![
+        optional(
+            "inside",
+            text(),
+            "Address or prefix inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
+        ),
+        optional("outside", text(), "Address or prefix outside; without it, any"),
+        optional("inside_port", port(), "Port inside; without it, any"),
+        optional("outside_port", port(), "Port outside; without it, any"),
+        optional("port", port(), "Port inside or outside; without it, any"),
+        optional(
+            "protocol",
+            text(),
+            "Protocol by its name (tcp, udp, icmp, icmp6, esp and so on) or IANA number; without it, any",
+        ),
+        optional(
+            "dscp",
+            Shape::Value(Kind::Integer(0, 63)),
+            "Differentiated services code point; without it, any",
+        ),
+        optional(
+            "vlan",
+            Shape::Value(Kind::Integer(0, 4_095)),
+            "Identifier of the outer or inner VLAN tag; without it, any or none",
+        ),
+        optional("direction", Shape::Value(Kind::Word(&["up", "down"])), "Direction; without it, both"),
+    ];
+    let help = "Which packets are meant: those for which everything holds that is given. Later fragments have no ports.";
+    Section::new("match", "Match", help, fields)
+}
