@@ -4,7 +4,7 @@ use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::offload::Whole;
 use crate::plan::Plan;
-use crate::priority;
+use crate::priority::Priority;
 use crate::report::{Process, Report};
 use crate::socket::{BATCH, Interface, Receiver, Sender, TAG};
 use hdrhistogram::Histogram;
@@ -36,7 +36,7 @@ const PATIENCE: Span = Span::from_millis(5);
 /// How a gate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
-    /// It sleeps, and asks to be woken before others are run.
+    /// It sleeps, and asks to be woken before others are run, while it leaves them most of the core.
     RealTime,
     /// It sleeps, and is woken when the system gets to it.
     Sleep,
@@ -68,6 +68,11 @@ impl Clock {
         let now = clock_gettime(clock);
         // Neither part of these clocks is negative.
         now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+    }
+
+    /// User and system time of this process.
+    fn used() -> Span {
+        Span::from_ticks(Clock::nanoseconds(ClockId::ProcessCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
     }
 
     fn now(&self) -> Time {
@@ -125,14 +130,17 @@ impl Bump {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
             .map_err(|error| GateError::system("timer slack", error))?;
-        self.real_time = waiting == Waiting::RealTime && priority::real_time();
-        let until = lasting.map_or(Time::NEVER, |lasting| self.clock.now() + lasting);
+        let start = self.clock.now();
+        let mut priority = Priority::new(waiting == Waiting::RealTime, start, Clock::used());
+        self.real_time = priority.was_granted();
+        let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {
             let now = self.clock.now();
             if now >= until {
                 return Ok(());
             }
+            priority.adapt(now, Clock::used);
             let due = self.engine.next_due().min(until);
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
@@ -279,7 +287,7 @@ impl Bump {
         }
         let process = Process {
             seconds: self.clock.now().since(Time::ORIGIN).as_secs_f64(),
-            cpu_seconds: Clock::nanoseconds(ClockId::ProcessCPUTime) as f64 / 1e9,
+            cpu_seconds: Clock::used().as_secs_f64(),
             real_time: self.real_time,
         };
         Report::new(file, &self.engine, &self.lateness, self.missed, process)

@@ -1,0 +1,34 @@
+//! The commands of docs/gate.md, exactly as they stand there.
+
+mod common;
+
+use common::{BINARY, Net};
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn the_page_can_be_followed() {
+    // Tells whether namespaces are permitted here, and says why when they are not.
+    if Net::new().is_none() {
+        return;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/gate.md")).unwrap();
+    let script =
+        page.split("<!-- try -->\n```sh\n").nth(1).unwrap().split("```\n<!-- /try -->").next().unwrap();
+    // The names of namespaces are private to a mount namespace with its own /run/netns.
+    let private = format!("mkdir -p /run/netns && mount -t tmpfs none /run/netns && set -e\n{script}");
+    let path =
+        format!("{}:{}", Path::new(BINARY).parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let followed = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "sh", "-c", &private])
+        .env("PATH", path)
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let (printed, said) =
+        (String::from_utf8_lossy(&followed.stdout), String::from_utf8_lossy(&followed.stderr));
+    assert!(followed.status.success(), "{printed}\n{said}");
+    assert!(printed.contains(" 0% packet loss"), "{printed}\n{said}");
+    assert!(printed.contains("inside -> outside at 9500kbit") && printed.contains("computers "), "{printed}");
+}
