@@ -33,6 +33,9 @@ const LATEST: u64 = 100_000_000_000;
 /// times as much.
 const PATIENCE: Span = Span::from_millis(5);
 
+/// How often an interface that is down is looked at.
+const LOOKING: Span = Span::from_millis(100);
+
 /// How a gate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
@@ -56,6 +59,9 @@ pub(crate) struct Bump {
     missed: [u64; 2],
     /// Whether real-time scheduling was granted.
     real_time: bool,
+    /// When to look whether an interface that went down is back, or gone: the kernel says once that it
+    /// is down, and not whether it was removed then.
+    look_at: Time,
 }
 
 /// CLOCK_MONOTONIC since the start, on core's scale.
@@ -114,6 +120,7 @@ impl Bump {
             lateness: [up, down],
             missed: [0; 2],
             real_time: false,
+            look_at: Time::NEVER,
         })
     }
 
@@ -141,7 +148,10 @@ impl Bump {
                 return Ok(());
             }
             priority.adapt(now, Clock::used);
-            let due = self.engine.next_due().min(until);
+            if now >= self.look_at {
+                self.look(now)?;
+            }
+            let due = self.engine.next_due().min(until).min(self.look_at);
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
@@ -243,18 +253,28 @@ impl Bump {
                 Ok(())
             }
             Some(libc::ENETDOWN) => {
-                let side = direction as usize;
-                match Interface::find(&self.names[side]) {
-                    // Only down: it may come back, and then goes on.
-                    Ok(interface) if interface.index == self.indexes[side] => Ok(()),
-                    _ => Err(GateError::Gone(self.names[side].clone())),
-                }
+                self.look_at = self.clock.now();
+                Ok(())
             }
             _ => Err(GateError::system(
                 format!("receiving from `{}`", self.names[direction as usize]),
                 io::Error::from(error.kind()),
             )),
         }
+    }
+
+    /// An interface went down: it may be gone, or come back, and then its sockets go on.
+    #[cold]
+    fn look(&mut self, now: Time) -> Result<(), GateError> {
+        self.look_at = Time::NEVER;
+        for (name, index) in self.names.iter().zip(self.indexes) {
+            match Interface::find(name) {
+                Ok(interface) if interface.index == index && interface.up => {}
+                Ok(interface) if interface.index == index => self.look_at = now + LOOKING,
+                _ => return Err(GateError::Gone(name.clone())),
+            }
+        }
+        Ok(())
     }
 
     /// Hands everything that is due to the kernel.

@@ -96,6 +96,18 @@ fn slope(times: &[f64]) -> f64 {
     over / under
 }
 
+/// By how much the rate differs from one packet in `gap` seconds, as a share of it. A packet can be seen late
+/// and never early, so what is compared is the earliest of the first quarter and of the last.
+fn rate_error(times: &[f64], gap: f64) -> f64 {
+    let quarter = times.len() / 4;
+    let earliest = |from: usize| {
+        let late = |ix: usize| times[ix] - ix as f64 * gap;
+        (from..from + quarter).map(late).fold(f64::INFINITY, f64::min)
+    };
+    let last = times.len() - quarter;
+    (earliest(0) - earliest(last)) / (last as f64 * gap)
+}
+
 /// Twice as much as the rate comes in; what goes out is the rate, within 0.1 %.
 #[test]
 fn a_flood_is_shaped_to_the_rate() {
@@ -112,13 +124,13 @@ fn a_flood_is_shaped_to_the_rate() {
         assert!(report["directions"]["up"]["drops"]["pushed-out"].as_u64().unwrap() > 1000, "{report:#}");
         // Without the first packets, while the queue is filling, and the last, when it is served out.
         let steady = &times[100..times.len() - 100];
-        let rate = slope(steady) * FRAME as f64 * 8.0;
+        let error = rate_error(steady, FRAME as f64 * 8.0 / RATE);
         println!(
-            "{rate:.0} bit/s over {} packets; lateness {}",
+            "{error:+.1e} over {} packets; lateness {}",
             steady.len(),
             report["directions"]["up"]["lateness"]
         );
-        conclusive(&report, "up").then_some(rate / RATE - 1.0)
+        conclusive(&report, "up").then_some(error)
     });
     if let Some(error) = error {
         assert!(error.abs() < 1e-3, "rate error {error}");

@@ -173,9 +173,9 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts it and waits until it forwards.
+    /// Starts it and waits until it forwards. It ends by itself after half a minute, so that no test hangs.
     pub fn start(net: &Net, file: TempFile) -> Gate {
-        let mut command = net.command(Place::Gate, BINARY, &["up", file.path(), "--json"]);
+        let mut command = net.command(Place::Gate, BINARY, &["up", file.path(), "--json", "--for", "30s"]);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut messages = BufReader::new(process.stderr.take().unwrap());
         let mut line = String::new();
