@@ -15,7 +15,7 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
 use tidegate_core::units::Rate;
-use tidegate_spec::{ChangeSpec, ContractSpec, FlowGroup, Link, NodeKind, Place, Scenario, SpecError};
+use tidegate_spec::{ChangeSpec, Class, FlowGroup, Link, NodeKind, Place, Scenario, SpecError};
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
@@ -25,7 +25,7 @@ use tidegate_spec::{ChangeSpec, ContractSpec, FlowGroup, Link, NodeKind, Place, 
 /// a policy takes.
 pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     let mut recordings = Recordings::default();
-    let classes = classes(scenario)?;
+    let classes: Vec<ClassPlan> = scenario.classes.iter().map(Class::plan).collect();
     let mut network = Network {
         nodes: scenario
             .nodes
@@ -91,27 +91,6 @@ fn policies(scenario: &Scenario) -> Vec<Policy> {
     scenario.links.iter().map(policy).collect()
 }
 
-fn classes(scenario: &Scenario) -> Result<Vec<ClassPlan>, Box<SpecError>> {
-    let class = |class: &tidegate_spec::Class| {
-        Ok(ClassPlan {
-            parent: class.parent.map(|parent| parent as u16),
-            scheduler: SchedulerKind::BuiltIn(class.scheduler.clone()),
-            contract: contract(&class.contract, scenario, class.place)?,
-            ceiling: rate_of(class.ceiling, scenario, class.place)?,
-        })
-    };
-    scenario.classes.iter().map(class).collect()
-}
-
-fn contract(spec: &ContractSpec, scenario: &Scenario, place: Place) -> Result<Contract, Box<SpecError>> {
-    Ok(Contract {
-        reserve: rate_of(spec.reserve_bits(), scenario, place)?,
-        interval: spec.interval(),
-        priority: spec.priority(),
-        level: spec.level(),
-    })
-}
-
 fn rate_of(bits: Option<u64>, scenario: &Scenario, place: Place) -> Result<Option<Rate>, Box<SpecError>> {
     bits.map(|bits| rate(bits as f64, scenario, place)).transpose()
 }
@@ -129,7 +108,7 @@ fn set_up(
     traffic: Traffic,
     scenario: &Scenario,
 ) -> Result<FlowSetup, Box<SpecError>> {
-    let contract = contract(&group.contract, scenario, group.place)?;
+    let contract = group.contract.contract();
     let ceiling = rate_of(group.ceiling, scenario, group.place)?;
     let plan = |link: &usize| {
         let forwards = scenario.nodes[scenario.links[*link].from].kind == NodeKind::Switch;
