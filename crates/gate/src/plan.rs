@@ -2,14 +2,11 @@
 
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::classifier::steering::Rule;
-use tidegate_core::dropper::DropperKind;
 use tidegate_core::link::Framing;
-use tidegate_core::meter::{MeterKind, flow_monitor};
 use tidegate_core::params::Limit;
-use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::SwitchPlan;
 use tidegate_core::units::Rate;
-use tidegate_spec::{GateFile, GateFlow};
+use tidegate_spec::GateFile;
 
 /// Places for what is on its way into the pool or out of it, beyond what the pool holds.
 const SPARE_PLACES: u64 = 2048;
@@ -38,18 +35,6 @@ pub(crate) struct Plan {
 impl Plan {
     /// What a file asks for.
     pub(crate) fn of(file: &GateFile) -> Plan {
-        // Where no flow is monitored, a monitor would only cost time.
-        let monitored = file.flows.iter().any(|flow| flow.contract.interval().is_some());
-        let meter = file.port.meter.clone();
-        let port = PortPlan {
-            scheduler: SchedulerKind::BuiltIn(file.port.scheduler.clone()),
-            classes: file.classes.iter().map(tidegate_spec::Class::plan).collect(),
-            meter: meter
-                .filter(|meter| monitored || meter.record.name != flow_monitor::RECORD.name)
-                .map(MeterKind::BuiltIn),
-            dropper: file.port.dropper.clone().map(DropperKind::BuiltIn),
-            ceiling: None,
-        };
         let held = match file.buffer {
             Limit::Packets(packets) => packets,
             Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
@@ -57,20 +42,10 @@ impl Plan {
         Plan {
             rates: file.rates,
             framing: file.framing,
-            switch: SwitchPlan { ports: vec![port.clone(), port], buffer: Some(file.buffer) },
-            rules: Direction::BOTH.map(|_| file.flows.iter().map(rule).collect()),
+            switch: file.switch_plan(),
+            rules: Direction::BOTH.map(|_| file.rules()),
             most_flows: file.most_flows,
             places: held.saturating_add(SPARE_PLACES).min(MOST_PLACES) as usize,
         }
     }
-}
-
-fn rule(flow: &GateFlow) -> Rule {
-    let plan = FlowPlan {
-        class: flow.class.map(|class| class as u16),
-        contract: flow.contract.contract(),
-        ceiling: flow.ceiling.and_then(Rate::from_bits_per_second),
-        shaper: None,
-    };
-    Rule { matching: flow.matching, each: flow.each, plan, idle: flow.idle }
 }
