@@ -34,6 +34,16 @@ struct Member {
     key: Key,
     leg: Leg,
     seen: Time,
+    /// Which flow this was, counted over all that were made; 0 once it is forgotten.
+    number: u64,
+}
+
+/// Where a packet went, for the next one with the same headers.
+#[derive(Clone, Copy, Debug)]
+pub struct Steered {
+    leg: Leg,
+    /// The member and its number, where the flow was made at its first packet.
+    member: Option<(usize, u64)>,
 }
 
 /// The rules of one port and the flows that they have there.
@@ -51,6 +61,8 @@ pub struct Steering {
     /// When to see whether a member can be forgotten: one entry for each.
     checks: BinaryHeap<Reverse<(Time, usize)>>,
     most: usize,
+    /// Members that were made so far.
+    made: u64,
     /// What the forgotten members of each rule have sent and lost.
     gone: Vec<FlowCounters>,
     /// Packets for which no flow could be made.
@@ -91,28 +103,59 @@ impl Steering {
             free: Vec::new(),
             checks: BinaryHeap::new(),
             most,
+            made: 0,
             overflowed: 0,
         })
     }
 
     /// Where a packet with these headers goes; its flow is made if need be.
     pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Leg {
+        self.steer_again(now, switch, headers, &mut None)
+    }
+
+    /// The same for one of many packets with the same headers: `before` is what the one before was told, or
+    /// `None`, and saves looking for the flow for as long as it is there.
+    #[inline]
+    pub fn steer_again(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        headers: &Headers,
+        before: &mut Option<Steered>,
+    ) -> Leg {
+        match *before {
+            Some(Steered { leg, member: None }) => return leg,
+            Some(Steered { leg, member: Some((at, number)) }) => {
+                if let Some(member) = self.members.get_mut(at).filter(|member| member.number == number) {
+                    member.seen = now;
+                    return leg;
+                }
+            }
+            None => {}
+        }
+        *before = self.find(now, switch, headers);
+        before.map_or(self.rest, |steered| steered.leg)
+    }
+
+    /// `None` when no flow could be made: the next packet may have more luck.
+    fn find(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Option<Steered> {
         let direction = self.direction;
+        let rest = Some(Steered { leg: self.rest, member: None });
         let Some(ix) = self.rules.iter().position(|rule| rule.matching.matches(headers, direction)) else {
-            return self.rest;
+            return rest;
         };
         match (self.fixed[ix], self.rules[ix].each) {
-            (Some(leg), _) => leg,
+            (Some(leg), _) => Some(Steered { leg, member: None }),
             (None, Some(each)) => self.member(now, switch, ix, each.key(headers, direction)),
-            (None, None) => self.rest,
+            (None, None) => rest,
         }
     }
 
-    fn member(&mut self, now: Time, switch: &mut Switch, rule: usize, key: Key) -> Leg {
+    fn member(&mut self, now: Time, switch: &mut Switch, rule: usize, key: Key) -> Option<Steered> {
         if let Some(at) = self.by_key.get(&(rule, key)) {
             let member = &mut self.members[*at];
             member.seen = now;
-            return member.leg;
+            return Some(Steered { leg: member.leg, member: Some((*at, member.number)) });
         }
         self.forget_idle(now, switch);
         let Rule { plan, idle, .. } = self.rules[rule];
@@ -120,9 +163,10 @@ impl Steering {
             if self.by_key.len() < self.most { switch.open(now, self.port, &plan).ok() } else { None };
         let Some(leg) = opened else {
             self.overflowed += 1;
-            return self.rest;
+            return None;
         };
-        let member = Member { rule, key, leg, seen: now };
+        self.made += 1;
+        let member = Member { rule, key, leg, seen: now, number: self.made };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -135,7 +179,7 @@ impl Steering {
         };
         self.by_key.insert((rule, key), at);
         self.checks.push(Reverse((now + idle, at)));
-        leg
+        Some(Steered { leg, member: Some((at, self.made)) })
     }
 
     /// Forgets members that are idle and like newcomers. Also done when a flow is made, so that
@@ -159,6 +203,7 @@ impl Steering {
             self.gone[member.rule] = sum(self.gone[member.rule], switch.counters(member.leg));
             switch.close(now, member.leg);
             self.by_key.remove(&(member.rule, member.key));
+            self.members[ix].number = 0;
             self.free.push(ix);
         }
     }
