@@ -14,6 +14,7 @@ mod offload;
 mod plan;
 mod priority;
 mod report;
+mod seen;
 mod socket;
 
 pub use cli::cli;

@@ -4,9 +4,11 @@
 //! flow is forgotten once it was idle for the rule's time *and* nothing would tell it from a
 //! newcomer: whoever has sent ahead of what it reserved cannot shed that by a pause.
 
+mod replan;
+
 use super::rules::{Direction, Each, Key, Match};
 use crate::contract::Refused;
-use crate::packet::{Leg, PortIx};
+use crate::packet::{FlowIx, Leg, PortIx};
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
@@ -34,6 +36,8 @@ struct Member {
     key: Key,
     leg: Leg,
     seen: Time,
+    /// Its rule is gone, and its flow closed; its place is free at the next check.
+    closed: bool,
 }
 
 /// The rules of one port and the flows that they have there.
@@ -45,6 +49,8 @@ pub struct Steering {
     fixed: Vec<Option<Leg>>,
     /// For what no rule means.
     rest: Leg,
+    /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
+    rule_of: Vec<u32>,
     members: Vec<Member>,
     by_key: BTreeMap<(usize, Key), usize>,
     free: Vec<usize>,
@@ -79,20 +85,52 @@ impl Steering {
             });
         }
         let rest = switch.open(now, port, &FlowPlan::default())?;
-        Ok(Steering {
+        let mut steering = Steering {
             port,
             direction,
             gone: vec![FlowCounters::default(); rules.len()],
             rules,
             fixed,
             rest,
+            rule_of: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),
             free: Vec::new(),
             checks: BinaryHeap::new(),
             most,
             overflowed: 0,
-        })
+        };
+        steering.note_rules();
+        Ok(steering)
+    }
+
+    /// Writes down anew which rule every flow belongs to.
+    fn note_rules(&mut self) {
+        self.rule_of.clear();
+        self.note_rule(self.rest, self.rules.len());
+        for rule in 0..self.rules.len() {
+            if let Some(leg) = self.fixed[rule] {
+                self.note_rule(leg, rule);
+            }
+        }
+        let members: Vec<_> = self.by_key.values().map(|at| self.members[*at]).collect();
+        for member in members {
+            self.note_rule(member.leg, member.rule);
+        }
+    }
+
+    fn note_rule(&mut self, leg: Leg, rule: usize) {
+        let (ix, rest) = (leg.flow.ix(), self.rules.len() as u32);
+        if self.rule_of.len() <= ix {
+            self.rule_of.resize(ix + 1, rest);
+        }
+        self.rule_of[ix] = rule as u32;
+    }
+
+    /// The rule that a flow at the port belongs to; `None` for the rest, and for what rules were dropped.
+    pub fn rule_of(&self, flow: FlowIx) -> Option<usize> {
+        let rule = *self.rule_of.get(flow.ix())? as usize;
+        (rule < self.rules.len()).then_some(rule)
     }
 
     /// Where a packet with these headers goes; its flow is made if need be.
@@ -122,7 +160,7 @@ impl Steering {
             self.overflowed += 1;
             return self.rest;
         };
-        let member = Member { rule, key, leg, seen: now };
+        let member = Member { rule, key, leg, seen: now, closed: false };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -135,18 +173,24 @@ impl Steering {
         };
         self.by_key.insert((rule, key), at);
         self.checks.push(Reverse((now + idle, at)));
+        self.note_rule(leg, rule);
         leg
     }
 
     /// Forgets members that are idle and like newcomers. Also done when a flow is made, so that
     /// calling it now and then is enough.
     pub fn forget_idle(&mut self, now: Time, switch: &mut Switch) {
+        self.open_missing(now, switch);
         while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
             if at > now {
                 return;
             }
             self.checks.pop();
             let member = self.members[ix];
+            if member.closed {
+                self.free.push(ix);
+                continue;
+            }
             let idle = self.rules[member.rule].idle;
             let due = match switch.forgettable_at(member.leg) {
                 Some(forgettable) => forgettable.max(member.seen + idle),
@@ -167,9 +211,20 @@ impl Steering {
     pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
         let before = self.gone.get(rule).copied().unwrap_or_default();
         let fixed = self.fixed.get(rule).copied().flatten();
-        let members =
-            self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| self.members[*at].leg);
-        fixed.into_iter().chain(members).fold(before, |total, leg| sum(total, switch.counters(leg)))
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.fold(before, |total, leg| sum(total, switch.counters(leg)))
+    }
+
+    fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
+        self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| self.members[*at].leg)
+    }
+
+    /// By how much the clock of a rule's flow is ahead of real time, of several that of the one which is
+    /// furthest ahead.
+    pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
+        let fixed = self.fixed.get(rule).copied().flatten();
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
     }
 
     /// What no rule means.
