@@ -2,9 +2,11 @@
 
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
+use crate::handover::{Guard, Handover, Port};
 use crate::offload::Whole;
 use crate::plan::Plan;
 use crate::priority::Priority;
+use crate::privileges;
 use crate::report::{Process, Report};
 use crate::socket::{BATCH, Interface, Receiver, Sender, TAG};
 use hdrhistogram::Histogram;
@@ -49,6 +51,8 @@ pub(crate) enum Waiting {
 
 /// A gate that runs.
 pub(crate) struct Bump {
+    /// Dropped first: a bridge takes over before the sockets are closed.
+    handover: Handover,
     names: [String; 2],
     indexes: [u32; 2],
     receivers: [Receiver; 2],
@@ -88,10 +92,11 @@ impl Clock {
 }
 
 impl Bump {
-    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run).
+    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run), and what forwarded until now
+    /// still does.
     ///
     /// # Errors
-    /// When an interface is missing, down, or not to be had, or the plan is refused.
+    /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
     pub(crate) fn open(file: &GateFile) -> Result<Bump, GateError> {
         let names = [file.inside.clone(), file.outside.clone()];
         let interfaces = [find(&names[0])?, find(&names[1])?];
@@ -110,7 +115,10 @@ impl Bump {
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
         };
+        let port = |side: usize| Port { name: &names[side], index: interfaces[side].index };
+        let handover = Handover::prepare(file.fail, [port(0), port(1)])?;
         Ok(Bump {
+            handover,
             indexes: interfaces.map(|interface| interface.index),
             names,
             receivers: [inside, outside],
@@ -124,7 +132,8 @@ impl Bump {
         })
     }
 
-    /// Forwards until something can be read from `stop`, or for as long as `lasting` says.
+    /// Forwards until something can be read from `stop`, or for as long as `lasting` says. From here on this
+    /// thread has no privilege that it does not need for that.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -140,6 +149,9 @@ impl Bump {
         let start = self.clock.now();
         let mut priority = Priority::new(waiting == Waiting::RealTime, start, Clock::used());
         self.real_time = priority.was_granted();
+        self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
+        privileges::drop_all(self.real_time)
+            .map_err(|error| GateError::system("giving up privileges", error))?;
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {
@@ -175,6 +187,21 @@ impl Bump {
                 return Ok(());
             }
         }
+    }
+
+    /// From here on frames are this gate's and no longer the bridge's, if there is one.
+    fn take_over(&mut self) -> io::Result<()> {
+        let Some(guard) = &self.handover.guard else { return Ok(()) };
+        for receiver in &mut self.receivers {
+            guard.hold(receiver.fd())?;
+            // What is there has passed the bridge too. No more of it comes, so this ends.
+            while match receiver.receive() {
+                Ok(_) => true,
+                Err(error) => matches!(error.raw_os_error(), Some(libc::EINTR | libc::EINVAL)),
+            } {}
+        }
+        guard.take()?;
+        self.receivers.iter().try_for_each(|receiver| Guard::release(receiver.fd()))
     }
 
     /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and

@@ -2,6 +2,7 @@
 
 use crate::bump::{Bump, Waiting};
 use crate::error::GateError;
+use crate::handover;
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
@@ -10,8 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tidegate_core::units::Span;
-use tidegate_spec::GateFile;
 use tidegate_spec::units::{parse_time, show_rate};
+use tidegate_spec::{Fail, GateFile};
 
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
@@ -27,7 +28,11 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Forwards between the file's interfaces until SIGINT or SIGTERM, then prints what it did.
+    ///
+    /// With `fail = "open"`, traffic then passes unshaped through a bridge.
     Up(Up),
+    /// Removes the bridge through which traffic passes without the gate; then nothing passes.
+    Down(Source),
     /// Reads a gate file and says what is wrong with it.
     Check(Source),
 }
@@ -82,6 +87,7 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
+        Command::Down(source) => down(&source),
         Command::Check(source) => check(&source),
     };
     match outcome {
@@ -105,9 +111,25 @@ fn check(source: &Source) -> Result<String, GateError> {
     Ok(format!("{}: in order\n{}\n", source.file.display(), describe(&file)))
 }
 
+fn down(source: &Source) -> Result<String, GateError> {
+    let file = load(source)?;
+    Ok(match handover::remove(&file)? {
+        Some(bridge) => format!(
+            "bridge {bridge} is removed: nothing passes between {} and {}\n",
+            file.inside, file.outside
+        ),
+        None => format!("no gate has made a bridge of {} and {}\n", file.inside, file.outside),
+    })
+}
+
 fn describe(file: &GateFile) -> String {
     let [up, down] = file.rates.map(|rate| show_rate(rate.bits_per_second().round() as u64));
-    format!("{} -> {} at {up}, {} -> {} at {down}", file.inside, file.outside, file.outside, file.inside)
+    let fail = match file.fail {
+        Fail::Open => "open",
+        Fail::Closed => "closed",
+    };
+    let GateFile { inside, outside, .. } = file;
+    format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
 }
 
 fn run(up: &Up) -> Result<String, GateError> {

@@ -1,5 +1,6 @@
 //! Why a gate does not start, or stops by itself: one message for a person.
 
+use crate::handover::HandoverError;
 use std::io;
 use tidegate_core::contract::Refused;
 use tidegate_spec::SpecErrors;
@@ -29,6 +30,9 @@ pub enum GateError {
         "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
+    /// The interfaces cannot be handed over between the gate and a bridge.
+    #[error("{0}")]
+    Handover(#[from] HandoverError),
     /// An interface was removed while the gate ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

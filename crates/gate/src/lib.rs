@@ -2,7 +2,8 @@
 //! again at the times that the link's rate gives.
 //!
 //! A frame comes in through `socket`, is made whole by `offload`, waits in `arena` while `engine`
-//! decides when it leaves, and `bump` hands it to the kernel when that time has come.
+//! decides when it leaves, and `bump` hands it to the kernel when that time has come. `handover` sees to what
+//! becomes of traffic without it, and `privileges` to what it may do.
 
 mod arena;
 mod bump;
@@ -10,11 +11,14 @@ mod checksum;
 mod cli;
 mod engine;
 mod error;
+mod handover;
 mod offload;
 mod plan;
 mod priority;
+mod privileges;
 mod report;
 mod socket;
 
 pub use cli::cli;
 pub use error::GateError;
+pub use handover::HandoverError;
