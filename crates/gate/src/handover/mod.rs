@@ -18,7 +18,7 @@ pub(crate) use bridge::Port;
 pub use error::HandoverError;
 pub(crate) use guard::Guard;
 
-use crate::socket::Interface;
+use crate::io::Interface;
 use lock::Lock;
 use netlink::Netlink;
 use std::io;
