@@ -152,14 +152,25 @@ fn make(netlink: &Netlink, name: &str, ports: [Port<'_>; 2]) -> Result<(), Hando
 
 /// Notes what a bridge is for, silences it, and gives it its ports.
 fn set_up(netlink: &Netlink, bridge: u32, name: &str, ports: [Port<'_>; 2]) -> Result<(), HandoverError> {
+    let set = |message| netlink.change(RouteNetlinkMessage::SetLink(message), 0);
     let mut message = to(bridge);
-    // It has no address to answer for; without this flag the host would answer for its others.
+    message.attributes = vec![LinkAttribute::IfAlias(NOTE.to_owned())];
+    set(message).map_err(failed(format!("set up bridge `{name}`")))?;
+    let mut message = to(bridge);
+    let silent = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
+    message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![silent])];
+    match set(message) {
+        // Where there is no IPv6, it has no address of that either.
+        Err(error) if error.raw_os_error() != Some(libc::EAFNOSUPPORT) => {
+            return Err(failed(format!("keep IPv6 off bridge `{name}`"))(error));
+        }
+        _ => {}
+    }
+    // In a message of its own: the kernel would set it up before it knows that it takes no address.
+    let mut message = to(bridge);
+    // The host would answer for addresses of its other interfaces.
     message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
     message.header.change_mask = message.header.flags;
-    let silent = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
-    message.attributes =
-        vec![LinkAttribute::IfAlias(NOTE.to_owned()), LinkAttribute::AfSpecUnspec(vec![silent])];
-    let set = |message| netlink.change(RouteNetlinkMessage::SetLink(message), 0);
     set(message).map_err(failed(format!("set bridge `{name}` up")))?;
     for port in ports {
         let mut message = to(port.index);
