@@ -17,6 +17,7 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 use tidegate_spec::GateFile;
@@ -34,6 +35,9 @@ const PATIENCE: Span = Span::from_millis(5);
 
 /// How often an interface that is down is looked at.
 const LOOKING: Span = Span::from_millis(100);
+
+/// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
+const SETTLING: Duration = Duration::from_millis(20);
 
 /// How a gate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,11 +185,12 @@ impl Bump {
     /// From here on frames are this gate's and no longer the bridge's, if there is one.
     fn take_over(&mut self) -> io::Result<()> {
         let Some(guard) = &self.handover.guard else { return Ok(()) };
+        self.receivers.iter().try_for_each(|receiver| guard.hold(receiver.fd()))?;
+        std::thread::sleep(SETTLING);
+        // What is there has passed the bridge, too. No more of it comes, so this ends.
         for receiver in &mut self.receivers {
-            guard.hold(receiver.fd())?;
-            // What is there has passed the bridge too. No more of it comes, so this ends.
             while match receiver.receive(|_| {}) {
-                Ok(_) => true,
+                Ok(count) => count > 0,
                 Err(error) => matches!(error.raw_os_error(), Some(libc::EINTR | libc::EINVAL)),
             } {}
         }
