@@ -121,6 +121,19 @@ def test_version():
     assert call("--version").stdout == f"tidegate {tidegate.__version__}\n"
 
 
+def test_gate_is_the_gates_own_command_line(tmp_path):
+    assert json.loads(call("schema", "--gate").stdout)["required"] == ["version", "gate"]
+    gate = [sys.executable, "-m", "tidegate", "gate"]
+    run = partial(subprocess.run, capture_output=True, text=True)
+    checked = run([*gate, "check", str(EXAMPLES / "gates" / "office.toml")])
+    assert checked.returncode == 0
+    assert "inside -> outside at 9500kbit" in checked.stdout
+    missing = run([*gate, "check", str(tmp_path / "none.toml")])
+    assert missing.returncode == 1
+    assert "none.toml: cannot be read" in missing.stderr
+    assert run([*gate, "chekc"]).returncode == 2
+
+
 def test_help_lists_every_command():
     done = call("--help")
     assert done.exit_code == 0
