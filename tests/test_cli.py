@@ -1,6 +1,10 @@
 """The `tidegate` command, within this process."""
 
 import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -123,9 +127,10 @@ def test_version():
 
 def test_gate_is_the_gates_own_command_line(tmp_path):
     assert json.loads(call("schema", "--gate").stdout)["required"] == ["version", "gate"]
-    gate = [sys.executable, "-m", "tidegate", "gate"]
+    gate = [str(Path(sys.executable).with_name("tidegate")), "gate"]
+    office = Path(__file__).parents[1] / "examples" / "gates" / "office.toml"
     run = partial(subprocess.run, capture_output=True, text=True)
-    checked = run([*gate, "check", str(EXAMPLES / "gates" / "office.toml")])
+    checked = run([*gate, "check", str(office)])
     assert checked.returncode == 0
     assert "inside -> outside at 9500kbit" in checked.stdout
     missing = run([*gate, "check", str(tmp_path / "none.toml")])
