@@ -15,7 +15,6 @@ mod offload;
 mod plan;
 mod priority;
 mod report;
-mod report;
 mod seen;
 
 pub use cli::cli;
