@@ -15,7 +15,7 @@ import pyarrow as pa
 from tidegate import _tidegate, summary
 from tidegate.summary import NO_INTERVAL, GroupSummary, LinkSummary
 
-TABLES = ("flows", "links", "series", "signals", "histogram")
+TABLES = ("flows", "links", "series", "signals", "gate", "histogram")
 """Names of the tables, in the order in which they are stored."""
 
 
@@ -38,7 +38,7 @@ class Results:
     over replications (Student t); from one replication there is none.
 
     Attributes:
-        tables: `flows`, `links`, `series`, `signals` and `histogram`, each with the rows of all replications.
+        tables: `flows`, `links`, `series`, `signals`, `gate` and `histogram`, each with the rows of all replications.
         scenario_name: Name of the scenario.
         scenario_toml: Its text, overrides applied.
         base_dir: Folder at which relative paths in the text start.
@@ -84,6 +84,11 @@ class Results:
     def signals(self) -> pa.Table:
         """What became of requests to set flows up and to change them; empty without `admission`."""
         return self.tables["signals"]
+
+    @property
+    def gate(self) -> pa.Table:
+        """What the flows of a gate's file have done in each direction; empty without a gate."""
+        return self.tables["gate"]
 
     @property
     def histogram(self) -> pa.Table:
