@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate import _tidegate, summary
-from tidegate.summary import NO_INTERVAL, GroupSummary, LinkSummary
+from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary
 
 TABLES = ("flows", "links", "series", "signals", "gate", "histogram")
 """Names of the tables, in the order in which they are stored."""
@@ -117,6 +117,10 @@ class Results:
     def link_rows(self) -> list[LinkSummary]:
         """Return one summary for each direction of a link, in the order of the scenario."""
         return summary.links(self.links, self.replications)
+
+    def gate_rows(self) -> list[GateSummary]:
+        """Return one summary for each flow of a gate's file and direction; none without a gate."""
+        return summary.gate(self.gate, self.replications, self.duration - self.warmup)
 
     def flow_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each flow: means over replications, and half intervals in `ci95`."""
