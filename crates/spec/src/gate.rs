@@ -1,6 +1,11 @@
 //! A gate file: read and checked, ready to be run.
 
+mod changes;
+mod operation;
 mod plan;
+
+pub use changes::Change;
+pub use operation::{Operation, Owner};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
@@ -37,6 +42,8 @@ pub struct GateFile {
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
+    /// What becomes of traffic without the gate.
+    pub fail: Fail,
     /// The memory that both directions share.
     pub buffer: Limit,
     /// The output port of each direction.
@@ -45,8 +52,19 @@ pub struct GateFile {
     pub classes: Vec<Class>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
+    /// How it is operated.
+    pub operation: Operation,
     effective: String,
     origin: Origin,
+}
+
+/// What becomes of traffic when the gate stops or dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fail {
+    /// It passes unshaped, through a bridge of the kernel's.
+    Open,
+    /// Nothing passes.
+    Closed,
 }
 
 /// One `[[flow]]` of a gate.
@@ -132,6 +150,7 @@ fn expand(
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
     let classes = classes::build(values.tables("class"), report)?;
     let flows = build_flows(values.tables("flow"), &classes, report)?;
+    let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
     check_reservations(&flows, &classes, [up, down], report);
     Some(GateFile {
@@ -141,10 +160,15 @@ fn expand(
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        fail: match gate.text("fail")? {
+            "open" => Fail::Open,
+            _ => Fail::Closed,
+        },
         buffer: values.table("switch")?.limit("buffer")?,
         port: PortSpec::read(values.table("port")?)?,
         classes,
         flows,
+        operation: operation?,
         effective,
         origin: origin.clone(),
     })
