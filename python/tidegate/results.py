@@ -38,7 +38,8 @@ class Results:
     over replications (Student t); from one replication there is none.
 
     Attributes:
-        tables: `flows`, `links`, `series`, `signals`, `gate` and `histogram`, each with the rows of all replications.
+        tables: `flows`, `links`, `series`, `signals`, `gate` and `histogram`, each with the rows of all
+            replications.
         scenario_name: Name of the scenario.
         scenario_toml: Its text, overrides applied.
         base_dir: Folder at which relative paths in the text start.
