@@ -206,7 +206,10 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
     );
     assert!(!links(&net).contains("tg-") && !ping_once(&net));
     let down = run(&net, &["down", file.path()]);
-    assert_eq!(String::from_utf8_lossy(&down.stdout), "no gate runs, and none has made a bridge of gi and go\n");
+    assert_eq!(
+        String::from_utf8_lossy(&down.stdout),
+        "no gate runs, and none has made a bridge of gi and go\n"
+    );
 }
 
 /// What goes through a gate with a bridge behind it is shaped, all of it.
@@ -247,7 +250,10 @@ fn a_bridge_of_someone_elses_stays_as_it_is() {
     gate.stop();
     assert!(net.ping(1));
     let down = run(&net, &["down", file.path()]);
-    assert_eq!(String::from_utf8_lossy(&down.stdout), "no gate runs, and none has made a bridge of gi and go\n");
+    assert_eq!(
+        String::from_utf8_lossy(&down.stdout),
+        "no gate runs, and none has made a bridge of gi and go\n"
+    );
     assert_eq!(settings(), before);
     assert!(net.ping(1));
 }

@@ -70,8 +70,10 @@ fn capture(frames: &[(u64, bool, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-fn by_the_engine(rest: &str, frames: &[(u64, bool, Vec<u8>)]) -> Left {
-    let mut bench = Bench::new(rest);
+fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)]) -> Left {
+    let file = tidegate_spec::GateFile::parse(text, "gate.toml", &[]).unwrap();
+    let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), 1536).unwrap();
+    let mut bench = Bench { engine, now: Time::ORIGIN };
     let mut left = Left::new();
     let mut serve = |bench: &mut Bench, until: Time| {
         // A process that is never late.
@@ -99,8 +101,8 @@ fn by_the_engine(rest: &str, frames: &[(u64, bool, Vec<u8>)]) -> Left {
     left
 }
 
-fn by_the_simulator(rest: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> Left {
-    std::fs::write(folder.join("gate.toml"), file(rest).to_toml()).unwrap();
+fn by_the_simulator(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> Left {
+    std::fs::write(folder.join("gate.toml"), text).unwrap();
     std::fs::write(folder.join("frames.pcap"), capture(frames)).unwrap();
     let flow = |(name, from, to): (&str, &str, &str)| {
         format!(
@@ -111,11 +113,11 @@ fn by_the_simulator(rest: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) 
     let ways = [("up", "inside", "outside"), ("down", "outside", "inside")];
     let flows =
         ways.into_iter().enumerate().filter(|(way, _)| frames.iter().any(|(_, up, _)| *up == (*way == 0)));
-    let text = format!(
+    let scenario = format!(
         "version = 1\nduration = \"600s\"\ntopology = {{ kind = \"gate\", file = \"gate.toml\" }}\n{}",
         flows.map(|(_, way)| flow(way)).collect::<String>()
     );
-    let scenario = tidegate_spec::Scenario::parse(&text, "same.toml", folder, &[]).unwrap();
+    let scenario = tidegate_spec::Scenario::parse(&scenario, "same.toml", folder, &[]).unwrap();
     let network = tidegate_sim::build::build(&scenario).unwrap();
     let mut left = Left::new();
     for (ix, flow) in network.flows.iter().enumerate() {
@@ -154,6 +156,10 @@ const FILES: &[&str] = &[
      [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 80 }\neach = \"5-tuple\"\nlevel = 3\n",
 ];
 
+/// In the place of the 24 bytes of overhead that the tests' files have.
+const FRAMINGS: &[&str] =
+    &["overhead = 24", "overhead = -14", "overhead = 26, atm = true", "overhead = 24, mpu = 400"];
+
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let whose = (any::<bool>(), 0u8..4, 1u16..3, prop_oneof![Just(0u8), Just(46)]);
     // Dense bursts and pauses; never two at the same time.
@@ -173,12 +179,17 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 2000 } else { 60 }))]
 
     #[test]
-    fn the_simulator_sends_what_the_gate_sends(which in 0..FILES.len(), arrivals in arrivals()) {
+    fn the_simulator_sends_what_the_gate_sends(
+        rest in prop::sample::select(FILES),
+        framing in prop::sample::select(FRAMINGS),
+        arrivals in arrivals(),
+    ) {
         let folder = std::env::temp_dir().join(format!("tidegate-same-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let frames = numbered(&arrivals);
-        let simulated = by_the_simulator(FILES[which], &frames, &folder);
+        let text = file(rest).to_toml().replace("overhead = 24", framing);
+        let simulated = by_the_simulator(&text, &frames, &folder);
         std::fs::remove_dir_all(&folder).unwrap();
-        prop_assert_eq!(simulated, by_the_engine(FILES[which], &frames));
+        prop_assert_eq!(simulated, by_the_engine(&text, &frames));
     }
 }
