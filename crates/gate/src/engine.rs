@@ -382,5 +382,8 @@ impl Engine {
 }
 
 #[cfg(test)]
+mod simulator_tests;
+
+#[cfg(test)]
 #[path = "engine_tests.rs"]
 mod tests;
