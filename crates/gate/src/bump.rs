@@ -91,7 +91,7 @@ impl Bump {
     /// When an interface is missing, down, or not to be had, or the plan is refused.
     pub(crate) fn open(file: &GateFile) -> Result<Bump, GateError> {
         let names = [file.inside.clone(), file.outside.clone()];
-        let [inside, outside] = [Side::open(&names[0])?, Side::open(&names[1])?];
+        let [inside, outside] = [Side::open(file.io, &names[0])?, Side::open(file.io, &names[1])?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);

@@ -29,6 +29,8 @@ pub struct GateFile {
     pub inside: String,
     /// Interface towards the rest of the world.
     pub outside: String,
+    /// How frames come in and go out.
+    pub io: Io,
     /// The rate of each direction, up first.
     pub rates: [Rate; 2],
     /// What a frame is charged.
@@ -45,6 +47,21 @@ pub struct GateFile {
     pub flows: Vec<GateFlow>,
     effective: String,
     origin: Origin,
+}
+
+/// How a gate's frames come in and go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// Packet sockets, many frames at a time.
+    Packet,
+    /// Packet sockets with a ring of slots to receive from.
+    Ring,
+    /// Packet sockets with a ring of blocks to receive from.
+    RingBatch,
+    /// TAP devices, which the gate makes.
+    Tap,
+    /// AF_XDP sockets.
+    Xdp,
 }
 
 /// One `[[flow]]` of a gate.
@@ -136,6 +153,13 @@ fn expand(
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
         outside,
+        io: match gate.text("io")? {
+            "ring" => Io::Ring,
+            "ring-batch" => Io::RingBatch,
+            "tap" => Io::Tap,
+            "xdp" => Io::Xdp,
+            _ => Io::Packet,
+        },
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,

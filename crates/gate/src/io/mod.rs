@@ -5,6 +5,7 @@
 
 mod interface;
 mod packet;
+mod ring;
 mod system;
 
 pub(crate) use interface::Interface;
@@ -14,6 +15,7 @@ use crate::error::GateError;
 use crate::offload::{HEADER, Whole};
 use std::io;
 use std::os::fd::BorrowedFd;
+use tidegate_spec::Io;
 
 /// Frames that are received or sent at once at most.
 pub(crate) const BATCH: usize = 32;
@@ -36,16 +38,20 @@ impl Side {
     ///
     /// # Errors
     /// When it is missing, down, not Ethernet, or not to be had.
-    pub(crate) fn open(name: &str) -> Result<Side, GateError> {
+    pub(crate) fn open(io: Io, name: &str) -> Result<Side, GateError> {
         let interface = Interface::usable(name)?;
-        let open = || {
-            Ok(Side {
-                interface,
-                receiver: Receiver::Packet(packet::Receiver::open(interface.index, |_| Ok(()))?),
-                sender: Sender::Packet(packet::Sender::open(interface.index)?),
-            })
+        let Interface { index, mtu, .. } = interface;
+        let receiver = match io {
+            Io::Packet => packet::Receiver::open(index, |_| Ok(())).map(Receiver::Packet),
+            Io::Ring => ring::slots::Receiver::open(index, mtu).map(Receiver::Slots),
+            Io::RingBatch => ring::blocks::Receiver::open(index).map(Receiver::Blocks),
+            Io::Tap | Io::Xdp => Err(io::ErrorKind::Unsupported.into()),
         };
-        open().map_err(|error: io::Error| match error.kind() {
+        let opened = receiver.and_then(|receiver| {
+            let sender = Sender::Packet(packet::Sender::open(index)?);
+            Ok(Side { interface, receiver, sender })
+        });
+        opened.map_err(|error: io::Error| match error.kind() {
             io::ErrorKind::PermissionDenied => GateError::Privilege(name.to_owned()),
             _ => GateError::system(format!("a packet socket on `{name}`"), error),
         })
@@ -55,6 +61,8 @@ impl Side {
 /// Receives what comes in at an interface, whomever it is for; what this host sends there is not received.
 pub(crate) enum Receiver {
     Packet(packet::Receiver),
+    Slots(ring::slots::Receiver),
+    Blocks(ring::blocks::Receiver),
 }
 
 impl Receiver {
@@ -62,6 +70,8 @@ impl Receiver {
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Receiver::Packet(receiver) => receiver.fd(),
+            Receiver::Slots(receiver) => receiver.fd(),
+            Receiver::Blocks(receiver) => receiver.fd(),
         }
     }
 
@@ -73,6 +83,8 @@ impl Receiver {
     pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<usize> {
         match self {
             Receiver::Packet(receiver) => receiver.receive(take),
+            Receiver::Slots(receiver) => receiver.receive(take),
+            Receiver::Blocks(receiver) => receiver.receive(take),
         }
     }
 
@@ -80,6 +92,8 @@ impl Receiver {
     pub(crate) fn missed(&mut self) -> u64 {
         match self {
             Receiver::Packet(receiver) => receiver.missed(),
+            Receiver::Slots(receiver) => receiver.missed(),
+            Receiver::Blocks(receiver) => receiver.missed(),
         }
     }
 }

@@ -1,0 +1,166 @@
+//! Every way in and out: what goes in comes out, byte for byte, and nothing else.
+
+mod common;
+
+use common::{Gate, Net, OUTSIDE, OUTSIDE6, Place, TempFile, content};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A gate at a rate that is never in the way, for both hosts, in a way that `io` names.
+fn start(io: &str, rate: &str, rest: &str) -> Option<(Net, Gate)> {
+    let net = Net::new()?;
+    let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &["--set", &format!("gate.io={io}")]);
+    Some((net, gate))
+}
+
+/// Sends a file each way at once between two addresses of the hosts.
+fn exchange(net: &Net, address: &'static str) {
+    const LENGTH: usize = 20_000_000;
+    let (ready, listening) = std::sync::mpsc::channel();
+    let exchange = |mut stream: TcpStream, own: u64, other: u64| {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut reader = stream.try_clone().unwrap();
+        let read = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        stream.write_all(&content(own, LENGTH)).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        read.join().unwrap() == content(other, LENGTH)
+    };
+    let server = net.spawn(Place::Outside, move || {
+        let listener = TcpListener::bind((address, 80)).unwrap();
+        ready.send(()).unwrap();
+        exchange(listener.accept().unwrap().0, 1, 2)
+    });
+    listening.recv().unwrap();
+    let client = net.spawn(Place::Inside, move || exchange(TcpStream::connect((address, 80)).unwrap(), 2, 1));
+    assert!(client.join().unwrap(), "what came down is not what was sent");
+    assert!(server.join().unwrap(), "what went up is not what was sent");
+}
+
+/// Files both ways at once, over IPv4 and IPv6, whatever the interfaces' offloads are.
+fn tcp_passes_whole(net: &Net, gate: Gate) -> Value {
+    assert!(net.ping(1));
+    exchange(net, OUTSIDE);
+    exchange(net, OUTSIDE6);
+    let report = gate.stop();
+    for direction in ["up", "down"] {
+        let drops = &report["directions"][direction]["drops"];
+        assert_eq!((&drops["offload"], &drops["device"]), (&0.into(), &0.into()), "{report:#}");
+    }
+    assert_eq!([net.checksum_errors(Place::Inside), net.checksum_errors(Place::Outside)], [0, 0]);
+    report
+}
+
+/// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without extensions, LLC
+/// and protocols that nobody knows, each of every length: they come out as they went in, in their order.
+fn frames_pass_unchanged(net: &Net, gate: Gate) {
+    const FRAMES: &str = "
+import itertools, random
+random.seed(7)
+tags = ['', '81006007', '88a8200181006007']
+kinds = ['88b5', '0026424203', '0800450000%04x1234200040fd0000c0000201c0000202',
+         '0800450000%04x1234006440fd0000c0000201c0000202', '86dd60000000%04x2c4020010db8' + '00' * 11 + '01' +
+         '20010db8' + '00' * 11 + '02' + '3b00000112345678', '86dd60000000%04x3b4020010db8' + '00' * 11 + '01' +
+         '20010db8' + '00' * 11 + '02']
+frames = []
+for length, tag, kind in itertools.product([60, 61, 64, 590, 1513, 1514], tags, kinds):
+    head = '02000000000302' + '00' * 4 + '01' + tag + (kind % (length - 14) if '%' in kind else kind)
+    head = bytes.fromhex(head)
+    frames.append(head + random.randbytes(length + len(tag) // 2 - len(head)))
+";
+    const SEND: &str = "
+import socket, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('a0', 0))
+for frame in frames:
+    out.send(frame)
+    time.sleep(0.001)
+";
+    const SEE: &str = "
+import socket, struct
+end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+end.setsockopt(263, 8, 1)
+end.setsockopt(263, 1, struct.pack('iHH8s', socket.if_nametoindex('b0'), 1, 0, bytes(8)))
+end.bind(('b0', 3))
+end.settimeout(3)
+print('ready', flush=True)
+seen = []
+try:
+    while len(seen) < len(frames):
+        frame, [(_, _, auxiliary)], _, _ = end.recvmsg(65536, 64)
+        status, _, _, _, _, tag, protocol = struct.unpack('IIIHHHH', auxiliary)
+        if status & 16:
+            frame = frame[:12] + struct.pack('!HH', protocol, tag) + frame[12:]
+        if frame[6:12] == frames[0][6:12]:
+            seen.append(frame)
+except TimeoutError:
+    pass
+for n, (want, got) in enumerate(zip(frames, seen)):
+    assert want == got, f'{n}: {want.hex()} became {got.hex()}'
+print(len(seen), 'of', len(frames))
+";
+    let python = |place, script: &str| {
+        let mut command = net.command(place, "python3", &["-c", &format!("{FRAMES}{script}")]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut watcher = python(Place::Outside, SEE);
+    let mut ready = [0; 6];
+    if watcher.stdout.as_mut().unwrap().read_exact(&mut ready).is_err() {
+        let text = watcher.wait_with_output().unwrap().stderr;
+        println!("skipped: no python3 to send with ({})", String::from_utf8_lossy(&text).trim());
+        return;
+    }
+    assert!(python(Place::Inside, SEND).wait().unwrap().success());
+    let seen = watcher.wait_with_output().unwrap();
+    let (said, wrong) = (String::from_utf8_lossy(&seen.stdout), String::from_utf8_lossy(&seen.stderr));
+    assert!(seen.status.success() && said.trim() == "108 of 108", "{said}{wrong}");
+    // The hosts' own, in fragments.
+    for (address, count) in [(OUTSIDE, "5"), (OUTSIDE6, "5")] {
+        let args = ["-q", "-c", count, "-i", "0.05", "-W", "2", "-s", "4000", address];
+        let ping = net.output(Place::Inside, "ping", &args);
+        assert!(ping.status.success(), "{}", String::from_utf8_lossy(&ping.stdout));
+    }
+    let report = gate.stop();
+    let tagged = &report["directions"]["up"]["flows"][0];
+    assert_eq!(tagged["sent_packets"], 72, "{report:#}");
+}
+
+/// What a file says beyond its rates: frames with tag 7 are told apart.
+const TAGGED: &str = "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n";
+
+macro_rules! over_veth {
+    ($($name:ident: $io:literal,)*) => {$(
+        mod $name {
+            use super::*;
+
+            /// Over veth as it comes: partial checksums, and super-packets of 64 KB.
+            #[test]
+            fn tcp_passes_whole_over_default_offloads() {
+                let Some((net, gate)) = start($io, "400mbit", "") else { return };
+                let report = tcp_passes_whole(&net, gate);
+                for direction in ["up", "down"] {
+                    let one = &report["directions"][direction];
+                    assert!(one["super_packets"].as_u64().unwrap() > 100, "{one:#}");
+                }
+            }
+
+            #[test]
+            fn frames_pass_unchanged() {
+                let Some((net, gate)) = start($io, "100mbit", TAGGED) else { return };
+                super::frames_pass_unchanged(&net, gate);
+            }
+        }
+    )*};
+}
+
+over_veth! {
+    packet: "packet",
+    ring: "ring",
+    ring_batch: "ring-batch",
+}
