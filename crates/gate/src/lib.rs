@@ -15,6 +15,7 @@ mod offload;
 mod plan;
 mod priority;
 mod report;
+mod seen;
 
 pub use cli::cli;
 pub use error::GateError;

@@ -1,5 +1,7 @@
 //! A gate file: read and checked, ready to be run.
 
+mod plan;
+
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
 use crate::record;
