@@ -29,6 +29,16 @@ pub enum GateError {
         "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
+    /// An interface cannot be used as the file asks.
+    #[error("interface `{name}`: {why}\n  help: {help}")]
+    Unfit {
+        /// The interface.
+        name: String,
+        /// What it lacks.
+        why: String,
+        /// What to do.
+        help: String,
+    },
     /// An interface was removed while the gate ran.
     #[error("interface `{0}` is gone")]
     Gone(String),
@@ -43,6 +53,10 @@ pub enum GateError {
 }
 
 impl GateError {
+    pub(crate) fn unfit(name: &str, why: impl Into<String>, help: impl Into<String>) -> GateError {
+        GateError::Unfit { name: name.to_owned(), why: why.into(), help: help.into() }
+    }
+
     pub(crate) fn system(what: impl Into<String>, error: impl Into<io::Error>) -> GateError {
         GateError::System { what: what.into(), error: error.into() }
     }

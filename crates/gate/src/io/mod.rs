@@ -7,6 +7,7 @@ mod interface;
 mod packet;
 mod ring;
 mod system;
+mod tap;
 
 pub(crate) use interface::Interface;
 
@@ -39,6 +40,10 @@ impl Side {
     /// # Errors
     /// When it is missing, down, not Ethernet, or not to be had.
     pub(crate) fn open(io: Io, name: &str) -> Result<Side, GateError> {
+        if io == Io::Tap {
+            let (interface, receiver, sender) = tap::open(name)?;
+            return Ok(Side { interface, receiver: Receiver::Tap(receiver), sender: Sender::Tap(sender) });
+        }
         let interface = Interface::usable(name)?;
         let Interface { index, mtu, .. } = interface;
         let receiver = match io {
@@ -63,6 +68,7 @@ pub(crate) enum Receiver {
     Packet(packet::Receiver),
     Slots(ring::slots::Receiver),
     Blocks(ring::blocks::Receiver),
+    Tap(tap::Receiver),
 }
 
 impl Receiver {
@@ -72,6 +78,7 @@ impl Receiver {
             Receiver::Packet(receiver) => receiver.fd(),
             Receiver::Slots(receiver) => receiver.fd(),
             Receiver::Blocks(receiver) => receiver.fd(),
+            Receiver::Tap(receiver) => receiver.fd(),
         }
     }
 
@@ -85,6 +92,18 @@ impl Receiver {
             Receiver::Packet(receiver) => receiver.receive(take),
             Receiver::Slots(receiver) => receiver.receive(take),
             Receiver::Blocks(receiver) => receiver.receive(take),
+            Receiver::Tap(receiver) => receiver.receive(take),
+        }
+    }
+
+    /// Looks whether frames still come in; to be called several times a second.
+    ///
+    /// # Errors
+    /// The system's, when they cannot come in any more.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        match self {
+            Receiver::Slots(receiver) => receiver.check(),
+            Receiver::Packet(_) | Receiver::Blocks(_) | Receiver::Tap(_) => Ok(()),
         }
     }
 
@@ -94,6 +113,7 @@ impl Receiver {
             Receiver::Packet(receiver) => receiver.missed(),
             Receiver::Slots(receiver) => receiver.missed(),
             Receiver::Blocks(receiver) => receiver.missed(),
+            Receiver::Tap(receiver) => receiver.missed(),
         }
     }
 }
@@ -101,6 +121,7 @@ impl Receiver {
 /// Sends frames out at an interface, past its queueing discipline: the queue is the gate's.
 pub(crate) enum Sender {
     Packet(packet::Sender),
+    Tap(tap::Sender),
 }
 
 impl Sender {
@@ -111,6 +132,7 @@ impl Sender {
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         match self {
             Sender::Packet(sender) => sender.send(frames),
+            Sender::Tap(sender) => sender.send(frames),
         }
     }
 }

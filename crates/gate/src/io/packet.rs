@@ -131,6 +131,10 @@ impl Receiver {
         Ok(count)
     }
 
+    pub(super) fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
     /// The error that waits to be told of; `EAGAIN` without one.
     pub(super) fn error(&self) -> io::Error {
         pending_error(&self.socket)

@@ -34,6 +34,11 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
+    /// Nothing.
+    pub(super) const fn none() -> Mapping {
+        Mapping { start: NonNull::dangling(), length: 0 }
+    }
+
     /// Maps `length` bytes of what a socket shares.
     pub(super) fn of(socket: &OwnedFd, length: usize, offset: libc::off_t) -> io::Result<Mapping> {
         Mapping::new(length, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), offset)
@@ -63,7 +68,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this was mapped as a whole, and nothing that was lent of it lives longer.
-        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+        if self.length > 0 {
+            // SAFETY: this was mapped as a whole, and nothing that was lent of it lives longer.
+            unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+        }
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Receiver {
     ring: Mapping,
     slot: usize,
     next: usize,
+    /// Whether a frame was taken since the last [`check`](Self::check).
+    took: bool,
     lost: u64,
 }
 
@@ -38,21 +40,15 @@ impl Receiver {
     pub(in super::super) fn open(index: u32, mtu: usize) -> io::Result<Receiver> {
         // An MTU of 64 KB takes the largest slot, which no longer one would be of use for.
         let slot = (mtu + BESIDE).next_power_of_two().clamp(1 << 11, 1 << 17);
-        let request = libc::tpacket_req {
-            tp_block_size: BLOCK as u32,
-            tp_block_nr: (RING / BLOCK) as u32,
-            tp_frame_size: slot as u32,
-            tp_frame_nr: (RING / slot) as u32,
-        };
         let mut ring = None;
         let packets = packet::Receiver::open(index, |socket| {
             let threshold: c_int = 1;
             set(socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &threshold)?;
-            ring = Some(make(socket, libc::tpacket_versions::TPACKET_V2, &request)?);
+            ring = Some(make(socket, libc::tpacket_versions::TPACKET_V2, &request(slot))?);
             Ok(())
         })?;
         let ring = ring.ok_or(io::ErrorKind::Unsupported)?;
-        Ok(Receiver { packets, ring, slot, next: 0, lost: 0 })
+        Ok(Receiver { packets, ring, slot, next: 0, took: false, lost: 0 })
     }
 
     pub(in super::super) fn fd(&self) -> BorrowedFd<'_> {
@@ -72,6 +68,7 @@ impl Receiver {
             // SAFETY: the slot is the gate's until its status is set, and starts with this header, which
             // is plain integers.
             let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
+            self.took = true;
             self.take(slot, &header, &mut take);
             // Whatever was done with the frame is done before the kernel may write there again.
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
@@ -103,8 +100,49 @@ impl Receiver {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        let slot = self.ring.at(self.next * self.slot, self.slot);
+        // SAFETY: as in `receive`.
+        let status = unsafe { AtomicU32::from_ptr(slot.cast()) };
+        status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0
+    }
+
+    /// Makes the ring anew when it has stopped: a super-packet of a kind that a virtio-net header cannot
+    /// describe leaves its slot taken for ever, and the kernel (at least up to 6.18) drops whatever comes
+    /// after it. It shows in frames that were dropped while the ring was empty.
+    ///
+    /// # Errors
+    /// When there is no memory for it any more.
+    pub(in super::super) fn check(&mut self) -> io::Result<()> {
+        let (missed, took) = (self.packets.missed(), std::mem::take(&mut self.took));
+        self.lost += missed;
+        if missed > 0 && !took && self.is_empty() {
+            // It cannot be changed while it is mapped.
+            drop(std::mem::replace(&mut self.ring, Mapping::none()));
+            let socket = self.packets.socket();
+            set(
+                socket,
+                libc::SOL_PACKET,
+                libc::PACKET_RX_RING,
+                &libc::tpacket_req { tp_block_nr: 0, tp_frame_nr: 0, ..request(self.slot) },
+            )?;
+            self.ring = make(socket, libc::tpacket_versions::TPACKET_V2, &request(self.slot))?;
+            self.next = 0;
+        }
+        Ok(())
+    }
+
     /// See [`super::super::Receiver::missed`].
     pub(in super::super) fn missed(&mut self) -> u64 {
         self.packets.missed() + std::mem::take(&mut self.lost)
+    }
+}
+
+fn request(slot: usize) -> libc::tpacket_req {
+    libc::tpacket_req {
+        tp_block_size: BLOCK as u32,
+        tp_block_nr: (RING / BLOCK) as u32,
+        tp_frame_size: slot as u32,
+        tp_frame_nr: (RING / slot) as u32,
     }
 }
