@@ -17,7 +17,7 @@ const NUMBER: usize = 42;
 
 fn nanoseconds() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
-    now.tv_sec * 1_000_000_000 + i64::from(now.tv_nsec)
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 fn checked(result: i64) -> usize {

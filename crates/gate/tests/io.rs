@@ -218,10 +218,12 @@ mod tap {
     use common::{BINARY, ip};
     use std::process::Command;
 
+    const TAP: [&str; 4] = ["--set", "gate.io=tap", "--set", "gate.fail=closed"];
+
     /// Hosts whose interfaces are the gate's TAP devices, moved to them while it runs.
     fn start(rate: &str, rest: &str) -> Option<(Net, Gate)> {
         let net = Net::bare()?;
-        let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &["--set", "gate.io=tap"]);
+        let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &TAP);
         let namespace = net.name(Place::Gate);
         for (own, place) in [("gi", Place::Inside), ("go", Place::Outside)] {
             let far = place.interface();
@@ -249,7 +251,7 @@ mod tap {
         let Some(net) = Net::new() else { return };
         let file = TempFile::gate("1mbit", "1mbit", "");
         let refused = |set: &str| {
-            let args = ["up", file.path(), "--set", "gate.io=tap", "--set", set];
+            let args = [&["up", file.path(), "--set", set][..], &TAP].concat();
             let output = net.output(Place::Gate, BINARY, &args);
             assert!(!output.status.success());
             String::from_utf8(output.stderr).unwrap()
@@ -257,7 +259,7 @@ mod tap {
         let text = refused("gate.up=2mbit");
         assert!(text.starts_with("interface `gi`: this interface is there, and is no TAP device"), "{text}");
 
-        let more = ["gate.io=tap", "gate.inside=g1", "gate.outside=g2"].map(|set| ["--set", set]).concat();
+        let more = [&TAP[..], &["--set", "gate.inside=g1", "--set", "gate.outside=g2"]].concat();
         let gate = Gate::start_with(&net, TempFile::gate("1mbit", "1mbit", ""), &more);
         let text = refused("gate.inside=g2");
         assert!(text.starts_with("interface `g2`: this TAP device is in use by another process"), "{text}");
@@ -279,7 +281,9 @@ mod tap {
             return;
         }
         let file = TempFile::gate("1mbit", "1mbit", "");
-        let gate = alone(&[BINARY, "up", file.path(), "--set", "gate.io=tap", "--for", "200ms"]).unwrap();
+        let socket = format!("control.socket={}.sock", file.path());
+        let up = [BINARY, "up", file.path(), "--for", "200ms", "--set", &socket];
+        let gate = alone(&[&up[..], &TAP].concat()).unwrap();
         assert!(gate.status.success(), "{}", String::from_utf8_lossy(&gate.stderr));
     }
 }

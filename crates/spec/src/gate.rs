@@ -1,6 +1,13 @@
 //! A gate file: read and checked, ready to be run.
 
+mod changes;
+mod io;
+mod operation;
 mod plan;
+
+pub use changes::Change;
+pub use io::Io;
+pub use operation::{Operation, Owner};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
@@ -39,6 +46,8 @@ pub struct GateFile {
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
+    /// What becomes of traffic without the gate.
+    pub fail: Fail,
     /// The memory that both directions share.
     pub buffer: Limit,
     /// The output port of each direction.
@@ -47,23 +56,19 @@ pub struct GateFile {
     pub classes: Vec<Class>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
+    /// How it is operated.
+    pub operation: Operation,
     effective: String,
     origin: Origin,
 }
 
-/// How a gate's frames come in and go out.
+/// What becomes of traffic when the gate stops or dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Io {
-    /// Packet sockets, many frames at a time.
-    Packet,
-    /// Packet sockets with a ring of slots to receive from.
-    Ring,
-    /// Packet sockets with a ring of blocks to receive from.
-    RingBatch,
-    /// TAP devices, which the gate makes.
-    Tap,
-    /// AF_XDP sockets.
-    Xdp,
+pub enum Fail {
+    /// It passes unshaped, through a bridge of the kernel's.
+    Open,
+    /// Nothing passes.
+    Closed,
 }
 
 /// One `[[flow]]` of a gate.
@@ -147,28 +152,30 @@ fn expand(
     let (overhead, mpu) =
         (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
+    let fail = match gate.text("fail")? {
+        "open" => Fail::Open,
+        _ => Fail::Closed,
+    };
+    let io = Io::read(gate, fail, report)?;
     let classes = classes::build(values.tables("class"), report)?;
     let flows = build_flows(values.tables("flow"), &classes, report)?;
+    let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
     check_reservations(&flows, &classes, [up, down], report);
     Some(GateFile {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
         outside,
-        io: match gate.text("io")? {
-            "ring" => Io::Ring,
-            "ring-batch" => Io::RingBatch,
-            "tap" => Io::Tap,
-            "xdp" => Io::Xdp,
-            _ => Io::Packet,
-        },
+        io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        fail,
         buffer: values.table("switch")?.limit("buffer")?,
         port: PortSpec::read(values.table("port")?)?,
         classes,
         flows,
+        operation: operation?,
         effective,
         origin: origin.clone(),
     })

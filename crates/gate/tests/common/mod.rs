@@ -177,8 +177,9 @@ impl TempFile {
     }
 
     pub fn gate(up: &str, down: &str, rest: &str) -> TempFile {
+        let name = format!("test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         TempFile::new(&format!(
-            "version = 1\nname = \"test\"\n\
+            "version = 1\nname = \"{name}\"\n\
              gate = {{ inside = \"gi\", outside = \"go\", up = \"{up}\", down = \"{down}\" }}\n{rest}"
         ))
     }
@@ -229,7 +230,7 @@ impl Gate {
         let mut messages = BufReader::new(process.stderr.take().unwrap());
         let mut line = String::new();
         messages.read_line(&mut line).unwrap();
-        assert!(line.starts_with("test: g") && line.contains(" at "), "{line}");
+        assert!(line.starts_with("test-") && line.contains(" at "), "{line}");
         Gate { process, messages, _file: file }
     }
 
