@@ -140,7 +140,8 @@ impl Bump {
         })
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says. From here on this thread has no
+    /// Forwards until it is told to stop, or for as long as `lasting` says; calls `started` when nothing goes
+    /// past it any more. From here on this thread has no
     /// privilege that it does not need for that.
     ///
     /// # Errors
@@ -150,6 +151,7 @@ impl Bump {
         orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
+        started: impl FnOnce(),
     ) -> Result<(), GateError> {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
@@ -160,6 +162,7 @@ impl Bump {
         self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
         privileges::drop_all(self.real_time)
             .map_err(|error| GateError::system("giving up privileges", error))?;
+        started();
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {

@@ -224,11 +224,11 @@ fn observe(asked: &Observe) -> Result<String, GateError> {
     let (caller, mut orders) = orders::line()?;
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
-    say(&format!("{}: observing {} and {}", file.name, file.inside, file.outside));
+    let started = format!("{}: observing {} and {}", file.name, file.inside, file.outside);
     let ended = AtomicBool::new(false);
     let (outcome, mut observer) = std::thread::scope(|scope| {
         let observer = scope.spawn(|| observe::every_second(&caller, &ended));
-        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep);
+        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep, || say(&started));
         ended.store(true, Ordering::SeqCst);
         (outcome, observer.join().unwrap_or_default())
     });
@@ -259,14 +259,14 @@ fn run(up: &Up) -> Result<String, GateError> {
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let doors = Doors::open(&file)?;
     let mut bump = Bump::open(Arc::clone(&file), Doing::Forward)?;
-    say(&format!("{}: {}", file.name, describe(&file)));
+    let started = format!("{}: {}", file.name, describe(&file));
     let control = Control::start(doors, Desk::new(caller, source, file))?;
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
-    let outcome = bump.run(&mut orders, up.lasting, waiting);
+    let outcome = bump.run(&mut orders, up.lasting, waiting, || say(&started));
     let report = bump.report();
     // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.
     drop(bump);
