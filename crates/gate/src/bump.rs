@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
-use tidegate_spec::GateFile;
+use tidegate_spec::{GateFile, Io};
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
@@ -111,7 +111,20 @@ impl Bump {
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
     pub(crate) fn open(file: Arc<GateFile>, doing: Doing) -> Result<Bump, GateError> {
-        let [inside, outside] = [Side::open(file.io, &file.inside)?, Side::open(file.io, &file.outside)?];
+        let io = match (doing, file.io) {
+            (Doing::Observe, Io::Tap) => {
+                let help = "observe interfaces that carry traffic without a gate";
+                return Err(GateError::unfit(
+                    &file.inside,
+                    "without a gate nothing passes a TAP device",
+                    help,
+                ));
+            }
+            // To look on, frames must not be taken away.
+            (Doing::Observe, Io::Xdp) => Io::Packet,
+            (_, io) => io,
+        };
+        let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
