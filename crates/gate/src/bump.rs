@@ -4,9 +4,9 @@ use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
+use crate::orders::{Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
-use crate::privileges;
 use crate::report::{Process, Report};
 use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,8 +15,7 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
@@ -54,7 +53,7 @@ pub(crate) enum Waiting {
 pub(crate) struct Bump {
     /// Dropped first: a bridge takes over before the sockets are closed.
     handover: Handover,
-    names: [String; 2],
+    file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
     senders: [Sender; 2],
@@ -93,16 +92,15 @@ impl Clock {
 }
 
 impl Bump {
-    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run), and what forwarded until now
-    /// still does.
+    /// Opens both interfaces, and takes over from a bridge. What comes in from then on waits for
+    /// [`run`](Self::run).
     ///
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
-    pub(crate) fn open(file: &GateFile) -> Result<Bump, GateError> {
-        let names = [file.inside.clone(), file.outside.clone()];
-        let [inside, outside] = [Side::open(&names[0])?, Side::open(&names[1])?];
+    pub(crate) fn open(file: Arc<GateFile>) -> Result<Bump, GateError> {
+        let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
-        let engine = Engine::new(Time::ORIGIN, &Plan::of(file), longest.next_multiple_of(64))?;
+        let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
@@ -110,10 +108,10 @@ impl Bump {
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
         let handover = Handover::prepare(file.fail, ports)?;
-        Ok(Bump {
+        let mut bump = Bump {
             handover,
             indexes: ports.map(|port| port.index),
-            names,
+            file,
             receivers: [inside.receiver, outside.receiver],
             senders: [outside.sender, inside.sender],
             engine,
@@ -122,17 +120,18 @@ impl Bump {
             missed: [0; 2],
             real_time: false,
             look_at: Time::NEVER,
-        })
+        };
+        bump.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
+        Ok(bump)
     }
 
-    /// Forwards until something can be read from `stop`, or for as long as `lasting` says. From here on this
-    /// thread has no privilege that it does not need for that.
+    /// Forwards until it is told to stop, or for as long as `lasting` says.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
     pub(crate) fn run(
         &mut self,
-        stop: &UnixStream,
+        orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
     ) -> Result<(), GateError> {
@@ -142,9 +141,6 @@ impl Bump {
         let start = self.clock.now();
         let mut priority = Priority::new(waiting == Waiting::RealTime, start, Clock::used());
         self.real_time = priority.was_granted();
-        self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
-        privileges::drop_all(self.real_time)
-            .map_err(|error| GateError::system("giving up privileges", error))?;
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {
@@ -161,7 +157,7 @@ impl Bump {
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
             let span = if more { Span::ZERO } else { due.since(now) };
-            let ready = self.wait(stop, watched, span, due == Time::NEVER, waiting)?;
+            let ready = self.wait(orders, watched, span, due == Time::NEVER, waiting)?;
             let now = self.clock.now();
             // It came before what is due by now, or may as well have.
             let came = now.min(self.engine.next_due());
@@ -177,7 +173,29 @@ impl Bump {
                 self.send(direction);
             }
             if ready[2] {
-                return Ok(());
+                if orders.stop_wanted() {
+                    return Ok(());
+                }
+                while let Some(order) = orders.next() {
+                    self.obey(order);
+                }
+            }
+        }
+    }
+
+    /// An answer that nobody waits for any more is nobody's loss.
+    #[cold]
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Report(answer) => {
+                let _ = answer.send(self.report());
+            }
+            Order::Apply(file, plan, answer) => {
+                let done = self.engine.reconfigure(self.clock.now(), &plan);
+                if done.is_ok() {
+                    self.file = file;
+                }
+                let _ = answer.send(done);
             }
         }
     }
@@ -199,10 +217,10 @@ impl Bump {
     }
 
     /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and
-    /// `stop` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
+    /// `orders` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
     fn wait(
         &self,
-        stop: &UnixStream,
+        orders: &Orders,
         watched: [bool; 2],
         span: Span,
         forever: bool,
@@ -222,7 +240,7 @@ impl Bump {
         let mut sources = [
             PollFd::from_borrowed_fd(self.receivers[0].fd(), flags(watched[0])),
             PollFd::from_borrowed_fd(self.receivers[1].fd(), flags(watched[1])),
-            PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(orders.fd(), PollFlags::IN),
         ];
         match poll(&mut sources, timeout) {
             Ok(_) | Err(Errno::INTR) => Ok([0, 1, 2].map(|ix| !sources[ix].revents().is_empty())),
@@ -254,21 +272,26 @@ impl Bump {
                 Ok(())
             }
             _ => Err(GateError::system(
-                format!("receiving from `{}`", self.names[direction as usize]),
+                format!("receiving from `{}`", self.names()[direction as usize]),
                 io::Error::from(error.kind()),
             )),
         }
+    }
+
+    fn names(&self) -> [&str; 2] {
+        [&self.file.inside, &self.file.outside]
     }
 
     /// An interface went down: it may be gone, or come back, and then its sockets go on.
     #[cold]
     fn look(&mut self, now: Time) -> Result<(), GateError> {
         self.look_at = Time::NEVER;
-        for (name, index) in self.names.iter().zip(self.indexes) {
+        let file = Arc::clone(&self.file);
+        for (name, index) in [&file.inside, &file.outside].into_iter().zip(self.indexes) {
             match Interface::find(name) {
                 Ok(interface) if interface.index == index && interface.up => {}
                 Ok(interface) if interface.index == index => self.look_at = now + LOOKING,
-                _ => return Err(GateError::Gone(name.clone())),
+                _ => return Err(GateError::Gone(name.to_owned())),
             }
         }
         Ok(())
@@ -298,7 +321,7 @@ impl Bump {
     }
 
     /// What has been seen so far.
-    pub(crate) fn report(&mut self, file: &GateFile) -> Report {
+    pub(crate) fn report(&mut self) -> Report {
         for (missed, receiver) in self.missed.iter_mut().zip(&mut self.receivers) {
             *missed += receiver.missed();
         }
@@ -307,6 +330,6 @@ impl Bump {
             cpu_seconds: Clock::used().as_secs_f64(),
             real_time: self.real_time,
         };
-        Report::new(file, &self.engine, &self.lateness, self.missed, process)
+        Report::new(&self.file, &self.engine, &self.lateness, self.missed, process)
     }
 }

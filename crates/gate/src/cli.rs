@@ -1,15 +1,22 @@
 //! The command line, the same for the binary and for whoever calls [`cli`].
 
 use crate::bump::{Bump, Waiting};
+use crate::control::client::Client;
+use crate::control::{Control, Desk, Doors, place};
+use crate::down;
 use crate::error::GateError;
-use crate::handover;
+use crate::orders;
+use crate::privileges;
+use crate::say::say;
+use crate::source::Source;
+use crate::top;
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tidegate_core::units::Span;
 use tidegate_spec::units::{parse_time, show_rate};
 use tidegate_spec::{Fail, GateFile};
@@ -31,14 +38,44 @@ enum Command {
     ///
     /// With `fail = "open"`, traffic then passes unshaped through a bridge.
     Up(Up),
-    /// Removes the bridge through which traffic passes without the gate; then nothing passes.
-    Down(Source),
     /// Reads a gate file and says what is wrong with it.
-    Check(Source),
+    Check(File),
+    /// Stops a gate, and removes the bridge through which traffic passes without it: then nothing passes.
+    Down(Running),
+    /// Says what a running gate has done so far.
+    Status(Status),
+    /// Shows who sends how much and who waits, every second.
+    Top(Top),
+    /// Has a running gate do what its file says now: all of it, or nothing.
+    Reload(Running),
 }
 
 #[derive(Args)]
-struct Source {
+struct Running {
+    /// The gate's file, or its name.
+    gate: PathBuf,
+}
+
+#[derive(Args)]
+struct Status {
+    #[command(flatten)]
+    running: Running,
+    /// Prints it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Top {
+    #[command(flatten)]
+    running: Running,
+    /// Stops after so many tables.
+    #[arg(long, value_name = "COUNT")]
+    times: Option<u32>,
+}
+
+#[derive(Args)]
+struct File {
     /// The gate file.
     file: PathBuf,
     /// Changes one value before the file is read, as in gate.up=20mbit.
@@ -49,7 +86,7 @@ struct Source {
 #[derive(Args)]
 struct Up {
     #[command(flatten)]
-    source: Source,
+    source: File,
     /// Stops after this time, as in 10s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_lasting)]
     lasting: Option<Span>,
@@ -87,8 +124,15 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
-        Command::Down(source) => down(&source),
-        Command::Check(source) => check(&source),
+        Command::Check(file) => check(&file),
+        Command::Down(running) => {
+            meant(&running).and_then(|(socket, file)| down::down(socket, file.as_ref()))
+        }
+        Command::Status(status) => self::status(&status),
+        Command::Top(top) => connect(&top.running)
+            .and_then(|mut client| top::run(&mut client, top.times))
+            .map(|()| String::new()),
+        Command::Reload(running) => reload(&running),
     };
     match outcome {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
@@ -96,30 +140,50 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Err(_) => ExitCode::from(FAILED),
         },
         Err(error) => {
-            eprintln!("{error}");
+            say(&error.to_string());
             ExitCode::from(FAILED)
         }
     }
 }
 
-fn load(source: &Source) -> Result<GateFile, GateError> {
-    Ok(GateFile::load(&source.file, &source.set)?)
+impl File {
+    fn source(&self) -> Source {
+        Source { path: self.file.clone(), sets: self.set.clone() }
+    }
 }
 
-fn check(source: &Source) -> Result<String, GateError> {
-    let file = load(source)?;
-    Ok(format!("{}: in order\n{}\n", source.file.display(), describe(&file)))
+fn check(file: &File) -> Result<String, GateError> {
+    let read = file.source().load()?;
+    Ok(format!("{}: in order\n{}\n", file.file.display(), describe(&read)))
 }
 
-fn down(source: &Source) -> Result<String, GateError> {
-    let file = load(source)?;
-    Ok(match handover::remove(&file)? {
-        Some(bridge) => format!(
-            "bridge {bridge} is removed: nothing passes between {} and {}\n",
-            file.inside, file.outside
-        ),
-        None => format!("no gate has made a bridge of {} and {}\n", file.inside, file.outside),
-    })
+/// The socket of the gate that is meant: by its file, or where there is no such file, by its name.
+fn meant(running: &Running) -> Result<(PathBuf, Option<GateFile>), GateError> {
+    match running.gate.to_str() {
+        Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => Ok((place::named(name), None)),
+        _ => {
+            let file = Source { path: running.gate.clone(), sets: Vec::new() }.load()?;
+            Ok((place::of(&file), Some(file)))
+        }
+    }
+}
+
+fn connect(running: &Running) -> Result<Client, GateError> {
+    Client::connect(meant(running)?.0)
+}
+
+fn status(status: &Status) -> Result<String, GateError> {
+    let said = connect(&status.running)?.ask("status")?;
+    Ok(if status.json { format!("{said:#}\n") } else { top::table(&said) })
+}
+
+fn reload(running: &Running) -> Result<String, GateError> {
+    let said = connect(running)?.ask("reload")?;
+    let changes = said["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if changes.is_empty() {
+        return Ok("nothing has changed\n".to_owned());
+    }
+    Ok(changes.iter().filter_map(|change| change.as_str()).map(|change| format!("{change}\n")).collect())
 }
 
 fn describe(file: &GateFile) -> String {
@@ -133,28 +197,31 @@ fn describe(file: &GateFile) -> String {
 }
 
 fn run(up: &Up) -> Result<String, GateError> {
-    let file = load(&up.source)?;
-    let failed = |error| GateError::system("waiting for signals", error);
-    let (stop, stopped) = UnixStream::pair().map_err(failed)?;
-    for signal in [SIGINT, SIGTERM] {
-        let end = stopped.try_clone().map_err(failed)?;
-        signal_hook::low_level::pipe::register(signal, end).map_err(failed)?;
-    }
-    let mut bump = Bump::open(&file)?;
-    eprintln!("{}: {}", file.name, describe(&file));
+    let source = up.source.source();
+    let file = Arc::new(source.load()?);
+    let (caller, mut orders) = orders::line()?;
+    caller.stop_on(&[SIGINT, SIGTERM])?;
+    let doors = Doors::open(&file)?;
+    let mut bump = Bump::open(Arc::clone(&file))?;
+    say(&format!("{}: {}", file.name, describe(&file)));
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
-    let outcome = bump.run(&stop, up.lasting, waiting);
-    let report = bump.report(&file);
+    // Before there is a second thread: this concerns the calling one, and those that it starts.
+    privileges::drop_all(waiting == Waiting::RealTime)
+        .map_err(|error| GateError::system("giving up privileges", error))?;
+    let control = Control::start(doors, Desk::new(caller, source, file))?;
+    let outcome = bump.run(&mut orders, up.lasting, waiting);
+    control.stop();
+    let report = bump.report();
     let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };
     match outcome {
         Ok(()) => Ok(text),
         Err(error) => {
             // What was done until then is not lost; the error comes last and decides.
-            print!("{text}");
+            let _ = std::io::stdout().write_all(text.as_bytes());
             Err(error)
         }
     }
