@@ -3,8 +3,8 @@
 use crate::bump::{Bump, Waiting};
 use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
-use crate::down;
 use crate::error::GateError;
+use crate::handover;
 use crate::orders;
 use crate::privileges;
 use crate::say::say;
@@ -40,7 +40,7 @@ enum Command {
     Up(Up),
     /// Reads a gate file and says what is wrong with it.
     Check(File),
-    /// Stops a gate, and removes the bridge through which traffic passes without it: then nothing passes.
+    /// Stops a running gate and removes the bridge that it made: then nothing passes.
     Down(Running),
     /// Says what a running gate has done so far.
     Status(Status),
@@ -125,9 +125,7 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
         Command::Check(file) => check(&file),
-        Command::Down(running) => {
-            meant(&running).and_then(|(socket, file)| down::down(socket, file.as_ref()))
-        }
+        Command::Down(running) => down(&running),
         Command::Status(status) => self::status(&status),
         Command::Top(top) => connect(&top.running)
             .and_then(|mut client| top::run(&mut client, top.times))
@@ -157,19 +155,13 @@ fn check(file: &File) -> Result<String, GateError> {
     Ok(format!("{}: in order\n{}\n", file.file.display(), describe(&read)))
 }
 
-/// The socket of the gate that is meant: by its file, or where there is no such file, by its name.
-fn meant(running: &Running) -> Result<(PathBuf, Option<GateFile>), GateError> {
-    match running.gate.to_str() {
-        Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => Ok((place::named(name), None)),
-        _ => {
-            let file = Source { path: running.gate.clone(), sets: Vec::new() }.load()?;
-            Ok((place::of(&file), Some(file)))
-        }
-    }
-}
-
+/// The gate that is meant: by its file, or where there is no such file, by its name.
 fn connect(running: &Running) -> Result<Client, GateError> {
-    Client::connect(meant(running)?.0)
+    let socket = match running.gate.to_str() {
+        Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => place::named(name),
+        _ => place::of(&Source { path: running.gate.clone(), sets: Vec::new() }.load()?),
+    };
+    Client::connect(socket)
 }
 
 fn status(status: &Status) -> Result<String, GateError> {
@@ -184,6 +176,29 @@ fn reload(running: &Running) -> Result<String, GateError> {
         return Ok("nothing has changed\n".to_owned());
     }
     Ok(changes.iter().filter_map(|change| change.as_str()).map(|change| format!("{change}\n")).collect())
+}
+
+fn down(running: &Running) -> Result<String, GateError> {
+    let stopped = connect(running).and_then(|mut client| client.stop());
+    if !running.gate.exists() {
+        return stopped.map(|()| String::new());
+    }
+    match stopped {
+        // The gate may be gone already, and have left its bridge.
+        Ok(()) | Err(GateError::NotRunning(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let file = Source { path: running.gate.clone(), sets: Vec::new() }.load()?;
+    let (inside, outside) = (&file.inside, &file.outside);
+    Ok(match handover::remove(&file)? {
+        Some(bridge) => {
+            format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
+        }
+        None if stopped.is_ok() => {
+            format!("the gate is stopped, and none has made a bridge of {inside} and {outside} here\n")
+        }
+        None => format!("no gate runs, and none has made a bridge of {inside} and {outside} here\n"),
+    })
 }
 
 fn describe(file: &GateFile) -> String {
@@ -214,8 +229,10 @@ fn run(up: &Up) -> Result<String, GateError> {
         .map_err(|error| GateError::system("giving up privileges", error))?;
     let control = Control::start(doors, Desk::new(caller, source, file))?;
     let outcome = bump.run(&mut orders, up.lasting, waiting);
-    control.stop();
     let report = bump.report();
+    // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.
+    drop(bump);
+    control.stop();
     let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };
     match outcome {
         Ok(()) => Ok(text),

@@ -31,9 +31,6 @@ pub enum GateError {
         "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
-    /// The interfaces cannot be handed over between the gate and a bridge.
-    #[error("{0}")]
-    Handover(#[from] HandoverError),
     /// A gate of this name runs.
     #[error(
         "a gate named `{name}` runs already (it listens at {})\n  help: `tidegate-gate down` stops it; give one of \
@@ -60,6 +57,9 @@ pub enum GateError {
     /// A key was changed that a running gate cannot follow.
     #[error("{0}\n  help: this takes a new start; nothing was changed")]
     Fixed(String),
+    /// The interfaces cannot be handed over between the gate and a bridge.
+    #[error("{0}")]
+    Handover(#[from] HandoverError),
     /// An interface was removed while the gate ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

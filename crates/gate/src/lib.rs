@@ -10,7 +10,6 @@ mod bump;
 mod checksum;
 mod cli;
 mod control;
-mod down;
 mod engine;
 mod error;
 mod handover;

@@ -22,7 +22,7 @@ use crate::io::Interface;
 use lock::Lock;
 use netlink::Netlink;
 use std::io;
-use tidegate_spec::Fail;
+use tidegate_spec::{Fail, GateFile};
 
 /// What a gate holds of its interfaces, until it is dropped or the process ends.
 pub(crate) struct Handover {
@@ -67,15 +67,14 @@ fn open() -> Result<Netlink, HandoverError> {
     Netlink::open().map_err(|error| HandoverError::system("a connection to the kernel", error))
 }
 
-/// Removes the bridge that a gate has made between an inside and an outside, and gives its name; `None` when
-/// there is none.
+/// Removes the bridge that a gate has made for this file, and gives its name; `None` when there is none.
 ///
 /// # Errors
 /// When a gate runs on an interface, or the bridge cannot be removed.
-pub(crate) fn remove([inside, outside]: [&str; 2]) -> Result<Option<String>, HandoverError> {
+pub(crate) fn remove(file: &GateFile) -> Result<Option<String>, HandoverError> {
     let port = |name| Some(Port { name, index: Interface::find(name).ok()?.index });
     // An interface may be gone, and its bridge still there.
-    let ports: Vec<Port<'_>> = [inside, outside].into_iter().filter_map(port).collect();
+    let ports: Vec<Port<'_>> = [file.inside.as_str(), &file.outside].into_iter().filter_map(port).collect();
     let _locks = ports.iter().copied().map(take).collect::<Result<Vec<Lock>, HandoverError>>()?;
-    bridge::remove(&open()?, inside, &ports)
+    bridge::remove(&open()?, &file.inside, &ports)
 }
