@@ -4,7 +4,7 @@ use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
-use crate::orders::{Order, Orders};
+use crate::orders::{Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
@@ -49,10 +49,20 @@ pub(crate) enum Waiting {
     Busy,
 }
 
+/// What a gate does with frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It forwards them.
+    Forward,
+    /// It sees what would become of them.
+    Observe,
+}
+
 /// A gate that runs.
 pub(crate) struct Bump {
-    /// Dropped first: a bridge takes over before the sockets are closed.
-    handover: Handover,
+    /// Dropped first: a bridge takes over before the sockets are closed. `None` when it only observes: the
+    /// kernel then goes on forwarding, and nothing is sent.
+    handover: Option<Handover>,
     file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
@@ -97,7 +107,7 @@ impl Bump {
     ///
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
-    pub(crate) fn open(file: Arc<GateFile>) -> Result<Bump, GateError> {
+    pub(crate) fn open(file: Arc<GateFile>, doing: Doing) -> Result<Bump, GateError> {
         let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
@@ -107,7 +117,10 @@ impl Bump {
         };
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
-        let handover = Handover::prepare(file.fail, ports)?;
+        let handover = match doing {
+            Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
+            Doing::Observe => None,
+        };
         let mut bump = Bump {
             handover,
             indexes: ports.map(|port| port.index),
@@ -190,6 +203,9 @@ impl Bump {
             Order::Report(answer) => {
                 let _ = answer.send(self.report());
             }
+            Order::Members(answer) => {
+                let _ = answer.send(self.members());
+            }
             Order::Apply(file, plan, answer) => {
                 let done = self.engine.reconfigure(self.clock.now(), &plan);
                 if done.is_ok() {
@@ -202,7 +218,9 @@ impl Bump {
 
     /// From here on frames are this gate's and no longer the bridge's, if there is one.
     fn take_over(&mut self) -> io::Result<()> {
-        let Some(guard) = &self.handover.guard else { return Ok(()) };
+        let Some(guard) = self.handover.as_ref().and_then(|handover| handover.guard.as_ref()) else {
+            return Ok(());
+        };
         self.receivers.iter().try_for_each(|receiver| guard.hold(receiver.fd()))?;
         std::thread::sleep(SETTLING);
         // What is there has passed the bridge, too. No more of it comes, so this ends.
@@ -312,12 +330,27 @@ impl Bump {
                 self.lateness[side].saturating_record(late);
             }
             let frames = leaving.iter().map(|departure| self.engine.frame(*departure));
-            let (sent, refused) = match self.senders[side].send(frames) {
-                Ok(sent) => (sent, 0),
-                Err(_) => (0, 1),
+            let (sent, refused) = match &self.handover {
+                None => (leaving.len(), 0),
+                Some(_) => match self.senders[side].send(frames) {
+                    Ok(sent) => (sent, 0),
+                    Err(_) => (0, 1),
+                },
             };
             self.engine.left(direction, sent, refused);
         }
+    }
+
+    /// What came for every flow that was made for each of something.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        for direction in Direction::BOTH {
+            for rule in 0..self.file.flows.len() {
+                let of_rule = self.engine.members(direction, rule).into_iter();
+                members.extend(of_rule.map(|(key, arrived)| Member { direction, rule, key, arrived }));
+            }
+        }
+        members
     }
 
     /// What has been seen so far.

@@ -1,10 +1,11 @@
 //! The command line, the same for the binary and for whoever calls [`cli`].
 
-use crate::bump::{Bump, Waiting};
+use crate::bump::{Bump, Doing, Waiting};
 use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
 use crate::handover;
+use crate::observe::{self, Observer};
 use crate::orders;
 use crate::privileges;
 use crate::say::say;
@@ -15,14 +16,19 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tidegate_core::units::Span;
 use tidegate_spec::units::{parse_time, show_rate};
 use tidegate_spec::{Fail, GateFile};
 
+/// A twentieth of the second that is observed at a time.
+const SHORT: Duration = Duration::from_millis(50);
+
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
+/// Exit code for arguments that are none.
+const USAGE: u8 = 2;
 
 /// Traffic management on a real link: a bump in the wire between two interfaces.
 #[derive(Parser)]
@@ -38,6 +44,9 @@ enum Command {
     ///
     /// With `fail = "open"`, traffic then passes unshaped through a bridge.
     Up(Up),
+    /// Sees what would become of the traffic between the interfaces, without touching a packet, until SIGINT or
+    /// SIGTERM; then prints the file with the reservations that it suggests.
+    Observe(Observe),
     /// Reads a gate file and says what is wrong with it.
     Check(File),
     /// Stops a running gate and removes the bridge that it made: then nothing passes.
@@ -48,6 +57,18 @@ enum Command {
     Top(Top),
     /// Has a running gate do what its file says now: all of it, or nothing.
     Reload(Running),
+}
+
+#[derive(Args)]
+struct Observe {
+    #[command(flatten)]
+    source: File,
+    /// Stops after this time, as in 60s.
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_lasting)]
+    lasting: Option<Span>,
+    /// Prints what was seen and what is suggested as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -110,20 +131,21 @@ fn parse_lasting(text: &str) -> Result<Span, String> {
     parse_time(text).map_err(|complaint| complaint.to_string())
 }
 
-/// Does what the arguments say, the program's name first. Results go to standard output, everything
-/// else to standard error.
-pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Does what the arguments say, the program's name first, and gives the exit code: 0, 1 for what failed, 2 for
+/// arguments that are none. Results go to standard output, everything else to standard error.
+pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors, and go to standard output.
             let failed = error.use_stderr();
             let told = error.print().is_ok();
-            return if failed || !told { ExitCode::from(2) } else { ExitCode::SUCCESS };
+            return if failed || !told { USAGE } else { 0 };
         }
     };
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
+        Command::Observe(asked) => observe(&asked),
         Command::Check(file) => check(&file),
         Command::Down(running) => down(&running),
         Command::Status(status) => self::status(&status),
@@ -134,12 +156,12 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match outcome {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(FAILED),
+            Ok(()) => 0,
+            Err(_) => FAILED,
         },
         Err(error) => {
             say(&error.to_string());
-            ExitCode::from(FAILED)
+            FAILED
         }
     }
 }
@@ -201,6 +223,38 @@ fn down(running: &Running) -> Result<String, GateError> {
     })
 }
 
+fn observe(asked: &Observe) -> Result<String, GateError> {
+    let source = asked.source.source();
+    let text = std::fs::read_to_string(&source.path).unwrap_or_default();
+    let file = Arc::new(observe::with_others(source.load()?));
+    let (caller, mut orders) = orders::line()?;
+    caller.stop_on(&[SIGINT, SIGTERM])?;
+    let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
+    say(&format!("{}: observing {} and {}", file.name, file.inside, file.outside));
+    give_up_privileges(Waiting::Sleep)?;
+    let lasting = asked.lasting;
+    let watcher = std::thread::spawn(move || {
+        let outcome = bump.run(&mut orders, lasting, Waiting::Sleep);
+        outcome.map(|()| (bump.report(), bump.members()))
+    });
+    let mut observer = Observer::default();
+    while !watcher.is_finished() {
+        if let (Some(report), Some(members)) = (caller.report(), caller.members()) {
+            observer.see(report, members);
+        }
+        // A second, but no longer than it takes.
+        (0..20).take_while(|_| !watcher.is_finished()).for_each(|_| std::thread::sleep(SHORT));
+    }
+    let (report, members) = watcher.join().unwrap_or(Err(GateError::Silent))?;
+    observer.see(report, members);
+    say(observer.table(&file).trim_end());
+    let name = source.path.display().to_string();
+    Ok(match asked.json {
+        true => format!("{:#}\n", observer.json(&file)),
+        false => observer.file(&file, &text, &name, &source.sets),
+    })
+}
+
 fn describe(file: &GateFile) -> String {
     let [up, down] = file.rates.map(|rate| show_rate(rate.bits_per_second().round() as u64));
     let fail = match file.fail {
@@ -211,22 +265,26 @@ fn describe(file: &GateFile) -> String {
     format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
 }
 
+/// To be called before there is a second thread: it concerns this one, and those that it starts.
+fn give_up_privileges(waiting: Waiting) -> Result<(), GateError> {
+    privileges::drop_all(waiting == Waiting::RealTime)
+        .map_err(|error| GateError::system("giving up privileges", error))
+}
+
 fn run(up: &Up) -> Result<String, GateError> {
     let source = up.source.source();
     let file = Arc::new(source.load()?);
     let (caller, mut orders) = orders::line()?;
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let doors = Doors::open(&file)?;
-    let mut bump = Bump::open(Arc::clone(&file))?;
+    let mut bump = Bump::open(Arc::clone(&file), Doing::Forward)?;
     say(&format!("{}: {}", file.name, describe(&file)));
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
-    // Before there is a second thread: this concerns the calling one, and those that it starts.
-    privileges::drop_all(waiting == Waiting::RealTime)
-        .map_err(|error| GateError::system("giving up privileges", error))?;
+    give_up_privileges(waiting)?;
     let control = Control::start(doors, Desk::new(caller, source, file))?;
     let outcome = bump.run(&mut orders, up.lasting, waiting);
     let report = bump.report();
