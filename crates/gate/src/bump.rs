@@ -32,7 +32,7 @@ const LATEST: u64 = 100_000_000_000;
 /// times as much.
 const PATIENCE: Span = Span::from_millis(5);
 
-/// How often an interface that is down is looked at.
+/// How often an interface that is down is looked at, and every receiver.
 const LOOKING: Span = Span::from_millis(100);
 
 /// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
@@ -76,6 +76,8 @@ pub(crate) struct Bump {
     /// When to look whether an interface that went down is back, or gone: the kernel says once that it
     /// is down, and not whether it was removed then.
     look_at: Time,
+    /// When to look at the receivers again.
+    check_at: Time,
 }
 
 /// CLOCK_MONOTONIC since the start, on core's scale.
@@ -108,7 +110,7 @@ impl Bump {
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
     pub(crate) fn open(file: Arc<GateFile>, doing: Doing) -> Result<Bump, GateError> {
-        let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
+        let [inside, outside] = [Side::open(file.io, &file.inside)?, Side::open(file.io, &file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
@@ -133,6 +135,7 @@ impl Bump {
             missed: [0; 2],
             real_time: false,
             look_at: Time::NEVER,
+            check_at: Time::ORIGIN,
         };
         bump.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
         Ok(bump)
@@ -165,7 +168,10 @@ impl Bump {
             if now >= self.look_at {
                 self.look(now)?;
             }
-            let due = self.engine.next_due().min(until).min(self.look_at);
+            if now >= self.check_at {
+                self.check(now)?;
+            }
+            let due = self.engine.next_due().min(until).min(self.look_at).min(self.check_at);
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
@@ -285,6 +291,7 @@ impl Bump {
                 self.engine.receive_unfit(direction, Loss::Offload);
                 Ok(())
             }
+            Some(libc::EBADFD) => Err(GateError::Gone(self.names()[direction as usize].to_owned())),
             Some(libc::ENETDOWN) => {
                 self.look_at = self.clock.now();
                 Ok(())
@@ -311,6 +318,15 @@ impl Bump {
                 Ok(interface) if interface.index == index => self.look_at = now + LOOKING,
                 _ => return Err(GateError::Gone(name.to_owned())),
             }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, now: Time) -> Result<(), GateError> {
+        self.check_at = now + LOOKING;
+        let names = [&self.file.inside, &self.file.outside];
+        for (name, receiver) in names.into_iter().zip(&mut self.receivers) {
+            receiver.check().map_err(|error| GateError::system(format!("receiving from `{name}`"), error))?;
         }
         Ok(())
     }

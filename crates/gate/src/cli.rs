@@ -5,7 +5,7 @@ use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
 use crate::handover;
-use crate::observe::{self, Observer};
+use crate::observe;
 use crate::orders;
 use crate::privileges;
 use crate::say::say;
@@ -17,13 +17,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_core::units::Span;
 use tidegate_spec::units::{parse_time, show_rate};
 use tidegate_spec::{Fail, GateFile};
-
-/// A twentieth of the second that is observed at a time.
-const SHORT: Duration = Duration::from_millis(50);
 
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
@@ -232,21 +229,15 @@ fn observe(asked: &Observe) -> Result<String, GateError> {
     let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
     say(&format!("{}: observing {} and {}", file.name, file.inside, file.outside));
     give_up_privileges(Waiting::Sleep)?;
-    let lasting = asked.lasting;
-    let watcher = std::thread::spawn(move || {
-        let outcome = bump.run(&mut orders, lasting, Waiting::Sleep);
-        outcome.map(|()| (bump.report(), bump.members()))
+    let ended = AtomicBool::new(false);
+    let (outcome, mut observer) = std::thread::scope(|scope| {
+        let observer = scope.spawn(|| observe::every_second(&caller, &ended));
+        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep);
+        ended.store(true, Ordering::SeqCst);
+        (outcome, observer.join().unwrap_or_default())
     });
-    let mut observer = Observer::default();
-    while !watcher.is_finished() {
-        if let (Some(report), Some(members)) = (caller.report(), caller.members()) {
-            observer.see(report, members);
-        }
-        // A second, but no longer than it takes.
-        (0..20).take_while(|_| !watcher.is_finished()).for_each(|_| std::thread::sleep(SHORT));
-    }
-    let (report, members) = watcher.join().unwrap_or(Err(GateError::Silent))?;
-    observer.see(report, members);
+    outcome?;
+    observer.see(bump.report(), bump.members());
     say(observer.table(&file).trim_end());
     let name = source.path.display().to_string();
     Ok(match asked.json {

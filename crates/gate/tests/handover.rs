@@ -211,6 +211,25 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
     );
 }
 
+/// Rings hand frames over later than they came: also those that came when they were the bridge's.
+#[test]
+fn no_packet_comes_twice_over_a_ring() {
+    let Some(net) = Net::new() else { return };
+    Gate::start(&net, open()).stop();
+    wait_for_bridge(&net);
+    for io in ["ring", "ring-batch"] {
+        let flow = flow(&net, true, 7000, Duration::from_millis(1200));
+        std::thread::sleep(Duration::from_millis(300));
+        let gate = Gate::start_with(&net, open(), &["--set", &format!("gate.io={io}")]);
+        std::thread::sleep(Duration::from_millis(300));
+        let received = gate.stop()["directions"]["up"]["received"].as_u64().unwrap();
+        let arrivals = flow.join().unwrap();
+        check_single(&arrivals);
+        println!("{io}: {} came of 1201; the gate received {received}", arrivals.len());
+        assert!(received > 100 && arrivals.len() > 600, "{io}");
+    }
+}
+
 /// `down` stops the gate first.
 #[test]
 fn a_running_gate_is_taken_down_with_its_bridge() {
