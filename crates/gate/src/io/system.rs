@@ -33,6 +33,9 @@ pub(super) struct Mapping {
     length: usize,
 }
 
+// SAFETY: the memory belongs to this value alone, as a box's would, and to no thread.
+unsafe impl Send for Mapping {}
+
 impl Mapping {
     /// Nothing.
     pub(super) const fn none() -> Mapping {
