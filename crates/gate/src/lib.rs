@@ -26,6 +26,7 @@ mod say;
 mod seen;
 mod source;
 mod top;
+mod waiting;
 mod watch;
 
 pub use cli::cli;

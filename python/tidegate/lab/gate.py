@@ -1,4 +1,4 @@
-"""A gate in the box: started, asked, stopped."""
+"""A gate in the box: started, watched, stopped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,41 +13,52 @@ from typing import Any
 from tidegate._tidegate import TidegateError
 from tidegate.lab.net import Net
 
-OWN = (sys.executable, "-c", "import sys; from tidegate._tidegate import gate; sys.exit(gate(['gate', *sys.argv[1:]]))")
-"""The package's own gate, the same function as the `tidegate-gate` program."""
+OWN = (
+    sys.executable,
+    "-c",
+    "import sys; from tidegate._tidegate import gate; sys.exit(gate(['tidegate gate', *sys.argv[1:]]))",
+)
+"""The package's own gate: the same function as the `tidegate-gate` program."""
 
 
 class Gate:
-    """A gate that runs a file in the box, on one processor."""
+    """A gate in the box that runs a file of this package, on one processor.
+
+    Args:
+        net: Where.
+        file: Name of the file in this package.
+        sets: Values that are changed in it, as in `gate.up=20mbit`.
+        processor: The number of the processor.
+        arguments: More arguments of `up`.
+
+    Raises:
+        TidegateError: It did not start.
+    """
 
     def __init__(
-        self,
-        net: Net,
-        text: str,
-        processor: int,
-        arguments: Sequence[str] = (),
-        program: Sequence[str] = OWN,
+        self, net: Net, file: str, sets: Sequence[str], processor: int, arguments: Sequence[str] = ()
     ) -> None:
-        self._errors = tempfile.TemporaryFile()
-        with tempfile.TemporaryDirectory() as folder:
-            # A name of its own, so that its control socket has one too.
-            path = Path(folder, f"{net.name('box')}.toml")
-            path.write_text(text)
-            words = (*program, "up", str(path), "--json", *arguments)
-            self._process: subprocess.Popen[bytes] = net.start("box", words, processor, subprocess.PIPE)
-            assert self._process.stderr is not None
-            said = self._process.stderr.readline().decode()
-            if " -> " not in said:
-                more = said + self._process.stderr.read().decode()
-                raise TidegateError(f"the gate did not start: {more.strip()}")
+        # Its control socket is named after it.
+        changes = [word for one in (f"name={net.name('box')}", *sets) for word in ("--set", one)]
+        words = (*OWN, "up", str(Path(__file__).with_name(file)), "--json", *changes, *arguments)
+        self._process: subprocess.Popen[bytes] = net.start("box", words, processor, subprocess.PIPE)
+        assert self._process.stderr is not None
+        said = self._process.stderr.readline().decode()
+        if " -> " not in said:
+            more = said + self._process.stderr.read().decode()
+            raise TidegateError(f"the gate did not start: {more.strip()}")
 
     def cpu(self) -> float:
-        """Return the seconds of a processor that it has taken so far, as the kernel's scheduler counts them."""
+        """Return the seconds of a processor that it has taken so far, by the kernel's scheduler."""
         tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     def stop(self) -> dict[str, Any]:
-        """Stop it as an operator would, and return its report."""
+        """Stop it as an operator would, and return its report.
+
+        Raises:
+            TidegateError: It did not end well.
+        """
         self._process.send_signal(signal.SIGTERM)
         printed, said = self._process.communicate()
         if self._process.returncode != 0:

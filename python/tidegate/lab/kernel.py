@@ -41,8 +41,8 @@ def htb(net: Net, rate: int, classes: Sequence[HtbClass]) -> None:
     for ix, one in enumerate(classes):
         _tc(
             net,
-            f"class add dev {GATE_OUTSIDE} parent 1:1 classid 1:{10 + ix} htb rate {one.rate}bit ceil {rate}bit "
-            f"prio {one.priority} quantum {FRAME} {burst}",
+            f"class add dev {GATE_OUTSIDE} parent 1:1 classid 1:{10 + ix} htb rate {one.rate}bit "
+            f"ceil {rate}bit prio {one.priority} quantum {FRAME} {burst}",
         )
         _tc(net, f"qdisc add dev {GATE_OUTSIDE} parent 1:{10 + ix} pfifo limit {one.packets}")
         if one.port is not None:

@@ -1,10 +1,12 @@
 """Who sends and receives: `python -m tidegate.lab.traffic KIND …`, each a process of its own in a namespace.
 
-When packets were sent does not come from here: a sender that was late has sent late, and the kernel says when.
+When packets were sent does not come from here: a sender that was late has sent late, and the kernel says
+when.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import struct
@@ -69,11 +71,9 @@ def send_udp(port: int, frame: int, rate: float) -> None:
         due = max(due, now - 10e-3)
         while due <= now:
             struct.pack_into(">Q", payload, 0, number)
-            try:
+            # A full queue below is what a backlogged source is for.
+            with contextlib.suppress(OSError):
                 peer.send(payload)
-            except OSError:
-                # A full queue below is what a backlogged source is for.
-                pass
             number += 1
             due += gap
         time.sleep(max(due - time.monotonic(), min(gap, LONGEST_SLEEP)))
@@ -92,8 +92,10 @@ def send_tcp(flows: int, congestion: str) -> None:
 
     def push(peer: socket.socket) -> None:
         nothing = bytes(BUFFER)
-        while True:
-            peer.sendall(nothing)
+        # The far end is gone when the experiment is over.
+        with contextlib.suppress(ConnectionError):
+            while True:
+                peer.sendall(nothing)
 
     for peer in peers:
         threading.Thread(target=push, args=(peer,), daemon=True).start()
