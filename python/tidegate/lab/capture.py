@@ -1,12 +1,12 @@
 """When packets came: the kernel's own time stamps, in a ring of memory that is read when all is over.
 
-`python -m tidegate.lab.capture INTERFACE PACKETS [PORT …]` says `ready`, lets the kernel write the beginning of
-every packet that comes in into a ring, and prints it when its input is closed. During the experiment it does
-not run at all. UDP for one of the ports has somebody to go to.
+`python -m tidegate.lab.capture INTERFACE PACKETS [PORT …]` says `ready`, lets the kernel write the beginning
+of every packet that comes in into a ring, and prints it when its input is closed. During the experiment it
+does not run at all. UDP for one of the ports has somebody to go to.
 
-The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair that
-is within the call that sent it at the other end, so what comes in at a host is stamped when the box handed it
-over. The clock is CLOCK_REALTIME, the only one that packet sockets stamp with.
+The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair
+that is within the call that sent it at the other end, so what comes in at a host is stamped when the box
+handed it over. The clock is CLOCK_REALTIME, the only one that packet sockets stamp with.
 
 Source: the kernel's Documentation/networking/packet_mmap.rst and net/packet/af_packet.c (TPACKET_V2).
 """

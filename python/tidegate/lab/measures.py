@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -164,9 +164,7 @@ def behind_line(packets: Packets, bits_per_second: float) -> Packets:
         free = max(free, time)
         starts[ix] = free
         free += span
-    return Packets(
-        **{**{name: getattr(packets, name) for name in packets.__dataclass_fields__}, "time": starts}
-    )
+    return replace(packets, time=starts)
 
 
 def spread(shares: Sequence[float]) -> float:

@@ -107,8 +107,8 @@ def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
         )
     )
     about = (
-        f"frames of {FRAME} bytes from a UDP source that offers {OFFERED:g} times the rate, {seconds:g} s each; "
-        f"gaps between departures"
+        f"frames of {FRAME} bytes from a UDP source that offers {OFFERED:g} times the rate, {seconds:g} s "
+        f"each; gaps between departures"
     )
     rows = tuple(run.row for run in runs.values())
     samples = {way: runs[JUDGED, way].gaps for way in WAYS}
