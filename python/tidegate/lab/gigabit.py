@@ -26,7 +26,7 @@ COLUMNS = (
     Column("below", "below the rate", "share"),
     Column("spread", "flows apart", "share"),
     Column("cpu", "of a core", "share"),
-    Column("lateness_p99", "lateness p99", "s"),
+    Column("lateness_p99", "late p99", "s"),
     Column("stalled", "lost by stalls", "s"),
 )
 
