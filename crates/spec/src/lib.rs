@@ -17,6 +17,7 @@ mod scenario;
 mod set;
 mod source;
 mod suggest;
+mod trace_file;
 mod tree;
 pub mod units;
 mod values;
