@@ -50,7 +50,9 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             from: link.from,
             to: link.to,
             rate: link.rate,
+            trace: link.trace.clone(),
             delay: link.delay,
+            loss: link.loss,
             port: PortPlan {
                 scheduler: SchedulerKind::BuiltIn(link.port.scheduler.clone()),
                 classes: if forwards { classes.clone() } else { Vec::new() },

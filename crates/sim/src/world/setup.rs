@@ -5,6 +5,7 @@ use super::conduct::Conduct;
 use super::flow_network::{NOWHERE, Standing};
 use super::meters::FlowMeters;
 use super::pending::Pending;
+use super::wires::{Wire, Wires};
 use super::{Event, Flow, HopEntry, Link, Node, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Fingerprint;
@@ -48,7 +49,7 @@ impl<Q: EventQueue> World<Q> {
             rate: link.rate,
             delay: link.delay,
             in_flight: VecDeque::new(),
-            tops_up: false,
+            unusual: link.trace.is_some(),
             waiting: Span::ZERO,
             dropped: 0,
             waited: 0,
@@ -64,6 +65,7 @@ impl<Q: EventQueue> World<Q> {
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
             links: network.links.iter().zip(&ports).map(link).collect(),
+            wires: Wires::new(network, seed),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
             hops: Vec::new(),
@@ -113,19 +115,20 @@ impl<Q: EventQueue> World<Q> {
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
             let Link { node, port, delay, .. } = self.links[*link];
+            let loses = self.wires.of[*link].as_ref().is_some_and(Wire::loses);
             let leg = match setup.life.set_up {
                 true => Leg { port, flow: NOWHERE },
                 false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
             };
             let tops_up = ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. });
-            self.links[*link].tops_up |= tops_up;
+            self.links[*link].unusual |= tops_up;
             self.hops.push(HopEntry {
                 link: *link as u32,
                 node,
                 leg,
                 tops_up,
                 after_envelope: ix == 0 && setup.envelope.is_some(),
-                delayed: delay > Span::ZERO,
+                flies: delay > Span::ZERO || loses,
                 last: ix + 1 == setup.route.len(),
             });
         }
