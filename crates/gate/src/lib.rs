@@ -1,20 +1,28 @@
 //! The real world around `tidegate-core`: packets from Linux interfaces, through a switch of core's, out
 //! again at the times that the link's rate gives.
 //!
-//! A frame comes in through `socket`, is made whole by `offload`, waits in `arena` while `engine`
+//! A frame comes in through `io`, is made whole by `offload`, waits in `arena` while `engine`
 //! decides when it leaves, and `bump` hands it to the kernel when that time has come.
 
 mod arena;
 mod bump;
 mod checksum;
 mod cli;
+mod control;
 mod engine;
 mod error;
+mod io;
+mod metrics;
 mod offload;
+mod orders;
 mod plan;
 mod priority;
 mod report;
-mod socket;
+mod say;
+mod seen;
+mod source;
+mod top;
+mod watch;
 
 pub use cli::cli;
 pub use error::GateError;

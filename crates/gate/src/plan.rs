@@ -1,15 +1,13 @@
 //! What a gate should do, ready to be done.
 
+use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::classifier::steering::Rule;
-use tidegate_core::dropper::DropperKind;
 use tidegate_core::link::Framing;
-use tidegate_core::meter::{MeterKind, flow_monitor};
 use tidegate_core::params::Limit;
-use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::SwitchPlan;
 use tidegate_core::units::Rate;
-use tidegate_spec::{GateFile, GateFlow};
+use tidegate_spec::GateFile;
 
 /// Places for what is on its way into the pool or out of it, beyond what the pool holds.
 const SPARE_PLACES: u64 = 2048;
@@ -29,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) switch: SwitchPlan,
     /// The rules of each direction, in the order of the file.
     pub(crate) rules: [Vec<Rule>; 2],
+    /// Their names, the same in both directions.
+    pub(crate) names: Vec<String>,
     /// The most flows that are made in each direction by rules with `each`.
     pub(crate) most_flows: usize,
     /// Places for frames.
@@ -38,18 +38,6 @@ pub(crate) struct Plan {
 impl Plan {
     /// What a file asks for.
     pub(crate) fn of(file: &GateFile) -> Plan {
-        // Where no flow is monitored, a monitor would only cost time.
-        let monitored = file.flows.iter().any(|flow| flow.contract.interval().is_some());
-        let meter = file.port.meter.clone();
-        let port = PortPlan {
-            scheduler: SchedulerKind::BuiltIn(file.port.scheduler.clone()),
-            classes: file.classes.iter().map(tidegate_spec::Class::plan).collect(),
-            meter: meter
-                .filter(|meter| monitored || meter.record.name != flow_monitor::RECORD.name)
-                .map(MeterKind::BuiltIn),
-            dropper: file.port.dropper.clone().map(DropperKind::BuiltIn),
-            ceiling: None,
-        };
         let held = match file.buffer {
             Limit::Packets(packets) => packets,
             Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
@@ -57,20 +45,18 @@ impl Plan {
         Plan {
             rates: file.rates,
             framing: file.framing,
-            switch: SwitchPlan { ports: vec![port.clone(), port], buffer: Some(file.buffer) },
-            rules: Direction::BOTH.map(|_| file.flows.iter().map(rule).collect()),
+            switch: file.switch_plan(),
+            rules: Direction::BOTH.map(|_| file.rules()),
+            names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
             most_flows: file.most_flows,
             places: held.saturating_add(SPARE_PLACES).min(MOST_PLACES) as usize,
         }
     }
-}
 
-fn rule(flow: &GateFlow) -> Rule {
-    let plan = FlowPlan {
-        class: flow.class.map(|class| class as u16),
-        contract: flow.contract.contract(),
-        ceiling: flow.ceiling.and_then(Rate::from_bits_per_second),
-        shaper: None,
-    };
-    Rule { matching: flow.matching, each: flow.each, plan, idle: flow.idle }
+    /// Which rule of `before` each rule goes on: the one with its name.
+    pub(crate) fn goes_on(&self, before: &[String]) -> Vec<Option<usize>> {
+        let by_name: BTreeMap<&String, usize> =
+            before.iter().enumerate().map(|(ix, name)| (name, ix)).collect();
+        self.names.iter().map(|name| by_name.get(name).copied()).collect()
+    }
 }

@@ -4,9 +4,14 @@
 //! flow is forgotten once it was idle for the rule's time *and* nothing would tell it from a
 //! newcomer: whoever has sent ahead of what it reserved cannot shed that by a pause.
 
+mod again;
+mod replan;
+
+pub use again::Steered;
+
 use super::rules::{Direction, Each, Key, Match};
 use crate::contract::Refused;
-use crate::packet::{Leg, PortIx};
+use crate::packet::{FlowIx, Leg, PortIx};
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
@@ -34,6 +39,10 @@ struct Member {
     key: Key,
     leg: Leg,
     seen: Time,
+    /// Its rule is gone, and its flow closed; its place is free at the next check.
+    closed: bool,
+    /// Which flow this is, counted over all that were made; 0 once it is forgotten.
+    number: u64,
 }
 
 /// The rules of one port and the flows that they have there.
@@ -45,12 +54,18 @@ pub struct Steering {
     fixed: Vec<Option<Leg>>,
     /// For what no rule means.
     rest: Leg,
+    /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
+    rule_of: Vec<u32>,
     members: Vec<Member>,
     by_key: BTreeMap<(usize, Key), usize>,
     free: Vec<usize>,
     /// When to see whether a member can be forgotten: one entry for each.
     checks: BinaryHeap<Reverse<(Time, usize)>>,
     most: usize,
+    /// Members that were made so far.
+    made: u64,
+    /// How often the rules were replaced.
+    plans: u64,
     /// What the forgotten members of each rule have sent and lost.
     gone: Vec<FlowCounters>,
     /// Packets for which no flow could be made.
@@ -79,40 +94,80 @@ impl Steering {
             });
         }
         let rest = switch.open(now, port, &FlowPlan::default())?;
-        Ok(Steering {
+        let mut steering = Steering {
             port,
             direction,
             gone: vec![FlowCounters::default(); rules.len()],
             rules,
             fixed,
             rest,
+            rule_of: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),
             free: Vec::new(),
             checks: BinaryHeap::new(),
             most,
+            made: 0,
+            plans: 0,
             overflowed: 0,
-        })
+        };
+        steering.note_rules();
+        Ok(steering)
+    }
+
+    /// Writes down anew which rule every flow belongs to.
+    fn note_rules(&mut self) {
+        self.rule_of.clear();
+        self.note_rule(self.rest, self.rules.len());
+        for rule in 0..self.rules.len() {
+            if let Some(leg) = self.fixed[rule] {
+                self.note_rule(leg, rule);
+            }
+        }
+        let members: Vec<_> = self.by_key.values().map(|at| self.members[*at]).collect();
+        for member in members {
+            self.note_rule(member.leg, member.rule);
+        }
+    }
+
+    fn note_rule(&mut self, leg: Leg, rule: usize) {
+        let (ix, rest) = (leg.flow.ix(), self.rules.len() as u32);
+        if self.rule_of.len() <= ix {
+            self.rule_of.resize(ix + 1, rest);
+        }
+        self.rule_of[ix] = rule as u32;
+    }
+
+    /// The rule that a flow at the port belongs to; `None` for the rest, and for what rules were dropped.
+    pub fn rule_of(&self, flow: FlowIx) -> Option<usize> {
+        let rule = *self.rule_of.get(flow.ix())? as usize;
+        (rule < self.rules.len()).then_some(rule)
     }
 
     /// Where a packet with these headers goes; its flow is made if need be.
     pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Leg {
+        self.steer_again(now, switch, headers, &mut None)
+    }
+
+    /// The flow of a packet; `None` when it could not be made, and the next packet may have more luck.
+    fn find(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Option<Steered> {
         let direction = self.direction;
+        let fixed = |leg| Some(Steered { leg, member: None, plans: self.plans });
         let Some(ix) = self.rules.iter().position(|rule| rule.matching.matches(headers, direction)) else {
-            return self.rest;
+            return fixed(self.rest);
         };
         match (self.fixed[ix], self.rules[ix].each) {
-            (Some(leg), _) => leg,
+            (Some(leg), _) => fixed(leg),
             (None, Some(each)) => self.member(now, switch, ix, each.key(headers, direction)),
-            (None, None) => self.rest,
+            (None, None) => None,
         }
     }
 
-    fn member(&mut self, now: Time, switch: &mut Switch, rule: usize, key: Key) -> Leg {
+    fn member(&mut self, now: Time, switch: &mut Switch, rule: usize, key: Key) -> Option<Steered> {
         if let Some(at) = self.by_key.get(&(rule, key)) {
             let member = &mut self.members[*at];
             member.seen = now;
-            return member.leg;
+            return Some(Steered { leg: member.leg, member: Some((*at, member.number)), plans: self.plans });
         }
         self.forget_idle(now, switch);
         let Rule { plan, idle, .. } = self.rules[rule];
@@ -120,9 +175,10 @@ impl Steering {
             if self.by_key.len() < self.most { switch.open(now, self.port, &plan).ok() } else { None };
         let Some(leg) = opened else {
             self.overflowed += 1;
-            return self.rest;
+            return None;
         };
-        let member = Member { rule, key, leg, seen: now };
+        self.made += 1;
+        let member = Member { rule, key, leg, seen: now, closed: false, number: self.made };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -135,18 +191,24 @@ impl Steering {
         };
         self.by_key.insert((rule, key), at);
         self.checks.push(Reverse((now + idle, at)));
-        leg
+        self.note_rule(leg, rule);
+        Some(Steered { leg, member: Some((at, self.made)), plans: self.plans })
     }
 
     /// Forgets members that are idle and like newcomers. Also done when a flow is made, so that
     /// calling it now and then is enough.
     pub fn forget_idle(&mut self, now: Time, switch: &mut Switch) {
+        self.open_missing(now, switch);
         while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
             if at > now {
                 return;
             }
             self.checks.pop();
             let member = self.members[ix];
+            if member.closed {
+                self.free.push(ix);
+                continue;
+            }
             let idle = self.rules[member.rule].idle;
             let due = match switch.forgettable_at(member.leg) {
                 Some(forgettable) => forgettable.max(member.seen + idle),
@@ -159,6 +221,7 @@ impl Steering {
             self.gone[member.rule] = sum(self.gone[member.rule], switch.counters(member.leg));
             switch.close(now, member.leg);
             self.by_key.remove(&(member.rule, member.key));
+            self.members[ix].number = 0;
             self.free.push(ix);
         }
     }
@@ -167,9 +230,20 @@ impl Steering {
     pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
         let before = self.gone.get(rule).copied().unwrap_or_default();
         let fixed = self.fixed.get(rule).copied().flatten();
-        let members =
-            self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| self.members[*at].leg);
-        fixed.into_iter().chain(members).fold(before, |total, leg| sum(total, switch.counters(leg)))
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.fold(before, |total, leg| sum(total, switch.counters(leg)))
+    }
+
+    fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
+        self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| self.members[*at].leg)
+    }
+
+    /// By how much the clock of a rule's flow is ahead of real time, of several that of the one which is
+    /// furthest ahead.
+    pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
+        let fixed = self.fixed.get(rule).copied().flatten();
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
     }
 
     /// What no rule means.
