@@ -18,11 +18,13 @@ mod orders;
 mod plan;
 mod priority;
 mod report;
+mod rewrite;
 mod say;
 mod seen;
 mod source;
 mod top;
 mod watch;
+mod wire;
 
 pub use cli::cli;
 pub use error::GateError;

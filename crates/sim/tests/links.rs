@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tidegate_core::link::{Loss, Trace, TracedLink};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar};
 use tidegate_sim::network::Network;
@@ -107,6 +108,26 @@ fn a_greedy_flow_gets_all_that_a_trace_offers() {
         let mean = series.iter().sum::<f64>() / series.len() as f64;
         assert!((mean - 1.0).abs() < 0.01 && series.iter().all(|share| (0.8..1.2).contains(share)), "{mean}");
     }
+}
+
+/// A port that wakes up for a flow with an envelope does not disturb what is under way.
+#[test]
+fn waking_up_delays_nothing() {
+    let mut network = traced(&[1], "fifo");
+    add(&mut network, 0..1, None, Traffic::Greedy { window: 1, sizes: Arc::new([3000]) });
+    add(&mut network, 0..1, None, poisson(400_000, 1500));
+    network.flows[1].envelope = Some(ShaperPlan {
+        rate: rate(200_000),
+        burst: 1500,
+        queue: Some(Limit::Packets(50)),
+        excess: Excess::Wait,
+    });
+    let world = run(&network, 6);
+    let [bulk, waking] = [0, 1].map(|flow| world.records()[flow]);
+    assert!(waking.received.0 > 10 * SECONDS);
+    // From one opportunity to the next, always.
+    let under_way = bulk.delay.sum_ticks() - bulk.queueing.sum_ticks();
+    assert_eq!(under_way, u128::from(bulk.received.0) * u128::from(Span::from_millis(1).ticks()));
 }
 
 /// Every packet's delay in the simulator is that of the trace, packet by packet.

@@ -112,7 +112,9 @@ impl<Q: EventQueue> World<Q> {
             return true;
         };
         let Link { node, port, .. } = self.links[ix as usize];
-        if self.nodes[node as usize].switch.backlog(port).packets == 0 {
+        let switch = &self.nodes[node as usize].switch;
+        if !switch.is_idle(port) || switch.backlog(port).packets == 0 {
+            // Nothing will start.
             return true;
         }
         let at = traced.opens(self.now);
