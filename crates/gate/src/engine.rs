@@ -423,5 +423,7 @@ impl Engine {
 }
 
 #[cfg(test)]
+mod emulation_tests;
+#[cfg(test)]
 #[path = "engine_tests.rs"]
 mod tests;
