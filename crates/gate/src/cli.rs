@@ -1,9 +1,11 @@
 //! The command line, the same for the binary and for whoever calls [`cli`].
 
-use crate::bump::{Bump, Waiting};
+use crate::bump::{Bump, Doing, Waiting};
 use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
+use crate::handover;
+use crate::observe::{self, Observer};
 use crate::orders;
 use crate::say::say;
 use crate::source::Source;
@@ -13,14 +15,19 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 use tidegate_core::units::Span;
-use tidegate_spec::GateFile;
 use tidegate_spec::units::{parse_time, show_rate};
+use tidegate_spec::{Fail, GateFile};
+
+/// A twentieth of the second that is observed at a time.
+const SHORT: Duration = Duration::from_millis(50);
 
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
+/// Exit code for arguments that are none.
+const USAGE: u8 = 2;
 
 /// Traffic management on a real link: a bump in the wire between two interfaces.
 #[derive(Parser)]
@@ -33,10 +40,15 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Forwards between the file's interfaces until SIGINT or SIGTERM, then prints what it did.
+    ///
+    /// With `fail = "open"`, traffic then passes unshaped through a bridge.
     Up(Up),
+    /// Sees what would become of the traffic between the interfaces, without touching a packet, until SIGINT or
+    /// SIGTERM; then prints the file with the reservations that it suggests.
+    Observe(Observe),
     /// Reads a gate file and says what is wrong with it.
     Check(File),
-    /// Stops a running gate.
+    /// Stops a running gate and removes the bridge that it made: then nothing passes.
     Down(Running),
     /// Says what a running gate has done so far.
     Status(Status),
@@ -44,6 +56,18 @@ enum Command {
     Top(Top),
     /// Has a running gate do what its file says now: all of it, or nothing.
     Reload(Running),
+}
+
+#[derive(Args)]
+struct Observe {
+    #[command(flatten)]
+    source: File,
+    /// Stops after this time, as in 60s.
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_lasting)]
+    lasting: Option<Span>,
+    /// Prints what was seen and what is suggested as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -106,20 +130,21 @@ fn parse_lasting(text: &str) -> Result<Span, String> {
     parse_time(text).map_err(|complaint| complaint.to_string())
 }
 
-/// Does what the arguments say, the program's name first. Results go to standard output, everything
-/// else to standard error.
-pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Does what the arguments say, the program's name first, and gives the exit code: 0, 1 for what failed, 2 for
+/// arguments that are none. Results go to standard output, everything else to standard error.
+pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors, and go to standard output.
             let failed = error.use_stderr();
             let told = error.print().is_ok();
-            return if failed || !told { ExitCode::from(2) } else { ExitCode::SUCCESS };
+            return if failed || !told { USAGE } else { 0 };
         }
     };
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
+        Command::Observe(asked) => observe(&asked),
         Command::Check(file) => check(&file),
         Command::Down(running) => down(&running),
         Command::Status(status) => self::status(&status),
@@ -130,12 +155,12 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match outcome {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(FAILED),
+            Ok(()) => 0,
+            Err(_) => FAILED,
         },
         Err(error) => {
             say(&error.to_string());
-            ExitCode::from(FAILED)
+            FAILED
         }
     }
 }
@@ -175,13 +200,65 @@ fn reload(running: &Running) -> Result<String, GateError> {
 }
 
 fn down(running: &Running) -> Result<String, GateError> {
-    connect(running)?.ask("stop")?;
-    Ok(String::new())
+    let stopped = connect(running).and_then(|mut client| client.stop());
+    if !running.gate.exists() {
+        return stopped.map(|()| String::new());
+    }
+    match stopped {
+        // The gate may be gone already, and have left its bridge.
+        Ok(()) | Err(GateError::NotRunning(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let file = Source { path: running.gate.clone(), sets: Vec::new() }.load()?;
+    let (inside, outside) = (&file.inside, &file.outside);
+    Ok(match handover::remove(&file)? {
+        Some(bridge) => {
+            format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
+        }
+        None if stopped.is_ok() => format!("nothing passes between {inside} and {outside}\n"),
+        None => format!("no gate runs, and none has made a bridge of {inside} and {outside}\n"),
+    })
+}
+
+fn observe(asked: &Observe) -> Result<String, GateError> {
+    let source = asked.source.source();
+    let text = std::fs::read_to_string(&source.path).unwrap_or_default();
+    let file = Arc::new(observe::with_others(source.load()?));
+    let (caller, mut orders) = orders::line()?;
+    caller.stop_on(&[SIGINT, SIGTERM])?;
+    let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
+    say(&format!("{}: observing {} and {}", file.name, file.inside, file.outside));
+    let lasting = asked.lasting;
+    let watcher = std::thread::spawn(move || {
+        let outcome = bump.run(&mut orders, lasting, Waiting::Sleep);
+        outcome.map(|()| (bump.report(), bump.members()))
+    });
+    let mut observer = Observer::default();
+    while !watcher.is_finished() {
+        if let (Some(report), Some(members)) = (caller.report(), caller.members()) {
+            observer.see(report, members);
+        }
+        // A second, but no longer than it takes.
+        (0..20).take_while(|_| !watcher.is_finished()).for_each(|_| std::thread::sleep(SHORT));
+    }
+    let (report, members) = watcher.join().unwrap_or(Err(GateError::Silent))?;
+    observer.see(report, members);
+    say(observer.table(&file).trim_end());
+    let name = source.path.display().to_string();
+    Ok(match asked.json {
+        true => format!("{:#}\n", observer.json(&file)),
+        false => observer.file(&file, &text, &name, &source.sets),
+    })
 }
 
 fn describe(file: &GateFile) -> String {
     let [up, down] = file.rates.map(|rate| show_rate(rate.bits_per_second().round() as u64));
-    format!("{} -> {} at {up}, {} -> {} at {down}", file.inside, file.outside, file.outside, file.inside)
+    let fail = match file.fail {
+        Fail::Open => "open",
+        Fail::Closed => "closed",
+    };
+    let GateFile { inside, outside, .. } = file;
+    format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
 }
 
 fn run(up: &Up) -> Result<String, GateError> {
@@ -190,7 +267,7 @@ fn run(up: &Up) -> Result<String, GateError> {
     let (caller, mut orders) = orders::line()?;
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let doors = Doors::open(&file)?;
-    let mut bump = Bump::open(Arc::clone(&file))?;
+    let mut bump = Bump::open(Arc::clone(&file), Doing::Forward)?;
     say(&format!("{}: {}", file.name, describe(&file)));
     let control = Control::start(doors, Desk::new(caller, source, file))?;
     let waiting = match (up.busy, up.no_real_time) {
@@ -199,8 +276,10 @@ fn run(up: &Up) -> Result<String, GateError> {
         (false, false) => Waiting::RealTime,
     };
     let outcome = bump.run(&mut orders, up.lasting, waiting);
-    control.stop();
     let report = bump.report();
+    // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.
+    drop(bump);
+    control.stop();
     let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };
     match outcome {
         Ok(()) => Ok(text),

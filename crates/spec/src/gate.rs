@@ -47,6 +47,8 @@ pub struct GateFile {
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
+    /// What becomes of traffic without the gate.
+    pub fail: Fail,
     /// The memory that both directions share.
     pub buffer: Limit,
     /// The output port of each direction.
@@ -59,6 +61,15 @@ pub struct GateFile {
     pub operation: Operation,
     effective: String,
     origin: Origin,
+}
+
+/// What becomes of traffic when the gate stops or dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fail {
+    /// It passes unshaped, through a bridge of the kernel's.
+    Open,
+    /// Nothing passes.
+    Closed,
 }
 
 /// One `[[flow]]` of a gate.
@@ -159,6 +170,10 @@ fn expand(
         emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        fail: match gate.text("fail")? {
+            "open" => Fail::Open,
+            _ => Fail::Closed,
+        },
         buffer: values.table("switch")?.limit("buffer")?,
         port: PortSpec::read(values.table("port")?)?,
         classes,
@@ -230,28 +245,25 @@ fn build_flows(tables: &[Values], classes: &[Class], report: &mut Report) -> Opt
     built.into_iter().collect()
 }
 
+/// An address or a prefix under a key. `None` after something was reported.
+pub(crate) fn read_prefix(key: &str, text: &str, place: Place, report: &mut Report) -> Option<Prefix> {
+    let complaint = match Prefix::from_str(text) {
+        Ok(prefix) => return Some(prefix),
+        Err(NotAPrefix::Text) => Complaint::new(format!("`{key}` is neither an address nor a prefix"))
+            .help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32"),
+        Err(NotAPrefix::HostBits(network)) => Complaint::new(format!("`{key}` has bits beyond its prefix"))
+            .help(format!("did you mean `{network}`?")),
+    };
+    report.say(place, complaint);
+    None
+}
+
 /// `None` after something was reported.
 fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
     let port = |key| values.integer(key).and_then(|number| u16::try_from(number).ok());
-    let prefix = |key, report: &mut Report| match values.text(key).map(Prefix::from_str) {
+    let prefix = |key, report: &mut Report| match values.text(key) {
         None => Some(None),
-        Some(Ok(prefix)) => Some(Some(prefix)),
-        Some(Err(error)) => {
-            let complaint = Complaint::new(format!("`{key}` is neither an address nor a prefix"));
-            report.say(
-                values.place_of(key),
-                match error {
-                    NotAPrefix::Text => {
-                        complaint.help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32")
-                    }
-                    NotAPrefix::HostBits(network) => {
-                        Complaint::new(format!("`{key}` has bits beyond its prefix"))
-                            .help(format!("did you mean `{network}`?"))
-                    }
-                },
-            );
-            None
-        }
+        Some(text) => read_prefix(key, text, values.place_of(key), report).map(Some),
     };
     let (inside, outside) = (prefix("inside", report), prefix("outside", report));
     let protocol = match values.text("protocol") {

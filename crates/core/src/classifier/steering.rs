@@ -235,7 +235,13 @@ impl Steering {
     }
 
     fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| self.members[*at].leg)
+        self.members(rule).map(|(_, leg)| leg)
+    }
+
+    /// The flows that a rule with `each` has at this moment, and whose they are.
+    pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
+        let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
+        members.map(|((_, key), at)| (*key, self.members[*at].leg))
     }
 
     /// By how much the clock of a rule's flow is ahead of real time, of several that of the one which is
@@ -255,7 +261,7 @@ impl Steering {
     pub fn flows(&self, rule: usize) -> usize {
         match self.fixed.get(rule) {
             Some(Some(_)) => 1,
-            _ => self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).count(),
+            _ => self.members(rule).count(),
         }
     }
 

@@ -1,12 +1,14 @@
 //! Nodes and links: what the topology makes, and what `[[node]]` and `[[link]]` add.
 
 use crate::error::{Complaint, Place, Report};
+use crate::gate::{Emulation, GateFile};
 use crate::suggest::did_you_mean;
 use crate::trace_file;
 use crate::values::Values;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::{Loss, Trace};
 use tidegate_core::params::{Choice, Limit};
 use tidegate_core::units::{Rate, Span};
@@ -54,6 +56,8 @@ pub struct Link {
     pub loss: Loss,
     /// What the sending node's port does.
     pub port: PortSpec,
+    /// Which direction of the scenario's gate it is.
+    pub gate: Option<Direction>,
     /// Where it was stated.
     pub place: Place,
 }
@@ -155,7 +159,12 @@ struct Builder<'v> {
 
 /// Builds the network; relative paths start at `base_dir`. `None` after something was reported that makes
 /// the rest meaningless.
-pub(super) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Network> {
+pub(super) fn build(
+    values: &Values,
+    gate: Option<&GateFile>,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Network> {
     let port = values.table("port")?;
     let host_scheduler = Choice { record: &tidegate_core::scheduler::fifo::RECORD, values: Vec::new() };
     let mut builder = Builder {
@@ -167,7 +176,7 @@ pub(super) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Op
         topology: values.table("topology")?,
         base_dir,
     };
-    builder.topology()?;
+    builder.topology(gate)?;
     for node in values.tables("node") {
         builder.extra_node(node, report)?;
     }
@@ -179,7 +188,7 @@ pub(super) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Op
 }
 
 impl Builder<'_> {
-    fn topology(&mut self) -> Option<()> {
+    fn topology(&mut self, gate: Option<&GateFile>) -> Option<()> {
         let values = self.topology;
         match values.section.name {
             "chain" => {
@@ -216,8 +225,28 @@ impl Builder<'_> {
                     self.host(format!("h{index}"), hub, Wire::of(values)?)?;
                 }
             }
+            "gate" => self.gate(gate?, values.time("delay")?)?,
             // `nodes`: nothing but what is listed.
             _ => {}
+        }
+        Some(())
+    }
+
+    /// What a gate file stands for: a link whose ports are the gate's.
+    fn gate(&mut self, gate: &GateFile, delay: Span) -> Option<()> {
+        let [inside, outside] = ["inside", "outside"].map(|side| self.switch(side.to_owned()));
+        for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {
+            let rate = gate.rates[direction as usize];
+            let rate_bits = rate.bits_per_second().round() as u64;
+            let wire = match gate.emulated[direction as usize].clone() {
+                Some(Emulation { trace, delay: own, loss }) => {
+                    Wire { rate_bits, trace, delay: delay + own, loss }
+                }
+                None => Wire { rate_bits, trace: None, delay, loss: Loss::NONE },
+            };
+            self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
+            let link = self.network.links.last_mut()?;
+            (link.rate, link.gate) = (rate, Some(direction));
         }
         Some(())
     }
@@ -277,7 +306,7 @@ impl Builder<'_> {
         }
         let Wire { rate_bits, trace, delay, loss } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
-        let link = Link { name, from, to, rate_bits, rate, trace, delay, loss, port, place };
+        let link = Link { name, from, to, rate_bits, rate, trace, delay, loss, port, gate: None, place };
         self.network.links.push(link);
         Some(())
     }
