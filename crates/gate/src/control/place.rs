@@ -5,7 +5,7 @@ use rustix::fs::{Access, Gid, Mode, Uid, access, chmod, chown};
 use rustix::process::{geteuid, umask};
 use std::fs::{DirBuilder, remove_file};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use tidegate_spec::{GateFile, Operation, Owner};
@@ -63,7 +63,14 @@ pub(crate) fn listen(file: &GateFile) -> Result<Listening, GateError> {
     let failed = |error| GateError::system(format!("the control socket {}", path.display()), error);
     if file.operation.socket.is_none() {
         let made = DirBuilder::new().recursive(true).mode(0o755).create(home());
-        made.map_err(|error| GateError::system(format!("the folder {}", home().display()), error))?;
+        let owned = made.and_then(|()| {
+            let owner = std::fs::metadata(home())?.uid();
+            // Anyone may make a folder among the temporary ones, and put sockets of his own into it.
+            if owner == geteuid().as_raw() { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
+        });
+        owned.map_err(|error: std::io::Error| {
+            GateError::system(format!("the folder {}", home().display()), error)
+        })?;
     }
     match UnixStream::connect(&path) {
         Ok(_) => return Err(GateError::Busy { name: file.name.clone(), socket: path }),
