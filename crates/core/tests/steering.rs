@@ -4,7 +4,7 @@ mod common;
 
 use common::{kind, rate};
 use tidegate_core::classifier::rules::{Direction, Each, Match};
-use tidegate_core::classifier::steering::{Rule, Steering};
+use tidegate_core::classifier::steering::{Rule, Split, Steering};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{BodyId, Packet, PortIx};
@@ -66,7 +66,8 @@ impl Bench {
 fn each_host(idle: Span) -> Rule {
     let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
     let plan = FlowPlan { contract, ..FlowPlan::default() };
-    Rule { matching: Match { protocol: Some(17), ..Match::default() }, each: Some(Each::Host), plan, idle }
+    let matching = Match { protocol: Some(17), ..Match::default() };
+    Rule { matching, split: Split::Each(Each::Host), plan, idle }
 }
 
 #[test]
@@ -100,7 +101,8 @@ fn debt_is_not_shed_by_a_pause() {
 
 #[test]
 fn rules_go_in_order_and_the_rest_has_a_flow() {
-    let all = |matching| Rule { matching, each: None, plan: FlowPlan::default(), idle: Span::ZERO };
+    let all =
+        |matching| Rule { matching, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
     let web =
         all(Match { outside_port: Some(80), inside: Some("0.0.0.1".parse().unwrap()), ..Match::default() });
     let mut bench = Bench::new(vec![web, each_host(Span::from_secs(1))], 1);

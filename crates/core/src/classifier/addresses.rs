@@ -71,11 +71,6 @@ impl Addresses {
             IpAddr::V6(address) => self.v6.owner(address.to_bits()),
         }
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.v4.memory() + self.v6.memory()
-    }
 }
 
 /// Where each stretch of addresses begins, and whose it is; the first begins at the first owner's.
@@ -127,10 +122,6 @@ impl<A: Copy + Ord> Stretches<A> {
         let stretch = self.begins.partition_point(|begin| *begin <= address).checked_sub(1)?;
         Some(self.owners[stretch]).filter(|owner| *owner != NOBODY)
     }
-
-    fn memory(&self) -> usize {
-        self.begins.capacity() * size_of::<A>() + self.owners.capacity() * size_of::<u32>()
-    }
 }
 
 #[cfg(test)]
@@ -148,7 +139,13 @@ mod tests {
 
     #[test]
     fn the_longest_prefix_wins() {
-        let owned = [("10.0.0.0/24", 1), ("10.0.0.7", 2), ("10.0.0.0/8", 0), ("2001:db8::/48", 3), ("2001:db8::1", 4)];
+        let owned = [
+            ("10.0.0.0/24", 1),
+            ("10.0.0.7", 2),
+            ("10.0.0.0/8", 0),
+            ("2001:db8::/48", 3),
+            ("2001:db8::1", 4),
+        ];
         let addresses = Addresses::new(owned.map(|(text, owner)| (prefix(text), owner)).to_vec()).unwrap();
         for (text, expected) in [
             ("10.0.0.7", Some(2)),
@@ -179,10 +176,14 @@ mod tests {
 
     #[test]
     fn a_prefix_given_twice_is_refused() {
-        let owned = vec![(prefix("10.0.0.1"), 7), (prefix("::1"), 3), (prefix("10.0.0.1/32"), 2), (prefix("::1"), 3)];
+        let owned =
+            vec![(prefix("10.0.0.1"), 7), (prefix("::1"), 3), (prefix("10.0.0.1/32"), 2), (prefix("::1"), 3)];
         let twice = Addresses::new(owned).unwrap_err();
         let found: Vec<_> = twice.iter().map(|twice| (twice.to_string(), twice.owners)).collect();
-        assert_eq!(found, [("10.0.0.1/32 is given twice".into(), [2, 7]), ("::1/128 is given twice".into(), [3, 3])]);
+        assert_eq!(
+            found,
+            [("10.0.0.1/32 is given twice".into(), [2, 7]), ("::1/128 is given twice".into(), [3, 3])]
+        );
     }
 
     /// A prefix from few bits, so that many are nested.

@@ -100,14 +100,6 @@ impl Circuits {
         plan.ceiling = terms.ceiling[direction as usize].or(plan.ceiling);
         plan
     }
-
-    /// Bytes of memory held.
-    pub fn memory(&self) -> usize {
-        self.names.capacity()
-            + self.ends.capacity() * size_of::<u32>()
-            + self.terms.capacity() * size_of::<Terms>()
-            + self.addresses.memory()
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +122,10 @@ mod tests {
         ])
         .unwrap();
         let found = |text: &str| circuits.find(text.parse().unwrap());
-        assert_eq!([found("10.0.0.1"), found("10.0.0.2"), found("2001:db8::7"), found("::")], [Some(0), Some(2), Some(0), None]);
+        assert_eq!(
+            [found("10.0.0.1"), found("10.0.0.2"), found("2001:db8::7"), found("::")],
+            [Some(0), Some(2), Some(0), None]
+        );
         assert_eq!([0, 1, 2, 3].map(|circuit| circuits.name(circuit)), ["a", "", "bc", ""]);
         let mut rule = FlowPlan { class: Some(1), ceiling: rate(9), ..FlowPlan::default() };
         rule.contract.reserve = rate(2);

@@ -2,7 +2,7 @@
 
 use super::{GateFile, GateFlow};
 use crate::scenario::Class;
-use tidegate_core::classifier::steering::Rule;
+use tidegate_core::classifier::steering::{Rule, Split};
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::{MeterKind, flow_monitor};
 use tidegate_core::scheduler::SchedulerKind;
@@ -41,6 +41,7 @@ impl GateFlow {
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
             shaper: None,
         };
-        Rule { matching: self.matching, each: self.each, plan, idle: self.idle }
+        let split = self.each.map_or(Split::Together, Split::Each);
+        Rule { matching: self.matching, split, plan, idle: self.idle }
     }
 }
