@@ -3,6 +3,7 @@
 mod common;
 
 use common::{kind, rate};
+use proptest::prelude::*;
 use tidegate_core::classifier::rules::{Direction, Each, Match};
 use tidegate_core::classifier::steering::{Rule, Split, Steering};
 use tidegate_core::context::Ctx;
@@ -128,4 +129,28 @@ fn an_hour_of_comings_and_goings_leaks_nothing() {
     assert!(bench.steering.flows(0) <= 51);
     assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 36_000);
     assert_eq!(bench.steering.overflowed(), 0);
+}
+
+proptest! {
+    /// What remembers where it went last goes where it would have gone, and nobody counts otherwise.
+    #[test]
+    fn remembering_changes_nothing(steps in prop::collection::vec((0u32..8, 0u64..3_000), 1..300)) {
+        let tcp = Match { protocol: Some(6), ..Match::default() };
+        let other = Rule { matching: tcp, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
+        let rules = vec![other, each_host(Span::from_secs(1))];
+        let (mut one, mut other) = (Bench::new(rules.clone(), 4), Bench::new(rules, 4));
+        let mut memory = [None; 8];
+        for (host, millis) in steps {
+            let mut headers = from_host(host, 1);
+            if let Some(ip) = headers.ip.as_mut().filter(|_| host < 2) {
+                ip.protocol = [6, 1][host as usize];
+            }
+            let again = other.steering.steer_again(other.now, &mut other.switch, &headers, &mut memory[host as usize]);
+            prop_assert_eq!(one.steering.steer(one.now, &mut one.switch, &headers), again);
+            prop_assert_eq!(one.steering.overflowed(), other.steering.overflowed());
+            prop_assert_eq!(one.steering.flows(1), other.steering.flows(1));
+            one.wait(Span::from_millis(millis));
+            other.wait(Span::from_millis(millis));
+        }
+    }
 }

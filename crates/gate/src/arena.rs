@@ -1,25 +1,37 @@
-//! Where frames wait: places of one size, made once.
+//! Where frames wait: places of one size.
 
 use tidegate_core::packet::BodyId;
 
-/// A fixed number of places for frames.
+/// Places are made so many at a time.
+const CHUNK: usize = 1024;
+
+/// Places for frames. There can be more of them, but not fewer.
 pub(crate) struct Arena {
-    bytes: Box<[u8]>,
+    chunks: Vec<Box<[u8]>>,
     place: usize,
-    lengths: Box<[u32]>,
+    lengths: Vec<u32>,
     /// The place that was left last is used first: it is still in the cache.
     free: Vec<BodyId>,
 }
 
 impl Arena {
-    /// An arena of `places` places of `place` bytes each. The system gives the memory when it is used.
+    /// An arena of at least `places` places of `place` bytes each. The system gives the memory when it is
+    /// used.
     pub(crate) fn new(places: usize, place: usize) -> Arena {
-        Arena {
-            bytes: vec![0; places * place].into_boxed_slice(),
-            place,
-            lengths: vec![0; places].into_boxed_slice(),
-            free: (0..places as u32).rev().map(BodyId).collect(),
+        let mut arena = Arena { chunks: Vec::new(), place, lengths: Vec::new(), free: Vec::new() };
+        arena.reach(places);
+        arena
+    }
+
+    /// Makes places until there are `places`.
+    pub(crate) fn reach(&mut self, places: usize) {
+        let before = self.lengths.len();
+        while self.lengths.len() < places {
+            self.chunks.push(vec![0; CHUNK * self.place].into_boxed_slice());
+            self.lengths.resize(self.lengths.len() + CHUNK, 0);
         }
+        let made = (before..self.lengths.len()).rev().map(|at| BodyId(at as u32));
+        self.free.splice(0..0, made);
     }
 
     /// Takes a place, which `write` fills; it says how many bytes it wrote. `None` when no place is
@@ -27,7 +39,7 @@ impl Arena {
     pub(crate) fn take(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<BodyId> {
         let body = self.free.pop()?;
         let at = body.0 as usize;
-        match write(&mut self.bytes[at * self.place..][..self.place]) {
+        match write(&mut self.chunks[at / CHUNK][at % CHUNK * self.place..][..self.place]) {
             Some(length) => {
                 self.lengths[at] = length as u32;
                 Some(body)
@@ -42,7 +54,7 @@ impl Arena {
     /// The frame at a place.
     pub(crate) fn frame(&self, body: BodyId) -> &[u8] {
         let at = body.0 as usize;
-        &self.bytes[at * self.place..][..self.lengths[at] as usize]
+        &self.chunks[at / CHUNK][at % CHUNK * self.place..][..self.lengths[at] as usize]
     }
 
     /// Gives a place back.

@@ -2,11 +2,10 @@
 
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
-use crate::offload::Whole;
+use crate::io::{BATCH, Interface, Receiver, Sender, Side};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
-use crate::socket::{BATCH, Interface, Receiver, Sender, TAG};
 use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -22,8 +21,6 @@ use tidegate_spec::GateFile;
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
-/// An Ethernet header.
-const HEADER: usize = 14;
 /// Ticks of 10 ps in a nanosecond.
 const TICKS_PER_NANOSECOND: u64 = 100;
 /// The longest lateness that is told apart, in nanoseconds.
@@ -94,27 +91,18 @@ impl Bump {
     /// When an interface is missing, down, or not to be had, or the plan is refused.
     pub(crate) fn open(file: &GateFile) -> Result<Bump, GateError> {
         let names = [file.inside.clone(), file.outside.clone()];
-        let interfaces = [find(&names[0])?, find(&names[1])?];
-        let longest = interfaces[0].mtu.max(interfaces[1].mtu) + FRAMING;
+        let [inside, outside] = [Side::open(&names[0])?, Side::open(&names[1])?];
+        let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(file), longest.next_multiple_of(64))?;
-        let open = |side: usize| {
-            let opened = Receiver::open(interfaces[side].index)
-                .and_then(|receiver| Ok((receiver, Sender::open(interfaces[side].index)?)));
-            opened.map_err(|error| match error.kind() {
-                io::ErrorKind::PermissionDenied => GateError::Privilege(names[side].clone()),
-                _ => GateError::system(format!("a packet socket on `{}`", names[side]), error),
-            })
-        };
-        let ((inside, to_inside), (outside, to_outside)) = (open(0)?, open(1)?);
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
         };
         Ok(Bump {
-            indexes: interfaces.map(|interface| interface.index),
+            indexes: [inside.interface.index, outside.interface.index],
             names,
-            receivers: [inside, outside],
-            senders: [to_outside, to_inside],
+            receivers: [inside.receiver, outside.receiver],
+            senders: [outside.sender, inside.sender],
             engine,
             clock: Clock { start: Clock::nanoseconds(ClockId::Monotonic) },
             lateness: [up, down],
@@ -211,36 +199,12 @@ impl Bump {
 
     /// Takes in what is there, at most [`BATCH`] frames, and says how many there were.
     fn receive(&mut self, came: Time, direction: Direction) -> Result<usize, GateError> {
-        let side = direction as usize;
-        let count = match self.receivers[side].receive() {
-            Ok(count) => count,
-            Err(error) => return self.not_received(direction, &error).map(|()| 0),
-        };
-        for ix in 0..count {
-            let received = self.receivers[side].frame(ix);
-            if received.truncated {
-                self.engine.receive_unfit(direction, Loss::TooLong);
-                continue;
-            }
-            if received.room.len() < TAG + HEADER {
-                self.engine.receive_unfit(direction, Loss::Malformed);
-                continue;
-            }
-            let (frame, inserted) = match received.tag {
-                None => (&received.room[TAG..], 0),
-                Some(tag) => {
-                    // The addresses move forward into the room that was kept for the tag.
-                    received.room.copy_within(TAG..TAG + 12, 0);
-                    received.room[12..12 + TAG].copy_from_slice(&tag);
-                    (&*received.room, TAG)
-                }
-            };
-            match Whole::new(&received.header, frame, inserted) {
-                Ok(whole) => self.engine.receive(came, direction, &whole),
-                Err(_) => self.engine.receive_unfit(direction, Loss::Offload),
-            }
-        }
-        Ok(count)
+        let Bump { receivers, engine, .. } = self;
+        let received = receivers[direction as usize].receive(|received| match received.whole() {
+            Ok(whole) => engine.receive(came, direction, &whole),
+            Err(loss) => engine.receive_unfit(direction, loss),
+        });
+        received.or_else(|error| self.not_received(direction, &error).map(|()| 0))
     }
 
     #[cold]
@@ -302,7 +266,7 @@ impl Bump {
 
     /// What has been seen so far.
     pub(crate) fn report(&mut self, file: &GateFile) -> Report {
-        for (missed, receiver) in self.missed.iter_mut().zip(&self.receivers) {
+        for (missed, receiver) in self.missed.iter_mut().zip(&mut self.receivers) {
             *missed += receiver.missed();
         }
         let process = Process {
@@ -312,18 +276,4 @@ impl Bump {
         };
         Report::new(file, &self.engine, &self.lateness, self.missed, process)
     }
-}
-
-fn find(name: &str) -> Result<Interface, GateError> {
-    let interface = Interface::find(name).map_err(|error| match error.raw_os_error() {
-        Some(libc::ENODEV) => GateError::NoInterface(name.to_owned()),
-        _ => GateError::system(format!("interface `{name}`"), error),
-    })?;
-    if !interface.ethernet {
-        return Err(GateError::NotEthernet(name.to_owned()));
-    }
-    if !interface.up {
-        return Err(GateError::Down(name.to_owned()));
-    }
-    Ok(interface)
 }

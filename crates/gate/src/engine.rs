@@ -8,15 +8,18 @@
 //!
 //! This file does no I/O and reads no clock, so it is tested in virtual time.
 
+mod reconfigure;
+
 use crate::arena::Arena;
 use crate::offload::Whole;
 use crate::plan::Plan;
+use crate::seen::Seen;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::classifier::steering::Steering;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::Refused;
 use tidegate_core::link::Framing;
-use tidegate_core::packet::{BodyId, Mark, Packet, PortIx};
+use tidegate_core::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::{Rate, Span, Time};
@@ -110,6 +113,15 @@ struct Port {
     /// Due and not yet handed to the kernel.
     leaving: Vec<Departure>,
     counters: Counters,
+    /// What was seen of every rule, and last of what no rule means.
+    seen: Vec<Seen>,
+}
+
+impl Port {
+    fn seen(&mut self, flow: FlowIx) -> &mut Seen {
+        let rule = self.steering.rule_of(flow).unwrap_or(self.seen.len() - 1);
+        &mut self.seen[rule]
+    }
 }
 
 /// A switch with a port for each direction, and the frames that it holds.
@@ -117,6 +129,8 @@ pub(crate) struct Engine {
     switch: Switch,
     ports: [Port; 2],
     framing: Framing,
+    /// The names of the rules.
+    names: Vec<String>,
     arena: Arena,
     rng: Rng,
     effects: Vec<Effect>,
@@ -133,6 +147,7 @@ impl Engine {
         let mut port = |direction: Direction| -> Result<Port, Refused> {
             let rules = plan.rules[direction as usize].clone();
             let ix = PortIx(direction as u16);
+            let seen = vec![Seen::nothing(); rules.len() + 1];
             Ok(Port {
                 rate: plan.rates[direction as usize],
                 steering: Steering::new(now, &mut switch, ix, direction, rules, plan.most_flows)?,
@@ -140,6 +155,7 @@ impl Engine {
                 wake_at: Time::NEVER,
                 leaving: Vec::new(),
                 counters: Counters::default(),
+                seen,
             })
         };
         let ports = [port(Direction::Up)?, port(Direction::Down)?];
@@ -147,6 +163,7 @@ impl Engine {
             switch,
             ports,
             framing: plan.framing,
+            names: plan.names.clone(),
             arena: Arena::new(plan.places, longest_frame),
             rng: Rng::named(1, "gate"),
             effects: Vec::new(),
@@ -251,6 +268,7 @@ impl Engine {
         if let Some(packet) = self.switch.start(&mut cx, PortIx(direction as u16)) {
             let port = &mut self.ports[direction as usize];
             port.free_at = self.clock + port.rate.time_for(packet.len);
+            port.seen(packet.flow).delayed(self.clock.since(packet.arrived));
             port.leaving.push(Departure { body: packet.body, due: self.clock });
         }
         self.take_effects();
@@ -260,7 +278,9 @@ impl Engine {
         for effect in self.effects.drain(..) {
             match effect {
                 Effect::Dropped { port, packet, reason, body } => {
-                    self.ports[usize::from(port.0)].counters.dropped[reason as usize] += 1;
+                    let port = &mut self.ports[usize::from(port.0)];
+                    port.counters.dropped[reason as usize] += 1;
+                    port.seen(packet.flow).dropped[reason as usize] += 1;
                     if body == Body::Released {
                         self.arena.free(packet.body);
                     }
@@ -269,8 +289,8 @@ impl Engine {
                     let wake_at = &mut self.ports[usize::from(port.0)].wake_at;
                     *wake_at = at.min(*wake_at);
                 }
-                // Nobody is there yet to be told.
-                Effect::Marked { .. } | Effect::Warned { .. } => {}
+                Effect::Marked { port, flow } => self.ports[usize::from(port.0)].seen(flow).marked += 1,
+                Effect::Warned { port, flow, .. } => self.ports[usize::from(port.0)].seen(flow).warned += 1,
             }
         }
     }
@@ -325,6 +345,16 @@ impl Engine {
     #[cfg(test)]
     pub(crate) fn places_used(&self) -> usize {
         self.arena.used()
+    }
+
+    /// What was seen of a rule in a direction, or, past the last one, of the rest.
+    pub(crate) fn seen(&self, direction: Direction, rule: usize) -> &Seen {
+        &self.ports[direction as usize].seen[rule]
+    }
+
+    /// By how much the clock of the rule's flow that is furthest ahead is ahead of real time.
+    pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
+        self.ports[direction as usize].steering.lead(self.clock, &self.switch, rule)
     }
 
     /// What a rule's flows have sent and lost, how many there are, in a direction.

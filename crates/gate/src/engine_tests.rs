@@ -4,7 +4,7 @@ use tidegate_spec::GateFile;
 
 const PLAIN: [u8; 10] = [0; 10];
 
-fn file(rest: &str) -> GateFile {
+pub(super) fn file(rest: &str) -> GateFile {
     let text = format!(
         "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"8mbit\", down = \"80mbit\", overhead = 24 }}\n{rest}"
     );
@@ -12,7 +12,7 @@ fn file(rest: &str) -> GateFile {
 }
 
 /// A UDP packet from `port` with `payload` bytes behind its headers.
-fn udp(port: u16, payload: usize) -> Vec<u8> {
+pub(super) fn udp(port: u16, payload: usize) -> Vec<u8> {
     let mut frame = vec![2; 12];
     frame.extend([8, 0, 0x45, 0]);
     frame.extend(((28 + payload) as u16).to_be_bytes());
@@ -23,23 +23,23 @@ fn udp(port: u16, payload: usize) -> Vec<u8> {
     frame
 }
 
-struct Bench {
-    engine: Engine,
-    now: Time,
+pub(super) struct Bench {
+    pub(super) engine: Engine,
+    pub(super) now: Time,
 }
 
 impl Bench {
-    fn new(rest: &str) -> Bench {
+    pub(super) fn new(rest: &str) -> Bench {
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file(rest)), 1536).unwrap();
         Bench { engine, now: Time::ORIGIN }
     }
 
-    fn receive(&mut self, direction: Direction, frame: &[u8]) {
+    pub(super) fn receive(&mut self, direction: Direction, frame: &[u8]) {
         self.engine.receive(self.now, direction, &Whole::new(&PLAIN, frame, 0).unwrap());
     }
 
     /// The process sleeps until `at`, then sends all that is due: when, and how long.
-    fn wake(&mut self, at: Time, direction: Direction) -> Vec<(Time, usize)> {
+    pub(super) fn wake(&mut self, at: Time, direction: Direction) -> Vec<(Time, usize)> {
         self.now = at;
         self.engine.advance(at);
         let leaving: Vec<_> = self.engine.leaving(direction).to_vec();
@@ -49,7 +49,7 @@ impl Bench {
         sent
     }
 
-    fn check_identity(&self) {
+    pub(super) fn check_identity(&self) {
         let mut held = 0;
         for direction in Direction::BOTH {
             let counters = self.engine.counters(direction);

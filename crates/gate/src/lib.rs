@@ -1,7 +1,7 @@
 //! The real world around `tidegate-core`: packets from Linux interfaces, through a switch of core's, out
 //! again at the times that the link's rate gives.
 //!
-//! A frame comes in through `socket`, is made whole by `offload`, waits in `arena` while `engine`
+//! A frame comes in through `io`, is made whole by `offload`, waits in `arena` while `engine`
 //! decides when it leaves, and `bump` hands it to the kernel when that time has come.
 
 mod arena;
@@ -10,11 +10,12 @@ mod checksum;
 mod cli;
 mod engine;
 mod error;
+mod io;
 mod offload;
 mod plan;
 mod priority;
 mod report;
-mod socket;
+mod seen;
 
 pub use cli::cli;
 pub use error::GateError;

@@ -1,5 +1,6 @@
 //! What a gate should do, ready to be done.
 
+use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::classifier::steering::Rule;
 use tidegate_core::link::Framing;
@@ -26,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) switch: SwitchPlan,
     /// The rules of each direction, in the order of the file.
     pub(crate) rules: [Vec<Rule>; 2],
+    /// Their names, the same in both directions.
+    pub(crate) names: Vec<String>,
     /// The most flows that are made in each direction by rules with `each`.
     pub(crate) most_flows: usize,
     /// Places for frames.
@@ -44,8 +47,16 @@ impl Plan {
             framing: file.framing,
             switch: file.switch_plan(),
             rules: Direction::BOTH.map(|_| file.rules()),
+            names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
             most_flows: file.most_flows,
             places: held.saturating_add(SPARE_PLACES).min(MOST_PLACES) as usize,
         }
+    }
+
+    /// Which rule of `before` each rule goes on: the one with its name.
+    pub(crate) fn goes_on(&self, before: &[String]) -> Vec<Option<usize>> {
+        let by_name: BTreeMap<&String, usize> =
+            before.iter().enumerate().map(|(ix, name)| (name, ix)).collect();
+        self.names.iter().map(|name| by_name.get(name).copied()).collect()
     }
 }

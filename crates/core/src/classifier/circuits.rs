@@ -9,11 +9,12 @@ use super::rules::{Direction, Prefix};
 use crate::switch::plan::FlowPlan;
 use crate::units::Rate;
 use core::net::IpAddr;
+use std::collections::BTreeMap;
 
 /// One circuit. What it does not say is as its rule's plan has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
-    /// Its name.
+    /// Its name, which no other circuit has.
     pub name: String,
     /// Its addresses inside; a longer prefix of another circuit within them is the other's.
     pub addresses: Vec<Prefix>,
@@ -89,6 +90,28 @@ impl Circuits {
     /// What a circuit states itself; nothing for one that is not there.
     pub fn terms(&self, circuit: u32) -> Terms {
         self.terms.get(circuit as usize).copied().unwrap_or_default()
+    }
+
+    /// The numbers that these circuits have among `after`, by their names; `None` for those that are not there.
+    pub fn renumbered(&self, after: &Circuits) -> Vec<Option<u32>> {
+        let numbers = |circuits: &Circuits| 0..circuits.len() as u32;
+        let mut by_name = None;
+        let mut expected = 0;
+        let numbered = numbers(self).map(|number| {
+            let name = self.name(number);
+            // Most lists change in a line or two.
+            let found = if expected < after.len() as u32 && after.name(expected) == name {
+                Some(expected)
+            } else {
+                let by_name = by_name.get_or_insert_with(|| {
+                    numbers(after).map(|number| (after.name(number), number)).collect::<BTreeMap<_, _>>()
+                });
+                by_name.get(name).copied()
+            };
+            expected = found.map_or(expected, |found| found + 1);
+            found
+        });
+        numbered.collect()
     }
 
     /// The plan of a circuit's flow in a direction; `rule` says what the circuit does not.

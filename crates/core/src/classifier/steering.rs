@@ -5,10 +5,16 @@
 //! a newcomer: whoever has sent ahead of what it reserved cannot shed that by a pause. What a circuit has
 //! sent and lost is remembered for it.
 
+mod again;
+mod lines;
+mod replan;
+
+pub use again::Steered;
+
 use super::circuits::Circuits;
-use super::rules::{self, Direction, Each, Key, Match};
+use super::rules::{Direction, Each, Key, Match, inside};
 use crate::contract::Refused;
-use crate::packet::{Leg, PortIx};
+use crate::packet::{FlowIx, Leg, PortIx};
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
@@ -17,7 +23,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 
-/// Packets that are meant, and the flows that they get.
+use lines::Line;
+
+/// Packets that are meant, and the flow that they get.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Which packets.
@@ -55,18 +63,11 @@ struct Member {
     whose: Whose,
     leg: Leg,
     seen: Time,
+    /// Its rule is gone, and its flow closed; its place is free at the next check.
+    closed: bool,
+    /// Which flow this is, counted over all that were made; 0 once it is forgotten.
+    number: u64,
 }
-
-/// What is kept of a circuit, whether it has a flow or not.
-#[derive(Clone, Copy, Debug)]
-struct Line {
-    /// Its flow, as an index into the members; [`NONE`] for none.
-    member: u32,
-    /// What its forgotten flows have sent and lost.
-    gone: FlowCounters,
-}
-
-const NONE: u32 = u32::MAX;
 
 /// The rules of one port and the flows that they have there.
 pub struct Steering {
@@ -75,18 +76,22 @@ pub struct Steering {
     rules: Vec<Rule>,
     /// The flow of every rule that has one.
     fixed: Vec<Option<Leg>>,
-    /// The circuits of every rule, by number.
+    /// The circuits of every rule, by their numbers.
     lines: Vec<Vec<Line>>,
     /// For what no rule means.
     rest: Leg,
+    /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
+    rule_of: Vec<u32>,
     members: Vec<Member>,
     by_key: BTreeMap<(usize, Key), usize>,
     free: Vec<usize>,
     /// When to see whether a member can be forgotten: one entry for each.
     checks: BinaryHeap<Reverse<(Time, usize)>>,
     most: usize,
-    /// Members of each rule.
-    present: Vec<usize>,
+    /// Members that were made so far.
+    made: u64,
+    /// How often the rules were replaced.
+    plans: u64,
     /// What the forgotten members of each rule have sent and lost.
     gone: Vec<FlowCounters>,
     /// Packets for which no flow could be made.
@@ -115,68 +120,103 @@ impl Steering {
             });
         }
         let rest = switch.open(now, port, &FlowPlan::default())?;
-        let idle = Line { member: NONE, gone: FlowCounters::default() };
-        let lines = rules.iter().map(|rule| match &rule.split {
-            Split::Circuits(circuits) => vec![idle; circuits.len()],
-            Split::Together | Split::Each(_) => Vec::new(),
-        });
-        Ok(Steering {
+        let mut steering = Steering {
             port,
             direction,
-            lines: lines.collect(),
-            present: vec![0; rules.len()],
             gone: vec![FlowCounters::default(); rules.len()],
+            lines: rules.iter().map(lines::of).collect(),
             rules,
             fixed,
             rest,
+            rule_of: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),
             free: Vec::new(),
             checks: BinaryHeap::new(),
             most,
+            made: 0,
+            plans: 0,
             overflowed: 0,
-        })
+        };
+        steering.note_rules();
+        Ok(steering)
+    }
+
+    /// Writes down anew which rule every flow belongs to.
+    fn note_rules(&mut self) {
+        self.rule_of.clear();
+        self.note_rule(self.rest, self.rules.len());
+        for rule in 0..self.rules.len() {
+            if let Some(leg) = self.fixed[rule] {
+                self.note_rule(leg, rule);
+            }
+        }
+        for rule in 0..self.rules.len() {
+            let members: Vec<Leg> = self.member_legs(rule).collect();
+            members.into_iter().for_each(|leg| self.note_rule(leg, rule));
+        }
+    }
+
+    fn note_rule(&mut self, leg: Leg, rule: usize) {
+        let (ix, rest) = (leg.flow.ix(), self.rules.len() as u32);
+        if self.rule_of.len() <= ix {
+            self.rule_of.resize(ix + 1, rest);
+        }
+        self.rule_of[ix] = rule as u32;
+    }
+
+    /// The rule that a flow at the port belongs to; `None` for the rest, and for what rules were dropped.
+    pub fn rule_of(&self, flow: FlowIx) -> Option<usize> {
+        let rule = *self.rule_of.get(flow.ix())? as usize;
+        (rule < self.rules.len()).then_some(rule)
     }
 
     /// Where a packet with these headers goes; its flow is made if need be.
     pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Leg {
+        self.steer_again(now, switch, headers, &mut None)
+    }
+
+    /// The flow of a packet; `None` when it could not be made, and the next packet may have more luck.
+    fn find(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Option<Steered> {
         let direction = self.direction;
+        let fixed = |leg| Some(Steered { leg, member: None, plans: self.plans });
         for (ix, rule) in self.rules.iter().enumerate() {
             if !rule.matching.matches(headers, direction) {
                 continue;
             }
             match &rule.split {
-                Split::Together => return self.fixed[ix].unwrap_or(self.rest),
+                Split::Together => return self.fixed[ix].and_then(fixed),
                 Split::Each(each) => {
                     let key = each.key(headers, direction);
                     return match self.by_key.get(&(ix, key)) {
-                        Some(at) => self.seen(now, *at),
+                        Some(at) => Some(self.seen(now, *at)),
                         None => self.begin(now, switch, ix, Whose::Key(key)),
                     };
                 }
                 Split::Circuits(circuits) => {
-                    let inside = rules::inside(headers, direction);
-                    let Some(circuit) = inside.and_then(|inside| circuits.find(inside)) else { continue };
-                    return match self.lines[ix][circuit as usize].member {
-                        NONE => self.begin(now, switch, ix, Whose::Circuit(circuit)),
-                        at => self.seen(now, at as usize),
+                    let owner = inside(headers, direction).and_then(|inside| circuits.find(inside));
+                    let Some(circuit) = owner else { continue };
+                    return match self.lines[ix][circuit as usize].member() {
+                        Some(at) => Some(self.seen(now, at)),
+                        None => self.begin(now, switch, ix, Whose::Circuit(circuit)),
                     };
                 }
             }
         }
-        self.rest
+        fixed(self.rest)
     }
 
-    fn seen(&mut self, now: Time, at: usize) -> Leg {
+    /// A packet of a member.
+    fn seen(&mut self, now: Time, at: usize) -> Steered {
         let member = &mut self.members[at];
         member.seen = now;
-        member.leg
+        Steered { leg: member.leg, member: Some((at, member.number)), plans: self.plans }
     }
 
-    /// Makes a flow at its first packet.
-    fn begin(&mut self, now: Time, switch: &mut Switch, ix: usize, whose: Whose) -> Leg {
+    /// The first packet of a member.
+    fn begin(&mut self, now: Time, switch: &mut Switch, rule: usize, whose: Whose) -> Option<Steered> {
         self.forget_idle(now, switch);
-        let Rule { split, plan, idle, .. } = &self.rules[ix];
+        let Rule { split, plan, idle, .. } = &self.rules[rule];
         let opened = match (whose, split) {
             (Whose::Circuit(circuit), Split::Circuits(circuits)) => {
                 switch.open(now, self.port, &circuits.plan(circuit, self.direction, plan)).ok()
@@ -186,9 +226,10 @@ impl Steering {
         };
         let Some(leg) = opened else {
             self.overflowed += 1;
-            return self.rest;
+            return None;
         };
-        let member = Member { rule: ix, whose, leg, seen: now };
+        self.made += 1;
+        let member = Member { rule, whose, leg, seen: now, closed: false, number: self.made };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -200,44 +241,46 @@ impl Steering {
             }
         };
         self.checks.push(Reverse((now + *idle, at)));
-        self.present[ix] += 1;
         match whose {
-            Whose::Key(key) => _ = self.by_key.insert((ix, key), at),
-            Whose::Circuit(circuit) => self.lines[ix][circuit as usize].member = at as u32,
+            Whose::Key(key) => _ = self.by_key.insert((rule, key), at),
+            Whose::Circuit(circuit) => self.lines[rule][circuit as usize].begin(at),
         }
-        leg
+        self.note_rule(leg, rule);
+        Some(Steered { leg, member: Some((at, self.made)), plans: self.plans })
     }
 
     /// Forgets members that are idle and like newcomers. Also done when a flow is made, so that
     /// calling it now and then is enough.
     pub fn forget_idle(&mut self, now: Time, switch: &mut Switch) {
+        self.open_missing(now, switch);
         while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
             if at > now {
                 return;
             }
             self.checks.pop();
-            let Member { rule, whose, leg, seen } = self.members[ix];
-            let idle = self.rules[rule].idle;
-            let due = match switch.forgettable_at(leg) {
-                Some(forgettable) => forgettable.max(seen + idle),
+            let member = self.members[ix];
+            if member.closed {
+                self.free.push(ix);
+                continue;
+            }
+            let idle = self.rules[member.rule].idle;
+            let due = match switch.forgettable_at(member.leg) {
+                Some(forgettable) => forgettable.max(member.seen + idle),
                 None => now + idle, // it still has packets there
             };
             if due > now {
                 self.checks.push(Reverse((due, ix)));
                 continue;
             }
-            let counters = switch.counters(leg);
-            switch.close(now, leg);
-            self.gone[rule] = sum(self.gone[rule], counters);
-            self.present[rule] -= 1;
-            self.free.push(ix);
-            match whose {
-                Whose::Key(key) => _ = self.by_key.remove(&(rule, key)),
-                Whose::Circuit(circuit) => {
-                    let line = &mut self.lines[rule][circuit as usize];
-                    *line = Line { member: NONE, gone: sum(line.gone, counters) };
-                }
+            let counters = switch.counters(member.leg);
+            self.gone[member.rule] = sum(self.gone[member.rule], counters);
+            switch.close(now, member.leg);
+            match member.whose {
+                Whose::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
+                Whose::Circuit(circuit) => self.lines[member.rule][circuit as usize].end(counters),
             }
+            self.members[ix].number = 0;
+            self.free.push(ix);
         }
     }
 
@@ -245,28 +288,22 @@ impl Steering {
     pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
         let before = self.gone.get(rule).copied().unwrap_or_default();
         let fixed = self.fixed.get(rule).copied().flatten();
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.fold(before, |total, leg| sum(total, switch.counters(leg)))
+    }
+
+    fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
         let of_keys = self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| *at);
         let lines = self.lines.get(rule).map(Vec::as_slice).unwrap_or_default();
-        let of_lines = lines.iter().filter(|line| line.member != NONE).map(|line| line.member as usize);
-        let members = of_keys.chain(of_lines).map(|at| self.members[at].leg);
-        fixed.into_iter().chain(members).fold(before, |total, leg| sum(total, switch.counters(leg)))
+        of_keys.chain(lines.iter().filter_map(Line::member)).map(|at| self.members[at].leg)
     }
 
-    /// What a circuit of a rule has sent and lost at the port; zeros for one that is not there.
-    pub fn circuit_counters(&self, switch: &Switch, rule: usize, circuit: u32) -> FlowCounters {
-        let Some(line) = self.lines.get(rule).and_then(|lines| lines.get(circuit as usize)) else {
-            return FlowCounters::default();
-        };
-        match self.circuit_leg(rule, circuit) {
-            Some(leg) => sum(line.gone, switch.counters(leg)),
-            None => line.gone,
-        }
-    }
-
-    /// The flow that a circuit of a rule has at this moment.
-    pub fn circuit_leg(&self, rule: usize, circuit: u32) -> Option<Leg> {
-        let line = self.lines.get(rule)?.get(circuit as usize)?;
-        self.members.get(line.member as usize).map(|member| member.leg)
+    /// By how much the clock of a rule's flow is ahead of real time, of several that of the one which is
+    /// furthest ahead.
+    pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
+        let fixed = self.fixed.get(rule).copied().flatten();
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
     }
 
     /// What no rule means.
@@ -278,7 +315,7 @@ impl Steering {
     pub fn flows(&self, rule: usize) -> usize {
         match self.fixed.get(rule) {
             Some(Some(_)) => 1,
-            _ => self.present.get(rule).copied().unwrap_or_default(),
+            _ => self.member_legs(rule).count(),
         }
     }
 

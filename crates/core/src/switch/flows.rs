@@ -91,6 +91,15 @@ impl FlowTable {
         self.forgettable[node].push(Reverse((at, flow)));
     }
 
+    /// A packet of so many bytes that arrived for one flow counts as one that arrived for another.
+    pub(super) fn credit(&mut self, from: FlowIx, to: FlowIx, bytes: u32) {
+        for (flow, sign) in [(from, -1), (to, 1)] {
+            let arrived = &mut self.flows[flow.ix()].arrived;
+            arrived.packets = arrived.packets.saturating_add_signed(sign);
+            arrived.bytes = arrived.bytes.saturating_add_signed(sign * i64::from(bytes));
+        }
+    }
+
     /// The flows have come to other nodes.
     pub(super) fn replanted(&mut self) {
         let closed: Vec<_> = self.forgettable.drain(..).flatten().collect();

@@ -109,6 +109,14 @@ impl Switch {
         port.forgettable_at(leg.flow)
     }
 
+    /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
+    /// has sent ahead of what it reserves. Zero for a scheduler without clocks and an unknown leg.
+    pub fn lead(&self, now: Time, leg: Leg) -> Span {
+        let port = self.ports.get(usize::from(leg.port.0));
+        let port = port.filter(|port| leg.flow.ix() < port.table.flows.len());
+        port.map_or(Span::ZERO, |port| port.clock(leg.flow).since(now))
+    }
+
     /// Opens or closes a flow's gate (credit, back pressure). Does nothing for an unknown leg.
     /// Opening a gate may make an idle port ready: call [`start`](Self::start).
     pub fn gate(&mut self, now: Time, leg: Leg, gate: Gate) {

@@ -163,6 +163,13 @@ impl Port {
         }
     }
 
+    /// Sees to the closed flows whose packets went elsewhere.
+    pub(super) fn retire_drained(&mut self) {
+        for flow in 0..self.table.flows.len() {
+            self.retire_if_drained(FlowIx(flow as u32));
+        }
+    }
+
     /// Whether the flow has no packets at the port.
     fn is_drained(&self, flow: FlowIx) -> bool {
         let entry = &self.table.flows[flow.ix()];
@@ -188,6 +195,12 @@ impl Port {
             at = at.max(meter.forgettable_at(flow));
         }
         Some(at)
+    }
+
+    /// What its scheduler remembers the flow until, whatever it has queued.
+    pub(super) fn clock(&self, flow: FlowIx) -> Time {
+        let entry = &self.table.flows[flow.ix()];
+        self.tree.nodes[usize::from(entry.node)].scheduler.forgettable_at(entry.slot)
     }
 
     pub(super) fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate) {

@@ -9,7 +9,7 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::dropper::DropperKind;
 use crate::meter::MeterKind;
-use crate::packet::{FlowIx, Leg, PortIx};
+use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::queues::Queues;
 use crate::scheduler::{Gate, Scheduler, SchedulerKind};
 use crate::units::Time;
@@ -74,6 +74,44 @@ impl Switch {
     }
 }
 
+impl Switch {
+    /// What waits at a port in its schedulers' queues, flow by flow, each in its order: the packets, and
+    /// whose they are.
+    pub fn waiting(&self, port: PortIx) -> impl Iterator<Item = (FlowIx, &Packet)> {
+        let port = self.ports.get(usize::from(port.0));
+        port.into_iter().flat_map(|port| {
+            let queued =
+                |flow: &super::flows::Flow| port.tree.nodes[usize::from(flow.node)].queues.of(flow.slot);
+            let flows = port.table.flows.iter().enumerate();
+            flows.flat_map(move |(ix, flow)| {
+                queued(flow).map(move |waiting| (FlowIx(ix as u32), &waiting.packet))
+            })
+        })
+    }
+
+    /// Gives what waits at a port to the flows that `whose` says (those of [`waiting`](Self::waiting), and
+    /// others that are open), as if it had come for them: it is stamped again in its order of arrival, and
+    /// all clocks of the port start afresh. The idle port should then be [`start`](Self::start)ed.
+    ///
+    /// # Errors
+    /// When a scheduler does not take again what it took before; nothing is changed.
+    pub fn reassign(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        port: PortIx,
+        whose: impl Fn(&Packet) -> FlowIx,
+    ) -> Result<(), Refused> {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(()) };
+        let flows = 0..port.table.flows.len();
+        let plans: Vec<FlowPlan> = flows.map(|flow| port.table.plan_of(FlowIx(flow as u32))).collect();
+        let tree = plant(cx.now, &port.plan, &plans)?;
+        port.replant(cx, tree, &[], |packet, _| whose(packet));
+        port.retire_drained();
+        port.ask(cx);
+        Ok(())
+    }
+}
+
 impl Port {
     fn new_plans<'a>(
         &self,
@@ -98,10 +136,11 @@ impl Port {
         for (flow, plan) in self.new_plans(flows) {
             plans[flow.ix()] = *plan;
         }
-        // Closed flows are nobody's: they stand wherever there is a place.
+        // Closed flows are nobody's: they stand wherever there is a place. So do those that have packets
+        // left, and they keep their contracts where they can stay.
         for (entry, plan) in self.table.flows.iter().zip(&mut plans) {
-            if entry.state == State::Closed {
-                let class = plan.class.filter(|class| usize::from(*class) < wanted.classes.len());
+            let class = plan.class.filter(|class| usize::from(*class) < wanted.classes.len());
+            if entry.state == State::Closed || (entry.state == State::Closing && class != plan.class) {
                 *plan = FlowPlan { class, ..FlowPlan::default() };
             }
         }
@@ -171,7 +210,7 @@ impl Port {
             .map(|(flow, plan)| (flow, *plan))
             .collect();
         if let Some(tree) = tree {
-            self.replant(cx, tree, &changed);
+            self.replant(cx, tree, &changed, |_, flow| flow);
             diff.push(Change::Tree(ix));
         }
         for (flow, plan) in changed {
@@ -182,14 +221,23 @@ impl Port {
         Ok(())
     }
 
-    /// Moves all that is queued into the new tree, in the order of arrival.
-    fn replant(&mut self, cx: &mut Ctx<'_>, tree: Tree, changed: &[(FlowIx, FlowPlan)]) {
+    /// Moves all that is queued into the new tree, in the order of arrival; `whose` says of a packet and its
+    /// flow which flow it belongs to from now on.
+    fn replant(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        tree: Tree,
+        changed: &[(FlowIx, FlowPlan)],
+        whose: impl Fn(&Packet, FlowIx) -> FlowIx,
+    ) {
         let mut before = core::mem::replace(&mut self.tree, tree);
         let mut queued = Vec::new();
-        for (flow, entry) in self.table.flows.iter().enumerate() {
-            let queues = &mut before.nodes[usize::from(entry.node)].queues;
-            while let Some(mut waiting) = queues.pop_first(entry.slot).copied() {
-                waiting.packet.flow = FlowIx(flow as u32);
+        for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
+            let (node, slot) = (self.table.flows[flow.ix()].node, self.table.flows[flow.ix()].slot);
+            let queues = &mut before.nodes[usize::from(node)].queues;
+            while let Some(mut waiting) = queues.pop_first(slot).copied() {
+                waiting.packet.flow = whose(&waiting.packet, flow);
+                self.table.credit(flow, waiting.packet.flow, waiting.packet.len);
                 queued.push(waiting);
             }
         }

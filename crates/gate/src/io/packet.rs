@@ -1,81 +1,24 @@
 //! Packet sockets (packet(7)): frames from and to one interface, many at a time.
 //!
-//! The unsafe code of the data path is here. Each interface has two sockets, since a virtio-net header
-//! belongs to a socket as a whole: one receives frames with that header, the other sends them without.
+//! Each interface has two sockets, since a virtio-net header belongs to a socket as a whole: one
+//! receives frames with that header, the other sends them without.
 
 #![allow(unsafe_code)]
 
+use super::system::{checked, set};
+use super::{BATCH, LONGEST, Received, TAG};
 use crate::offload::HEADER;
-use libc::{c_int, c_void};
+use libc::c_int;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-/// Frames that are received or sent by one call at most.
-pub(crate) const BATCH: usize = 32;
-/// Room for a VLAN tag that is put back.
-pub(crate) const TAG: usize = 4;
-/// The longest super-packet: 64 KB behind an Ethernet header with two tags.
-const LONGEST: usize = (1 << 16) + 22;
 const PLACE: usize = (TAG + LONGEST).next_multiple_of(64);
 /// Bytes of memory that the kernel may hold for a socket: 20 ms of 10 Gbit/s, twice over.
 const SOCKET_BUFFER: c_int = 64 << 20;
 /// One control message with a `tpacket_auxdata`, in whole words so that it is aligned.
 const CONTROL_WORDS: usize = 6;
-
-/// What is known of an interface when the gate starts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Interface {
-    pub(crate) index: u32,
-    pub(crate) mtu: usize,
-    pub(crate) up: bool,
-    pub(crate) ethernet: bool,
-}
-
-impl Interface {
-    /// Looks an interface up by its name.
-    ///
-    /// # Errors
-    /// The system's: `ENODEV` when there is none.
-    pub(crate) fn find(name: &str) -> io::Result<Interface> {
-        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-            .map_err(io::Error::from)?;
-        let index = rustix::net::netdevice::name_to_index(&socket, name)?;
-        let ask = |request| -> io::Result<libc::ifreq> {
-            // SAFETY: an `ifreq` is plain data, for which all zeros is a value.
-            let mut query: libc::ifreq = unsafe { zeroed() };
-            for (place, byte) in query.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
-                *place = byte as libc::c_char;
-            }
-            // SAFETY: these requests read and write one `ifreq`, which outlives the call.
-            checked(unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut query) })?;
-            Ok(query)
-        };
-        let (flags, mtu, kind) =
-            (ask(libc::SIOCGIFFLAGS)?, ask(libc::SIOCGIFMTU)?, ask(libc::SIOCGIFHWADDR)?);
-        // SAFETY: each request has filled the field that is read, and every field is plain data.
-        let (flags, mtu, kind) = unsafe {
-            (flags.ifr_ifru.ifru_flags, mtu.ifr_ifru.ifru_mtu, kind.ifr_ifru.ifru_hwaddr.sa_family)
-        };
-        Ok(Interface {
-            index,
-            mtu: usize::try_from(mtu).unwrap_or(0),
-            up: c_int::from(flags) & libc::IFF_UP != 0,
-            ethernet: kind == libc::ARPHRD_ETHER,
-        })
-    }
-}
-
-fn checked(result: c_int) -> io::Result<c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
-}
-
-fn set<T>(socket: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
-    let (place, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
-    // SAFETY: `place` is `length` readable bytes, of which the kernel makes a copy.
-    checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, place, length) }).map(drop)
-}
 
 /// As much memory as was asked for, or, without the privilege, as the system lets anyone have.
 fn set_buffer(socket: &OwnedFd, forced: c_int, plain: c_int) -> io::Result<()> {
@@ -100,40 +43,28 @@ fn bind(socket: &OwnedFd, index: u32, protocol: c_int) -> io::Result<()> {
     checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
 }
 
-/// A frame as it was received. Its bytes start [`TAG`] bytes into `room`.
-pub(crate) struct Received<'r> {
-    /// The virtio-net header.
-    pub(crate) header: [u8; HEADER],
-    /// Room for a tag, then the frame.
-    pub(crate) room: &'r mut [u8],
-    /// The VLAN tag that the kernel took out of the frame.
-    pub(crate) tag: Option<[u8; TAG]>,
-    /// Whether the frame was longer than its place.
-    pub(crate) truncated: bool,
-}
-
 /// Receives what comes in at an interface.
 pub(crate) struct Receiver {
     socket: OwnedFd,
     bytes: Box<[u8]>,
     headers: Box<[[u8; HEADER]; BATCH]>,
     controls: Box<[[u64; CONTROL_WORDS]; BATCH]>,
-    lengths: [(usize, c_int, usize); BATCH],
 }
 
 impl Receiver {
-    /// A receiver of all that comes in at the interface with this index, whomever it is for; what this
-    /// host sends there is not received.
+    /// A receiver of all that comes in at the interface with this index. What `prepare` does to the
+    /// socket happens before the first frame comes in.
     ///
     /// # Errors
     /// The system's: `EPERM` without CAP_NET_RAW.
-    pub(crate) fn open(index: u32) -> io::Result<Receiver> {
+    pub(super) fn open(index: u32, prepare: impl FnOnce(&OwnedFd) -> io::Result<()>) -> io::Result<Receiver> {
         let socket = open()?;
         let on: c_int = 1;
         for option in [libc::PACKET_VNET_HDR, libc::PACKET_AUXDATA, libc::PACKET_IGNORE_OUTGOING] {
             set(&socket, libc::SOL_PACKET, option, &on)?;
         }
         set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
+        prepare(&socket)?;
         let membership = libc::packet_mreq {
             mr_ifindex: index as c_int,
             mr_type: libc::PACKET_MR_PROMISC as u16,
@@ -147,20 +78,24 @@ impl Receiver {
             bytes: vec![0; PLACE * BATCH].into_boxed_slice(),
             headers: Box::new([[0; HEADER]; BATCH]),
             controls: Box::new([[0; CONTROL_WORDS]; BATCH]),
-            lengths: [(0, 0, 0); BATCH],
         })
     }
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Receives up to [`BATCH`] frames, as many as are there; [`frame`](Self::frame) then gives them.
-    ///
-    /// # Errors
-    /// The system's: `WouldBlock` when there is none, `EINVAL` when one was dropped that is a
-    /// super-packet of a kind which a virtio-net header cannot describe.
-    pub(crate) fn receive(&mut self) -> io::Result<usize> {
+    /// See [`super::Receiver::receive`].
+    pub(super) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<usize> {
+        self.receive_at_most(BATCH, take)
+    }
+
+    /// The same for at most so many, which are at most [`BATCH`].
+    pub(super) fn receive_at_most(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(Received<'_>),
+    ) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { zeroed() };
@@ -177,33 +112,27 @@ impl Receiver {
             message.msg_hdr.msg_control = control.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = size_of_val(control) as _;
         }
-        let (fd, most) = (self.socket.as_raw_fd(), BATCH as libc::c_uint);
+        let (fd, most) = (self.socket.as_raw_fd(), most.min(BATCH) as libc::c_uint);
         // SAFETY: every message points to memory of this receiver and of this frame of the stack, which
         // nothing else uses during the call, with its true lengths; no time-out is passed.
         let count = checked(unsafe {
             libc::recvmmsg(fd, messages.as_mut_ptr(), most, libc::MSG_DONTWAIT as _, std::ptr::null_mut())
         })? as usize;
-        for (kept, message) in self.lengths.iter_mut().zip(&messages[..count]) {
-            let control = message.msg_hdr.msg_controllen;
-            *kept = (message.msg_len as usize, message.msg_hdr.msg_flags, control);
+        let places = self.bytes.chunks_exact_mut(PLACE).zip(self.headers.iter()).zip(self.controls.iter());
+        for (((place, header), control), message) in places.zip(&messages[..count]) {
+            let length = (message.msg_len as usize).saturating_sub(HEADER).min(PLACE - TAG);
+            take(Received {
+                header: *header,
+                room: &mut place[..TAG + length],
+                tag: tag(control, message.msg_hdr.msg_controllen),
+                truncated: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            });
         }
         Ok(count)
     }
 
-    /// Frame `ix` of those that were received last.
-    pub(crate) fn frame(&mut self, ix: usize) -> Received<'_> {
-        let (length, flags, control) = self.lengths[ix];
-        let length = length.saturating_sub(HEADER).min(PLACE - TAG);
-        Received {
-            header: self.headers[ix],
-            room: &mut self.bytes[ix * PLACE..][..TAG + length],
-            tag: tag(&self.controls[ix], control),
-            truncated: flags & libc::MSG_TRUNC != 0,
-        }
-    }
-
     /// Frames that the kernel dropped since the last call, since this receiver was too slow.
-    pub(crate) fn missed(&self) -> u64 {
+    pub(super) fn missed(&self) -> u64 {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
         // SAFETY: the kernel writes at most `length` bytes to `stats`, which holds as many.
@@ -245,7 +174,7 @@ fn tag(control: &[u64; CONTROL_WORDS], length: usize) -> Option<[u8; TAG]> {
     Some([a, b, c, d])
 }
 
-/// Sends frames out at an interface, past its queueing discipline: the queue is the gate's.
+/// Sends frames out at an interface.
 pub(crate) struct Sender {
     socket: OwnedFd,
 }
@@ -255,7 +184,7 @@ impl Sender {
     ///
     /// # Errors
     /// The system's: `EPERM` without CAP_NET_RAW.
-    pub(crate) fn open(index: u32) -> io::Result<Sender> {
+    pub(super) fn open(index: u32) -> io::Result<Sender> {
         let socket = open()?;
         let on: c_int = 1;
         set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
@@ -268,7 +197,7 @@ impl Sender {
     ///
     /// # Errors
     /// The system's, about the first frame; none was sent.
-    pub(crate) fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+    pub(super) fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) = unsafe { zeroed() };
         let mut count = 0;

@@ -1,0 +1,173 @@
+use super::super::tests::{Bench, file, udp};
+use super::*;
+use proptest::prelude::*;
+use tidegate_core::units::Span;
+
+/// A frame that carries a number of its own.
+fn numbered(port: u16, payload: usize, number: u64) -> Vec<u8> {
+    let mut frame = udp(port, payload.max(8));
+    frame[42..50].copy_from_slice(&number.to_be_bytes());
+    frame
+}
+
+impl Bench {
+    fn reload(&mut self, rest: &str) {
+        self.engine.reconfigure(self.now, &Plan::of(&file(rest))).unwrap();
+        self.check_identity();
+    }
+
+    /// Sends what is due until `at`: ports and numbers in their order, and when each was due.
+    fn numbers(&mut self, at: Time) -> Vec<(Time, u16, u64)> {
+        self.now = at;
+        self.engine.advance(at);
+        let leaving = self.engine.leaving(Direction::Up).to_vec();
+        let read = |departure: &super::super::Departure| {
+            let frame = self.engine.frame(*departure);
+            let port = u16::from_be_bytes([frame[34], frame[35]]);
+            (departure.due, port, u64::from_be_bytes(frame[42..50].try_into().unwrap()))
+        };
+        let numbers = leaving.iter().map(read).collect();
+        self.engine.left(Direction::Up, leaving.len(), 0);
+        numbers
+    }
+}
+
+/// A rate change holds from the next packet on; nothing that waits is lost.
+#[test]
+fn a_rate_change_keeps_the_queue() {
+    let mut bench = Bench::new("");
+    for number in 0..100 {
+        bench.receive(Direction::Up, &numbered(1, 934, number));
+    }
+    let mut seen = bench.numbers(bench.now + Span::from_micros(9_500));
+    let faster = tidegate_spec::GateFile::parse(
+        "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"80mbit\", down = \"80mbit\", overhead = 24 }\n",
+        "test.toml",
+        &[],
+    );
+    bench.engine.reconfigure(bench.now, &Plan::of(&faster.unwrap())).unwrap();
+    seen.extend(bench.numbers(bench.now + Span::from_millis(15)));
+    assert!(seen.iter().map(|(_, _, number)| *number).eq(0..100));
+    // The eleventh is due when the tenth is out, at the rate with which that began.
+    let due: Vec<Span> = seen.iter().map(|(at, ..)| at.since(Time::ORIGIN)).collect();
+    assert_eq!(due[9..12], [9_000, 10_000, 10_100].map(Span::from_micros));
+}
+
+#[test]
+fn a_refused_plan_changes_nothing() {
+    let mut bench = Bench::new("[[flow]]\nname = \"a\"\nmatch = { inside_port = 1 }\n");
+    bench.receive(Direction::Up, &udp(1, 100));
+    let mut plan = Plan::of(&file("port = { scheduler = \"virtual-clock\" }"));
+    plan.rules[0].push(plan_with_a_missing_class());
+    plan.names.push("lost".into());
+    assert!(bench.engine.reconfigure(bench.now, &plan).is_err());
+    assert_eq!(bench.engine.names, ["a"]);
+    assert_eq!(bench.engine.rule(Direction::Up, 0).0.arrived.packets, 1);
+}
+
+fn plan_with_a_missing_class() -> tidegate_core::classifier::steering::Rule {
+    let mut rule = Plan::of(&file("[[flow]]\nname = \"x\"\n")).rules[0][0];
+    rule.plan.class = Some(3);
+    rule
+}
+
+/// Flows that keep their names keep what was counted of them, wherever they stand in the file.
+#[test]
+fn counters_follow_the_name() {
+    let flow =
+        |name: &str, port: u16| format!("[[flow]]\nname = \"{name}\"\nmatch = {{ inside_port = {port} }}\n");
+    let mut bench = Bench::new(&(flow("a", 1) + &flow("b", 2)));
+    for port in [1, 1, 1, 2, 3] {
+        bench.receive(Direction::Up, &udp(port, 100));
+    }
+    bench.reload(&(flow("c", 3) + &flow("b", 2)));
+    bench.receive(Direction::Up, &udp(3, 100));
+    let arrived = |rule| bench.engine.rule(Direction::Up, rule).0.arrived.packets;
+    // What waited with the rest is of `c` now; of what waited for `a`, one packet was in service.
+    assert_eq!([arrived(0), arrived(1)], [2, 1]);
+    assert_eq!(bench.engine.rest(Direction::Up).arrived.packets, 2);
+}
+
+/// Some of the flows, classes and rates that a gate file may have.
+fn rest() -> impl Strategy<Value = String> {
+    let flow = (0_u32..3, 1_u64..4, any::<bool>(), any::<bool>(), prop::option::of(0_usize..3));
+    let scheduler = prop::sample::select(vec!["fifo", "virtual-clock", "strict-priority"]);
+    let flows = prop::collection::vec(prop::option::of(flow), 3);
+    (scheduler.clone(), prop::collection::vec(scheduler, 0..3), flows, 1_u64..3).prop_map(
+        |(port, classes, flows, ceiling)| {
+            let mut text =
+                format!("port = {{ scheduler = \"{port}\" }}\nswitch = {{ buffer = \"5000p\" }}\n");
+            for (ix, scheduler) in classes.iter().enumerate() {
+                text += &format!(
+                    "[[class]]\nname = \"c{ix}\"\nscheduler = \"{scheduler}\"\nceiling = \"{ceiling}mbit\"\n"
+                );
+            }
+            for (ix, flow) in flows.iter().enumerate() {
+                let Some((port, reserve, each, ceiling, class)) = flow else { continue };
+                text += &format!("[[flow]]\nname = \"f{ix}\"\nmatch = {{ inside_port = {port} }}\n");
+                text += &format!("reserve = \"{reserve}00kbit\"\n");
+                if *each {
+                    text += "each = \"host\"\nidle = \"40ms\"\n";
+                }
+                if *ceiling {
+                    text += "ceiling = \"2mbit\"\n";
+                }
+                if let Some(class) = class.filter(|class| *class < classes.len()) {
+                    text += &format!("class = \"c{class}\"\n");
+                }
+            }
+            text
+        },
+    )
+}
+
+/// How a gate serves a burst: which packet is due when, from `start` on.
+fn served(bench: &mut Bench, burst: &[(u16, usize)]) -> Vec<(Span, u16, u64)> {
+    let start = bench.now;
+    for (number, (port, payload)) in burst.iter().enumerate() {
+        bench.receive(Direction::Up, &numbered(*port, *payload, number as u64));
+    }
+    let mut seen = Vec::new();
+    for step in 1..2000 {
+        for (due, port, number) in bench.numbers(start + Span::from_millis(10 * step)) {
+            seen.push((due.since(start), port, number));
+        }
+    }
+    seen
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if std::env::var_os("TIDEGATE_VERIFY").is_some() { 500 } else { 24 }, ..ProptestConfig::default() })]
+
+    /// Plans follow each other under load: no frame is lost and none of a flow is reordered by it. When all
+    /// has been sent and forgotten, the gate is one that was started with the last plan.
+    #[test]
+    fn plans_follow_each_other(
+        plans in prop::collection::vec((rest(), prop::collection::vec((0_u16..4, 8_usize..1400), 0..40)), 1..12),
+        burst in prop::collection::vec((0_u16..4, 8_usize..1400), 1..60),
+    ) {
+        let mut bench = Bench::new("switch = { buffer = \"5000p\" }");
+        let (mut sent, mut seen) = (0_u64, Vec::new());
+        for (rest, frames) in &plans {
+            for (port, payload) in frames {
+                bench.receive(Direction::Up, &numbered(*port, *payload, sent));
+                sent += 1;
+            }
+            seen.extend(bench.numbers(bench.now + Span::from_millis(3)));
+            bench.reload(rest);
+            seen.extend(bench.numbers(bench.now));
+        }
+        for _ in 0..3000 {
+            seen.extend(bench.numbers(bench.now + Span::from_millis(10)));
+        }
+        prop_assert_eq!(seen.len() as u64, sent);
+        for port in 0..4 {
+            let numbers: Vec<u64> = seen.iter().filter(|one| one.1 == port).map(|one| one.2).collect();
+            prop_assert!(numbers.is_sorted(), "port {} {:?}", port, numbers);
+        }
+
+        let mut fresh = Bench::new(&plans[plans.len() - 1].0);
+        prop_assert_eq!(&bench.engine.names, &fresh.engine.names);
+        prop_assert_eq!(served(&mut bench, &burst), served(&mut fresh, &burst));
+    }
+}

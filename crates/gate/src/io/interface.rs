@@ -1,0 +1,78 @@
+//! What is known of an interface.
+
+#![allow(unsafe_code)]
+
+use super::system::checked;
+use crate::error::GateError;
+use libc::c_int;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::AsRawFd;
+
+/// What is known of an interface when the gate starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interface {
+    pub(crate) index: u32,
+    pub(crate) mtu: usize,
+    pub(crate) up: bool,
+    pub(crate) ethernet: bool,
+}
+
+impl Interface {
+    /// Looks an interface up by its name.
+    ///
+    /// # Errors
+    /// The system's: `ENODEV` when there is none.
+    pub(crate) fn find(name: &str) -> io::Result<Interface> {
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+            .map_err(io::Error::from)?;
+        let index = rustix::net::netdevice::name_to_index(&socket, name)?;
+        let ask = |request| -> io::Result<libc::ifreq> {
+            let mut query = request_about(name);
+            // SAFETY: these requests read and write one `ifreq`, which outlives the call.
+            checked(unsafe { libc::ioctl(socket.as_raw_fd(), request, &raw mut query) })?;
+            Ok(query)
+        };
+        let (flags, mtu, kind) =
+            (ask(libc::SIOCGIFFLAGS)?, ask(libc::SIOCGIFMTU)?, ask(libc::SIOCGIFHWADDR)?);
+        // SAFETY: each request has filled the field that is read, and every field is plain data.
+        let (flags, mtu, kind) = unsafe {
+            (flags.ifr_ifru.ifru_flags, mtu.ifr_ifru.ifru_mtu, kind.ifr_ifru.ifru_hwaddr.sa_family)
+        };
+        Ok(Interface {
+            index,
+            mtu: usize::try_from(mtu).unwrap_or(0),
+            up: c_int::from(flags) & libc::IFF_UP != 0,
+            ethernet: kind == libc::ARPHRD_ETHER,
+        })
+    }
+
+    /// Looks up an interface that can be one of a gate's.
+    ///
+    /// # Errors
+    /// When it is missing, down, or not Ethernet.
+    pub(crate) fn usable(name: &str) -> Result<Interface, GateError> {
+        let interface = Interface::find(name).map_err(|error| match error.raw_os_error() {
+            Some(libc::ENODEV) => GateError::NoInterface(name.to_owned()),
+            _ => GateError::system(format!("interface `{name}`"), error),
+        })?;
+        if !interface.ethernet {
+            return Err(GateError::NotEthernet(name.to_owned()));
+        }
+        if !interface.up {
+            return Err(GateError::Down(name.to_owned()));
+        }
+        Ok(interface)
+    }
+}
+
+/// An `ifreq` that names an interface, and is else zero.
+pub(super) fn request_about(name: &str) -> libc::ifreq {
+    // SAFETY: an `ifreq` is plain data, for which all zeros is a value.
+    let mut query: libc::ifreq = unsafe { zeroed() };
+    for (place, byte) in query.ifr_name.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
+        *place = byte as libc::c_char;
+    }
+    query
+}

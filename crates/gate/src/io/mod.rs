@@ -1,0 +1,140 @@
+//! How frames come in and go out: one way for both sides of a gate, chosen when it starts.
+//!
+//! The unsafe code of the data path is below here. Whatever the way, a frame comes with a virtio-net
+//! header that says what the kernel left undone, and what is sent is whole and takes none.
+
+mod interface;
+mod packet;
+mod system;
+
+pub(crate) use interface::Interface;
+
+use crate::engine::Loss;
+use crate::error::GateError;
+use crate::offload::{HEADER, Whole};
+use std::io;
+use std::os::fd::BorrowedFd;
+
+/// Frames that are received or sent at once at most.
+pub(crate) const BATCH: usize = 32;
+/// Room for a VLAN tag that is put back.
+const TAG: usize = 4;
+/// An Ethernet header.
+const ETHERNET: usize = 14;
+/// The longest super-packet: 64 KB behind an Ethernet header with two tags.
+const LONGEST: usize = (1 << 16) + 22;
+
+/// An interface, opened to receive what comes in at it and to send out at it.
+pub(crate) struct Side {
+    pub(crate) interface: Interface,
+    pub(crate) receiver: Receiver,
+    pub(crate) sender: Sender,
+}
+
+impl Side {
+    /// Opens an interface.
+    ///
+    /// # Errors
+    /// When it is missing, down, not Ethernet, or not to be had.
+    pub(crate) fn open(name: &str) -> Result<Side, GateError> {
+        let interface = Interface::usable(name)?;
+        let open = || {
+            Ok(Side {
+                interface,
+                receiver: Receiver::Packet(packet::Receiver::open(interface.index, |_| Ok(()))?),
+                sender: Sender::Packet(packet::Sender::open(interface.index)?),
+            })
+        };
+        open().map_err(|error: io::Error| match error.kind() {
+            io::ErrorKind::PermissionDenied => GateError::Privilege(name.to_owned()),
+            _ => GateError::system(format!("a packet socket on `{name}`"), error),
+        })
+    }
+}
+
+/// Receives what comes in at an interface, whomever it is for; what this host sends there is not received.
+pub(crate) enum Receiver {
+    Packet(packet::Receiver),
+}
+
+impl Receiver {
+    /// What can be read, for poll(2), when there are frames.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Receiver::Packet(receiver) => receiver.fd(),
+        }
+    }
+
+    /// Gives up to [`BATCH`] frames, as many as are there, to `take`, and says how many there were.
+    ///
+    /// # Errors
+    /// The system's: `EAGAIN` when there is none, `ENETDOWN` once when the interface went down, `EINVAL`
+    /// when a super-packet was dropped of a kind which a virtio-net header cannot describe.
+    pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<usize> {
+        match self {
+            Receiver::Packet(receiver) => receiver.receive(take),
+        }
+    }
+
+    /// Frames that the kernel dropped since the last call, since this receiver was too slow.
+    pub(crate) fn missed(&mut self) -> u64 {
+        match self {
+            Receiver::Packet(receiver) => receiver.missed(),
+        }
+    }
+}
+
+/// Sends frames out at an interface, past its queueing discipline: the queue is the gate's.
+pub(crate) enum Sender {
+    Packet(packet::Sender),
+}
+
+impl Sender {
+    /// Sends the first [`BATCH`] of the frames, in order, and says how many the kernel took.
+    ///
+    /// # Errors
+    /// The system's, about the first frame; none was sent.
+    pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+        match self {
+            Sender::Packet(sender) => sender.send(frames),
+        }
+    }
+}
+
+/// A frame as it was received. Its bytes start [`TAG`] bytes into `room`.
+pub(crate) struct Received<'r> {
+    /// The virtio-net header.
+    header: [u8; HEADER],
+    /// Room for a tag, then the frame.
+    room: &'r mut [u8],
+    /// The VLAN tag that the kernel took out of the frame.
+    tag: Option<[u8; TAG]>,
+    /// Whether the frame was longer than its place.
+    truncated: bool,
+}
+
+impl<'r> Received<'r> {
+    /// The frame with its tag, and what it takes to make it whole.
+    ///
+    /// # Errors
+    /// Why nothing can be kept of it.
+    pub(crate) fn whole(self) -> Result<Whole<'r>, Loss> {
+        let Received { header, room, tag, truncated } = self;
+        if truncated {
+            return Err(Loss::TooLong);
+        }
+        if room.len() < TAG + ETHERNET {
+            return Err(Loss::Malformed);
+        }
+        let (frame, inserted) = match tag {
+            None => (&room[TAG..], 0),
+            Some(tag) => {
+                // The addresses move forward into the room that was kept for the tag.
+                room.copy_within(TAG..TAG + 12, 0);
+                room[12..12 + TAG].copy_from_slice(&tag);
+                (&*room, TAG)
+            }
+        };
+        Whole::new(&header, frame, inserted).map_err(|_| Loss::Offload)
+    }
+}
