@@ -3,6 +3,7 @@
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
+use crate::orders::{Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
@@ -13,8 +14,7 @@ use rustix::thread::set_current_timer_slack;
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 use tidegate_spec::GateFile;
@@ -46,7 +46,7 @@ pub(crate) enum Waiting {
 
 /// A gate that runs.
 pub(crate) struct Bump {
-    names: [String; 2],
+    file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
     senders: [Sender; 2],
@@ -89,18 +89,17 @@ impl Bump {
     ///
     /// # Errors
     /// When an interface is missing, down, or not to be had, or the plan is refused.
-    pub(crate) fn open(file: &GateFile) -> Result<Bump, GateError> {
-        let names = [file.inside.clone(), file.outside.clone()];
-        let [inside, outside] = [Side::open(&names[0])?, Side::open(&names[1])?];
+    pub(crate) fn open(file: Arc<GateFile>) -> Result<Bump, GateError> {
+        let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
-        let engine = Engine::new(Time::ORIGIN, &Plan::of(file), longest.next_multiple_of(64))?;
+        let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
         };
         Ok(Bump {
             indexes: [inside.interface.index, outside.interface.index],
-            names,
+            file,
             receivers: [inside.receiver, outside.receiver],
             senders: [outside.sender, inside.sender],
             engine,
@@ -112,13 +111,13 @@ impl Bump {
         })
     }
 
-    /// Forwards until something can be read from `stop`, or for as long as `lasting` says.
+    /// Forwards until it is told to stop, or for as long as `lasting` says.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
     pub(crate) fn run(
         &mut self,
-        stop: &UnixStream,
+        orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
     ) -> Result<(), GateError> {
@@ -144,7 +143,7 @@ impl Bump {
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
             let span = if more { Span::ZERO } else { due.since(now) };
-            let ready = self.wait(stop, watched, span, due == Time::NEVER, waiting)?;
+            let ready = self.wait(orders, watched, span, due == Time::NEVER, waiting)?;
             let now = self.clock.now();
             // It came before what is due by now, or may as well have.
             let came = now.min(self.engine.next_due());
@@ -160,16 +159,38 @@ impl Bump {
                 self.send(direction);
             }
             if ready[2] {
-                return Ok(());
+                if orders.stop_wanted() {
+                    return Ok(());
+                }
+                while let Some(order) = orders.next() {
+                    self.obey(order);
+                }
+            }
+        }
+    }
+
+    /// An answer that nobody waits for any more is nobody's loss.
+    #[cold]
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Report(answer) => {
+                let _ = answer.send(self.report());
+            }
+            Order::Apply(file, plan, answer) => {
+                let done = self.engine.reconfigure(self.clock.now(), &plan);
+                if done.is_ok() {
+                    self.file = file;
+                }
+                let _ = answer.send(done);
             }
         }
     }
 
     /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and
-    /// `stop` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
+    /// `orders` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
     fn wait(
         &self,
-        stop: &UnixStream,
+        orders: &Orders,
         watched: [bool; 2],
         span: Span,
         forever: bool,
@@ -189,7 +210,7 @@ impl Bump {
         let mut sources = [
             PollFd::from_borrowed_fd(self.receivers[0].fd(), flags(watched[0])),
             PollFd::from_borrowed_fd(self.receivers[1].fd(), flags(watched[1])),
-            PollFd::from_borrowed_fd(stop.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(orders.fd(), PollFlags::IN),
         ];
         match poll(&mut sources, timeout) {
             Ok(_) | Err(Errno::INTR) => Ok([0, 1, 2].map(|ix| !sources[ix].revents().is_empty())),
@@ -221,21 +242,26 @@ impl Bump {
                 Ok(())
             }
             _ => Err(GateError::system(
-                format!("receiving from `{}`", self.names[direction as usize]),
+                format!("receiving from `{}`", self.names()[direction as usize]),
                 io::Error::from(error.kind()),
             )),
         }
+    }
+
+    fn names(&self) -> [&str; 2] {
+        [&self.file.inside, &self.file.outside]
     }
 
     /// An interface went down: it may be gone, or come back, and then its sockets go on.
     #[cold]
     fn look(&mut self, now: Time) -> Result<(), GateError> {
         self.look_at = Time::NEVER;
-        for (name, index) in self.names.iter().zip(self.indexes) {
+        let file = Arc::clone(&self.file);
+        for (name, index) in [&file.inside, &file.outside].into_iter().zip(self.indexes) {
             match Interface::find(name) {
                 Ok(interface) if interface.index == index && interface.up => {}
                 Ok(interface) if interface.index == index => self.look_at = now + LOOKING,
-                _ => return Err(GateError::Gone(name.clone())),
+                _ => return Err(GateError::Gone(name.to_owned())),
             }
         }
         Ok(())
@@ -265,7 +291,7 @@ impl Bump {
     }
 
     /// What has been seen so far.
-    pub(crate) fn report(&mut self, file: &GateFile) -> Report {
+    pub(crate) fn report(&mut self) -> Report {
         for (missed, receiver) in self.missed.iter_mut().zip(&mut self.receivers) {
             *missed += receiver.missed();
         }
@@ -274,6 +300,6 @@ impl Bump {
             cpu_seconds: Clock::used().as_secs_f64(),
             real_time: self.real_time,
         };
-        Report::new(file, &self.engine, &self.lateness, self.missed, process)
+        Report::new(&self.file, &self.engine, &self.lateness, self.missed, process)
     }
 }

@@ -1,14 +1,20 @@
 //! The command line, the same for the binary and for whoever calls [`cli`].
 
 use crate::bump::{Bump, Waiting};
+use crate::control::client::Client;
+use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
+use crate::orders;
+use crate::say::say;
+use crate::source::Source;
+use crate::top;
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use tidegate_core::units::Span;
 use tidegate_spec::GateFile;
 use tidegate_spec::units::{parse_time, show_rate};
@@ -29,11 +35,43 @@ enum Command {
     /// Forwards between the file's interfaces until SIGINT or SIGTERM, then prints what it did.
     Up(Up),
     /// Reads a gate file and says what is wrong with it.
-    Check(Source),
+    Check(File),
+    /// Stops a running gate.
+    Down(Running),
+    /// Says what a running gate has done so far.
+    Status(Status),
+    /// Shows who sends how much and who waits, every second.
+    Top(Top),
+    /// Has a running gate do what its file says now: all of it, or nothing.
+    Reload(Running),
 }
 
 #[derive(Args)]
-struct Source {
+struct Running {
+    /// The gate's file, or its name.
+    gate: PathBuf,
+}
+
+#[derive(Args)]
+struct Status {
+    #[command(flatten)]
+    running: Running,
+    /// Prints it as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Top {
+    #[command(flatten)]
+    running: Running,
+    /// Stops after so many tables.
+    #[arg(long, value_name = "COUNT")]
+    times: Option<u32>,
+}
+
+#[derive(Args)]
+struct File {
     /// The gate file.
     file: PathBuf,
     /// Changes one value before the file is read, as in gate.up=20mbit.
@@ -44,7 +82,7 @@ struct Source {
 #[derive(Args)]
 struct Up {
     #[command(flatten)]
-    source: Source,
+    source: File,
     /// Stops after this time, as in 10s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_lasting)]
     lasting: Option<Span>,
@@ -82,7 +120,13 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
-        Command::Check(source) => check(&source),
+        Command::Check(file) => check(&file),
+        Command::Down(running) => down(&running),
+        Command::Status(status) => self::status(&status),
+        Command::Top(top) => connect(&top.running)
+            .and_then(|mut client| top::run(&mut client, top.times))
+            .map(|()| String::new()),
+        Command::Reload(running) => reload(&running),
     };
     match outcome {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
@@ -90,19 +134,49 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Err(_) => ExitCode::from(FAILED),
         },
         Err(error) => {
-            eprintln!("{error}");
+            say(&error.to_string());
             ExitCode::from(FAILED)
         }
     }
 }
 
-fn load(source: &Source) -> Result<GateFile, GateError> {
-    Ok(GateFile::load(&source.file, &source.set)?)
+impl File {
+    fn source(&self) -> Source {
+        Source { path: self.file.clone(), sets: self.set.clone() }
+    }
 }
 
-fn check(source: &Source) -> Result<String, GateError> {
-    let file = load(source)?;
-    Ok(format!("{}: in order\n{}\n", source.file.display(), describe(&file)))
+fn check(file: &File) -> Result<String, GateError> {
+    let read = file.source().load()?;
+    Ok(format!("{}: in order\n{}\n", file.file.display(), describe(&read)))
+}
+
+/// The gate that is meant: by its file, or where there is no such file, by its name.
+fn connect(running: &Running) -> Result<Client, GateError> {
+    let socket = match running.gate.to_str() {
+        Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => place::named(name),
+        _ => place::of(&Source { path: running.gate.clone(), sets: Vec::new() }.load()?),
+    };
+    Client::connect(socket)
+}
+
+fn status(status: &Status) -> Result<String, GateError> {
+    let said = connect(&status.running)?.ask("status")?;
+    Ok(if status.json { format!("{said:#}\n") } else { top::table(&said) })
+}
+
+fn reload(running: &Running) -> Result<String, GateError> {
+    let said = connect(running)?.ask("reload")?;
+    let changes = said["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if changes.is_empty() {
+        return Ok("nothing has changed\n".to_owned());
+    }
+    Ok(changes.iter().filter_map(|change| change.as_str()).map(|change| format!("{change}\n")).collect())
+}
+
+fn down(running: &Running) -> Result<String, GateError> {
+    connect(running)?.ask("stop")?;
+    Ok(String::new())
 }
 
 fn describe(file: &GateFile) -> String {
@@ -111,28 +185,28 @@ fn describe(file: &GateFile) -> String {
 }
 
 fn run(up: &Up) -> Result<String, GateError> {
-    let file = load(&up.source)?;
-    let failed = |error| GateError::system("waiting for signals", error);
-    let (stop, stopped) = UnixStream::pair().map_err(failed)?;
-    for signal in [SIGINT, SIGTERM] {
-        let end = stopped.try_clone().map_err(failed)?;
-        signal_hook::low_level::pipe::register(signal, end).map_err(failed)?;
-    }
-    let mut bump = Bump::open(&file)?;
-    eprintln!("{}: {}", file.name, describe(&file));
+    let source = up.source.source();
+    let file = Arc::new(source.load()?);
+    let (caller, mut orders) = orders::line()?;
+    caller.stop_on(&[SIGINT, SIGTERM])?;
+    let doors = Doors::open(&file)?;
+    let mut bump = Bump::open(Arc::clone(&file))?;
+    say(&format!("{}: {}", file.name, describe(&file)));
+    let control = Control::start(doors, Desk::new(caller, source, file))?;
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
-    let outcome = bump.run(&stop, up.lasting, waiting);
-    let report = bump.report(&file);
+    let outcome = bump.run(&mut orders, up.lasting, waiting);
+    control.stop();
+    let report = bump.report();
     let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };
     match outcome {
         Ok(()) => Ok(text),
         Err(error) => {
             // What was done until then is not lost; the error comes last and decides.
-            print!("{text}");
+            let _ = std::io::stdout().write_all(text.as_bytes());
             Err(error)
         }
     }

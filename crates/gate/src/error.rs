@@ -1,6 +1,7 @@
 //! Why a gate does not start, or stops by itself: one message for a person.
 
 use std::io;
+use std::path::PathBuf;
 use tidegate_core::contract::Refused;
 use tidegate_spec::SpecErrors;
 
@@ -29,6 +30,32 @@ pub enum GateError {
         "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
+    /// A gate of this name runs.
+    #[error(
+        "a gate named `{name}` runs already (it listens at {})\n  help: `tidegate-gate down` stops it; give one of \
+         them another `name`", socket.display()
+    )]
+    Busy {
+        /// The gate's name.
+        name: String,
+        /// Its control socket.
+        socket: PathBuf,
+    },
+    /// No gate listens there.
+    #[error("no gate runs there: nobody listens at {}", .0.display())]
+    NotRunning(PathBuf),
+    /// A gate listens, and gives no answer.
+    #[error("the gate does not answer")]
+    Silent,
+    /// What a gate said to a request.
+    #[error("{0}")]
+    Told(String),
+    /// The owner of the control socket is not known.
+    #[error("control.owner: {0}")]
+    NoOwner(String),
+    /// A key was changed that a running gate cannot follow.
+    #[error("{0}\n  help: this takes a new start; nothing was changed")]
+    Fixed(String),
     /// An interface was removed while the gate ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

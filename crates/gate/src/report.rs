@@ -1,22 +1,27 @@
 //! What a gate has done, for a person and for a program.
 
 use crate::engine::{Counters, Engine};
+use crate::seen::Seen;
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::fmt;
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::context::Reason;
 use tidegate_core::switch::FlowCounters;
+use tidegate_core::units::Span;
 use tidegate_spec::GateFile;
 use tidegate_spec::units::show_rate;
 
+/// The name of what no flow of the file matches.
+pub(crate) const NO_MATCH: &str = "(no match)";
 /// Above this p99 lateness, a report says that the process got too little of the processor.
 const LATE: f64 = 1e-3;
 
 /// What a gate has done since it started.
 pub(crate) struct Report {
-    name: String,
-    process: Process,
-    directions: [DirectionReport; 2],
+    pub(crate) name: String,
+    pub(crate) process: Process,
+    pub(crate) directions: [DirectionReport; 2],
 }
 
 /// What the process had of the machine.
@@ -30,24 +35,32 @@ pub(crate) struct Process {
     pub(crate) real_time: bool,
 }
 
-struct DirectionReport {
-    direction: Direction,
+pub(crate) struct DirectionReport {
+    pub(crate) direction: Direction,
     from: String,
     to: String,
-    rate: f64,
-    counters: Counters,
-    held: u64,
-    missed: u64,
-    overflowed: u64,
+    /// In bit/s.
+    pub(crate) rate: f64,
+    pub(crate) counters: Counters,
+    pub(crate) held: u64,
+    pub(crate) missed: u64,
+    pub(crate) overflowed: u64,
     /// Lateness in seconds: median, 99 % quantile, most.
-    lateness: [f64; 3],
-    flows: Vec<FlowReport>,
+    pub(crate) lateness: [f64; 3],
+    pub(crate) flows: Vec<FlowReport>,
 }
 
-struct FlowReport {
-    name: String,
-    flows: usize,
-    counters: FlowCounters,
+pub(crate) struct FlowReport {
+    pub(crate) name: String,
+    /// Whether it is one flow, and not one for each of something.
+    pub(crate) single: bool,
+    pub(crate) flows: usize,
+    /// Bits per second that it, or each of its flows, reserves, and that it never exceeds.
+    pub(crate) reserve: Option<u64>,
+    pub(crate) ceiling: Option<u64>,
+    pub(crate) counters: FlowCounters,
+    pub(crate) seen: Seen,
+    pub(crate) lead: Span,
 }
 
 impl Report {
@@ -66,10 +79,27 @@ impl Report {
             };
             let named = file.flows.iter().enumerate().map(|(ix, flow)| {
                 let (counters, flows) = engine.rule(direction, ix);
-                FlowReport { name: flow.name.clone(), flows, counters }
+                FlowReport {
+                    name: flow.name.clone(),
+                    single: flow.each.is_none(),
+                    flows,
+                    reserve: flow.contract.reserve_bits(),
+                    ceiling: flow.ceiling,
+                    counters,
+                    seen: engine.seen(direction, ix).clone(),
+                    lead: engine.lead(direction, ix),
+                }
             });
-            let rest =
-                FlowReport { name: "(no match)".to_owned(), flows: 1, counters: engine.rest(direction) };
+            let rest = FlowReport {
+                name: NO_MATCH.to_owned(),
+                single: true,
+                flows: 1,
+                reserve: None,
+                ceiling: None,
+                counters: engine.rest(direction),
+                seen: engine.seen(direction, file.flows.len()).clone(),
+                lead: Span::ZERO,
+            };
             let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
             let late = &lateness[side];
             DirectionReport {
@@ -90,6 +120,16 @@ impl Report {
             }
         });
         Report { name: file.name.clone(), process, directions }
+    }
+
+    /// What is worth a warning, each with what it is about.
+    pub(crate) fn warnings_by_kind(&self) -> Vec<(String, String)> {
+        let of = |one: &DirectionReport| {
+            let name = one.direction.name();
+            let warnings = one.warnings().into_iter();
+            warnings.map(move |(kind, text)| (format!("{name} {kind}"), format!("{name}: {text}"))).collect()
+        };
+        self.directions.iter().flat_map(|one| -> Vec<_> { of(one) }).collect()
     }
 
     /// Everything, by name; times in seconds, rates in bit/s.
@@ -134,38 +174,57 @@ impl DirectionReport {
         })
     }
 
-    fn warnings(&self) -> Vec<String> {
+    fn warnings(&self) -> Vec<(&'static str, String)> {
         let mut warnings = Vec::new();
         let Counters { stalls, stalled, .. } = self.counters;
         if stalls > 0 {
             let lost = stalled.as_secs_f64() * 1e3;
-            warnings.push(format!("fell behind {stalls} times: {lost:.1} ms of the link's time were lost"));
+            let text = format!("fell behind {stalls} times: {lost:.1} ms of the link's time were lost");
+            warnings.push(("stalls", text));
         }
         if self.lateness[1] > LATE {
-            warnings.push(format!("1 % of the frames left more than {:.1} ms late", self.lateness[1] * 1e3));
+            let text = format!("1 % of the frames left more than {:.1} ms late", self.lateness[1] * 1e3);
+            warnings.push(("lateness", text));
         }
         if self.missed > 0 {
-            warnings.push(format!(
+            let text = format!(
                 "{} frames came faster than they could be read, and were lost before the gate",
                 self.missed
-            ));
+            );
+            warnings.push(("missed", text));
         }
         if self.overflowed > 0 {
-            warnings.push(format!(
+            let text = format!(
                 "{} packets had no room for a flow of their own, and went with the rest",
                 self.overflowed
-            ));
+            );
+            warnings.push(("flows", text));
         }
         warnings
     }
 }
 
 impl FlowReport {
+    /// Packets that were dropped, by reason.
+    pub(crate) fn drops(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
+        Reason::ALL.iter().map(|reason| (*reason, self.seen.dropped[*reason as usize]))
+    }
+
     fn json(&self) -> Value {
         let FlowCounters { arrived, sent, dropped } = self.counters;
+        let drops: serde_json::Map<String, Value> =
+            self.drops().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
+        let [p50, p99, max] = self.seen.delay_quantiles();
         json!({
             "name": self.name,
             "flows": self.flows,
+            "reserve": self.reserve,
+            "ceiling": self.ceiling,
+            "drops": drops,
+            "marked": self.seen.marked,
+            "warnings": self.seen.warned,
+            "delay": { "p50": p50, "p99": p99, "max": max },
+            "lead": self.lead.as_secs_f64(),
             "arrived_packets": arrived.packets,
             "arrived_bytes": arrived.bytes,
             "sent_packets": sent.packets,
@@ -204,7 +263,7 @@ impl fmt::Display for Report {
                     "      left late by {p50:.0} us (median), {p99:.0} us (99 %), {max:.0} us (most)"
                 )?;
             }
-            for warning in one.warnings() {
+            for (_, warning) in one.warnings() {
                 writeln!(f, "      warning: {warning}")?;
             }
             for flow in one.flows.iter().filter(|flow| flow.counters.arrived.packets > 0) {

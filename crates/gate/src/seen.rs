@@ -6,8 +6,8 @@ use tidegate_core::units::Span;
 
 /// The longest delay that is told apart, in microseconds.
 const LONGEST: u64 = 100_000_000;
-/// Delays are told apart to 1 %.
-const DIGITS: u8 = 2;
+/// Delays are told apart to one part in 16: there is a histogram for every rule.
+const DIGITS: u8 = 1;
 
 /// What was seen of one rule's packets.
 #[derive(Clone, Debug)]
@@ -39,7 +39,17 @@ impl Seen {
     /// A packet's first bit has left, so long after the packet came.
     pub(crate) fn delayed(&mut self, delay: Span) {
         self.delays.saturating_record(delay.ticks() / MICROSECOND);
-        self.delay = self.delay + delay;
+        self.delay += delay;
+    }
+
+    /// Delay in seconds: median, 99 % quantile, most.
+    pub(crate) fn delay_quantiles(&self) -> [f64; 3] {
+        let seconds = |microseconds: u64| microseconds as f64 / 1e6;
+        [
+            seconds(self.delays.value_at_quantile(0.5)),
+            seconds(self.delays.value_at_quantile(0.99)),
+            seconds(self.delays.max()),
+        ]
     }
 }
 

@@ -1,6 +1,11 @@
 //! A gate file: read and checked, ready to be run.
 
+mod changes;
+mod operation;
 mod plan;
+
+pub use changes::Change;
+pub use operation::{Operation, Owner};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
@@ -45,6 +50,8 @@ pub struct GateFile {
     pub classes: Vec<Class>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
+    /// How it is operated.
+    pub operation: Operation,
     effective: String,
     origin: Origin,
 }
@@ -132,6 +139,7 @@ fn expand(
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
     let classes = classes::build(values.tables("class"), report)?;
     let flows = build_flows(values.tables("flow"), &classes, report)?;
+    let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
     check_reservations(&flows, &classes, [up, down], report);
     Some(GateFile {
@@ -145,6 +153,7 @@ fn expand(
         port: PortSpec::read(values.table("port")?)?,
         classes,
         flows,
+        operation: operation?,
         effective,
         origin: origin.clone(),
     })

@@ -148,8 +148,9 @@ impl TempFile {
     }
 
     pub fn gate(up: &str, down: &str, rest: &str) -> TempFile {
+        let name = format!("test-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         TempFile::new(&format!(
-            "version = 1\nname = \"test\"\n\
+            "version = 1\nname = \"{name}\"\n\
              gate = {{ inside = \"gi\", outside = \"go\", up = \"{up}\", down = \"{down}\" }}\n{rest}"
         ))
     }
@@ -180,7 +181,7 @@ impl Gate {
         let mut messages = BufReader::new(process.stderr.take().unwrap());
         let mut line = String::new();
         messages.read_line(&mut line).unwrap();
-        assert!(line.starts_with("test: gi -> go"), "{line}");
+        assert!(line.starts_with("test-") && line.contains(": gi -> go"), "{line}");
         Gate { process, messages, _file: file }
     }
 

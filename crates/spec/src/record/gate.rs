@@ -22,6 +22,8 @@ static GATE: LazyLock<Section> = LazyLock::new(|| {
         defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
         optional("class", Shape::Tables(class()), "Classes of flows, in each direction"),
         optional("flow", Shape::Tables(flow()), "Flows: which packets, and what they are promised"),
+        defaulted("control", Shape::Table(control()), "{}", "Where a running gate is asked and told"),
+        optional("metrics", Shape::Table(metrics()), "Where metrics are served; without it, nowhere"),
     ];
     let help = "A gate between two interfaces: the rate of each direction, the policies of its ports, and which \
                 packets belong to which flow.";
@@ -74,6 +76,29 @@ fn switch() -> Section {
         "Pool of memory, shared by both directions with push-out",
     );
     Section::new("switch", "Switch", "The memory of the gate.", vec![buffer])
+}
+
+fn control() -> Section {
+    let fields = vec![
+        optional(
+            "socket",
+            Shape::Value(Kind::Text),
+            "Path of the socket; without it, the gate's name with `.sock` in /run/tidegate, or for a user other than \
+             root in the folder tidegate of XDG_RUNTIME_DIR",
+        ),
+        defaulted("mode", Shape::Value(Kind::Text), "0600", "Its permissions, in octal"),
+        optional(
+            "owner",
+            Shape::Value(Kind::Text),
+            "Whose it is: a user, or user:group, each a name or a number; without it, whoever the gate runs as",
+        ),
+    ];
+    Section::new("control", "Control", "The socket for `status`, `top`, `reload` and `down`.", fields)
+}
+
+fn metrics() -> Section {
+    let listen = required("listen", Shape::Value(Kind::Text), "Address and port, as in 127.0.0.1:9273");
+    Section::new("metrics", "Metrics", "Metrics for Prometheus, over HTTP at /metrics.", vec![listen])
 }
 
 fn flow() -> Section {

@@ -1,0 +1,56 @@
+//! The other end of the control socket.
+
+use crate::error::GateError;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A gate that takes longer to answer hangs.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A line to a running gate.
+pub(crate) struct Client {
+    socket: PathBuf,
+    stream: BufReader<UnixStream>,
+}
+
+impl Client {
+    /// # Errors
+    /// When no gate listens there, or it is not permitted to ask it.
+    pub(crate) fn connect(socket: PathBuf) -> Result<Client, GateError> {
+        let connected = UnixStream::connect(&socket).and_then(|stream| {
+            stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
+            Ok(stream)
+        });
+        match connected {
+            Ok(stream) => Ok(Client { socket, stream: BufReader::new(stream) }),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+                Err(GateError::NotRunning(socket))
+            }
+            Err(error) => Err(GateError::system(format!("the control socket {}", socket.display()), error)),
+        }
+    }
+
+    /// Asks, and gives what the gate says to it.
+    ///
+    /// # Errors
+    /// What the gate refuses, and when it does not answer.
+    pub(crate) fn ask(&mut self, what: &str) -> Result<Value, GateError> {
+        let failed =
+            |error| GateError::system(format!("the control socket {}", self.socket.display()), error);
+        let mut line = json!({ "ask": what }).to_string();
+        line.push('\n');
+        self.stream.get_mut().write_all(line.as_bytes()).map_err(failed)?;
+        let mut answer = String::new();
+        self.stream.read_line(&mut answer).map_err(failed)?;
+        let answer: Value = serde_json::from_str(&answer).map_err(|_| GateError::Silent)?;
+        match (answer.get("ok"), answer.get("error").and_then(Value::as_str)) {
+            (Some(ok), _) => Ok(ok.clone()),
+            (None, Some(error)) => Err(GateError::Told(error.to_owned())),
+            (None, None) => Err(GateError::Silent),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What differs between two gate files, key by key.
+
+use super::GateFile;
+use std::collections::BTreeMap;
+use std::fmt;
+use toml_edit::{DocumentMut, Item, TableLike, Value};
+
+/// A key that was set, changed or left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Its path as for `--set`: `flow.voice.reserve`.
+    pub path: String,
+    /// What it was, as written; `None` when it was not set.
+    pub before: Option<String>,
+    /// What it is; `None` when it is not set any more.
+    pub after: Option<String>,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Change { path, before, after } = self;
+        match (before, after) {
+            (Some(before), Some(after)) => write!(f, "{path}: {before} -> {after}"),
+            (None, Some(after)) => write!(f, "{path}: {after}, was not set"),
+            (Some(before), None) => write!(f, "{path}: not set any more, was {before}"),
+            (None, None) => f.write_str(path),
+        }
+    }
+}
+
+impl GateFile {
+    /// What is written differently in the other file, in the order of the paths. Comments and defaults that
+    /// are left out do not count.
+    pub fn changes_to(&self, other: &GateFile) -> Vec<Change> {
+        let (before, after) = (flat(&self.effective), flat(&other.effective));
+        let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let value = |map: &BTreeMap<String, String>, path: &String| map.get(path).cloned();
+        paths
+            .into_iter()
+            .filter(|path| before.get(*path) != after.get(*path))
+            .map(|path| Change {
+                path: path.clone(),
+                before: value(&before, path),
+                after: value(&after, path),
+            })
+            .collect()
+    }
+}
+
+/// Every value of a file by its path; entries of a list go by their names, and their order is a value too.
+fn flat(text: &str) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    // The text was read before.
+    if let Ok(document) = text.parse::<DocumentMut>() {
+        table(document.as_table(), "", &mut values);
+    }
+    values
+}
+
+fn table(table: &dyn TableLike, above: &str, values: &mut BTreeMap<String, String>) {
+    for (key, item) in table.iter() {
+        let path = if above.is_empty() { key.to_owned() } else { format!("{above}.{key}") };
+        if let Some(inner) = item.as_table_like() {
+            self::table(inner, &path, values);
+        } else if let Some(tables) = tables(item) {
+            let mut order = Vec::new();
+            for (ix, entry) in tables.into_iter().enumerate() {
+                let name =
+                    entry.get("name").and_then(Item::as_str).map_or_else(|| ix.to_string(), str::to_owned);
+                self::table(entry, &format!("{path}.{name}"), values);
+                order.push(name);
+            }
+            values.insert(path, order.join(", "));
+        } else if let Some(value) = item.as_value() {
+            values.insert(path, shown(value));
+        }
+    }
+}
+
+/// The entries of `[[key]]`, or of a list of inline tables.
+fn tables(item: &Item) -> Option<Vec<&dyn TableLike>> {
+    if let Some(tables) = item.as_array_of_tables() {
+        return Some(tables.iter().map(|table| table as &dyn TableLike).collect());
+    }
+    let entries = item.as_array()?;
+    entries.iter().map(|entry| entry.as_inline_table().map(|table| table as &dyn TableLike)).collect()
+}
+
+/// A value without the space and the quotes around it.
+fn shown(value: &Value) -> String {
+    match value.as_str() {
+        Some(text) => text.to_owned(),
+        None => value.clone().decorated("", "").to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &str) -> GateFile {
+        let text = format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"9mbit\", down = \"9mbit\" }}\n{text}"
+        );
+        GateFile::parse(&text, "x.toml", &[]).unwrap()
+    }
+
+    #[test]
+    fn every_difference_is_told_once() {
+        let before = file(
+            "[switch]\nbuffer = '100p'\n[[flow]]\nname = 'a'\nreserve = '1mbit' # as sold\n\
+             match = { port = 5 }\n[[flow]]\nname = 'b'\n",
+        );
+        let after =
+            file("[[flow]]\nname = 'c'\nmatch = { port = 7 }\n[[flow]]\nname = 'a'\nreserve = '2mbit'\n");
+        let told: Vec<String> = before.changes_to(&after).iter().map(Change::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "flow: a, b -> c, a",
+                "flow.a.match.port: not set any more, was 5",
+                "flow.a.reserve: 1mbit -> 2mbit",
+                "flow.b.name: not set any more, was b",
+                "flow.c.match.port: 7, was not set",
+                "flow.c.name: c, was not set",
+                "switch.buffer: not set any more, was 100p",
+            ]
+        );
+        assert_eq!(before.changes_to(&before), []);
+        let commented = file(
+            "switch = { buffer = \"100p\" }\nflow = [{ name = \"a\", reserve = \"1mbit\", match = { port = 5 } }, \
+             { name = \"b\" }]",
+        );
+        assert_eq!(before.changes_to(&commented), []);
+    }
+}
