@@ -46,7 +46,7 @@ impl Plan {
             rates: file.rates,
             framing: file.framing,
             switch: file.switch_plan(),
-            rules: Direction::BOTH.map(|_| file.rules()),
+            rules: Direction::BOTH.map(|direction| file.rules(direction)),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
             most_flows: file.most_flows,
             places: held.saturating_add(SPARE_PLACES).min(MOST_PLACES) as usize,
