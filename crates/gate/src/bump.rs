@@ -2,10 +2,12 @@
 
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
+use crate::handover::{Guard, Handover, Port};
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
 use crate::orders::{Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
+use crate::privileges;
 use crate::report::{Process, Report};
 use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -15,6 +17,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 use tidegate_spec::GateFile;
@@ -33,6 +36,9 @@ const PATIENCE: Span = Span::from_millis(5);
 /// How often an interface that is down is looked at.
 const LOOKING: Span = Span::from_millis(100);
 
+/// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
+const SETTLING: Duration = Duration::from_millis(20);
+
 /// How a gate waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
@@ -46,6 +52,8 @@ pub(crate) enum Waiting {
 
 /// A gate that runs.
 pub(crate) struct Bump {
+    /// Dropped first: a bridge takes over before the sockets are closed.
+    handover: Handover,
     file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
@@ -85,10 +93,11 @@ impl Clock {
 }
 
 impl Bump {
-    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run).
+    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run), and what forwarded until now
+    /// still does.
     ///
     /// # Errors
-    /// When an interface is missing, down, or not to be had, or the plan is refused.
+    /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
     pub(crate) fn open(file: Arc<GateFile>) -> Result<Bump, GateError> {
         let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
@@ -97,8 +106,12 @@ impl Bump {
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
         };
+        let port = |name, side: &Side| Port { name, index: side.interface.index };
+        let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
+        let handover = Handover::prepare(file.fail, ports)?;
         Ok(Bump {
-            indexes: [inside.interface.index, outside.interface.index],
+            handover,
+            indexes: ports.map(|port| port.index),
             file,
             receivers: [inside.receiver, outside.receiver],
             senders: [outside.sender, inside.sender],
@@ -111,7 +124,8 @@ impl Bump {
         })
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says.
+    /// Forwards until it is told to stop, or for as long as `lasting` says. From here on this thread has no
+    /// privilege that it does not need for that.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -127,6 +141,9 @@ impl Bump {
         let start = self.clock.now();
         let mut priority = Priority::new(waiting == Waiting::RealTime, start, Clock::used());
         self.real_time = priority.was_granted();
+        self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
+        privileges::drop_all(self.real_time)
+            .map_err(|error| GateError::system("giving up privileges", error))?;
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {
@@ -184,6 +201,22 @@ impl Bump {
                 let _ = answer.send(done);
             }
         }
+    }
+
+    /// From here on frames are this gate's and no longer the bridge's, if there is one.
+    fn take_over(&mut self) -> io::Result<()> {
+        let Some(guard) = &self.handover.guard else { return Ok(()) };
+        self.receivers.iter().try_for_each(|receiver| guard.hold(receiver.fd()))?;
+        std::thread::sleep(SETTLING);
+        // What is there has passed the bridge, too. No more of it comes, so this ends.
+        for receiver in &mut self.receivers {
+            while match receiver.receive(|_| {}) {
+                Ok(count) => count > 0,
+                Err(error) => matches!(error.raw_os_error(), Some(libc::EINTR | libc::EINVAL)),
+            } {}
+        }
+        guard.take()?;
+        self.receivers.iter().try_for_each(|receiver| Guard::release(receiver.fd()))
     }
 
     /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and

@@ -4,6 +4,7 @@ use crate::bump::{Bump, Waiting};
 use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
+use crate::handover;
 use crate::orders;
 use crate::say::say;
 use crate::source::Source;
@@ -16,8 +17,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use tidegate_core::units::Span;
-use tidegate_spec::GateFile;
 use tidegate_spec::units::{parse_time, show_rate};
+use tidegate_spec::{Fail, GateFile};
 
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
@@ -33,10 +34,12 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Forwards between the file's interfaces until SIGINT or SIGTERM, then prints what it did.
+    ///
+    /// With `fail = "open"`, traffic then passes unshaped through a bridge.
     Up(Up),
     /// Reads a gate file and says what is wrong with it.
     Check(File),
-    /// Stops a running gate.
+    /// Stops a running gate and removes the bridge that it made: then nothing passes.
     Down(Running),
     /// Says what a running gate has done so far.
     Status(Status),
@@ -175,13 +178,34 @@ fn reload(running: &Running) -> Result<String, GateError> {
 }
 
 fn down(running: &Running) -> Result<String, GateError> {
-    connect(running)?.ask("stop")?;
-    Ok(String::new())
+    let stopped = connect(running).and_then(|mut client| client.stop());
+    if !running.gate.exists() {
+        return stopped.map(|()| String::new());
+    }
+    match stopped {
+        // The gate may be gone already, and have left its bridge.
+        Ok(()) | Err(GateError::NotRunning(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let file = Source { path: running.gate.clone(), sets: Vec::new() }.load()?;
+    let (inside, outside) = (&file.inside, &file.outside);
+    Ok(match handover::remove(&file)? {
+        Some(bridge) => {
+            format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
+        }
+        None if stopped.is_ok() => format!("nothing passes between {inside} and {outside}\n"),
+        None => format!("no gate runs, and none has made a bridge of {inside} and {outside}\n"),
+    })
 }
 
 fn describe(file: &GateFile) -> String {
     let [up, down] = file.rates.map(|rate| show_rate(rate.bits_per_second().round() as u64));
-    format!("{} -> {} at {up}, {} -> {} at {down}", file.inside, file.outside, file.outside, file.inside)
+    let fail = match file.fail {
+        Fail::Open => "open",
+        Fail::Closed => "closed",
+    };
+    let GateFile { inside, outside, .. } = file;
+    format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
 }
 
 fn run(up: &Up) -> Result<String, GateError> {
@@ -199,8 +223,10 @@ fn run(up: &Up) -> Result<String, GateError> {
         (false, false) => Waiting::RealTime,
     };
     let outcome = bump.run(&mut orders, up.lasting, waiting);
-    control.stop();
     let report = bump.report();
+    // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.
+    drop(bump);
+    control.stop();
     let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };
     match outcome {
         Ok(()) => Ok(text),

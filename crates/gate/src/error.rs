@@ -1,5 +1,6 @@
 //! Why a gate does not start, or stops by itself: one message for a person.
 
+use crate::handover::HandoverError;
 use std::io;
 use std::path::PathBuf;
 use tidegate_core::contract::Refused;
@@ -56,6 +57,9 @@ pub enum GateError {
     /// A key was changed that a running gate cannot follow.
     #[error("{0}\n  help: this takes a new start; nothing was changed")]
     Fixed(String),
+    /// The interfaces cannot be handed over between the gate and a bridge.
+    #[error("{0}")]
+    Handover(#[from] HandoverError),
     /// An interface was removed while the gate ran.
     #[error("interface `{0}` is gone")]
     Gone(String),

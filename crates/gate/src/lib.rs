@@ -2,7 +2,8 @@
 //! again at the times that the link's rate gives.
 //!
 //! A frame comes in through `io`, is made whole by `offload`, waits in `arena` while `engine`
-//! decides when it leaves, and `bump` hands it to the kernel when that time has come.
+//! decides when it leaves, and `bump` hands it to the kernel when that time has come. `handover` sees to what
+//! becomes of traffic without it, and `privileges` to what it may do.
 
 mod arena;
 mod bump;
@@ -11,12 +12,14 @@ mod cli;
 mod control;
 mod engine;
 mod error;
+mod handover;
 mod io;
 mod metrics;
 mod offload;
 mod orders;
 mod plan;
 mod priority;
+mod privileges;
 mod report;
 mod say;
 mod seen;
@@ -26,3 +29,4 @@ mod watch;
 
 pub use cli::cli;
 pub use error::GateError;
+pub use handover::HandoverError;

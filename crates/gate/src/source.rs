@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use tidegate_spec::{Change, GateFile};
 
 /// Keys that a running gate cannot follow.
-const FIXED: [&str; 5] = ["name", "gate.inside", "gate.outside", "control", "metrics"];
+const FIXED: [&str; 7] =
+    ["name", "gate.inside", "gate.outside", "gate.fail", "gate.io", "control", "metrics"];
 
 /// A gate file, with what `--set` changes in it each time it is read.
 #[derive(Clone, Debug)]

@@ -47,6 +47,8 @@ pub struct GateFile {
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
+    /// What becomes of traffic without the gate.
+    pub fail: Fail,
     /// The memory that both directions share.
     pub buffer: Limit,
     /// The output port of each direction.
@@ -59,6 +61,15 @@ pub struct GateFile {
     pub operation: Operation,
     effective: String,
     origin: Origin,
+}
+
+/// What becomes of traffic when the gate stops or dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fail {
+    /// It passes unshaped, through a bridge of the kernel's.
+    Open,
+    /// Nothing passes.
+    Closed,
 }
 
 /// One `[[flow]]` of a gate.
@@ -157,6 +168,10 @@ fn expand(
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        fail: match gate.text("fail")? {
+            "open" => Fail::Open,
+            _ => Fail::Closed,
+        },
         buffer: values.table("switch")?.limit("buffer")?,
         port: PortSpec::read(values.table("port")?)?,
         classes,

@@ -42,7 +42,9 @@ fn a_gate_file_is_read() {
     assert_eq!((gate.name.as_str(), gate.inside.as_str(), gate.outside.as_str()), ("office", "lan0", "wan0"));
     assert_eq!(gate.rates.map(|rate| rate.bits_per_second().round() as u64), [20_000_000, 50_000_000]);
     assert_eq!((gate.framing.charge(1514), gate.framing.charge(42)), (1538, 84));
-    assert_eq!(gate.buffer, Limit::Packets(1000));
+    assert_eq!((gate.buffer, gate.fail), (Limit::Packets(1000), Fail::Open));
+    let closed = GateFile::parse(OFFICE, "office.toml", &[("gate.fail".into(), "closed".into())]).unwrap();
+    assert_eq!(closed.fail, Fail::Closed);
     let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };
     let matching = Match { port: Some(5060), protocol: Some(17), dscp: Some(46), ..Match::default() };
     assert_eq!((voice.matching, voice.each), (matching, None));

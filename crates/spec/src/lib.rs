@@ -25,7 +25,7 @@ mod write;
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
-pub use gate::{Change, GateClass, GateFile, GateFlow, Operation, Owner, Terms};
+pub use gate::{Change, Fail, GateClass, GateFile, GateFlow, Operation, Owner, Terms};
 pub use routing::{Router, route};
 pub use scenario::{
     Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, Link, Node, NodeKind, PortSpec, Scenario,

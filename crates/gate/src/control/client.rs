@@ -34,6 +34,20 @@ impl Client {
         }
     }
 
+    /// Has the gate stop, and waits until it has.
+    ///
+    /// # Errors
+    /// When it does not answer, or does not stop.
+    pub(crate) fn stop(&mut self) -> Result<(), GateError> {
+        self.ask("stop")?;
+        // It closes the socket when it has.
+        match self.stream.read_line(&mut String::new()) {
+            Ok(0) => Ok(()),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(()),
+            _ => Err(GateError::Silent),
+        }
+    }
+
     /// Asks, and gives what the gate says to it.
     ///
     /// # Errors

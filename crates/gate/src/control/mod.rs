@@ -14,6 +14,7 @@ mod server;
 use crate::error::GateError;
 use crate::orders::Caller;
 use crate::plan::Plan;
+use crate::privileges;
 use crate::say::say;
 use crate::source::{self, Source};
 use crate::watch::Watch;
@@ -103,6 +104,10 @@ impl Desk {
     }
 
     fn work(mut self, doors: &Doors) {
+        if let Err(error) = privileges::drop_all(false) {
+            say(&format!("{}: giving up privileges: {error}", self.file.name));
+            return self.caller.stop();
+        }
         let mut server = Server::new(Some(&doors.control.listener), doors.metrics.as_ref());
         let mut next = Instant::now();
         loop {

@@ -61,6 +61,13 @@ fn bump() -> Section {
             "65536",
             "The most flows that are made in each direction by flows with `each`; beyond, packets go with the rest",
         ),
+        defaulted(
+            "fail",
+            Shape::Value(Kind::Word(&["open", "closed"])),
+            "open",
+            "What becomes of traffic when the gate stops or dies: it passes unshaped through a bridge of the kernel's, \
+             or nothing passes",
+        ),
     ];
     let help = "A bump in the wire: every frame that comes in at one interface leaves at the other, as fast as the \
                 rate of its direction allows. A frame is charged its length with the Ethernet header and without the \

@@ -1,0 +1,204 @@
+//! The four requests of bpf(2) that a guard takes: a map, a program, a link, and a value in the map.
+
+#![allow(unsafe_code)]
+
+use libc::{c_int, c_long, c_void};
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+const MAP_CREATE: c_int = 0;
+const MAP_UPDATE_ELEM: c_int = 2;
+const PROG_LOAD: c_int = 5;
+const LINK_CREATE: c_int = 28;
+
+const MAP_TYPE_ARRAY: u32 = 2;
+/// Attached where frames come in, after packet sockets and before a bridge (Linux 6.6).
+const TCX_INGRESS: u32 = 46;
+/// Before the programs that are there.
+const BEFORE: u32 = 1 << 3;
+/// What stands in the source register of a load of an address in a map.
+const MAP_VALUE: u8 = 2;
+
+/// What a program is for.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    /// Says whether a socket gets a packet.
+    SocketFilter = 1,
+    /// Says what becomes of a packet at an interface.
+    Classifier = 3,
+}
+
+/// One instruction (`struct bpf_insn`).
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Instruction {
+    code: u8,
+    registers: u8,
+    offset: i16,
+    immediate: i32,
+}
+
+impl Instruction {
+    const fn new(code: u8, [to, from]: [u8; 2], offset: i16, immediate: i32) -> Instruction {
+        let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
+        Instruction { code, registers, offset, immediate }
+    }
+
+    /// Register `to` becomes the address of the only value of a map of [`flag`].
+    pub(super) fn address(to: u8, map: BorrowedFd<'_>) -> [Instruction; 2] {
+        [Instruction::new(0x18, [to, MAP_VALUE], 0, map.as_raw_fd()), Instruction::new(0, [0, 0], 0, 0)]
+    }
+
+    /// Register `to` becomes the 32 bits at the address in register `from`.
+    pub(super) const fn load(to: u8, from: u8) -> Instruction {
+        Instruction::new(0x61, [to, from], 0, 0)
+    }
+
+    /// The lower half of register `to` becomes `value`, the upper half zero.
+    pub(super) const fn set(to: u8, value: i32) -> Instruction {
+        Instruction::new(0xb4, [to, 0], 0, value)
+    }
+
+    /// Leaves out `count` instructions if register `of` is zero.
+    pub(super) const fn skip_if_zero(of: u8, count: i16) -> Instruction {
+        Instruction::new(0x15, [of, 0], count, 0)
+    }
+
+    /// Returns register 0.
+    pub(super) const fn exit() -> Instruction {
+        Instruction::new(0x95, [0, 0], 0, 0)
+    }
+}
+
+/// Asks the kernel. A pointer in `request` is the address of memory that outlives the call.
+fn request<T>(command: c_int, request: &T) -> io::Result<c_long> {
+    let (place, size) = ((&raw const *request).cast::<c_void>(), size_of::<T>());
+    // SAFETY: `place` is `size` readable bytes. The addresses in them, of instructions, a text, a key and a
+    // value, were made by the functions below from references that live until the call returns, and the
+    // kernel only reads there.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, place, size) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+fn descriptor(result: c_long) -> OwnedFd {
+    // SAFETY: the request that succeeded has opened this descriptor, with O_CLOEXEC, for the caller alone.
+    unsafe { OwnedFd::from_raw_fd(result as c_int) }
+}
+
+fn address<T: ?Sized>(of: &T) -> u64 {
+    (&raw const *of).cast::<c_void>().addr() as u64
+}
+
+/// A map of one number of 32 bits, which is zero.
+pub(super) fn flag() -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Create {
+        kind: u32,
+        key: u32,
+        value: u32,
+        entries: u32,
+        flags: u32,
+    }
+    let create = Create { kind: MAP_TYPE_ARRAY, key: 4, value: 4, entries: 1, flags: 0 };
+    request(MAP_CREATE, &create).map(descriptor)
+}
+
+/// Sets the number in a map of [`flag`].
+pub(super) fn set_flag(map: BorrowedFd<'_>, value: u32) -> io::Result<()> {
+    #[repr(C)]
+    struct Update {
+        map: u32,
+        padding: u32,
+        key: u64,
+        value: u64,
+        flags: u64,
+    }
+    let key = 0_u32;
+    let update = Update {
+        map: map.as_raw_fd() as u32,
+        padding: 0,
+        key: address(&key),
+        value: address(&value),
+        flags: 0,
+    };
+    request(MAP_UPDATE_ELEM, &update).map(drop)
+}
+
+/// Loads a program, which the kernel checks.
+pub(super) fn program(kind: Kind, name: &str, code: &[Instruction]) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Load {
+        kind: u32,
+        count: u32,
+        code: u64,
+        license: u64,
+        log_level: u32,
+        log_size: u32,
+        log: u64,
+        version: u32,
+        flags: u32,
+        name: [u8; 16],
+    }
+    let mut load = Load {
+        kind: kind as u32,
+        count: code.len() as u32,
+        code: address(code),
+        license: address(c"Dual MIT/GPL"),
+        log_level: 0,
+        log_size: 0,
+        log: 0,
+        version: 0,
+        flags: 0,
+        name: [0; 16],
+    };
+    for (place, byte) in load.name[..15].iter_mut().zip(name.bytes()) {
+        *place = byte;
+    }
+    request(PROG_LOAD, &load).map(descriptor)
+}
+
+/// Ties a classifier to where frames come in at an interface, until the descriptor is closed.
+///
+/// # Errors
+/// The system's: `EINVAL` before Linux 6.6.
+pub(super) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Create {
+        program: u32,
+        interface: u32,
+        point: u32,
+        flags: u32,
+        relative: u32,
+        padding: u32,
+        revision: u64,
+    }
+    let create = Create {
+        program: program.as_raw_fd() as u32,
+        interface,
+        point: TCX_INGRESS,
+        flags: BEFORE,
+        relative: 0,
+        padding: 0,
+        revision: 0,
+    };
+    request(LINK_CREATE, &create).map(descriptor)
+}
+
+/// Lets a socket receive only what a filter keeps.
+pub(super) fn filter(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SO_ATTACH_BPF, program.as_raw_fd())
+}
+
+/// Lets a socket receive everything again.
+pub(super) fn unfilter(socket: BorrowedFd<'_>) -> io::Result<()> {
+    set(socket, libc::SO_DETACH_FILTER, 0)
+}
+
+fn set(socket: BorrowedFd<'_>, option: c_int, value: c_int) -> io::Result<()> {
+    let size = size_of::<c_int>() as libc::socklen_t;
+    let place = (&raw const value).cast::<c_void>();
+    // SAFETY: `place` is `size` readable bytes, of which the kernel makes a copy.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), libc::SOL_SOCKET, option, place, size) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

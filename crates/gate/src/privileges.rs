@@ -1,0 +1,39 @@
+//! What the process may do once everything is open: nothing more than it needs to.
+
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
+};
+
+/// Gives up every capability of this thread and of those that it starts, for good; also what a program that
+/// it runs could regain. A gate forwards on sockets that are open, which takes none. Only one that is
+/// `real_time`, gives that up under load and asks for it again keeps CAP_SYS_NICE, unless RLIMIT_RTPRIO
+/// grants the same.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn drop_all(real_time: bool) -> Result<(), Errno> {
+    set_no_new_privs(true)?;
+    for bit in 0..u64::BITS {
+        match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)) {
+            Ok(()) => {}
+            // There is no such capability, or none may be removed; `set_no_new_privs` covers that.
+            Err(Errno::INVAL | Errno::PERM) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    match clear_ambient_capability_set() {
+        // Before Linux 4.3 there is none.
+        Ok(()) | Err(Errno::INVAL) => {}
+        Err(error) => return Err(error),
+    }
+    let granted = getrlimit(Resource::Rtprio).current.is_none_or(|priority| priority >= 1);
+    let kept = if real_time && !granted { CapabilitySet::SYS_NICE } else { CapabilitySet::empty() };
+    let held = rustix::thread::capabilities(None)?.permitted & kept;
+    set_capabilities(
+        None,
+        CapabilitySets { effective: held, permitted: held, inheritable: CapabilitySet::empty() },
+    )
+}

@@ -1,0 +1,399 @@
+//! What becomes of traffic without the gate, and that no frame ever takes both ways.
+
+#![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
+
+mod common;
+
+use common::{BINARY, Gate, INSIDE, Net, OUTSIDE, Place, TempFile, ip};
+use rustix::process::Signal;
+use std::net::UdpSocket;
+use std::process::Output;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time between two packets of a flow.
+const GAP: Duration = Duration::from_millis(1);
+/// Traffic is to pass again within this time.
+const BAR: f64 = 0.05;
+/// When packets of a flow come later than this while nothing happens, a run says nothing about the bar.
+const SLACK: f64 = 0.02;
+const OPEN: &str = "[port]\nscheduler = \"fifo\"\n";
+
+/// A file with `fail = "closed"`.
+fn closed() -> TempFile {
+    let file = TempFile::gate("50mbit", "50mbit", "");
+    let text = std::fs::read_to_string(file.path()).unwrap();
+    TempFile::new(&text.replace("down = ", "fail = \"closed\", down = "))
+}
+
+fn open() -> TempFile {
+    TempFile::gate("50mbit", "50mbit", OPEN)
+}
+
+/// What one direction has carried: numbers of packets, and when they came.
+type Arrivals = Vec<(u32, Instant)>;
+
+/// Numbered packets from one end to the other for so long, and what came of them.
+fn flow(net: &Net, up: bool, port: u16, lasting: Duration) -> JoinHandle<Arrivals> {
+    let (from, to) = if up {
+        ((Place::Inside, INSIDE), (Place::Outside, OUTSIDE))
+    } else {
+        ((Place::Outside, OUTSIDE), (Place::Inside, INSIDE))
+    };
+    let receiver = net.spawn(to.0, move || {
+        let socket = UdpSocket::bind((to.1, port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let (start, mut bytes, mut arrivals) = (Instant::now(), [0; 64], Vec::new());
+        while start.elapsed() < lasting + Duration::from_millis(300) {
+            if socket.recv(&mut bytes).is_ok() {
+                let number = u32::from_be_bytes(bytes[..4].try_into().unwrap());
+                arrivals.push((number, Instant::now()));
+            }
+        }
+        arrivals
+    });
+    net.spawn(from.0, move || {
+        let socket = UdpSocket::bind((from.1, 0)).unwrap();
+        let start = Instant::now();
+        for number in 0_u32.. {
+            let due = GAP * number;
+            if due > lasting {
+                return;
+            }
+            std::thread::sleep(due.saturating_sub(start.elapsed()));
+            // Nobody may listen yet, or any more.
+            let _ = socket.send_to(&[&number.to_be_bytes()[..], &[0; 60]].concat(), (to.1, port));
+        }
+    });
+    receiver
+}
+
+/// Checks that no packet came twice.
+fn check_single(arrivals: &Arrivals) {
+    let mut numbers: Vec<u32> = arrivals.iter().map(|(number, _)| *number).collect();
+    numbers.sort_unstable();
+    assert!(numbers.windows(2).all(|pair| pair[0] < pair[1]), "a packet came twice");
+}
+
+/// The longest time without a packet among those that came within a span, the ends included.
+fn silence(arrivals: &Arrivals, from: Instant, until: Instant) -> f64 {
+    let within = arrivals.iter().map(|(_, came)| *came).filter(|came| (from..until).contains(came));
+    let times: Vec<Instant> = [from].into_iter().chain(within).chain([until]).collect();
+    times.windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs_f64()).fold(0.0, f64::max)
+}
+
+/// Waits until the kernel has seen that both interfaces can carry frames, which takes a second when they
+/// are new: only then does a bridge use them.
+fn wait_for_bridge(net: &Net) {
+    let paths = ["/sys/class/net/gi/brport/state", "/sys/class/net/go/brport/state"];
+    for _ in 0..100 {
+        if net.output(Place::Gate, "cat", &paths).stdout == b"3\n3\n" {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("the bridge does not forward");
+}
+
+fn run(net: &Net, args: &[&str]) -> Output {
+    net.output(Place::Gate, BINARY, args)
+}
+
+fn said(output: &Output) -> String {
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn links(net: &Net) -> String {
+    String::from_utf8(net.output(Place::Gate, "ip", &["-br", "link"]).stdout).unwrap()
+}
+
+fn ping_once(net: &Net) -> bool {
+    net.output(Place::Inside, "ping", &["-c", "1", "-W", "0.3", OUTSIDE]).status.success()
+}
+
+/// Kill -9 under load, both directions at once.
+#[test]
+fn a_killed_gate_is_followed_by_its_bridge() {
+    let Some(net) = Net::new() else { return };
+    for attempt in 0..3 {
+        let gate = Gate::start(&net, open());
+        wait_for_bridge(&net);
+        let lasting = Duration::from_millis(2000);
+        let flows = [flow(&net, true, 7000, lasting), flow(&net, false, 7000, lasting)];
+        std::thread::sleep(Duration::from_millis(1000));
+        let killed = Instant::now();
+        gate.signal(Signal::KILL);
+        let quiet = Duration::from_millis(700);
+        let (mut before, mut after) = (0.0_f64, 0.0_f64);
+        for flow in flows {
+            let arrivals = flow.join().unwrap();
+            check_single(&arrivals);
+            before = before.max(silence(&arrivals, killed - quiet, killed));
+            after = after.max(silence(&arrivals, killed - GAP, killed + quiet));
+            let lost = arrivals.last().unwrap().0 + 1 - arrivals.len() as u32;
+            println!(
+                "longest silence {:.1} ms before, {:.1} ms after kill -9; {lost} packets lost of {}",
+                before * 1e3,
+                after * 1e3,
+                arrivals.last().unwrap().0 + 1,
+            );
+            assert!(after < quiet.as_secs_f64(), "nothing passes any more");
+        }
+        drop(gate);
+        if before <= SLACK {
+            assert!(after <= BAR, "{after} s without traffic");
+            return;
+        }
+        println!("attempt {attempt}: the machine itself was late");
+    }
+    println!("inconclusive: packets came late before the gate was killed, too");
+}
+
+#[test]
+fn a_killed_gate_that_fails_closed_lets_nothing_pass() {
+    let Some(net) = Net::new() else { return };
+    let gate = Gate::start(&net, closed());
+    let flow = flow(&net, true, 7000, Duration::from_millis(1000));
+    std::thread::sleep(Duration::from_millis(500));
+    gate.signal(Signal::KILL);
+    assert!(!gate.wait().0.success());
+    let killed = Instant::now();
+    let arrivals = flow.join().unwrap();
+    check_single(&arrivals);
+    let after = arrivals.iter().filter(|(_, came)| *came > killed + Duration::from_millis(50)).count();
+    assert!(arrivals.len() > 100 && after == 0, "{} came, {after} after its death", arrivals.len());
+    assert!(!links(&net).contains("tg-"));
+}
+
+/// Start, stop, start again and stop under load, then `down`: every packet comes once at most, and the gate
+/// sees all that passes while it runs.
+#[test]
+fn a_bridge_is_made_kept_adopted_and_removed() {
+    let Some(net) = Net::new() else { return };
+    let file = open();
+    let gate = Gate::start(&net, open());
+    wait_for_bridge(&net);
+    assert!(net.ping(2));
+    gate.stop();
+    assert!(ping_once(&net));
+
+    let flow = flow(&net, true, 7000, Duration::from_millis(2500));
+    std::thread::sleep(Duration::from_millis(300));
+    let gate = Gate::start(&net, open());
+    let busy = said(&run(&net, &["up", file.path()]));
+    assert_eq!(busy, "another gate runs on interface `gi`\n  help: stop it first\n");
+    assert_eq!(said(&run(&net, &["down", file.path()])), busy);
+    std::thread::sleep(Duration::from_millis(500));
+    let stopped = Instant::now();
+    let report = gate.stop();
+    let arrivals = flow.join().unwrap();
+    check_single(&arrivals);
+    let received = report["directions"]["up"]["received"].as_u64().unwrap();
+    let after = arrivals.iter().filter(|(_, came)| *came > stopped + Duration::from_millis(100)).count();
+    println!("{} came of 2501; the gate received {received}", arrivals.len());
+    // Half a second of a thousand a second went through it, and none when it was gone.
+    assert!(received > 300 && received < 2400, "{report:#}");
+    assert!(after > 100, "{after} came after it had stopped");
+    // The bridge itself has sent nothing.
+    let sent = net.output(Place::Gate, "cat", &["/sys/class/net/tg-gi/statistics/tx_packets"]);
+    assert_eq!(sent.stdout, b"0\n");
+
+    let down = run(&net, &["down", file.path()]);
+    assert_eq!(
+        (down.status.success(), String::from_utf8_lossy(&down.stdout).as_ref()),
+        (true, "bridge tg-gi is removed: nothing passes between gi and go\n")
+    );
+    assert!(!links(&net).contains("tg-") && !ping_once(&net));
+    let down = run(&net, &["down", file.path()]);
+    assert_eq!(
+        String::from_utf8_lossy(&down.stdout),
+        "no gate runs, and none has made a bridge of gi and go\n"
+    );
+}
+
+/// What goes through a gate with a bridge behind it is shaped, all of it.
+#[test]
+fn nothing_goes_past_a_running_gate() {
+    let Some(net) = Net::new() else { return };
+    // A packet of 106 bytes takes 8 ms: a tenth of them fits.
+    let gate = Gate::start(&net, TempFile::gate("106kbit", "50mbit", "[switch]\nbuffer = \"10p\"\n"));
+    wait_for_bridge(&net);
+    let arrivals = flow(&net, true, 7000, Duration::from_millis(1500)).join().unwrap();
+    check_single(&arrivals);
+    let report = gate.stop();
+    let sent = report["directions"]["up"]["sent"].as_u64().unwrap();
+    assert!(arrivals.len() as u64 <= sent && sent < 300, "{} came of {sent}", arrivals.len());
+}
+
+#[test]
+fn a_bridge_of_someone_elses_stays_as_it_is() {
+    let Some(net) = Net::new() else { return };
+    let (namespace, file) = (net.name(Place::Gate), open());
+    ip(&format!("-n {namespace} link add name mine type bridge"));
+    for name in ["gi", "go"] {
+        ip(&format!("-n {namespace} link set {name} master mine"));
+    }
+    ip(&format!("-n {namespace} link set mine up"));
+    // It learns for as long as its forward delay says.
+    ip(&format!("-n {namespace} link set mine type bridge forward_delay 200"));
+    let settings = || {
+        let shown = net.output(Place::Gate, "ip", &["-d", "link", "show", "mine"]);
+        let text = String::from_utf8(shown.stdout).unwrap();
+        // Timers run.
+        text.split_whitespace().filter(|word| !word.contains('.')).collect::<Vec<_>>().join(" ")
+    };
+    wait_for_bridge(&net);
+    let before = settings();
+    let gate = Gate::start(&net, open());
+    assert!(net.ping(2));
+    gate.stop();
+    assert!(net.ping(1));
+    let down = run(&net, &["down", file.path()]);
+    assert_eq!(
+        String::from_utf8_lossy(&down.stdout),
+        "no gate runs, and none has made a bridge of gi and go\n"
+    );
+    assert_eq!(settings(), before);
+    assert!(net.ping(1));
+}
+
+#[test]
+fn interfaces_that_cannot_be_handed_over_are_refused() {
+    let Some(net) = Net::new() else { return };
+    let (namespace, open, closed) = (net.name(Place::Gate), open(), closed());
+    let refused = |file: &TempFile| said(&run(&net, &["up", file.path(), "--for", "100ms"]));
+    let do_ip = |args: &str| ip(&format!("-n {namespace} {args}"));
+
+    do_ip("link add name tg-gi type bridge");
+    assert!(refused(&open).starts_with("`tg-gi` is the name of the bridge to be made"));
+    do_ip("link del tg-gi");
+
+    do_ip("link add name one type bridge");
+    do_ip("link add name two type bridge");
+    do_ip("link set go master one");
+    let text = refused(&open);
+    assert!(text.starts_with("interface `go` is a port of `one`, and `gi` is not\n"), "{text}");
+    let text = refused(&closed);
+    assert!(text.starts_with("interface `go` is a port of `one`, which would forward its frames too\n"));
+    assert!(text.contains("ip link set go nomaster"), "{text}");
+    do_ip("link set gi master two");
+    assert!(refused(&open).starts_with("interface `gi` is a port of `two`, and `go` is not\n"));
+    do_ip("link set gi master one");
+    assert_eq!(
+        refused(&open),
+        "bridge `one` is down, so nothing would pass without the gate\n  help: ip link set one up\n"
+    );
+    do_ip("link set one up");
+    do_ip("link add name third type veth peer name fourth");
+    do_ip("link set third master one");
+    assert!(refused(&open).starts_with("bridge `one` has a port `third`, which is no side of this gate\n"));
+    do_ip("link del third");
+    do_ip("addr add 10.9.0.1/24 dev one");
+    assert!(refused(&open).starts_with("bridge `one` has an address"));
+    do_ip("link del one");
+
+    // The bridge of a gate that failed open.
+    let up = run(&net, &["up", open.path(), "--for", "100ms"]);
+    assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+    let text = refused(&closed);
+    assert!(text.contains("`tg-gi`") && text.contains("`tidegate-gate down` with this file"), "{text}");
+    // Its file's interfaces are gone, the bridge is not.
+    do_ip("link del gi");
+    do_ip("link del go");
+    assert!(run(&net, &["down", open.path()]).status.success());
+    assert!(!links(&net).contains("tg-gi"));
+}
+
+/// The bridge is as near to a wire as the kernel allows: frames that bridges keep to themselves pass.
+#[test]
+fn group_addresses_pass_the_bridge() {
+    const SCRIPT: &str = "
+import socket, sys, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('a0', 0))
+for n in range(20):
+    for last in (0, 2, 3, 14):
+        out.send(bytes.fromhex('0180c20000%02x' % last + '020000000001' '88b5') + bytes(50))
+    time.sleep(0.05)
+";
+    let Some(net) = Net::new() else { return };
+    Gate::start(&net, open()).stop();
+    wait_for_bridge(&net);
+    let mut sender = net.command(Place::Inside, "python3", &["-c", SCRIPT]).spawn().unwrap();
+    let filter = ["3", "tcpdump", "-nnei", "b0", "-c", "8", "ether", "proto", "0x88b5"];
+    let seen = net.output(Place::Outside, "timeout", &filter);
+    if !sender.wait().unwrap().success() || seen.status.code() == Some(127) {
+        println!("skipped: no python3 or no tcpdump here");
+        return;
+    }
+    let text = String::from_utf8_lossy(&seen.stdout);
+    for last in ["00", "02", "03", "0e"] {
+        assert!(text.contains(&format!("01:80:c2:00:00:{last}")), "{last}: {text}");
+    }
+}
+
+/// What a running gate may still do.
+#[test]
+fn privileges_are_given_up() {
+    let Some(net) = Net::new() else { return };
+    for (arg, allowed) in [("--no-real-time", 0), ("--json", 1 << 23)] {
+        let file = open();
+        let mut gate = net.command(Place::Gate, BINARY, &["up", file.path(), "--for", "20s", arg]);
+        let mut gate = gate.stdout(std::process::Stdio::null()).spawn().unwrap();
+        let field = |name: &str| {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", gate.id())).unwrap();
+            let line = status.lines().find(|line| line.starts_with(name)).unwrap();
+            u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap()
+        };
+        let start = Instant::now();
+        while field("NoNewPrivs:") == 0 && start.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let sets = ["CapInh:", "CapPrm:", "CapEff:", "CapBnd:", "CapAmb:"].map(field);
+        let no_new = field("NoNewPrivs:");
+        // It goes on without them.
+        let pings = net.ping(3);
+        gate.kill().unwrap();
+        gate.wait().unwrap();
+        assert!(pings && no_new == 1, "{arg}");
+        for set in [sets[1], sets[2]] {
+            assert_eq!(set & !allowed, 0, "{arg}: {sets:x?}");
+        }
+        assert_eq!([sets[0], sets[3], sets[4]], [0; 3], "{arg}: {sets:x?}");
+    }
+}
+
+/// In a user namespace nobody may load a guard; without one, a gate works.
+#[test]
+fn rootless_it_can_only_fail_closed() {
+    const SCRIPT: &str = "
+ip link add gi type veth peer name a0 && ip link add go type veth peer name b0 || exit 99
+for name in gi go b0; do ip link set $name up; done
+$0 up $1 --for 100ms && exit 98
+ip -br link | grep tg- && exit 97
+$0 up $2 --json --for 2s &
+sleep 0.5
+# Its first words, for IPv6, go through the gate.
+ip link set a0 up
+wait $!
+";
+    let (open, closed) = (open(), closed());
+    let args = ["-Urn", "sh", "-c", SCRIPT, BINARY, open.path(), closed.path()];
+    let output = match std::process::Command::new("unshare").args(args).output() {
+        Ok(output) if !matches!(output.status.code(), Some(99 | 127)) => output,
+        other => return println!("skipped: no user namespaces here ({other:?})"),
+    };
+    let text = String::from_utf8_lossy(&output.stderr);
+    if text.starts_with("unshare: ") {
+        return println!("skipped: no user namespaces here ({})", text.trim());
+    }
+    assert!(output.status.success(), "{output:?}");
+    assert!(
+        text.starts_with("not permitted to guard against duplicates, as `fail = \"open\"` does\n"),
+        "{text}"
+    );
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["directions"]["up"]["sent"].as_u64().unwrap() > 0, "{report:#}");
+}
