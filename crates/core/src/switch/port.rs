@@ -414,7 +414,7 @@ impl Port {
                 return false;
             };
             if self.table.ceilings > 0 {
-                self.hold_if_over_its_ceiling(cx.now, self.serving.flow, self.serving.len);
+                self.hold_if_over_its_ceiling(cx.now, self.serving);
             }
             self.watch(cx.now, node);
             if self.dropper.is_some() && !self.guard_exit(cx, pool) {
@@ -428,9 +428,10 @@ impl Port {
 
     /// A flow with a ceiling has to wait after it has sent.
     #[inline(never)]
-    fn hold_if_over_its_ceiling(&mut self, now: Time, flow: FlowIx, len: u32) {
+    fn hold_if_over_its_ceiling(&mut self, now: Time, packet: Packet) {
+        let Packet { flow, len, arrived, .. } = packet;
         if let Some(ceiling) = &mut self.table.flows[flow.ix()].ceiling {
-            ceiling.take(now, len);
+            ceiling.take(now, arrived, len);
             let clear_at = ceiling.clear_at();
             self.held.push(Reverse((clear_at, Member::Flow(flow))));
             self.hold(now, flow, true);

@@ -267,18 +267,19 @@ impl Tree {
                 }
             }
             if let Some(ceiling) = &mut node.ceiling {
-                ceiling.take(cx.now, packet.len);
+                ceiling.take(cx.now, packet.arrived, packet.len);
             }
             if at != ROOT {
-                self.charge(cx, at, packet.len);
+                self.charge(cx, at, packet);
             }
             return Some(at);
         }
     }
 
-    /// A packet of `len` bytes was sent from the node `at`: renews the tokens above it.
+    /// A packet was sent from the node `at`: renews the tokens above it.
     #[inline(never)]
-    fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, len: u32) {
+    fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, packet: &Packet) {
+        let &Packet { len, arrived, .. } = packet;
         while let Some((parent, slot)) = self.nodes[at].parent {
             self.nodes[at].uncharged += i64::from(len);
             // The next token joins before the spent one leaves: the member stays backlogged.
@@ -293,7 +294,7 @@ impl Tree {
                 above.renew(slot);
             }
             if let Some(ceiling) = &mut above.ceiling {
-                ceiling.take(cx.now, len);
+                ceiling.take(cx.now, arrived, len);
             }
             self.set_gate(cx.now, at);
             at = parent;
