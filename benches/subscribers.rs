@@ -1,8 +1,8 @@
 //! Subscribers by the thousand, in sites with ceilings: what a packet costs as they become more, and what
-//! memory one takes while it is idle and while it has a flow.
+//! memory one takes while it is idle and while it has a flow; and how long their list takes to be read.
 //!
-//! `cargo bench --bench subscribers` prints both. `-- count SUBSCRIBERS SITES PACKETS` only sends the packets,
-//! under an instruction counter; subtract two runs of different length to take out the set-up.
+//! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `-- SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs of
+//! different length to take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -10,6 +10,7 @@ use cap::Cap;
 use std::alloc::System;
 use std::hint::black_box;
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,6 +26,7 @@ use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_core::wire::{Fragment, Headers, Ip};
+use tidegate_spec::GateFile;
 
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
@@ -192,7 +194,57 @@ fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     Ok([idle, active, per(ALLOCATED.allocated())])
 }
 
-fn compare() -> Result<(), Refused> {
+/// Milliseconds to read and check a gate file and its list of circuits, the least of five times.
+fn loading(subscribers: u32, sites: u32) -> Result<f64, String> {
+    let folder = std::env::temp_dir().join(format!("tidegate-subscribers-{}", std::process::id()));
+    let said = |error: std::io::Error| error.to_string();
+    std::fs::create_dir(&folder).map_err(said)?;
+    let outcome = write_files(&folder, subscribers, sites).map_err(said).and_then(|()| {
+        let mut least = f64::INFINITY;
+        for _ in 0..5 {
+            let began = Instant::now();
+            let file = GateFile::load(&folder.join("gate.toml"), &[]).map_err(|errors| errors.to_string())?;
+            least = least.min(began.elapsed().as_secs_f64() * 1e3);
+            black_box(file);
+        }
+        Ok(least)
+    });
+    std::fs::remove_dir_all(&folder).map_err(said)?;
+    outcome
+}
+
+fn write_files(folder: &Path, subscribers: u32, sites: u32) -> std::io::Result<()> {
+    let mut gate =
+        "version = 1\n[gate]\ninside = 'a'\noutside = 'b'\nup = '1gbit'\ndown = '1gbit'\n".to_owned();
+    for site in 0..sites {
+        let reserve = LINK / u64::from(sites);
+        gate += &format!(
+            "[[class]]\nname = 'site-{site}'\nscheduler = 'virtual-clock'\nreserve = '{reserve}bit'\n"
+        );
+    }
+    gate += "[[flow]]\nname = 'subscribers'\ncircuits = 'circuits.csv'\n";
+    let mut list = "name,class,addresses,up_reserve,up_ceiling,down_reserve,down_ceiling\n".to_owned();
+    let share = LINK / u64::from(subscribers);
+    for number in 0..subscribers {
+        let (site, four) = (number % sites, address(number));
+        list += &format!(
+            "circuit-{number:05},site-{site},{four} 2001:db8:{number:x}::/48,{share}bit,10mbit,{share}bit,50mbit\n"
+        );
+    }
+    std::fs::write(folder.join("gate.toml"), gate)?;
+    std::fs::write(folder.join("circuits.csv"), list)
+}
+
+fn compare(json: bool) -> Result<(), Refused> {
+    let [idle, active, again] = bytes(20_000, 400)?;
+    let milliseconds = loading(20_000, 400).map_err(Refused)?;
+    if json {
+        println!(r#"{{"idle_bytes":{idle:.0},"active_bytes":{active:.0},"load_ms":{milliseconds:.0}}}"#);
+        return Ok(());
+    }
+    println!("20000 subscribers in 400 sites");
+    println!("bytes each, one direction: {idle:.0} idle, {active:.0} with a flow, {again:.0} idle again");
+    println!("{milliseconds:.0} ms to read their list");
     println!("{:>11} {:>6} {:>10} {:>6}", "subscribers", "sites", "ns/packet", "ratio");
     let mut first = None;
     for (subscribers, sites) in [(100, 2), (1_000, 20), (20_000, 400), (20_000, 4)] {
@@ -200,10 +252,6 @@ fn compare() -> Result<(), Refused> {
         let ratio = cost / *first.get_or_insert(cost);
         println!("{subscribers:>11} {sites:>6} {cost:>10.0} {ratio:>6.2}");
     }
-    let [idle, active, again] = bytes(20_000, 400)?;
-    println!(
-        "bytes a subscriber, one direction: {idle:.0} idle, {active:.0} with a flow, {again:.0} idle again"
-    );
     Ok(())
 }
 
@@ -216,7 +264,7 @@ fn main() -> ExitCode {
             line.load(subscribers, u64::from(subscribers) * 60 + u64::from(packets), &mut draw);
             println!("{}", black_box(line.sent));
         }),
-        _ => compare(),
+        _ => compare(arguments.iter().any(|argument| argument == "--json")),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -23,6 +23,7 @@ mod privileges;
 mod report;
 mod say;
 mod seen;
+mod sold;
 mod source;
 mod top;
 mod watch;
