@@ -80,6 +80,11 @@ impl Circuits {
         self.addresses.owner(inside)
     }
 
+    /// Whether both give the same addresses to circuits of the same numbers.
+    pub fn same_addresses(&self, other: &Circuits) -> bool {
+        self.addresses == other.addresses
+    }
+
     /// The name of a circuit; empty for one that is not there.
     pub fn name(&self, circuit: u32) -> &str {
         let at = circuit as usize;

@@ -166,6 +166,24 @@ fn a_list_that_is_not_there_is_named() {
     assert!(told.contains("is not text: line 2 is not UTF-8"), "{told}");
 }
 
+/// What a reload would change is told in numbers.
+#[test]
+fn differences_between_lists_are_told() {
+    let header = "name,addresses,class,up_ceiling\n";
+    let folder = Folder::new(&format!("{header}a,10.0.0.1,,\nb,10.0.0.2,,\nc,10.0.0.3,,\n"));
+    let before = folder.load().unwrap();
+    assert_eq!(before.changes_to(&folder.load().unwrap()), []);
+    std::fs::write(
+        folder.0.join("circuits.csv"),
+        format!("{header}c,10.0.0.3,,9mbit\nd,10.0.0.4,,\nb,10.0.0.2,,\n"),
+    )
+    .unwrap();
+    let told: Vec<String> =
+        before.changes_to(&folder.load().unwrap()).iter().map(ToString::to_string).collect();
+    let expected = "flow.subscribers.circuits: 3 circuits -> 3 circuits: 1 new, 1 gone, 1 with other terms, other addresses";
+    assert_eq!(told, [expected]);
+}
+
 /// Twenty thousand of them are all found again.
 #[test]
 fn a_long_list_is_read() {
