@@ -1,6 +1,10 @@
 """The `tidegate` command, within this process."""
 
 import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -119,6 +123,20 @@ def test_schema_and_reference_are_printed():
 
 def test_version():
     assert call("--version").stdout == f"tidegate {tidegate.__version__}\n"
+
+
+def test_gate_is_the_gates_own_command_line(tmp_path):
+    assert json.loads(call("schema", "--gate").stdout)["required"] == ["version", "gate"]
+    gate = [str(Path(sys.executable).with_name("tidegate")), "gate"]
+    office = Path(__file__).parents[1] / "examples" / "gates" / "office.toml"
+    run = partial(subprocess.run, capture_output=True, text=True)
+    checked = run([*gate, "check", str(office)])
+    assert checked.returncode == 0
+    assert "inside -> outside at 9500kbit" in checked.stdout
+    missing = run([*gate, "check", str(tmp_path / "none.toml")])
+    assert missing.returncode == 1
+    assert "none.toml: cannot be read" in missing.stderr
+    assert run([*gate, "chekc"]).returncode == 2
 
 
 def test_help_lists_every_command():

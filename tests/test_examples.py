@@ -108,3 +108,29 @@ def test_calls_are_set_up_refused_warned_and_changed():
     (reason, *_) = [row["reason"] for row in results.signals.to_pylist() if row["answer"] == "refused"]
     assert reason.startswith("64kbit asked for, ")
     assert reason.endswith(" of 800kbit left")
+
+
+def test_a_gates_file_is_tried_in_the_simulator_first():
+    path = EXAMPLES / "gates" / "office-prediction.toml"
+    comparison = tidegate.compare(path, ["fifo", "virtual-clock"], replications=2)
+    # Behind one packet of 1538 bytes at 9.5 Mbit/s and the other calls, against the whole upload.
+    p99 = comparison.row("calls", "delay_p99").values
+    assert p99["virtual-clock"].mean < 0.002 < 0.1 < p99["fifo"].mean
+    predicted = comparison.results["virtual-clock"]
+    rows = {(row.flow, row.direction): row for row in predicted.gate_rows()}
+    assert rows["voice", "up"].flows.mean == 1
+    assert rows["computers", "up"].flows.mean == 7
+    assert rows["(no match)", "up"].arrived.mean == 0
+    # 24 bytes more than the frame of 214.
+    sent = sum(row.throughput.mean for row in predicted.groups() if row.group == "calls")
+    assert rows["voice", "up"].throughput.mean == pytest.approx(sent * 238 / 214, rel=0.001)
+
+
+@pytest.mark.skipif(not CAPTURES.is_dir(), reason=f"real captures are not at {CAPTURES}")
+def test_a_captured_call_goes_through_a_gate_both_ways():
+    path = EXAMPLES / "gates" / "office-capture.toml"
+    comparison = tidegate.compare(path, ["fifo", "virtual-clock"], replications=1)
+    p99 = comparison.row("call", "delay_p99").values
+    assert p99["virtual-clock"].mean < 0.02 < 0.2 < p99["fifo"].mean
+    back = comparison.row("call-back", "lost").values
+    assert back["virtual-clock"].mean == back["fifo"].mean == 0

@@ -14,7 +14,7 @@ from tidegate.whole import Kind
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
-KIND = Kind("tidegate results", 1, FILES.__contains__)
+KIND = Kind("tidegate results", 2, FILES.__contains__)
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:

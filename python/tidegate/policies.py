@@ -119,6 +119,27 @@ class Star(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gate(Record):
+    """Gate.
+
+    Switches inside and outside, and between them the link that a gate file stands for: each direction with
+    the gate's rate, framing, policies and flows, and the memory that both share. A key of `port` or `switch`
+    that is given takes the place of the gate's own, to try another scheduler or buffer on the same file; the
+    scenario's classes and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that
+    has them.
+
+    Attributes:
+        file: Gate file, with its interfaces' names left aside.
+        delay: Propagation delay of the link, in each direction (a time such as "5ms"). Default: 0s.
+    """
+
+    _kind: ClassVar[str | None] = "gate"
+
+    file: str
+    delay: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Nodes(Record):
     """Nodes.
 
@@ -128,7 +149,7 @@ class Nodes(Record):
     _kind: ClassVar[str | None] = "nodes"
 
 
-TopologyKind = Chain | Dumbbell | ParkingLot | Star | Nodes
+TopologyKind = Chain | Dumbbell | ParkingLot | Star | Gate | Nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -385,6 +406,9 @@ class Capture(Record):
         flow: Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port,
             an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows
             NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, and each reserves what is stated (text).
+        inside: Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only what goes the flow's
+            way through the gate is played, which comes from one of them and goes to none, or the other way
+            round; without it, whatever `flow` means (text).
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
         repeat: Number of times that it is played, end to end (a whole number from 1 to 1000000). Default: 1.
     """
@@ -393,6 +417,7 @@ class Capture(Record):
 
     file: str
     flow: str | None = None
+    inside: str | list[str] | tuple[str, ...] | None = None
     speed: float | None = None
     repeat: int | None = None
 
@@ -429,6 +454,30 @@ class TokenBucket(Record):
 
 
 EnvelopeKind = TokenBucket
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headers(Record):
+    """Headers.
+
+    What a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame: with its
+    header, without its check sequence.
+
+    Attributes:
+        flow: The first one's addresses, ports and protocol, from the sender to the receiver, as
+            `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for what is not IP
+            (text).
+        dscp: Differentiated services code point (a whole number from 0 to 63). Default: 0.
+        vlan: Identifier of a VLAN tag; without it, no tag (a whole number from 0 to 4095).
+        each: What each of `count` flows has of its own, counted up from the first: the address inside, the
+            IPv4 address or IPv6 /64 inside, or only the port inside (host or subscriber or 5-tuple). Default:
+            host.
+    """
+
+    flow: str
+    dscp: int | None = None
+    vlan: int | None = None
+    each: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -493,6 +542,7 @@ class Flow(Record):
             then keeps to what it reserves; or sends smaller packets until it is not ahead, and then as large
             as what it reserves allows (ignore or slow or shrink). Default: ignore.
         change: Changes of what it reserves while it runs; needs `admission`.
+        headers: What its packets look like to a gate on its way; a `capture` brings its own.
         source: What is sent when.
         envelope: Shaper between the source and the network; without it, packets go as they come. What waits
             in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none.
@@ -517,6 +567,7 @@ class Flow(Record):
     hangup: str | None = None
     warned: str | None = None
     change: list[Change] | tuple[Change, ...] | None = None
+    headers: Headers | None = None
     source: str | SourceKind
     envelope: str | EnvelopeKind | None = None
 

@@ -13,9 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate import _tidegate, summary
-from tidegate.summary import NO_INTERVAL, GroupSummary, LinkSummary
+from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary
 
-TABLES = ("flows", "links", "series", "signals", "histogram")
+TABLES = ("flows", "links", "series", "signals", "gate", "histogram")
 """Names of the tables, in the order in which they are stored."""
 
 
@@ -38,7 +38,8 @@ class Results:
     over replications (Student t); from one replication there is none.
 
     Attributes:
-        tables: `flows`, `links`, `series`, `signals` and `histogram`, each with the rows of all replications.
+        tables: `flows`, `links`, `series`, `signals`, `gate` and `histogram`, each with the rows of all
+            replications.
         scenario_name: Name of the scenario.
         scenario_toml: Its text, overrides applied.
         base_dir: Folder at which relative paths in the text start.
@@ -86,6 +87,11 @@ class Results:
         return self.tables["signals"]
 
     @property
+    def gate(self) -> pa.Table:
+        """What the flows of a gate's file have done in each direction; empty without a gate."""
+        return self.tables["gate"]
+
+    @property
     def histogram(self) -> pa.Table:
         """How often each delay occurred, by group and replication."""
         return self.tables["histogram"]
@@ -112,6 +118,10 @@ class Results:
     def link_rows(self) -> list[LinkSummary]:
         """Return one summary for each direction of a link, in the order of the scenario."""
         return summary.links(self.links, self.replications)
+
+    def gate_rows(self) -> list[GateSummary]:
+        """Return one summary for each flow of a gate's file and direction; none without a gate."""
+        return summary.gate(self.gate, self.replications, self.duration - self.warmup)
 
     def flow_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each flow: means over replications, and half intervals in `ci95`."""

@@ -102,6 +102,27 @@ class LinkSummary:
     wait_mean: Estimate
 
 
+@dataclass(frozen=True)
+class GateSummary:
+    """One flow of a gate's file, in one direction.
+
+    Attributes:
+        flow: Its name; `(no match)` for what no flow of the file means.
+        direction: `up` or `down`.
+        flows: How many it was at the end: with `each`, those that were made and not forgotten.
+        throughput: What it sent, as the link is charged for it, in bit/s.
+        arrived: Packets that came to it.
+        dropped: Packets dropped.
+    """
+
+    flow: str
+    direction: str
+    flows: Estimate
+    throughput: Estimate
+    arrived: Estimate
+    dropped: Estimate
+
+
 def estimate(values: Sequence[float | None]) -> Estimate:
     """Return the mean of the figures that there are, with its interval."""
     measured = [float(value) for value in values if value is not None]
@@ -192,6 +213,22 @@ def links(table: pa.Table, replications: int) -> list[LinkSummary]:
             wait_mean=estimate(columns("wait_mean", row)),
         )
         for row, link in enumerate(table["link"][: table.num_rows // replications].to_pylist())
+    ]
+
+
+def gate(table: pa.Table, replications: int, measured: float) -> list[GateSummary]:
+    """Summarise the table `gate` of runs that measured so many seconds, in the order of the gate's file."""
+    columns = _by_row(table, replications)
+    return [
+        GateSummary(
+            flow=columns("flow", row)[0],
+            direction=columns("direction", row)[0],
+            flows=estimate(columns("flows", row)),
+            throughput=estimate([sent * 8 / measured for sent in columns("sent_bytes", row)]),
+            arrived=estimate(columns("arrived_packets", row)),
+            dropped=estimate(columns("dropped_packets", row)),
+        )
+        for row in range(table.num_rows // replications)
     ]
 
 

@@ -1,5 +1,6 @@
 //! The Python bindings: they carry values across and decide nothing.
 
+mod gate;
 mod run;
 mod scenario;
 mod suggest;
@@ -21,6 +22,12 @@ create_exception!(
 #[pyfunction]
 fn schema() -> String {
     serde_json::to_string_pretty(&tidegate_spec::schema()).unwrap_or_default()
+}
+
+/// The JSON Schema of gate files.
+#[pyfunction]
+fn gate_schema() -> String {
+    serde_json::to_string_pretty(&tidegate_spec::gate_schema()).unwrap_or_default()
 }
 
 /// The scenario reference, as Markdown.
@@ -68,6 +75,8 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run::Run>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(gate::gate, module)?)?;
     module.add_function(wrap_pyfunction!(reference, module)?)?;
     module.add_function(wrap_pyfunction!(python_types, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;

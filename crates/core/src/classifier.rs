@@ -80,10 +80,7 @@ impl fmt::Display for FiveTuple {
             }
             None => write!(f, "{source}>{destination}/")?,
         }
-        match NAMES.iter().find(|(number, _)| *number == protocol) {
-            Some((_, name)) => f.write_str(name),
-            None => write!(f, "{protocol}"),
-        }
+        f.write_str(&protocol_name(protocol))
     }
 }
 
@@ -242,6 +239,14 @@ pub fn protocol_number(text: &str) -> Result<u8, NotAFlow> {
     match NAMES.iter().find(|(_, name)| *name == text) {
         Some((number, _)) => Ok(*number),
         None => text.parse().map_err(|_| NotAFlow),
+    }
+}
+
+/// A protocol as it is written: its name, or its number where it has none here.
+pub fn protocol_name(protocol: u8) -> String {
+    match NAMES.iter().find(|(number, _)| *number == protocol) {
+        Some((_, name)) => (*name).to_owned(),
+        None => protocol.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
-use crate::orders::{Order, Orders};
+use crate::orders::{Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::privileges;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
-use tidegate_spec::GateFile;
+use tidegate_spec::{GateFile, Io};
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
@@ -33,7 +33,7 @@ const LATEST: u64 = 100_000_000_000;
 /// times as much.
 const PATIENCE: Span = Span::from_millis(5);
 
-/// How often an interface that is down is looked at.
+/// How often an interface that is down is looked at, and every receiver.
 const LOOKING: Span = Span::from_millis(100);
 
 /// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
@@ -50,10 +50,20 @@ pub(crate) enum Waiting {
     Busy,
 }
 
+/// What a gate does with frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// It forwards them.
+    Forward,
+    /// It sees what would become of them.
+    Observe,
+}
+
 /// A gate that runs.
 pub(crate) struct Bump {
-    /// Dropped first: a bridge takes over before the sockets are closed.
-    handover: Handover,
+    /// Dropped first: a bridge takes over before the sockets are closed. `None` when it only observes: the
+    /// kernel then goes on forwarding, and nothing is sent.
+    handover: Option<Handover>,
     file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
@@ -67,6 +77,8 @@ pub(crate) struct Bump {
     /// When to look whether an interface that went down is back, or gone: the kernel says once that it
     /// is down, and not whether it was removed then.
     look_at: Time,
+    /// When to look at the receivers again.
+    check_at: Time,
 }
 
 /// CLOCK_MONOTONIC since the start, on core's scale.
@@ -98,8 +110,21 @@ impl Bump {
     ///
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
-    pub(crate) fn open(file: Arc<GateFile>) -> Result<Bump, GateError> {
-        let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
+    pub(crate) fn open(file: Arc<GateFile>, doing: Doing) -> Result<Bump, GateError> {
+        let io = match (doing, file.io) {
+            (Doing::Observe, Io::Tap) => {
+                let help = "observe interfaces that carry traffic without a gate";
+                return Err(GateError::unfit(
+                    &file.inside,
+                    "without a gate nothing passes a TAP device",
+                    help,
+                ));
+            }
+            // To look on, frames must not be taken away.
+            (Doing::Observe, Io::Xdp) => Io::Packet,
+            (_, io) => io,
+        };
+        let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
@@ -108,7 +133,10 @@ impl Bump {
         };
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
-        let handover = Handover::prepare(file.fail, ports)?;
+        let handover = match doing {
+            Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
+            Doing::Observe => None,
+        };
         Ok(Bump {
             handover,
             indexes: ports.map(|port| port.index),
@@ -121,10 +149,12 @@ impl Bump {
             missed: [0; 2],
             real_time: false,
             look_at: Time::NEVER,
+            check_at: Time::ORIGIN,
         })
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says. From here on this thread has no
+    /// Forwards until it is told to stop, or for as long as `lasting` says; calls `started` when nothing goes
+    /// past it any more. From here on this thread has no
     /// privilege that it does not need for that.
     ///
     /// # Errors
@@ -134,6 +164,7 @@ impl Bump {
         orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
+        started: impl FnOnce(),
     ) -> Result<(), GateError> {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
@@ -144,6 +175,7 @@ impl Bump {
         self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
         privileges::drop_all(self.real_time)
             .map_err(|error| GateError::system("giving up privileges", error))?;
+        started();
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {
@@ -155,7 +187,10 @@ impl Bump {
             if now >= self.look_at {
                 self.look(now)?;
             }
-            let due = self.engine.next_due().min(until).min(self.look_at);
+            if now >= self.check_at {
+                self.check(now)?;
+            }
+            let due = self.engine.next_due().min(until).min(self.look_at).min(self.check_at);
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
@@ -193,6 +228,9 @@ impl Bump {
             Order::Report(answer) => {
                 let _ = answer.send(self.report());
             }
+            Order::Members(answer) => {
+                let _ = answer.send(self.members());
+            }
             Order::Apply(file, plan, answer) => {
                 let done = self.engine.reconfigure(self.clock.now(), &plan);
                 if done.is_ok() {
@@ -205,7 +243,9 @@ impl Bump {
 
     /// From here on frames are this gate's and no longer the bridge's, if there is one.
     fn take_over(&mut self) -> io::Result<()> {
-        let Some(guard) = &self.handover.guard else { return Ok(()) };
+        let Some(guard) = self.handover.as_ref().and_then(|handover| handover.guard.as_ref()) else {
+            return Ok(());
+        };
         self.receivers.iter().try_for_each(|receiver| guard.hold(receiver.fd()))?;
         std::thread::sleep(SETTLING);
         // What is there has passed the bridge, too. No more of it comes, so this ends.
@@ -270,6 +310,7 @@ impl Bump {
                 self.engine.receive_unfit(direction, Loss::Offload);
                 Ok(())
             }
+            Some(libc::EBADFD) => Err(GateError::Gone(self.names()[direction as usize].to_owned())),
             Some(libc::ENETDOWN) => {
                 self.look_at = self.clock.now();
                 Ok(())
@@ -300,6 +341,15 @@ impl Bump {
         Ok(())
     }
 
+    fn check(&mut self, now: Time) -> Result<(), GateError> {
+        self.check_at = now + LOOKING;
+        let names = [&self.file.inside, &self.file.outside];
+        for (name, receiver) in names.into_iter().zip(&mut self.receivers) {
+            receiver.check().map_err(|error| GateError::system(format!("receiving from `{name}`"), error))?;
+        }
+        Ok(())
+    }
+
     /// Hands everything that is due to the kernel.
     fn send(&mut self, direction: Direction) {
         let side = direction as usize;
@@ -315,12 +365,27 @@ impl Bump {
                 self.lateness[side].saturating_record(late);
             }
             let frames = leaving.iter().map(|departure| self.engine.frame(*departure));
-            let (sent, refused) = match self.senders[side].send(frames) {
-                Ok(sent) => (sent, 0),
-                Err(_) => (0, 1),
+            let (sent, refused) = match &self.handover {
+                None => (leaving.len(), 0),
+                Some(_) => match self.senders[side].send(frames) {
+                    Ok(sent) => (sent, 0),
+                    Err(_) => (0, 1),
+                },
             };
             self.engine.left(direction, sent, refused);
         }
+    }
+
+    /// What came for every flow that was made for each of something.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        for direction in Direction::BOTH {
+            for rule in 0..self.file.flows.len() {
+                let of_rule = self.engine.members(direction, rule).into_iter();
+                members.extend(of_rule.map(|(key, arrived)| Member { direction, rule, key, arrived }));
+            }
+        }
+        members
     }
 
     /// What has been seen so far.

@@ -1,10 +1,11 @@
 //! The command line, the same for the binary and for whoever calls [`cli`].
 
-use crate::bump::{Bump, Waiting};
+use crate::bump::{Bump, Doing, Waiting};
 use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
 use crate::handover;
+use crate::observe;
 use crate::orders;
 use crate::say::say;
 use crate::sold;
@@ -15,14 +16,16 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_core::units::Span;
 use tidegate_spec::units::{parse_time, show_rate};
 use tidegate_spec::{Fail, GateFile};
 
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
+/// Exit code for arguments that are none.
+const USAGE: u8 = 2;
 
 /// Traffic management on a real link: a bump in the wire between two interfaces.
 #[derive(Parser)]
@@ -38,6 +41,9 @@ enum Command {
     ///
     /// With `fail = "open"`, traffic then passes unshaped through a bridge.
     Up(Up),
+    /// Sees what would become of the traffic between the interfaces, without touching a packet, until SIGINT or
+    /// SIGTERM; then prints the file with the reservations that it suggests.
+    Observe(Observe),
     /// Reads a gate file and says what is wrong with it.
     Check(File),
     /// Stops a running gate and removes the bridge that it made: then nothing passes.
@@ -48,6 +54,18 @@ enum Command {
     Top(Top),
     /// Has a running gate do what its file says now: all of it, or nothing.
     Reload(Running),
+}
+
+#[derive(Args)]
+struct Observe {
+    #[command(flatten)]
+    source: File,
+    /// Stops after this time, as in 60s.
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_lasting)]
+    lasting: Option<Span>,
+    /// Prints what was seen and what is suggested as JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -110,20 +128,21 @@ fn parse_lasting(text: &str) -> Result<Span, String> {
     parse_time(text).map_err(|complaint| complaint.to_string())
 }
 
-/// Does what the arguments say, the program's name first. Results go to standard output, everything
-/// else to standard error.
-pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Does what the arguments say, the program's name first, and gives the exit code: 0, 1 for what failed, 2 for
+/// arguments that are none. Results go to standard output, everything else to standard error.
+pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are no errors, and go to standard output.
             let failed = error.use_stderr();
             let told = error.print().is_ok();
-            return if failed || !told { ExitCode::from(2) } else { ExitCode::SUCCESS };
+            return if failed || !told { USAGE } else { 0 };
         }
     };
     let outcome = match cli.command {
         Command::Up(up) => run(&up),
+        Command::Observe(asked) => observe(&asked),
         Command::Check(file) => check(&file),
         Command::Down(running) => down(&running),
         Command::Status(status) => self::status(&status),
@@ -134,12 +153,12 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match outcome {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::from(FAILED),
+            Ok(()) => 0,
+            Err(_) => FAILED,
         },
         Err(error) => {
             say(&error.to_string());
-            ExitCode::from(FAILED)
+            FAILED
         }
     }
 }
@@ -199,6 +218,31 @@ fn down(running: &Running) -> Result<String, GateError> {
     })
 }
 
+fn observe(asked: &Observe) -> Result<String, GateError> {
+    let source = asked.source.source();
+    let text = std::fs::read_to_string(&source.path).unwrap_or_default();
+    let file = Arc::new(observe::with_others(source.load()?));
+    let (caller, mut orders) = orders::line()?;
+    caller.stop_on(&[SIGINT, SIGTERM])?;
+    let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
+    let started = format!("{}: observing {} and {}", file.name, file.inside, file.outside);
+    let ended = AtomicBool::new(false);
+    let (outcome, mut observer) = std::thread::scope(|scope| {
+        let observer = scope.spawn(|| observe::every_second(&caller, &ended));
+        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep, || say(&started));
+        ended.store(true, Ordering::SeqCst);
+        (outcome, observer.join().unwrap_or_default())
+    });
+    outcome?;
+    observer.see(bump.report(), bump.members());
+    say(observer.table(&file).trim_end());
+    let name = source.path.display().to_string();
+    Ok(match asked.json {
+        true => format!("{:#}\n", observer.json(&file)),
+        false => observer.file(&file, &text, &name, &source.sets),
+    })
+}
+
 fn describe(file: &GateFile) -> String {
     let [up, down] = file.rates.map(|rate| show_rate(rate.bits_per_second().round() as u64));
     let fail = match file.fail {
@@ -215,15 +259,15 @@ fn run(up: &Up) -> Result<String, GateError> {
     let (caller, mut orders) = orders::line()?;
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let doors = Doors::open(&file)?;
-    let mut bump = Bump::open(Arc::clone(&file))?;
-    say(&format!("{}: {}", file.name, describe(&file)));
+    let mut bump = Bump::open(Arc::clone(&file), Doing::Forward)?;
+    let started = format!("{}: {}", file.name, describe(&file));
     let control = Control::start(doors, Desk::new(caller, source, file))?;
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
-    let outcome = bump.run(&mut orders, up.lasting, waiting);
+    let outcome = bump.run(&mut orders, up.lasting, waiting, || say(&started));
     let report = bump.report();
     // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.
     drop(bump);

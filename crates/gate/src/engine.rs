@@ -14,10 +14,11 @@ use crate::arena::Arena;
 use crate::offload::Whole;
 use crate::plan::Plan;
 use crate::seen::Seen;
-use tidegate_core::classifier::rules::Direction;
+use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::classifier::steering::Steering;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::Refused;
+use tidegate_core::dropper::Backlog;
 use tidegate_core::link::Framing;
 use tidegate_core::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
@@ -352,6 +353,12 @@ impl Engine {
         &self.ports[direction as usize].seen[rule]
     }
 
+    /// What came for each of a rule's flows, whose rule makes one for each of something.
+    pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Backlog)> {
+        let members = self.ports[direction as usize].steering.members(rule);
+        members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
+    }
+
     /// By how much the clock of the rule's flow that is furthest ahead is ahead of real time.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
         self.ports[direction as usize].steering.lead(self.clock, &self.switch, rule)
@@ -373,6 +380,9 @@ impl Engine {
         self.ports[direction as usize].steering.overflowed()
     }
 }
+
+#[cfg(test)]
+mod simulator_tests;
 
 #[cfg(test)]
 #[path = "engine_tests.rs"]

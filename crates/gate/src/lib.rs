@@ -15,6 +15,7 @@ mod error;
 mod handover;
 mod io;
 mod metrics;
+mod observe;
 mod offload;
 mod orders;
 mod plan;

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    tidegate_gate::cli(std::env::args_os())
+    ExitCode::from(tidegate_gate::cli(std::env::args_os()))
 }

@@ -10,16 +10,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
+use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::contract::Refused;
+use tidegate_core::dropper::Backlog;
 use tidegate_spec::GateFile;
 
 /// How long an answer may take: the other thread is never away for so long, unless it is gone.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// A flow that was made at its first packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub(crate) direction: Direction,
+    /// Its rule's place in the file.
+    pub(crate) rule: usize,
+    pub(crate) key: Key,
+    /// What came for it so far, on the wire.
+    pub(crate) arrived: Backlog,
+}
+
 /// Something to do between two frames.
 pub(crate) enum Order {
     /// Say what was seen so far.
     Report(Sender<Report>),
+    /// Say what came for every flow that a rule has made for each of something.
+    Members(Sender<Vec<Member>>),
     /// Go on with another file.
     Apply(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
 }
@@ -108,6 +123,14 @@ impl Caller {
     pub(crate) fn report(&self) -> Option<Report> {
         let (sender, answer) = channel();
         self.orders.send(Order::Report(sender)).ok()?;
+        self.ring();
+        answer.recv_timeout(PATIENCE).ok()
+    }
+
+    /// What came for every flow made for each of something; `None` when the gate does not answer.
+    pub(crate) fn members(&self) -> Option<Vec<Member>> {
+        let (sender, answer) = channel();
+        self.orders.send(Order::Members(sender)).ok()?;
         self.ring();
         answer.recv_timeout(PATIENCE).ok()
     }

@@ -274,3 +274,45 @@ fn what_cannot_be_opened_is_named() {
     let nobody = run("control = { owner = \"nobody-here\" }");
     assert!(nobody.contains("control.owner: there is no user `nobody-here`"), "{nobody}");
 }
+
+/// Frames pass a bridge of the kernel's; the gate looks on, says what would have been lost, and writes a file
+/// with what the flows need.
+#[test]
+fn observing_touches_nothing_and_suggests() {
+    let Some(net) = Net::new() else { return };
+    let bridge = net.name(Place::Gate);
+    for args in
+        ["link add name kb type bridge", "link set gi master kb", "link set go master kb", "link set kb up"]
+    {
+        common::ip(&format!("-n {bridge} {args}"));
+    }
+    assert!(net.ping(1));
+    // Less is reserved, and the link is slower, than what is sent.
+    let (file, _) = file(["100kbit", "10mbit"], "[[flow]]\nname = \"voice\"\nmatch = { outside_port = 9 }\n");
+    let path = file.path().to_owned();
+    let mut command = net.command(Place::Gate, BINARY, &["observe", &path, "--for", "4s"]);
+    let mut observing =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(observing.stderr.take().unwrap());
+    let mut line = String::new();
+    said.read_line(&mut line).unwrap();
+    assert!(line.contains("observing gi and go"), "{line}");
+    let came = [9, 10].map(|port| numbers(&net, port));
+    // 142 and 1042 bytes, 100 and 50 times a second: 114 and 417 kbit/s, for three seconds.
+    let senders = [(9, 100, 300, 10), (10, 1000, 150, 20)]
+        .map(|(port, size, count, gap)| send(&net, port, size, count, Duration::from_millis(gap)));
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+    for (came, count) in came.into_iter().zip([300, 150]) {
+        assert!(came.join().unwrap().into_iter().eq(0..count), "the bridge or the gate lost a packet");
+    }
+    let (mut suggested, mut table) = (String::new(), String::new());
+    observing.stdout.take().unwrap().read_to_string(&mut suggested).unwrap();
+    said.read_to_string(&mut table).unwrap();
+    assert!(observing.wait().unwrap().success(), "{table}");
+    assert!(table.contains("up at 100kbit:") && table.contains("would have been dropped"), "{table}");
+    // A second holds 114 kbit/s, or a little more when the machine was late; five per cent are added.
+    assert!(suggested.contains("# flow.voice.reserve = \"1") && suggested.contains("0kbit\""), "{suggested}");
+    assert!(suggested.contains("# match = { inside = \"10.7.0.1\", protocol = \"udp\""), "{suggested}");
+    let written = TempFile::new(&suggested);
+    text(&gate(&["check", written.path()]));
+}

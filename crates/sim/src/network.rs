@@ -2,12 +2,15 @@
 
 use crate::traffic::Traffic;
 use tidegate_core::admission::Policy;
+use tidegate_core::classifier::steering::Rule;
 use tidegate_core::contract::Contract;
+use tidegate_core::link::Framing;
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
+use tidegate_core::wire::Headers;
 use tidegate_spec::WhenWarned;
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.
@@ -55,8 +58,27 @@ pub struct FlowSetup {
     pub largest: u32,
     /// What its source does when it is warned.
     pub when_warned: WhenWarned,
+    /// What its packets look like to a gate; `None` when none is on the way.
+    pub headers: Option<Headers>,
     /// When it comes and goes.
     pub life: Life,
+}
+
+/// A gate, in place of the ports of the two nodes that it joins: one switch for both directions.
+#[derive(Clone, Debug)]
+pub struct GatePlan {
+    /// Indexes of its links, up first. Each has one port of the switch.
+    pub links: [usize; 2],
+    /// The memory that both ports share.
+    pub buffer: Limit,
+    /// What a frame is charged.
+    pub framing: Framing,
+    /// Which packets get which flow of a port, for each direction.
+    pub rules: [Vec<Rule>; 2],
+    /// The names of the rules.
+    pub names: Vec<String>,
+    /// The most flows that are made in each direction by rules with `each`.
+    pub most_flows: usize,
 }
 
 /// When a flow comes, changes and goes; times are from the start of the run.
@@ -99,6 +121,8 @@ pub struct Network {
     pub nodes: Vec<NodePlan>,
     /// Links, by index.
     pub links: Vec<LinkPlan>,
+    /// The gate that two of the links are.
+    pub gate: Option<GatePlan>,
     /// Names of the groups of flows.
     pub groups: Vec<String>,
     /// What each link may promise; empty when no flow is set up by signalling.
@@ -112,14 +136,23 @@ pub struct Network {
 }
 
 impl Network {
+    /// The node whose switch a link leaves: the gate's is one more node.
+    pub(crate) fn switch_of(&self, link: usize) -> usize {
+        match &self.gate {
+            Some(gate) if gate.links.contains(&link) => self.nodes.len(),
+            _ => self.links[link].from,
+        }
+    }
+
     /// Each link's port at its sending node: nodes number their ports in the order of their links.
     pub(crate) fn ports(&self) -> Vec<PortIx> {
-        let mut next = vec![0; self.nodes.len()];
-        let number = |link: &LinkPlan| {
-            let port = PortIx(next[link.from]);
-            next[link.from] += 1;
+        let mut next = vec![0; self.nodes.len() + 1];
+        let number = |link: usize| {
+            let next = &mut next[self.switch_of(link)];
+            let port = PortIx(*next);
+            *next += 1;
             port
         };
-        self.links.iter().map(number).collect()
+        (0..self.links.len()).map(number).collect()
     }
 }

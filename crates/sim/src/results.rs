@@ -83,7 +83,7 @@ impl Table {
 /// The tables of one replication, in the order of [`TABLES`].
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
-    vec![run.flows(), run.links(), run.series(), run.signals(), run.histogram()]
+    vec![run.flows(), run.links(), run.series(), run.signals(), run.gate(), run.histogram()]
 }
 
 struct Run<'r, Q> {
@@ -221,6 +221,27 @@ impl<Q> Run<'_, Q> {
                 Cell::Text(signal.answer.name()),
                 Cell::Text(link),
                 Cell::Text(&reason),
+            ]);
+        }
+        table
+    }
+
+    fn gate(&self) -> Table {
+        let mut table = Table::new("gate");
+        let Some(gate) = &self.network.gate else { return table };
+        for flow in self.world.gate_flows() {
+            let counters = flow.counters;
+            table.row([
+                Cell::Whole(self.replication),
+                Cell::Whole(self.seed),
+                Cell::Text(flow.direction.name()),
+                Cell::Text(flow.rule.map_or("(no match)", |rule| &gate.names[rule])),
+                Cell::Whole(flow.flows as u64),
+                Cell::Whole(counters.arrived.packets),
+                Cell::Whole(counters.arrived.bytes),
+                Cell::Whole(counters.sent.packets),
+                Cell::Whole(counters.sent.bytes),
+                Cell::Whole(counters.dropped.packets),
             ]);
         }
         table

@@ -31,7 +31,7 @@ fn trains(name: &str, faster: u64) -> Traffic {
         at += gap.ticks().next_multiple_of(FASTER);
         packets.push((Span::from_ticks(at / faster), len));
     }
-    let flow = TraceFlow { name: name.into(), packets, period: Span::ZERO };
+    let flow = TraceFlow { name: name.into(), packets, period: Span::ZERO, headers: None };
     Traffic::Recorded { flow: Arc::new(flow), speed: 1.0, repeat: 1 }
 }
 

@@ -168,6 +168,27 @@ pub const TABLES: &[TableRecord] = &[
         ],
     },
     TableRecord {
+        name: "gate",
+        help: "What the gate's own flows have done, one row for each `[[flow]]` of its file and direction; empty without a \
+               gate. Bytes are as the link is charged for them.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            text("direction", "`up` or `down`"),
+            text("flow", "Name of the flow in the gate's file; `(no match)` for what none of them means"),
+            whole(
+                "flows",
+                "",
+                "How many it is at the end: with `each`, those that were made and are not forgotten",
+            ),
+            whole("arrived_packets", "packets", "Packets that came to it"),
+            whole("arrived_bytes", "B", "Bytes that came to it"),
+            whole("sent_packets", "packets", "Packets whose last bit has left"),
+            whole("sent_bytes", "B", "Bytes that have left"),
+            whole("dropped_packets", "packets", "Packets that were dropped"),
+        ],
+    },
+    TableRecord {
         name: "histogram",
         help: "How often each delay occurred, one row for each bin that is not empty.",
         columns: &[

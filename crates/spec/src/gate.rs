@@ -2,12 +2,14 @@
 
 mod changes;
 mod circuits;
+mod io;
 mod operation;
 mod plan;
 mod reservations;
 mod terms;
 
 pub use changes::Change;
+pub use io::Io;
 pub use operation::{Operation, Owner};
 pub use terms::{GateClass, Terms};
 
@@ -41,6 +43,8 @@ pub struct GateFile {
     pub inside: String,
     /// Interface towards the rest of the world.
     pub outside: String,
+    /// How frames come in and go out.
+    pub io: Io,
     /// The rate of each direction, up first.
     pub rates: [Rate; 2],
     /// What a frame is charged.
@@ -155,6 +159,11 @@ fn expand(
     let (overhead, mpu) =
         (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
+    let fail = match gate.text("fail")? {
+        "open" => Fail::Open,
+        _ => Fail::Closed,
+    };
+    let io = Io::read(gate, fail, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
     let listings = read_circuits(&mut flows, values.tables("flow"), &classes, Path::new(file_name), report)?;
@@ -165,13 +174,11 @@ fn expand(
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
         outside,
+        io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
-        fail: match gate.text("fail")? {
-            "open" => Fail::Open,
-            _ => Fail::Closed,
-        },
+        fail,
         buffer: values.table("switch")?.limit("buffer")?,
         port: PortSpec::read(values.table("port")?)?,
         classes,
@@ -258,28 +265,25 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
     built.into_iter().collect()
 }
 
+/// An address or a prefix under a key. `None` after something was reported.
+pub(crate) fn read_prefix(key: &str, text: &str, place: Place, report: &mut Report) -> Option<Prefix> {
+    let complaint = match Prefix::from_str(text) {
+        Ok(prefix) => return Some(prefix),
+        Err(NotAPrefix::Text) => Complaint::new(format!("`{key}` is neither an address nor a prefix"))
+            .help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32"),
+        Err(NotAPrefix::HostBits(network)) => Complaint::new(format!("`{key}` has bits beyond its prefix"))
+            .help(format!("did you mean `{network}`?")),
+    };
+    report.say(place, complaint);
+    None
+}
+
 /// `None` after something was reported.
 fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
     let port = |key| values.integer(key).and_then(|number| u16::try_from(number).ok());
-    let prefix = |key, report: &mut Report| match values.text(key).map(Prefix::from_str) {
+    let prefix = |key, report: &mut Report| match values.text(key) {
         None => Some(None),
-        Some(Ok(prefix)) => Some(Some(prefix)),
-        Some(Err(error)) => {
-            let complaint = Complaint::new(format!("`{key}` is neither an address nor a prefix"));
-            report.say(
-                values.place_of(key),
-                match error {
-                    NotAPrefix::Text => {
-                        complaint.help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32")
-                    }
-                    NotAPrefix::HostBits(network) => {
-                        Complaint::new(format!("`{key}` has bits beyond its prefix"))
-                            .help(format!("did you mean `{network}`?"))
-                    }
-                },
-            );
-            None
-        }
+        Some(text) => read_prefix(key, text, values.place_of(key), report).map(Some),
     };
     let (inside, outside) = (prefix("inside", report), prefix("outside", report));
     let protocol = match values.text("protocol") {

@@ -25,11 +25,11 @@ mod write;
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
-pub use gate::{Change, Fail, GateClass, GateFile, GateFlow, Operation, Owner, Terms};
+pub use gate::{Change, Fail, GateClass, GateFile, GateFlow, Io, Operation, Owner, Terms};
 pub use routing::{Router, route};
 pub use scenario::{
-    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, Link, Node, NodeKind, PortSpec, Scenario,
-    WhenWarned,
+    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Node, NodeKind, PortSpec,
+    Scenario, WhenWarned,
 };
 pub use source::Source;
 pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -1,10 +1,12 @@
 //! What a flow sends when.
 
 use crate::error::{Complaint, Report};
+use crate::gate::read_prefix;
 use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use crate::values::Values;
 use std::path::{Path, PathBuf};
+use tidegate_core::classifier::rules::Prefix;
 use tidegate_core::classifier::{FlowPattern, NotAFlow};
 use tidegate_core::units::{Rate, Span};
 
@@ -68,6 +70,8 @@ pub enum Source {
         file: PathBuf,
         /// The flows to play; `None` for every flow in it.
         flow: Option<FlowPattern>,
+        /// What is inside a gate on the way; empty when all that `flow` means is played.
+        inside: Vec<Prefix>,
         /// Speed of playback.
         speed: f64,
         /// Number of times that it is played.
@@ -96,6 +100,7 @@ pub(crate) fn build(values: &Values, sizes: &[u32], base_dir: &Path, report: &mu
         "capture" => Source::Capture {
             file: file(values, base_dir, report)?,
             flow: flow_pattern(values, report)?,
+            inside: inside(values, report)?,
             speed: values.number("speed")?,
             repeat: values.count("repeat")?,
         },
@@ -171,6 +176,15 @@ fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf
         .help("a relative path starts at the scenario file's folder");
     report.say(values.place_of("file"), complaint);
     None
+}
+
+fn inside(values: &Values, report: &mut Report) -> Option<Vec<Prefix>> {
+    let place = values.place_of("inside");
+    values
+        .several_texts("inside")
+        .into_iter()
+        .map(|text| read_prefix("inside", text, place, report))
+        .collect()
 }
 
 fn flow_pattern(values: &Values, report: &mut Report) -> Option<Option<FlowPattern>> {

@@ -128,6 +128,18 @@ impl Values {
         values.iter().map(size).collect()
     }
 
+    /// Texts: one or several; none when the key was left out.
+    pub(crate) fn several_texts(&self, name: &str) -> Vec<&str> {
+        let Some(Held { read: Read::Several(values), .. }) = self.held(name) else { return Vec::new() };
+        values
+            .iter()
+            .filter_map(|value| match value {
+                Value::Text(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
     pub(crate) fn table(&self, name: &str) -> Option<&Values> {
         match &self.held(name)?.read {
             Read::Table(values) => Some(values),

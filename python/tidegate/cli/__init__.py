@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-COMMANDS = ("run", "compare", "check", "replay", "explain", "plot", "paper", "schema", "reference")
+COMMANDS = ("run", "compare", "check", "replay", "explain", "plot", "paper", "gate", "schema", "reference")
 """In the order in which `--help` lists them; the module of the same name holds `command`."""
 
 BAD_INPUT = 1
@@ -32,8 +32,9 @@ class LazyGroup(TyperGroup):
         del ctx
         if cmd_name not in COMMANDS:
             return None
+        module = import_module(f"tidegate.cli.{cmd_name}")
         single = typer.Typer(add_completion=False)
-        single.command(cmd_name)(import_module(f"tidegate.cli.{cmd_name}").command)
+        single.command(cmd_name, **getattr(module, "SETTINGS", {}))(module.command)
         return typer.main.get_command(single)
 
     def invoke(self, ctx: Any) -> Any:

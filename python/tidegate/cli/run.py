@@ -88,6 +88,7 @@ def document(results: Results) -> dict[str, Any]:
         "flows": results.flow_rows(),
         "groups": [_plain(row) for row in results.groups()],
         "links": [_plain(row) for row in results.link_rows()],
+        "gate": [_plain(row) for row in results.gate_rows()],
     }
 
 
@@ -115,7 +116,12 @@ def _print(results: Results) -> None:
         style="bold",
     )
     console.print()
-    notes = [*_print_groups(results, console), *_print_links(results, console), *results.notes]
+    notes = [
+        *_print_groups(results, console),
+        *_print_links(results, console),
+        *_print_gate(results, console),
+        *results.notes,
+    ]
     if results.replications > 1:
         notes.append("± is half the 95 % interval of the mean over replications")
     for note in notes:
@@ -212,3 +218,27 @@ def _print_links(results: Results, console: Any) -> list[str]:
     console.print(table)
     console.print()
     return [*notes, f"{plural(idle, 'idle link')} not shown"] if idle else notes
+
+
+def _print_gate(results: Results, console: Any) -> list[str]:
+    """Show what came of the gate's own flows; those that got nothing are left out."""
+    from tidegate.cli import screen
+    from tidegate.show import with_interval
+
+    busy = [row for row in results.gate_rows() if row.arrived.mean]
+    if not busy:
+        return []
+    table = screen.table("gate's flow", "direction", "flows", "throughput", "packets", "dropped")
+    rows, notes = screen.cut(busy, "flow of the gate")
+    for row in rows:
+        table.add_row(
+            row.flow,
+            row.direction,
+            with_interval(row.flows, "count"),
+            with_interval(row.throughput, "bit/s"),
+            with_interval(row.arrived, "count"),
+            with_interval(row.dropped, "count"),
+        )
+    console.print(table)
+    console.print()
+    return [*notes, "the gate's throughput is what its link is charged for"]

@@ -293,9 +293,14 @@ impl Steering {
     }
 
     fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        let of_keys = self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| *at);
-        let lines = self.lines.get(rule).map(Vec::as_slice).unwrap_or_default();
-        of_keys.chain(lines.iter().filter_map(Line::member)).map(|at| self.members[at].leg)
+        let of_keys = self.members(rule).map(|(_, leg)| leg);
+        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg))
+    }
+
+    /// The flows that a rule with `each` has at this moment, and whose they are.
+    pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
+        let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
+        members.map(|((_, key), at)| (*key, self.members[*at].leg))
     }
 
     /// By how much the clock of a rule's flow is ahead of real time, of several that of the one which is

@@ -18,7 +18,8 @@ pub(super) fn captured(scenario: &Scenario, network: &Network) -> Result<(), Box
     for flow in &network.flows {
         let group = &scenario.groups[flow.group];
         let Some(bits) = group.contract.reserve_bits().filter(|_| group.class.is_none()) else { continue };
-        for link in &flow.route {
+        // What a flow gets at a gate is in the gate's file.
+        for link in flow.route.iter().filter(|link| scenario.links[**link].gate.is_none()) {
             reserved[*link] = reserved[*link].saturating_add(bits);
             let rate = scenario.links[*link].rate_bits;
             if reserved[*link] > rate {
@@ -51,7 +52,8 @@ fn frame(scheduler: &Choice) -> Option<(u64, u64, u64)> {
 /// A time-division port has a slot for every packet, and slots for every reservation. What is set up by
 /// signalling is booked in bit/s, so that it has to be whole slots.
 pub(super) fn slots(scenario: &Scenario, network: &Network) -> Result<(), Box<SpecError>> {
-    let frames: Vec<_> = scenario.links.iter().map(|link| frame(&link.port.scheduler)).collect();
+    let of = |link: &tidegate_spec::Link| frame(&link.port.scheduler).filter(|_| link.gate.is_none());
+    let frames: Vec<_> = scenario.links.iter().map(of).collect();
     let mut owned = vec![0u64; frames.len()];
     for flow in &network.flows {
         let group = &scenario.groups[flow.group];

@@ -3,10 +3,10 @@
 mod checks;
 mod sources;
 
-use crate::network::{Change, FlowSetup, Life, LinkPlan, Network, NodePlan};
-use crate::traffic::Traffic;
-use sources::Recordings;
+use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan};
+use sources::{Recordings, Sending};
 use tidegate_core::admission::Policy;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::{MeterKind, flow_monitor};
@@ -15,7 +15,7 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
 use tidegate_core::units::Rate;
-use tidegate_spec::{ChangeSpec, Class, FlowGroup, Link, NodeKind, Place, Scenario, SpecError};
+use tidegate_spec::{ChangeSpec, Class, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, SpecError};
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
@@ -33,6 +33,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             .map(|node| NodePlan { name: node.name.clone(), buffer: node.buffer })
             .collect(),
         links: Vec::with_capacity(scenario.links.len()),
+        gate: scenario.gate.as_ref().map(|file| gate(file, scenario)),
         groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
@@ -41,33 +42,51 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     };
     // Where no flow is monitored, a monitor would only cost time.
     let monitored = scenario.groups.iter().any(|group| group.contract.interval().is_some());
+    let gate_ports = scenario.gate.as_ref().map(|file| file.switch_plan().ports).unwrap_or_default();
     for link in &scenario.links {
         let idle = |meter: &Choice| meter.record.name == flow_monitor::RECORD.name && !monitored;
         // Classes order what switches forward; a host only sends its own.
         let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
-        network.links.push(LinkPlan {
-            name: link.name.clone(),
-            from: link.from,
-            to: link.to,
-            rate: link.rate,
-            delay: link.delay,
-            port: PortPlan {
+        let port = match link.gate.and_then(|direction| gate_ports.get(direction as usize)) {
+            Some(port) => port.clone(),
+            None => PortPlan {
                 scheduler: SchedulerKind::BuiltIn(link.port.scheduler.clone()),
                 classes: if forwards { classes.clone() } else { Vec::new() },
                 meter: link.port.meter.clone().filter(|meter| !idle(meter)).map(MeterKind::BuiltIn),
                 dropper: link.port.dropper.clone().map(DropperKind::BuiltIn),
                 ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
             },
+        };
+        network.links.push(LinkPlan {
+            name: link.name.clone(),
+            from: link.from,
+            to: link.to,
+            rate: link.rate,
+            delay: link.delay,
+            port,
         });
     }
     for flow in scenario.flows() {
-        for (name, traffic) in sources::traffic(&flow, scenario, &mut recordings)? {
-            network.flows.push(set_up(flow.group, flow.group_index, name, traffic, scenario)?);
+        for sending in sources::traffic(&flow, scenario, &mut recordings)? {
+            network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
         }
     }
     checks::captured(scenario, &network)?;
     checks::slots(scenario, &network)?;
     Ok(network)
+}
+
+/// The gate of a scenario that has one: its links are in it.
+fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
+    let link = |direction| scenario.links.iter().position(|link| link.gate == Some(direction));
+    GatePlan {
+        links: Direction::BOTH.map(|direction| link(direction).unwrap_or_default()),
+        buffer: file.buffer,
+        framing: file.framing,
+        rules: Direction::BOTH.map(|direction| file.rules(direction)),
+        names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
+        most_flows: file.most_flows,
+    }
 }
 
 /// Boxed: a mistake carries its source line, and is rare.
@@ -104,8 +123,7 @@ fn rate(bits: f64, scenario: &Scenario, place: Place) -> Result<Rate, Box<SpecEr
 fn set_up(
     group: &FlowGroup,
     index: usize,
-    name: String,
-    traffic: Traffic,
+    Sending { name, traffic, headers }: Sending,
     scenario: &Scenario,
 ) -> Result<FlowSetup, Box<SpecError>> {
     let contract = group.contract.contract();
@@ -148,6 +166,7 @@ fn set_up(
         envelope,
         largest: traffic.largest(),
         traffic,
+        headers,
         when_warned: group.warned,
         life: Life {
             set_up: scenario.admission.is_some() && group.contract.reserve_bits().is_some(),

@@ -6,18 +6,30 @@ use crate::traffic::{Gap, Traffic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tidegate_core::classifier::FiveTuple;
+use tidegate_core::classifier::rules::{Direction, Prefix};
+use tidegate_core::wire::Headers;
 use tidegate_spec::{Flow, Place, Scenario, Source, SpecError};
+
+/// A flow's packets.
+pub(super) struct Sending {
+    pub(super) name: String,
+    pub(super) traffic: Traffic,
+    /// What they look like to a gate on the way.
+    pub(super) headers: Option<Headers>,
+}
 
 /// What a flow sends; a capture without a flow stands for every flow in it.
 pub(super) fn traffic(
     flow: &Flow<'_>,
     scenario: &Scenario,
     recordings: &mut Recordings,
-) -> Result<Vec<(String, Traffic)>, Box<SpecError>> {
+) -> Result<Vec<Sending>, Box<SpecError>> {
     let (group, name) = (flow.group, flow.name.to_string());
     let sizes: Arc<[u32]> = group.sizes.as_slice().into();
     let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
-    let one = |traffic| Ok(vec![(name.clone(), traffic)]);
+    let headers = group.headers.and_then(|headers| headers.member(flow.member));
+    let one = |traffic| Ok(vec![Sending { name: name.clone(), traffic, headers }]);
     match &group.source {
         Source::Cbr { rate, times } => one(Traffic::Cbr { rate: mean(*rate, *times)?, sizes }),
         Source::Poisson { rate, times } => one(Traffic::Poisson { rate: mean(*rate, *times)?, sizes }),
@@ -39,34 +51,68 @@ pub(super) fn traffic(
             one(Traffic::Greedy { window: u32::try_from(*window).unwrap_or(u32::MAX), sizes })
         }
         Source::Trace { file, speed, repeat } => {
-            let trace = recordings.get(file, scenario, group.place)?;
+            let trace = recordings.get(file, false, scenario, group.place)?;
             let play = |flow: &Arc<TraceFlow>| {
                 let named = if trace.len() == 1 { name.clone() } else { format!("{name}/{}", flow.name) };
-                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| (named, traffic))
+                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| Sending {
+                    name: named,
+                    traffic,
+                    headers,
+                })
             };
             trace.iter().map(play).collect()
         }
-        Source::Capture { file, flow: wanted, speed, repeat } => {
-            let trace = recordings.get(file, scenario, group.place)?;
+        Source::Capture { file, flow: wanted, inside, speed, repeat } => {
+            let gate = group.route.iter().find_map(|link| scenario.links[*link].gate);
+            let trace = recordings.get(file, gate.is_some(), scenario, group.place)?;
             let play = |flow: &Arc<TraceFlow>| {
                 let named = match wanted {
                     Some(wanted) if wanted.is_one() => name.clone(),
                     _ => format!("{name}/{}", flow.name),
                 };
-                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| (named, traffic))
+                recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| Sending {
+                    name: named,
+                    traffic,
+                    headers: flow.headers,
+                })
             };
+            if gate.is_some() && trace.iter().any(|flow| flow.headers.is_none()) {
+                let message = format!("{} says nothing of headers, which a gate has to know", file.display());
+                return Err(fail(scenario, group.place, message, Some("play a packet capture".to_owned())));
+            }
             let meant = |flow: &&Arc<TraceFlow>| {
-                wanted.is_none_or(|wanted| flow.name.parse().is_ok_and(|flow| wanted.matches(&flow)))
+                let tuple =
+                    || flow.headers.map_or_else(|| flow.name.parse(), |headers| Ok(FiveTuple::of(&headers)));
+                wanted.is_none_or(|wanted| tuple().is_ok_and(|flow| wanted.matches(&flow)))
             };
-            let played: Vec<_> = trace.iter().filter(meant).map(play).collect::<Result<_, _>>()?;
+            let this_way = |flow: &&Arc<TraceFlow>| {
+                gate.is_none_or(|gate| inside.is_empty() || goes(flow, inside, gate))
+            };
+            let played: Vec<_> =
+                trace.iter().filter(meant).filter(this_way).map(play).collect::<Result<_, _>>()?;
             if played.is_empty() {
                 let flows: Vec<&str> = trace.iter().take(5).map(|flow| flow.name.as_str()).collect();
-                let message = format!("{} has no flow that is meant by `flow`", file.display());
+                let message = match gate {
+                    Some(gate) if trace.iter().any(|flow| meant(&flow)) => {
+                        format!("nothing in {} goes {} through the gate", file.display(), gate.name())
+                    }
+                    _ => format!("{} has no flow that is meant by `flow`", file.display()),
+                };
                 let help = format!("it holds {} flows: {}, …", trace.len(), flows.join(", "));
                 return Err(fail(scenario, group.place, message, Some(help)));
             }
             Ok(played)
         }
+    }
+}
+
+/// Whether a captured flow goes through a gate in a direction: from the inside to what is not, or back.
+fn goes(flow: &TraceFlow, inside: &[Prefix], direction: Direction) -> bool {
+    let is_inside = |address| inside.iter().any(|prefix| prefix.contains(address));
+    let Some(ip) = flow.headers.and_then(|headers| headers.ip) else { return false };
+    match direction {
+        Direction::Up => is_inside(ip.source) && !is_inside(ip.destination),
+        Direction::Down => is_inside(ip.destination) && !is_inside(ip.source),
     }
 }
 
@@ -81,22 +127,24 @@ fn recorded(
     Ok(Traffic::Recorded { flow: flow.clone(), speed, repeat })
 }
 
-/// Files that were read, each once.
+/// Files that were read, each once in each way.
 #[derive(Default)]
-pub(super) struct Recordings(BTreeMap<PathBuf, Vec<Arc<TraceFlow>>>);
+pub(super) struct Recordings(BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>);
 
 impl Recordings {
     fn get(
         &mut self,
         file: &Path,
+        as_frames: bool,
         scenario: &Scenario,
         place: Place,
     ) -> Result<&[Arc<TraceFlow>], Box<SpecError>> {
-        if !self.0.contains_key(file) {
-            let Trace { flows, .. } =
-                input::load(file).map_err(|error| fail(scenario, place, error.to_string(), None))?;
-            self.0.insert(file.to_owned(), flows.into_iter().map(Arc::new).collect());
+        let key = (file.to_owned(), as_frames);
+        if !self.0.contains_key(&key) {
+            let read = if as_frames { input::load_frames(file) } else { input::load(file) };
+            let Trace { flows, .. } = read.map_err(|error| fail(scenario, place, error.to_string(), None))?;
+            self.0.insert(key.clone(), flows.into_iter().map(Arc::new).collect());
         }
-        Ok(self.0.get(file).map_or(&[], Vec::as_slice))
+        Ok(self.0.get(&key).map_or(&[], Vec::as_slice))
     }
 }

@@ -6,8 +6,9 @@
 //! and one that is absurdly long are told apart.
 
 use super::collect::{Collector, Order, SECOND, Ticks};
+use super::frames::{self, Frames};
 use super::window::Window;
-use super::{InputError, Place, Trace};
+use super::{InputError, Place, Trace, What};
 use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapBlock, OptionCode, parse_block_be, parse_block_le,
     parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified, parse_pcap_header,
@@ -31,17 +32,36 @@ pub(super) fn is_capture(head: &[u8]) -> bool {
 }
 
 /// Reads a capture that starts with one of the numbers of [`is_capture`].
-pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
+pub(super) fn read(input: impl Read, file: &Path, what: What) -> Result<Trace, InputError> {
     let collector = Collector::new(file, Order::WithinASecond);
-    let mut reader = Reader { file, window: Window::new(input), collector, classifier: Classifier::new() };
+    let flows = match what {
+        What::Packets => Flows::Packets(Classifier::new()),
+        What::Frames => Flows::Frames(Frames::default()),
+    };
+    let mut reader = Reader { file, window: Window::new(input), collector, flows };
     reader.need(4)?;
     if reader.window.bytes().starts_with(&SECTION) {
         reader.blocks()?
     } else {
         reader.classic()?
     }
-    let Reader { collector, classifier, .. } = reader;
-    collector.finish(|number| classifier.flows()[number].to_string())
+    let Reader { collector, flows, .. } = reader;
+    match flows {
+        Flows::Packets(classifier) => collector.finish(|number| classifier.flows()[number].to_string()),
+        Flows::Frames(frames) => {
+            let mut trace = collector.finish(|number| frames.name(number))?;
+            for (number, flow) in trace.flows.iter_mut().enumerate() {
+                flow.headers = Some(frames.headers(number));
+            }
+            Ok(trace)
+        }
+    }
+}
+
+/// What makes a flow of packets.
+enum Flows {
+    Packets(Classifier),
+    Frames(Frames),
 }
 
 /// An interface of a capture, or the whole of a classic one.
@@ -60,7 +80,7 @@ struct Reader<'a, R> {
     file: &'a Path,
     window: Window<R>,
     collector: Collector<'a>,
-    classifier: Classifier,
+    flows: Flows,
 }
 
 impl<R: Read> Reader<'_, R> {
@@ -136,8 +156,8 @@ impl<R: Read> Reader<'_, R> {
             };
             let time = Ticks::from(record.ts_sec) * SECOND + ticks(record.ts_usec.into(), units);
             let size = record.origlen.max(record.caplen).saturating_sub(fcs);
-            let flow = self.classifier.classify(&Headers::read(link, record.data));
-            self.push(time, flow, size)?;
+            let headers = Headers::read(link, record.data);
+            self.push(time, link, &headers, size)?;
             self.window.pass(length + captured);
         }
         Ok(())
@@ -180,9 +200,9 @@ impl<R: Read> Reader<'_, R> {
                     let stamp = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                     let size = packet.origlen.max(packet.caplen).saturating_sub(interface.fcs);
                     let captured = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
-                    let headers = Headers::read(self.link(interface)?, captured);
-                    let flow = self.classifier.classify(&headers);
-                    self.push(interface.zero + ticks(stamp, interface.units), flow, size)?;
+                    let link = self.link(interface)?;
+                    let headers = Headers::read(link, captured);
+                    self.push(interface.zero + ticks(stamp, interface.units), link, &headers, size)?;
                 }
                 Ok((_, Block::SimplePacket(_))) => {
                     return Err(self.bad("packets with times", "a Simple Packet Block, which has none"));
@@ -207,7 +227,11 @@ impl<R: Read> Reader<'_, R> {
             .ok_or_else(|| InputError::LinkType { file: self.file.to_owned(), number })
     }
 
-    fn push(&mut self, time: Ticks, flow: u32, size: u32) -> Result<(), InputError> {
+    fn push(&mut self, time: Ticks, link: LinkType, headers: &Headers, size: u32) -> Result<(), InputError> {
+        let (flow, size) = match &mut self.flows {
+            Flows::Packets(classifier) => (classifier.classify(headers), size),
+            Flows::Frames(frames) => (frames.number(headers), frames::length(link, size)),
+        };
         let place = Place::Packet { number: self.collector.packets() + 1, offset: self.window.offset() };
         self.collector.push(time, flow, size, place)
     }

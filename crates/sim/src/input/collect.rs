@@ -103,7 +103,7 @@ impl<'a> Collector<'a> {
         let period = span + Span::from_ticks(gap);
         let flows = flows.into_iter().enumerate().map(|(number, mut packets)| {
             packets.iter_mut().for_each(|(time, _)| *time = *time - first);
-            TraceFlow { name: name(number), packets, period }
+            TraceFlow { name: name(number), packets, period, headers: None }
         });
         Ok(Trace {
             flows: flows.collect(),

@@ -14,6 +14,7 @@
 mod capture;
 mod collect;
 mod error;
+mod frames;
 mod schedule;
 pub mod suggest;
 mod text;
@@ -27,6 +28,7 @@ use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use tidegate_core::units::Span;
+use tidegate_core::wire::Headers;
 
 /// The packets of a file, by flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +62,8 @@ pub struct TraceFlow {
     /// The distance from one repetition of the file to the next: its span and one mean
     /// gap between its packets (of all flows). Zero when all its packets have one time.
     pub period: Span,
+    /// What a gate reads from its packets, for captures that were read with [`load_frames`].
+    pub headers: Option<Headers>,
 }
 
 impl TraceFlow {
@@ -84,12 +88,34 @@ impl TraceFlow {
 /// [`InputError`], which names the file and the place in it. A file that ends in the
 /// middle of a record or of its compressed data is an error: no part of it is returned.
 pub fn load(path: &Path) -> Result<Trace, InputError> {
+    open(path, What::Packets)
+}
+
+/// Reads the capture at `path` as the Ethernet frames that its packets are or would be: flows also
+/// differ in DSCP and VLAN tags, which then stand behind the 5-tuple in their names, and a packet without an
+/// Ethernet header is as much longer as one takes. Lists are read as by [`load`].
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_frames(path: &Path) -> Result<Trace, InputError> {
+    open(path, What::Frames)
+}
+
+/// What a capture is read for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Packets,
+    Frames,
+}
+
+fn open(path: &Path, what: What) -> Result<Trace, InputError> {
     let unreadable = |source| InputError::Unreadable { file: path.to_owned(), source };
     // Reading a directory fails with a message that says so only on some systems.
     if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
         return Err(unreadable(io::ErrorKind::IsADirectory.into()));
     }
-    read(File::open(path).map_err(unreadable)?, path)
+    read_what(File::open(path).map_err(unreadable)?, path, what)
 }
 
 /// Reads a trace from `input`; `name` is its name in errors, and its extension
@@ -99,6 +125,10 @@ pub fn load(path: &Path) -> Result<Trace, InputError> {
 ///
 /// As [`load`].
 pub fn read(input: impl Read, name: &Path) -> Result<Trace, InputError> {
+    read_what(input, name, What::Packets)
+}
+
+fn read_what(input: impl Read, name: &Path, what: What) -> Result<Trace, InputError> {
     let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
     let (head, input) = peek(input).map_err(unreadable)?;
     if head.starts_with(&[0x1f, 0x8b]) {
@@ -108,18 +138,18 @@ pub fn read(input: impl Read, name: &Path) -> Result<Trace, InputError> {
             }
             _ => unreadable(source),
         })?;
-        return plain(&head, input, name);
+        return plain(&head, input, name, what);
     }
-    plain(&head, input, name)
+    plain(&head, input, name, what)
 }
 
 /// Reads uncompressed bytes that start with `head`.
-fn plain(head: &[u8], input: impl Read, name: &Path) -> Result<Trace, InputError> {
+fn plain(head: &[u8], input: impl Read, name: &Path, what: What) -> Result<Trace, InputError> {
     if head.is_empty() {
         return Err(InputError::Empty { file: name.to_owned() });
     }
     if capture::is_capture(head) {
-        return capture::read(input, name);
+        return capture::read(input, name, what);
     }
     let is_text = head.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'));
     if !is_text || is_named_capture(name) {

@@ -1,11 +1,11 @@
 //! What the world does with packets, from source to sink.
 
-use super::{Event, HopEntry, Link, PacketBody, World};
+use super::{Around, Event, HopEntry, Link, PacketBody, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
 use crate::watch::Ahead;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
-use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::stats::{tally, tally_packet};
 use tidegate_core::units::{Span, Time};
 
@@ -90,10 +90,10 @@ impl<Q: EventQueue> World<Q> {
     /// The switch in front of a hop takes a packet in, whose last bit is in.
     #[inline(always)]
     fn enter(&mut self, hop: u32, packet: &mut Packet) {
-        let HopEntry { link, node: at, leg, .. } = self.hops[hop as usize];
-        if self.probed {
-            self.watch_arrival(hop, packet);
+        if self.attended {
+            (packet.len, packet.mark) = self.attend(hop, *packet);
         }
+        let HopEntry { link, node: at, leg, .. } = self.hops[hop as usize];
         let node = &mut self.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
         let idle = node.switch.arrive_for(&mut cx, leg, packet);
@@ -105,7 +105,16 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
+    /// What is done before a packet enters a port: the length and the mark with which it does.
     #[cold]
+    fn attend(&mut self, hop: u32, packet: Packet) -> (u32, Mark) {
+        self.watch_arrival(hop, &packet);
+        match self.hops[hop as usize].around {
+            Around::Gate => self.enter_gate(hop, &packet),
+            Around::Nothing | Around::Envelope => (packet.len, packet.mark),
+        }
+    }
+
     fn watch_arrival(&mut self, hop: u32, packet: &Packet) {
         let Some(watch) = &mut self.watch else { return };
         let hop = &self.hops[hop as usize];
@@ -196,13 +205,17 @@ impl<Q: EventQueue> World<Q> {
         self.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
         body.queueing += waited;
         let hop = body.hop;
-        let HopEntry { after_envelope, last, delayed, .. } = self.hops[hop as usize];
-        if after_envelope {
-            // It left its source when the envelope let it go.
-            let waited = packet.arrived.since(body.born);
-            body.born = packet.arrived;
-            if body.born >= self.warm_at {
-                self.envelopes[body.flow as usize].add(waited);
+        let HopEntry { around, last, delayed, .. } = self.hops[hop as usize];
+        if around != Around::Nothing {
+            if let Some(gate) = self.gate.as_ref().filter(|_| around == Around::Gate) {
+                packet.len = gate.length(packet.body);
+            } else {
+                // It left its source when the envelope let it go.
+                let waited = packet.arrived.since(body.born);
+                body.born = packet.arrived;
+                if body.born >= self.warm_at {
+                    self.envelopes[body.flow as usize].add(waited);
+                }
             }
         }
         if delayed {
@@ -330,12 +343,13 @@ impl<Q: EventQueue> World<Q> {
                 self.events.set(Event::Source(body.flow), again);
             }
         }
-        let discarded = hop.after_envelope && reason == Reason::Shaper;
+        let after_envelope = hop.around == Around::Envelope;
+        let discarded = after_envelope && reason == Reason::Shaper;
         if !discarded {
             self.links[ix as usize].dropped += 1;
         }
         // An envelope's packet left its source when it was let go: when it reached the port's queue.
-        let left_source = if hop.after_envelope { packet.arrived } else { body.born };
+        let left_source = if after_envelope { packet.arrived } else { body.born };
         if left_source < self.warm_at {
             return;
         }

@@ -1,6 +1,6 @@
 //! What meters along the way have said of each flow.
 
-use super::World;
+use super::{Around, World};
 use crate::probe::Series;
 use tidegate_core::meter::Metered;
 use tidegate_core::units::{Span, Time};
@@ -31,11 +31,12 @@ pub(super) struct FlowMeters {
 }
 
 impl<Q> World<Q> {
-    /// What the ports on the flow's way say of it now, one after the other.
+    /// What the ports on the flow's way say of it now, one after the other; at a gate it has no port of its own.
     fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
         let first = self.flows[flow].first_hop as usize;
         let last = self.hops[first..].iter().position(|hop| hop.last).map_or(first, |last| first + last + 1);
-        self.hops[first..last].iter().filter_map(|hop| self.nodes[hop.node as usize].switch.metered(hop.leg))
+        let own = self.hops[first..last].iter().filter(|hop| hop.around != Around::Gate);
+        own.filter_map(|hop| self.nodes[hop.node as usize].switch.metered(hop.leg))
     }
 
     fn checks_so_far(&self, flow: usize) -> Checks {

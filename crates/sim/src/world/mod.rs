@@ -9,17 +9,20 @@ mod agenda;
 mod conduct;
 mod flow_network;
 mod forwarding;
+mod gate;
 mod meters;
 mod pending;
 mod report;
 mod setup;
 
 pub use flow_network::{Answer, Signal};
+pub use gate::GateFlow;
 pub use report::LinkReport;
 
 use agenda::Agenda;
 use conduct::Conduct;
 use flow_network::Standing;
+use gate::Gate;
 use meters::FlowMeters;
 
 use crate::event_queue::EventQueue;
@@ -75,11 +78,19 @@ struct HopEntry {
     leg: Leg,
     /// The first hop of a greedy flow: what leaves it makes room for more.
     tops_up: bool,
-    /// The first hop of a flow with an envelope.
-    after_envelope: bool,
+    around: Around,
     /// Whether the link has a delay.
     delayed: bool,
     last: bool,
+}
+
+/// What a packet passes at a hop besides the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Around {
+    Nothing,
+    /// The envelope of its flow, whose first hop this is.
+    Envelope,
+    Gate,
 }
 
 /// A switch with what stands around it.
@@ -179,6 +190,9 @@ pub struct World<Q> {
     has_meters: bool,
     /// Whether there is a series or a watch.
     probed: bool,
+    gate: Option<Box<Gate>>,
+    /// Whether something is to be done before a packet enters a port: it is watched or steered.
+    attended: bool,
 }
 
 impl<Q: EventQueue> World<Q> {
@@ -270,6 +284,9 @@ impl<Q: EventQueue> World<Q> {
             self.records[flow].sent = (waiting.packets, waiting.bytes);
         }
         self.meter_anew();
+        if let Some(gate) = &mut self.gate {
+            gate.count_anew(&self.nodes);
+        }
         for (ix, link) in self.links.iter_mut().enumerate() {
             let switch = &mut self.nodes[link.node as usize].switch;
             (link.before, link.dropped, link.waited) = (link.done(switch), 0, 0);
@@ -286,7 +303,7 @@ impl<Q: EventQueue> World<Q> {
         let waiting = |(ix, flow): (usize, &Flow)| {
             let hop = &self.hops[flow.first_hop as usize];
             let shaped = || self.nodes[hop.node as usize].switch.shaped(hop.leg);
-            hop.after_envelope.then(|| (ix, shaped()))
+            (hop.around == Around::Envelope).then(|| (ix, shaped()))
         };
         self.flows.iter().enumerate().filter_map(waiting).collect()
     }

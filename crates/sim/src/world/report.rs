@@ -1,6 +1,6 @@
 //! What a world has measured.
 
-use super::{Signal, World};
+use super::{Around, GateFlow, Signal, World};
 use crate::probe::Series;
 use crate::record::{Delays, FlowRecord};
 use crate::watch::Watch;
@@ -34,7 +34,7 @@ impl<Q> World<Q> {
     /// How long a flow's packets waited in its envelope; `None` for a flow without one.
     pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
         let first = self.flows.get(flow)?.first_hop as usize;
-        self.envelopes.get(flow).filter(|_| self.hops[first].after_envelope)
+        self.envelopes.get(flow).filter(|_| self.hops[first].around == Around::Envelope)
     }
 
     /// Delays by group; empty when they were not asked for, and until the run is over.
@@ -77,6 +77,12 @@ impl<Q> World<Q> {
         let sent = (sent.packets - link.before.0.packets, sent.bytes - link.before.0.bytes);
         let waited = (started - link.before.1, link.waited);
         LinkReport { sent, dropped: link.dropped, waited, measured, stats }
+    }
+
+    /// What each direction of the gate has done since the warm-up, flow by flow as its file has them, and what no
+    /// flow means last; nothing without a gate.
+    pub fn gate_flows(&self) -> Vec<GateFlow> {
+        self.gate.as_ref().map(|gate| gate.flows(&self.nodes)).unwrap_or_default()
     }
 
     /// Bytes of memory held by the switches for flows and packets.

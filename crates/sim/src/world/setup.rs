@@ -5,17 +5,17 @@ use super::conduct::Conduct;
 use super::flow_network::{NOWHERE, Standing};
 use super::meters::FlowMeters;
 use super::pending::Pending;
-use super::{Event, Flow, HopEntry, Link, Node, World};
+use super::{Around, Event, Flow, Gate, HopEntry, Link, Node, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Fingerprint;
-use crate::network::{FlowSetup, Network};
+use crate::network::{FlowSetup, Network, NodePlan};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
 use crate::traffic::{Emission, Traffic};
 use std::collections::VecDeque;
 use tidegate_core::admission::Ledger;
 use tidegate_core::contract::Refused;
-use tidegate_core::packet::{Leg, PortIx};
+use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
 use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
@@ -29,22 +29,28 @@ impl<Q: EventQueue> World<Q> {
     /// When a scheduler refuses a plan.
     pub fn new(network: &Network, seed: u64, probes: &Probes) -> Result<World<Q>, Refused> {
         let ports = network.ports();
-        let mut plans = vec![SwitchPlan::default(); network.nodes.len()];
-        let mut links_of = vec![Vec::new(); network.nodes.len()];
+        let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer);
+        let gate = network.gate.as_ref().map(|gate| ("gate".to_owned(), Some(gate.buffer)));
+        let switches: Vec<_> = network.nodes.iter().map(node).chain(gate).collect();
+        let mut plans = vec![SwitchPlan::default(); switches.len()];
+        let mut links_of = vec![Vec::new(); switches.len()];
         for (ix, link) in network.links.iter().enumerate() {
-            plans[link.from].ports.push(link.port.clone());
-            links_of[link.from].push(ix as u32);
+            plans[network.switch_of(ix)].ports.push(link.port.clone());
+            links_of[network.switch_of(ix)].push(ix as u32);
         }
         let mut nodes = Vec::with_capacity(plans.len());
-        for ((mut plan, links), node) in plans.into_iter().zip(links_of).zip(&network.nodes) {
-            plan.buffer = node.buffer;
+        for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
+            plan.buffer = buffer;
             let switch = Switch::new(Time::ORIGIN, &plan)?;
-            let rng = Rng::named(seed, &format!("node/{}", node.name));
-            nodes.push(Node { switch, rng, links });
+            nodes.push(Node { switch, rng: Rng::named(seed, &name), links });
         }
-        let link = |(link, port): (&crate::network::LinkPlan, &PortIx)| Link {
-            node: link.from as u32,
-            port: *port,
+        let gate = match &network.gate {
+            Some(plan) => Some(Box::new(Gate::new(plan, &ports, &mut nodes)?)),
+            None => None,
+        };
+        let link = |(ix, link): (usize, &crate::network::LinkPlan)| Link {
+            node: network.switch_of(ix) as u32,
+            port: ports[ix],
             rate: link.rate,
             delay: link.delay,
             in_flight: VecDeque::new(),
@@ -63,7 +69,7 @@ impl<Q: EventQueue> World<Q> {
             warm_at: Time::ORIGIN + network.warmup,
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
-            links: network.links.iter().zip(&ports).map(link).collect(),
+            links: network.links.iter().enumerate().map(link).collect(),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
             hops: Vec::new(),
@@ -95,6 +101,8 @@ impl<Q: EventQueue> World<Q> {
             signals: Vec::new(),
             has_meters: network.links.iter().any(|link| link.port.meter.is_some()),
             probed: probes.sample.is_some() || probes.watch.is_some(),
+            attended: probes.watch.is_some() || gate.is_some(),
+            gate,
             nodes,
         };
         let mut arrivals = Arrivals::new(network, seed);
@@ -113,7 +121,8 @@ impl<Q: EventQueue> World<Q> {
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
             let Link { node, port, delay, .. } = self.links[*link];
-            let leg = match setup.life.set_up {
+            let at_gate = self.gate.as_ref().is_some_and(|gate| gate.has(*link));
+            let leg = match setup.life.set_up || at_gate {
                 true => Leg { port, flow: NOWHERE },
                 false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
             };
@@ -124,10 +133,17 @@ impl<Q: EventQueue> World<Q> {
                 node,
                 leg,
                 tops_up,
-                after_envelope: ix == 0 && setup.envelope.is_some(),
+                around: match setup.envelope {
+                    _ if at_gate => Around::Gate,
+                    Some(_) if ix == 0 => Around::Envelope,
+                    _ => Around::Nothing,
+                },
                 delayed: delay > Span::ZERO,
                 last: ix + 1 == setup.route.len(),
             });
+        }
+        if let Some(gate) = &mut self.gate {
+            gate.expect(setup.headers);
         }
         let rng = Rng::named(seed, &format!("flow/{}", setup.name));
         let mut emission = Emission::new(setup.traffic.clone(), rng);

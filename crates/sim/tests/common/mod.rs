@@ -31,6 +31,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
     Network {
         nodes: (0..=hops).map(node).collect(),
         links: (0..hops).map(link).collect(),
+        gate: None,
         groups: vec!["all".into()],
         policies: Vec::new(),
         flows: Vec::new(),
@@ -50,6 +51,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         envelope: None,
         largest: traffic.largest(),
         traffic,
+        headers: None,
         when_warned: WhenWarned::Ignore,
         life: Life::default(),
     });

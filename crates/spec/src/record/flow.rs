@@ -33,6 +33,33 @@ fn change() -> Section {
     Section::new("change", "Change", help, fields).citing("Zhang 1991, sections 2.1 and 2.2")
 }
 
+fn headers() -> Section {
+    let fields = vec![
+        required(
+            "flow",
+            Shape::Value(Kind::Text),
+            "The first one's addresses, ports and protocol, from the sender to the receiver, as \
+             `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for what is not IP",
+        ),
+        defaulted("dscp", Shape::Value(Kind::Integer(0, 63)), "0", "Differentiated services code point"),
+        optional(
+            "vlan",
+            Shape::Value(Kind::Integer(0, 4_095)),
+            "Identifier of a VLAN tag; without it, no tag",
+        ),
+        defaulted(
+            "each",
+            Shape::Value(Kind::Word(&["host", "subscriber", "5-tuple"])),
+            "host",
+            "What each of `count` flows has of its own, counted up from the first: the address inside, the IPv4 address or \
+             IPv6 /64 inside, or only the port inside",
+        ),
+    ];
+    let help = "What a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame: with its header, \
+                without its check sequence.";
+    Section::new("headers", "Headers", help, fields)
+}
+
 pub(super) fn flow() -> Section {
     let mut fields = vec![
         required("name", Shape::Name, "Name, which no other flow has"),
@@ -80,6 +107,7 @@ pub(super) fn flow() -> Section {
              reserves; or sends smaller packets until it is not ahead, and then as large as what it reserves allows",
         ),
         optional("change", Shape::Tables(change()), "Changes of what it reserves while it runs; needs `admission`"),
+        optional("headers", Shape::Table(headers()), "What its packets look like to a gate on its way; a `capture` brings its own"),
         required("source", source::shape(), "What is sent when"),
         optional(
             "envelope",

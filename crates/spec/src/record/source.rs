@@ -98,6 +98,12 @@ pub(super) fn shape() -> Shape {
                     Shape::Value(Kind::Text),
                     "Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port, an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, and each reserves what is stated",
                 ),
+                optional(
+                    "inside",
+                    Shape::OneOrMore(Kind::Text),
+                    "Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only what goes the flow's way through the gate is played, \
+                     which comes from one of them and goes to none, or the other way round; without it, whatever `flow` means",
+                ),
                 speed,
                 repeat,
             ],

@@ -86,7 +86,19 @@ pub(super) fn shape() -> Shape {
             ),
         ],
     );
+    let gate = kind(
+        "gate",
+        "Gate",
+        "Switches inside and outside, and between them the link that a gate file stands for: each direction with the gate's \
+         rate, framing, policies and flows, and the memory that both share. A key of `port` or `switch` that is given \
+         takes the place of the gate's own, to try another scheduler or buffer on the same file; the scenario's classes \
+         and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that has them.",
+        vec![
+            required("file", Shape::File, "Gate file, with its interfaces' names left aside"),
+            defaulted("delay", time(), "0s", "Propagation delay of the link, in each direction"),
+        ],
+    );
     let nodes = kind("nodes", "Nodes", "Only what `[[node]]` and `[[link]]` list.", Vec::new());
-    let options = vec![chain, dumbbell, parking_lot, star, nodes];
+    let options = vec![chain, dumbbell, parking_lot, star, gate, nodes];
     Shape::OneOf(OneOf { what: "topology", default_kind: None, options })
 }

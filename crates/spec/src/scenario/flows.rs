@@ -4,6 +4,8 @@ use crate::error::{Complaint, Place, Report};
 use crate::record::MOST_FLOWS;
 use crate::routing::Router;
 use crate::scenario::classes::{self, Class};
+use crate::scenario::gate;
+use crate::scenario::headers::HeadersSpec;
 use crate::scenario::network::{Network, NodeKind};
 use crate::source::{self, Source};
 use crate::units::show_time;
@@ -56,6 +58,8 @@ pub struct FlowGroup {
     pub warned: WhenWarned,
     /// Changes of its contract, in the order of time.
     pub changes: Vec<ChangeSpec>,
+    /// What its packets look like; `None` unless it passes a gate and is no capture.
+    pub headers: Option<HeadersSpec>,
     /// What is sent when.
     pub source: Source,
     /// Shaper between the source and the network.
@@ -291,6 +295,10 @@ impl Builder<'_> {
             check_interval(values, &contract, sizes, report);
         }
         let route = self.route(values, from?, to?, report);
+        let headers = match &route {
+            Some(route) => self.headers(values, route, count, report),
+            None => None,
+        };
         Some(FlowGroup {
             name: name.to_owned(),
             count,
@@ -308,11 +316,25 @@ impl Builder<'_> {
             hangup,
             warned,
             changes,
+            headers,
             source: source?,
             envelope,
             place: values.place,
             reserve_place: values.place_of("reserve"),
         })
+    }
+
+    /// What a gate on the way sees; `None` also after something was reported.
+    fn headers(
+        &self,
+        values: &Values,
+        route: &[usize],
+        count: u32,
+        report: &mut Report,
+    ) -> Option<HeadersSpec> {
+        let links = &self.around.network.links;
+        gate::check_flow(values, route, links, report);
+        HeadersSpec::read(values.table("headers")?, count, gate::crossing(route, links)?, report)
     }
 
     /// The packet sizes: none when the source brings them.

@@ -3,16 +3,20 @@
 mod admission;
 pub(crate) mod classes;
 pub(crate) mod flows;
+mod gate;
+mod headers;
 mod network;
 mod reservations;
 
 pub use admission::Admission;
 pub use classes::Class;
 pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
+pub use headers::HeadersSpec;
 pub use network::{Link, Node, NodeKind, PortSpec};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
+use crate::gate::GateFile;
 use crate::record;
 use crate::units::show_time;
 use crate::values::Values;
@@ -42,6 +46,8 @@ pub struct Scenario {
     /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
     /// link is two, there and back.
     pub links: Vec<Link>,
+    /// The gate that the links with a direction of it are, its policies as they hold here.
+    pub gate: Option<GateFile>,
     /// Classes of flows, in the order of the file.
     pub classes: Vec<Class>,
     /// How flows are set up before they send; `None` when all are set up from the start.
@@ -77,7 +83,8 @@ impl Scenario {
     ) -> Result<Scenario, SpecErrors> {
         let File { origin, values, effective, mut report } =
             File::read(record::scenario(), text, file_name, sets)?;
-        let expanded = expand(&values, file_name, base_dir, effective, &origin, &mut report);
+        let gate = gate::load(&values, base_dir, &origin)?;
+        let expanded = expand(gate, &values, file_name, base_dir, effective, &origin, &mut report);
         report.check(&origin)?;
         expanded.ok_or_else(|| file::unexplained(&origin))
     }
@@ -106,6 +113,7 @@ impl Scenario {
 /// From values that each fit their record to a scenario whose parts fit each other. `None` only after
 /// something was reported.
 fn expand(
+    gate: Option<GateFile>,
     values: &Values,
     file_name: &str,
     base_dir: &Path,
@@ -115,13 +123,14 @@ fn expand(
 ) -> Option<Scenario> {
     let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let times = times(values, report);
-    let network = network::build(values, report)?;
+    let network = network::build(values, gate.as_ref(), report)?;
     let classes = classes::build(values.tables("class"), report)?;
     let context = flows::Surroundings { network: &network, classes: &classes, base_dir };
     let groups = flows::build(values.tables("flow"), &context, report)?;
     let admission = values.table("admission").map(Admission::read);
     match &admission {
         // Whether a flow fits is then known when it is set up.
+        Some(_) if gate.is_some() => gate::refuse_admission(values, report),
         Some(_) => admission::check(&groups, report),
         None => {
             admission::check_absent(&groups, report);
@@ -137,6 +146,7 @@ fn expand(
         sample,
         nodes: network.nodes,
         links: network.links,
+        gate,
         classes,
         admission,
         groups,

@@ -1,9 +1,11 @@
 //! Nodes and links: what the topology makes, and what `[[node]]` and `[[link]]` add.
 
 use crate::error::{Complaint, Place, Report};
+use crate::gate::GateFile;
 use crate::suggest::did_you_mean;
 use crate::values::Values;
 use std::collections::BTreeMap;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::params::{Choice, Limit};
 use tidegate_core::units::{Rate, Span};
 
@@ -46,6 +48,8 @@ pub struct Link {
     pub delay: Span,
     /// What the sending node's port does.
     pub port: PortSpec,
+    /// Which direction of the scenario's gate it is.
+    pub gate: Option<Direction>,
     /// Where it was stated.
     pub place: Place,
 }
@@ -118,7 +122,7 @@ struct Builder<'v> {
 }
 
 /// Builds the network. `None` after something was reported that makes the rest meaningless.
-pub(super) fn build(values: &Values, report: &mut Report) -> Option<Network> {
+pub(super) fn build(values: &Values, gate: Option<&GateFile>, report: &mut Report) -> Option<Network> {
     let port = values.table("port")?;
     let host_scheduler = Choice { record: &tidegate_core::scheduler::fifo::RECORD, values: Vec::new() };
     let mut builder = Builder {
@@ -129,7 +133,7 @@ pub(super) fn build(values: &Values, report: &mut Report) -> Option<Network> {
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,
     };
-    builder.topology()?;
+    builder.topology(gate)?;
     for node in values.tables("node") {
         builder.extra_node(node, report)?;
     }
@@ -141,7 +145,7 @@ pub(super) fn build(values: &Values, report: &mut Report) -> Option<Network> {
 }
 
 impl Builder<'_> {
-    fn topology(&mut self) -> Option<()> {
+    fn topology(&mut self, gate: Option<&GateFile>) -> Option<()> {
         let values = self.topology;
         match values.section.name {
             "chain" => {
@@ -178,8 +182,22 @@ impl Builder<'_> {
                     self.host(format!("h{index}"), hub, Wire::of(values)?)?;
                 }
             }
+            "gate" => self.gate(gate?, values.time("delay")?)?,
             // `nodes`: nothing but what is listed.
             _ => {}
+        }
+        Some(())
+    }
+
+    /// What a gate file stands for: a link whose ports are the gate's.
+    fn gate(&mut self, gate: &GateFile, delay: Span) -> Option<()> {
+        let [inside, outside] = ["inside", "outside"].map(|side| self.switch(side.to_owned()));
+        for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {
+            let rate = gate.rates[direction as usize];
+            let wire = Wire { rate_bits: rate.bits_per_second().round() as u64, delay };
+            self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
+            let link = self.network.links.last_mut()?;
+            (link.rate, link.gate) = (rate, Some(direction));
         }
         Some(())
     }
@@ -239,7 +257,7 @@ impl Builder<'_> {
         }
         let Wire { rate_bits, delay } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
-        self.network.links.push(Link { name, from, to, rate_bits, rate, delay, port, place });
+        self.network.links.push(Link { name, from, to, rate_bits, rate, delay, port, gate: None, place });
         Some(())
     }
 

@@ -29,7 +29,8 @@ pub(super) fn check(
     let mut ledgers: BTreeMap<Holder, Ledger> = BTreeMap::new();
     for (index, group) in groups.iter().enumerate() {
         let Some(reserve) = group.contract.reserve_bits() else { continue };
-        for &link in &group.route {
+        // What a flow gets at a gate is in the gate's file.
+        for &link in group.route.iter().filter(|link| links[**link].gate.is_none()) {
             let at_switch = nodes[links[link].from].kind == NodeKind::Switch;
             let mut holder = (link, group.class.filter(|_| at_switch));
             let mut demand = Demand { each: u128::from(reserve), members: u128::from(group.count) };

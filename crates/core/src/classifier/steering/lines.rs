@@ -39,6 +39,12 @@ impl Line {
 }
 
 impl Steering {
+    /// The circuits of a rule that have a flow at this moment, by their numbers.
+    pub fn circuits(&self, rule: usize) -> impl Iterator<Item = (u32, Leg)> {
+        let lines = self.lines.get(rule).map(Vec::as_slice).unwrap_or_default();
+        lines.iter().zip(0..).filter_map(|(line, circuit)| Some((circuit, self.members[line.member()?].leg)))
+    }
+
     /// What a circuit of a rule has sent and lost at the port, in all; zeros for one that is not there.
     pub fn circuit_counters(&self, switch: &Switch, rule: usize, circuit: u32) -> FlowCounters {
         let line = self.lines.get(rule).and_then(|lines| lines.get(circuit as usize));

@@ -9,6 +9,7 @@ fn trace(flows: Vec<Vec<(u64, u32)>>) -> Trace {
         name: format!("f{number}"),
         packets: packets.into_iter().map(|(micros, bytes)| (Span::from_micros(micros), bytes)).collect(),
         period: Span::ZERO,
+        headers: None,
     };
     let flows: Vec<TraceFlow> = flows.into_iter().enumerate().map(flow).collect();
     let (packets, bytes) =

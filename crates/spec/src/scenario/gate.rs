@@ -1,0 +1,112 @@
+//! A gate in a scenario: the file that the gate itself runs, and what flows have to say to pass it.
+
+use crate::error::{Complaint, Origin, Report, SpecErrors};
+use crate::gate::GateFile;
+use crate::scenario::network::Link;
+use crate::values::Values;
+use std::path::Path;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::params::CONTRACT;
+
+/// The gate of the topology `gate`, with what the scenario puts in the place of its own policies.
+///
+/// # Errors
+/// The mistakes of the gate's file, which is not the scenario's.
+pub(super) fn load(
+    values: &Values,
+    base_dir: &Path,
+    origin: &Origin,
+) -> Result<Option<GateFile>, SpecErrors> {
+    let Some(topology) = values.table("topology").filter(|topology| topology.section.name == "gate") else {
+        return Ok(None);
+    };
+    let path = base_dir.join(topology.text("file").unwrap_or_default());
+    if let Err(error) = std::fs::metadata(&path) {
+        let complaint = Complaint::new(format!("cannot read {}: {error}", path.display()))
+            .help("a relative path starts at the scenario file's folder");
+        return Err(origin.error(topology.place_of("file"), complaint).into());
+    }
+    let mut gate = GateFile::load(&path, &[])?;
+    if let Some(port) = values.table("port") {
+        if port.given("scheduler") {
+            gate.port.scheduler = port.policy("scheduler").unwrap_or(gate.port.scheduler);
+        }
+        if port.given("meter") {
+            gate.port.meter = port.policy("meter");
+        }
+        if port.given("dropper") {
+            gate.port.dropper = port.policy("dropper");
+        }
+    }
+    if let Some(buffer) = values.table("switch").and_then(|switch| switch.limit("buffer")) {
+        gate.buffer = buffer;
+    }
+    Ok(Some(gate))
+}
+
+/// Signalling would have to ask a gate, which answers nobody.
+pub(super) fn refuse_admission(values: &Values, report: &mut Report) {
+    let complaint = Complaint::new("flows cannot be set up link by link through a gate")
+        .help("what a flow gets there is in the gate's file: leave out [admission]");
+    report.say(values.place_of("admission"), complaint);
+}
+
+/// In which direction a route passes the gate, if it does.
+pub(super) fn crossing(route: &[usize], links: &[Link]) -> Option<Direction> {
+    route.iter().find_map(|link| links[*link].gate)
+}
+
+/// Whether a flow says what a gate on its way has to know, and nothing that would not hold there.
+pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) {
+    let Some(source) = values.table("source") else { return };
+    let is_capture = source.section.name == "capture";
+    let first = route.first().is_some_and(|link| links[*link].gate.is_some());
+    if crossing(route, links).is_none() {
+        if values.given("headers") {
+            let complaint = Complaint::new("`headers` say nothing: no gate is on the way");
+            report.say(values.place_of("headers"), complaint.help("leave them out"));
+        }
+        if source.given("inside") {
+            let complaint = Complaint::new("`inside` says nothing: no gate is on the way");
+            report.say(source.place_of("inside"), complaint.help("leave it out"));
+        }
+        return;
+    }
+    if is_capture && values.given("headers") {
+        let complaint = Complaint::new("a capture brings its own headers").help("leave out `headers`");
+        report.say(values.place_of("headers"), complaint);
+    }
+    if is_capture && !source.given("inside") && !source.given("flow") {
+        let complaint = Complaint::new("a capture through a gate has to say who is inside")
+            .help("add `inside`, as in inside = \"10.0.0.0/8\", or name with `flow` what goes this way");
+        report.say(values.place_of("source"), complaint);
+    }
+    if !is_capture && !values.given("headers") {
+        let message = format!(
+            "flow `{}` passes a gate, which has to know its headers",
+            values.text("name").unwrap_or("")
+        );
+        let help =
+            "add `headers`, as in headers = { flow = \"10.0.0.1:5004>192.0.2.1:5060/udp\", dscp = 46 }";
+        report.say(values.place, Complaint::new(message).help(help));
+    }
+    if first && values.given("envelope") {
+        let complaint =
+            Complaint::new("an `envelope` needs a port of the flow's own, and the first is the gate's");
+        report.say(
+            values.place_of("envelope"),
+            complaint.help("start at a [[node]] of its own, joined by a [[link]] to the gate's side"),
+        );
+    }
+    if route.len() == 1 {
+        for key in CONTRACT.iter().map(|param| param.name).chain(["class", "ceiling"]) {
+            if values.given(key) {
+                let complaint = Complaint::new(format!("`{key}` says nothing: only the gate is on the way"));
+                report.say(
+                    values.place_of(key),
+                    complaint.help("what a flow gets there is in the gate's file"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a flow's packets look like to a gate.
+
+use crate::error::{Complaint, Place, Report};
+use crate::suggest::brief;
+use crate::values::Values;
+use std::net::IpAddr;
+use tidegate_core::classifier::FiveTuple;
+use tidegate_core::classifier::rules::{Direction, Each};
+use tidegate_core::wire::{Fragment, Headers, Ip, Vlan};
+
+/// The headers of a flow's packets, and what its members differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HeadersSpec {
+    first: FiveTuple,
+    dscp: u8,
+    vlan: Option<u16>,
+    each: Each,
+    /// The direction in which the flow passes the gate.
+    direction: Direction,
+}
+
+impl HeadersSpec {
+    /// What `headers` says of `count` flows that pass a gate in a direction. `None` after something was
+    /// reported.
+    pub(super) fn read(
+        values: &Values,
+        count: u32,
+        direction: Direction,
+        report: &mut Report,
+    ) -> Option<HeadersSpec> {
+        let text = values.text("flow")?;
+        let Ok(first) = text.parse::<FiveTuple>() else {
+            let complaint = Complaint::new(format!("`{}` is no flow", brief(text)))
+                .help("write it as in 10.0.0.1:5004>192.0.2.1:5060/udp, 10.0.0.1>192.0.2.1/icmp or other");
+            report.say(values.place_of("flow"), complaint);
+            return None;
+        };
+        let each = match values.text("each")? {
+            "5-tuple" => Each::FiveTuple,
+            "subscriber" => Each::Subscriber,
+            _ => Each::Host,
+        };
+        let spec = HeadersSpec {
+            first,
+            dscp: u8::try_from(values.integer("dscp")?).ok()?,
+            vlan: values.integer("vlan").and_then(|id| u16::try_from(id).ok()),
+            each,
+            direction,
+        };
+        spec.check(values, count, report)?;
+        Some(spec)
+    }
+
+    fn check(&self, values: &Values, count: u32, report: &mut Report) -> Option<()> {
+        let mut say = |place: Place, message: String| report.say(place, Complaint::new(message));
+        if self.first == FiveTuple::Other && values.given("dscp") {
+            say(values.place_of("dscp"), "what is not IP has no DSCP".to_owned());
+            return None;
+        }
+        if self.member(count - 1).is_some() {
+            return Some(());
+        }
+        let what = match (self.first, self.each) {
+            (FiveTuple::Other, _) => "what is not IP has nothing to be counted up".to_owned(),
+            (FiveTuple::Ip { ports: None, .. }, Each::FiveTuple) => {
+                "it has no port to be counted up".to_owned()
+            }
+            _ => format!("{count} of them, counted up from {}, do not fit", self.first),
+        };
+        say(values.place_of(if values.given("each") { "each" } else { "flow" }), what);
+        None
+    }
+
+    /// The headers of the member with this number, from 0; `None` when counting up ends before it.
+    pub fn member(&self, member: u32) -> Option<Headers> {
+        let vlans = [self.vlan.map(|id| Vlan { id, priority: 0 }), None];
+        let FiveTuple::Ip { mut source, mut destination, mut ports, protocol } = self.first else {
+            return (member == 0).then_some(Headers { vlans, ..Headers::default() });
+        };
+        let up = self.direction == Direction::Up;
+        match self.each {
+            Each::FiveTuple if member > 0 => {
+                let (from, to) = ports.as_mut()?;
+                let inside = if up { from } else { to };
+                *inside = inside.checked_add(u16::try_from(member).ok()?)?;
+            }
+            each => {
+                let inside = if up { &mut source } else { &mut destination };
+                *inside = counted_up(*inside, each, member)?;
+            }
+        }
+        let ip =
+            Ip { source, destination, protocol, dscp: self.dscp, ecn: 0, fragment: Fragment::Whole, ports };
+        Some(Headers { ip: Some(ip), vlans, ethertype: None })
+    }
+}
+
+fn counted_up(first: IpAddr, each: Each, by: u32) -> Option<IpAddr> {
+    Some(match (first, each) {
+        (IpAddr::V4(first), _) => IpAddr::V4(first.to_bits().checked_add(by)?.into()),
+        (IpAddr::V6(first), Each::Subscriber) => {
+            IpAddr::V6(first.to_bits().checked_add(u128::from(by) << 64)?.into())
+        }
+        (IpAddr::V6(first), _) => IpAddr::V6(first.to_bits().checked_add(u128::from(by))?.into()),
+    })
+}

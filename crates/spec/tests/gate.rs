@@ -1,0 +1,234 @@
+//! A gate file in a scenario: what it turns into, and what is said about mistakes.
+
+use std::path::PathBuf;
+use tidegate_core::classifier::FiveTuple;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::params::Limit;
+use tidegate_spec::{Scenario, SpecErrors};
+
+const SCENARIO: &str = r#"version = 1
+duration = "1s"
+topology = { kind = "gate", file = "office.toml", delay = "3ms" }
+
+[[flow]]
+name = "calls"
+count = 3
+from = "inside"
+to = "outside"
+headers = { flow = "10.0.0.254:5004>192.0.2.1:5060/udp", dscp = 46, vlan = 7 }
+size = "200B"
+source = { kind = "cbr", rate = "80kbit" }
+"#;
+
+/// The folder of the examples' gate files.
+fn gates() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/gates")
+}
+
+fn parse(text: &str) -> Result<Scenario, SpecErrors> {
+    Scenario::parse(text, "a.toml", &gates(), &[])
+}
+
+fn changed(from: &str, to: &str) -> Result<Scenario, SpecErrors> {
+    assert!(SCENARIO.contains(from), "{from}");
+    parse(&SCENARIO.replacen(from, to, 1))
+}
+
+fn members(scenario: &Scenario) -> Vec<String> {
+    let group = &scenario.groups[0];
+    let headers = group.headers.unwrap();
+    (0..group.count).map(|member| FiveTuple::of(&headers.member(member).unwrap()).to_string()).collect()
+}
+
+#[test]
+fn a_gate_is_two_links_with_its_ports() {
+    let scenario = parse(SCENARIO).unwrap();
+    let gate = scenario.gate.as_ref().unwrap();
+    let links: Vec<_> =
+        scenario.links.iter().map(|link| (link.name.as_str(), link.gate, link.rate)).collect();
+    assert_eq!(
+        links,
+        [
+            ("inside->outside", Some(Direction::Up), gate.rates[0]),
+            ("outside->inside", Some(Direction::Down), gate.rates[1])
+        ]
+    );
+    assert_eq!(scenario.links[0].port.scheduler.record.name, "virtual-clock");
+    assert_eq!(gate.buffer, Limit::Packets(300));
+    let headers = scenario.groups[0].headers.unwrap().member(2).unwrap();
+    assert_eq!((headers.ip.unwrap().dscp, headers.vlans[0].unwrap().id), (46, 7));
+}
+
+#[test]
+fn what_the_scenario_states_takes_the_place_of_the_gates_own() {
+    let own = "duration = \"1s\"\nport = { scheduler = \"fifo\" }\nswitch = { buffer = \"9p\" }";
+    let scenario = changed("duration = \"1s\"", own).unwrap();
+    let gate = scenario.gate.as_ref().unwrap();
+    assert_eq!((gate.port.scheduler.record.name, gate.buffer), ("fifo", Limit::Packets(9)));
+    assert_eq!(scenario.links[1].port.scheduler.record.name, "fifo");
+}
+
+#[test]
+fn members_are_counted_up_inside() {
+    let calls = |headers: &str| {
+        members(&changed("flow = \"10.0.0.254:5004>192.0.2.1:5060/udp\", dscp = 46", headers).unwrap())
+    };
+    assert_eq!(
+        members(&parse(SCENARIO).unwrap()),
+        ["10.0.0.254", "10.0.0.255", "10.0.1.0"].map(|inside| format!("{inside}:5004>192.0.2.1:5060/udp"))
+    );
+    let ports = calls("flow = \"10.0.0.1:65533>192.0.2.1:80/tcp\", each = \"5-tuple\"");
+    assert_eq!(ports, ["65533", "65534", "65535"].map(|port| format!("10.0.0.1:{port}>192.0.2.1:80/tcp")));
+    let lines = calls("flow = \"2001:db8:0:ff::1>2001:db9::1/icmp6\", each = \"subscriber\"");
+    assert_eq!(lines, ["ff", "100", "101"].map(|net| format!("2001:db8:0:{net}::1>2001:db9::1/icmp6")));
+    let hosts = calls("flow = \"2001:db8::ffff>2001:db9::1/icmp6\"");
+    assert_eq!(hosts[2], "2001:db8::1:1>2001:db9::1/icmp6");
+}
+
+/// What goes down counts up its receivers.
+#[test]
+fn inside_is_the_far_end_of_what_goes_down() {
+    let down = SCENARIO
+        .replace("from = \"inside\"\nto = \"outside\"", "from = \"outside\"\nto = \"inside\"")
+        .replace("10.0.0.254:5004>192.0.2.1:5060", "192.0.2.1:5060>10.0.0.254:5004");
+    assert_eq!(members(&parse(&down).unwrap())[2], "192.0.2.1:5060>10.0.1.0:5004/udp");
+    let ports = down.replace("dscp = 46", "each = \"5-tuple\"");
+    assert_eq!(members(&parse(&ports).unwrap())[2], "192.0.2.1:5060>10.0.0.254:5006/udp");
+}
+
+/// A gate stands in a larger network, whose other ports read what flows state.
+#[test]
+fn a_flow_reserves_at_other_ports_only() {
+    let beyond = SCENARIO
+        .replace("[[flow]]", "[[link]]\nfrom = \"client\"\nto = \"inside\"\nrate = \"200kbit\"\n[[node]]\nname = \"client\"\n[[flow]]")
+        .replace("from = \"inside\"", "from = \"client\"\nreserve = \"50kbit\"\nenvelope = { rate = \"80kbit\", burst = \"400B\" }");
+    let scenario = parse(&beyond).unwrap();
+    let way: Vec<_> =
+        scenario.groups[0].route.iter().map(|link| scenario.links[*link].name.as_str()).collect();
+    assert_eq!(way, ["client->inside", "inside->outside"]);
+    let errors = parse(&beyond.replace("50kbit", "90kbit")).unwrap_err();
+    assert!(errors.errors[0].message.contains("link client->inside (200kbit)"), "{errors}");
+}
+
+#[test]
+fn mistakes_are_answered() {
+    let capture = "source = { kind = \"capture\", file = \"../captures/office.pcap\"";
+    let cbr = "source = { kind = \"cbr\", rate = \"80kbit\" }";
+    let headers = "headers = { flow = \"10.0.0.254:5004>192.0.2.1:5060/udp\", dscp = 46, vlan = 7 }\n";
+    let played = SCENARIO.replace("count = 3\n", "").replace("size = \"200B\"\n", "");
+    let cases: Vec<(String, &str, &str)> = vec![
+        (
+            SCENARIO.replace("office.toml", "offices.toml"),
+            "a.toml:3:36: cannot read ",
+            "starts at the scenario file's folder",
+        ),
+        (
+            SCENARIO.replace(headers, ""),
+            "a.toml:5:1: flow `calls` passes a gate, which has to know its headers",
+            "add `headers`, as in",
+        ),
+        (
+            SCENARIO.replace("10.0.0.254:5004", "10.0.0.256:5004"),
+            "a.toml:10:20: `10.0.0.256:5004>192.0.2.1:5060/udp` is no flow",
+            "write it as in 10.0.0.1:5004",
+        ),
+        (
+            SCENARIO.replace("10.0.0.254", "255.255.255.254"),
+            "a.toml:10:20: 3 of them, counted up from 255.255.255.254:5004>192.0.2.1:5060/udp, do not fit",
+            "",
+        ),
+        (
+            SCENARIO
+                .replace("vlan = 7", "each = \"5-tuple\"")
+                .replace(":5004>192.0.2.1:5060/udp", ">192.0.2.1/icmp"),
+            "it has no port to be counted up",
+            "",
+        ),
+        (SCENARIO.replace("10.0.0.254:5004>192.0.2.1:5060/udp", "other"), "what is not IP has no DSCP", ""),
+        (
+            SCENARIO.replace("10.0.0.254:5004>192.0.2.1:5060/udp\", dscp = 46", "other\""),
+            "what is not IP has nothing to be counted up",
+            "",
+        ),
+        (
+            SCENARIO.replace("size =", "reserve = \"1kbit\"\nsize ="),
+            "a.toml:11:11: `reserve` says nothing: only the gate is on the way",
+            "in the gate's file",
+        ),
+        (
+            SCENARIO.replace("size =", "ceiling = \"1mbit\"\nsize ="),
+            "`ceiling` says nothing",
+            "in the gate's file",
+        ),
+        (
+            SCENARIO.replace("size =", "envelope = { rate = \"80kbit\", burst = \"400B\" }\nsize ="),
+            "an `envelope` needs a port of the flow's own",
+            "start at a [[node]]",
+        ),
+        (
+            SCENARIO.replace("\n[[flow]]", "admission = {}\n[[flow]]"),
+            "flows cannot be set up link by link through a gate",
+            "leave out [admission]",
+        ),
+        (
+            played.replace(cbr, &format!("{capture} }}")),
+            "a capture brings its own headers",
+            "leave out `headers`",
+        ),
+        (
+            played.replace(cbr, &format!("{capture} }}")).replace(headers, ""),
+            "a capture through a gate has to say who is inside",
+            "add `inside`",
+        ),
+        (
+            played
+                .replace(cbr, &format!("{capture}, inside = [\"10.0.0.0/8\", \"10.0.0.1/8\"] }}"))
+                .replace(headers, ""),
+            "`inside` has bits beyond its prefix",
+            "did you mean `10.0.0.0/8`?",
+        ),
+        (
+            played
+                .replace(cbr, &format!("{capture}, inside = \"10.0.0.0/8\" }}"))
+                .replace(headers, "")
+                .replace(
+                    "kind = \"gate\", file = \"office.toml\"",
+                    "kind = \"chain\", switches = 2, rate = \"1mbit\"",
+                )
+                .replace("inside\"\nto", "s1\"\nto")
+                .replace("\"outside", "\"s2"),
+            "`inside` says nothing: no gate is on the way",
+            "leave it out",
+        ),
+        (
+            SCENARIO
+                .replace(
+                    "kind = \"gate\", file = \"office.toml\"",
+                    "kind = \"chain\", switches = 2, rate = \"1mbit\"",
+                )
+                .replace("\"inside", "\"s1")
+                .replace("\"outside", "\"s2"),
+            "`headers` say nothing: no gate is on the way",
+            "leave them out",
+        ),
+    ];
+    for (text, message, help) in cases {
+        let errors = parse(&text).expect_err(message).to_string();
+        assert!(errors.contains(message), "{message} in {errors}");
+        assert!(errors.contains(help), "{help} in {errors}");
+    }
+}
+
+/// What is wrong in the gate's file is said with its own name and line.
+#[test]
+fn mistakes_in_the_gates_file_are_its_own() {
+    let folder = std::env::temp_dir().join(format!("tidegate-gate-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = std::fs::read_to_string(gates().join("office.toml")).unwrap();
+    std::fs::write(folder.join("office.toml"), text.replace("reserve = \"1mbit\"", "reserve = \"1mbps\""))
+        .unwrap();
+    let errors = Scenario::parse(SCENARIO, "a.toml", &folder, &[]).unwrap_err();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let [error] = &errors.errors[..] else { panic!("{errors}") };
+    assert!(error.file.ends_with("office.toml") && error.line > 20, "{error}");
+}
