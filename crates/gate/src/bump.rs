@@ -1,5 +1,6 @@
 //! The bump in the wire: waits for what comes first, a frame or a departure, and acts on it.
 
+use crate::clock::{Clock, TICKS_PER_NANOSECOND};
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
@@ -12,7 +13,6 @@ use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -23,8 +23,6 @@ use tidegate_spec::{GateFile, Io};
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
-/// Ticks of 10 ps in a nanosecond.
-const TICKS_PER_NANOSECOND: u64 = 100;
 /// The longest lateness that is told apart, in nanoseconds.
 const LATEST: u64 = 100_000_000_000;
 
@@ -80,29 +78,6 @@ pub(crate) struct Bump {
     check_at: Time,
 }
 
-/// CLOCK_MONOTONIC since the start, on core's scale.
-struct Clock {
-    start: u64,
-}
-
-impl Clock {
-    fn nanoseconds(clock: ClockId) -> u64 {
-        let now = clock_gettime(clock);
-        // Neither part of these clocks is negative.
-        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-    }
-
-    /// User and system time of this process.
-    fn used() -> Span {
-        Span::from_ticks(Clock::nanoseconds(ClockId::ProcessCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
-    }
-
-    fn now(&self) -> Time {
-        let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);
-        Time::ORIGIN + Span::from_ticks(since.saturating_mul(TICKS_PER_NANOSECOND))
-    }
-}
-
 impl Bump {
     /// Opens both interfaces, and takes over from a bridge. What comes in from then on waits for
     /// [`run`](Self::run).
@@ -133,7 +108,7 @@ impl Bump {
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
         let handover = match doing {
-            Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
+            Doing::Forward => Some(Handover::prepare(&file, ports)?),
             Doing::Observe => None,
         };
         let mut bump = Bump {
@@ -143,7 +118,7 @@ impl Bump {
             receivers: [inside.receiver, outside.receiver],
             senders: [outside.sender, inside.sender],
             engine,
-            clock: Clock { start: Clock::nanoseconds(ClockId::Monotonic) },
+            clock: Clock::start(),
             lateness: [up, down],
             missed: [0; 2],
             real_time: false,

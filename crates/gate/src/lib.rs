@@ -6,9 +6,11 @@
 //! becomes of traffic without it, and `privileges` to what it may do.
 
 mod arena;
+mod bpf;
 mod bump;
 mod checksum;
 mod cli;
+mod clock;
 mod control;
 mod engine;
 mod error;
