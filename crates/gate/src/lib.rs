@@ -12,6 +12,8 @@ mod cli;
 mod control;
 mod engine;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handover;
 mod io;
 mod metrics;
