@@ -24,11 +24,13 @@ mod plan;
 mod priority;
 mod privileges;
 mod report;
+mod rewrite;
 mod say;
 mod seen;
 mod source;
 mod top;
 mod watch;
+mod wire;
 
 pub use cli::cli;
 pub use error::GateError;

@@ -35,6 +35,7 @@ pub(crate) fn with_others(mut file: GateFile) -> GateFile {
         contract: ContractSpec { values: Vec::new() },
         class: None,
         ceiling: None,
+        set_dscp: None,
         place: Place::File,
     });
     file

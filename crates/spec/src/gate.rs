@@ -1,11 +1,13 @@
 //! A gate file: read and checked, ready to be run.
 
 mod changes;
+mod emulation;
 mod io;
 mod operation;
 mod plan;
 
 pub use changes::Change;
+pub use emulation::Emulation;
 pub use io::Io;
 pub use operation::{Operation, Owner};
 
@@ -16,6 +18,7 @@ use crate::scenario::{Class, ContractSpec, PortSpec, classes, flows};
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;
+use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -40,8 +43,10 @@ pub struct GateFile {
     pub outside: String,
     /// How frames come in and go out.
     pub io: Io,
-    /// The rate of each direction, up first.
+    /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
+    /// What the link of each direction does besides, up first; `None` where a real link follows.
+    pub emulated: [Option<Emulation>; 2],
     /// What a frame is charged.
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
@@ -88,6 +93,8 @@ pub struct GateFlow {
     pub class: Option<usize>,
     /// Bits per second that it never exceeds.
     pub ceiling: Option<u64>,
+    /// What its packets' DSCP becomes; `None` for as it was.
+    pub set_dscp: Option<u8>,
     /// Where it was stated.
     pub place: Place,
 }
@@ -102,8 +109,8 @@ impl GateFile {
         GateFile::parse(&text, &file_name, sets)
     }
 
-    /// Reads a gate file from its text. `file_name` is for messages; `sets` are overrides, applied in
-    /// order: a path such as `gate.up` and a value.
+    /// Reads a gate file from its text. `file_name` is for messages, and relative paths in the file start
+    /// at its folder; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
     ///
     /// # Errors
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
@@ -148,7 +155,8 @@ fn expand(
             .help("a gate stands between two interfaces");
         report.say(gate.place_of("outside"), complaint);
     }
-    let (up, down) = (gate.rate("up")?, gate.rate("down")?);
+    let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    let links = emulation::read(gate, values.table("emulate"), base_dir, report);
     let (overhead, mpu) =
         (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
@@ -161,6 +169,7 @@ fn expand(
     let flows = build_flows(values.tables("flow"), &classes, report)?;
     let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
+    let Links { rates: [up, down], emulated } = links?;
     check_reservations(&flows, &classes, [up, down], report);
     Some(GateFile {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
@@ -168,6 +177,7 @@ fn expand(
         outside,
         io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
+        emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
         fail,
@@ -235,6 +245,7 @@ fn build_flows(tables: &[Values], classes: &[Class], report: &mut Report) -> Opt
             contract,
             class,
             ceiling,
+            set_dscp: values.integer("set_dscp").and_then(|number| u8::try_from(number).ok()),
             place: values.place,
         }));
     }
