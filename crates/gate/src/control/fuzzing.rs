@@ -49,7 +49,8 @@ impl Reception {
     /// Reads, answers and writes what can be, once for every client.
     pub fn look(&mut self) {
         let Reception { server, desk, bell, .. } = self;
-        server.serve(Instant::now() + Duration::from_secs(60), bell.as_fd(), |question| desk.answer(question));
+        server
+            .serve(Instant::now() + Duration::from_secs(60), bell.as_fd(), |question| desk.answer(question));
     }
 
     /// What a line at the control socket is answered with.

@@ -274,7 +274,8 @@ mod tests {
 
     #[test]
     fn who_says_no_more_is_answered() {
-        let (mut server, mut client) = one(|stream| Stream::Metrics(std::os::fd::OwnedFd::from(stream).into()));
+        let (mut server, mut client) =
+            one(|stream| Stream::Metrics(std::os::fd::OwnedFd::from(stream).into()));
         client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
         client.shutdown(Shutdown::Write).unwrap();
         look(&mut server);

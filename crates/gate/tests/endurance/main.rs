@@ -4,10 +4,12 @@
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod malformed;
 
-use common::malformed::{Raw, frame, virtio_header};
 use common::{BINARY, Gate, Net, Place, TempFile, content};
+use malformed::{Raw, frame, virtio_header};
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -35,7 +37,7 @@ fn texts(file: &TempFile) -> [String; 3] {
     let first = std::fs::read_to_string(file.path()).unwrap();
     let head: String = first.lines().take(5).map(|line| format!("{line}\n")).collect();
     let classes = "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"500p\" }\n\
-        class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"5mbit\" }]\n\
+        class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"1mbit\" }]\n\
         [[flow]]\nname = \"each\"\nmatch = { protocol = \"udp\" }\neach = \"5-tuple\"\nidle = \"50ms\"\nclass = \"c\"\n";
     let broken = "[[flow]]\nname = \"each\"\nmatch = { inside = \"10.7.0.1/8\" }\n";
     [first, format!("{head}{classes}"), format!("{head}{broken}")]
@@ -67,7 +69,7 @@ fn again_and_again(
 }
 
 /// Malformed frames from a host, some of them with virtio-net headers.
-fn malformed(net: &Net, place: Place, seed: u64, stop: &Arc<AtomicBool>) -> Tireless {
+fn malformed_frames(net: &Net, place: Place, seed: u64, stop: &Arc<AtomicBool>) -> Tireless {
     again_and_again(net, place, stop, move || {
         let (plain, odd) = (Raw::open(place.interface(), false), Raw::open(place.interface(), true));
         let mut rng = Rng::named(seed, "malformed frames");
@@ -101,9 +103,13 @@ fn hostile(net: &Net, socket: PathBuf, stop: &Arc<AtomicBool>) -> Tireless {
                 0 => client.write_all(&noise),
                 1 => client.write_all(b"{\"ask\": \"status\"}\n".repeat(1000).as_slice()),
                 2 => client.write_all(b"{\"ask\": \"sta"),
-                3 => client.write_all(b"{\"ask\": \"reload\"}\n").and_then(|()| client.shutdown(Shutdown::Write)),
+                3 => client
+                    .write_all(b"{\"ask\": \"reload\"}\n")
+                    .and_then(|()| client.shutdown(Shutdown::Write)),
                 4 => client.write_all(&b"[".repeat(10_000)),
-                5 => client.write_all(b"{\"ask\": \"status\"}\n").and_then(|()| client.read(&mut [0; 10]).map(drop)),
+                5 => client
+                    .write_all(b"{\"ask\": \"status\"}\n")
+                    .and_then(|()| client.read(&mut [0; 10]).map(drop)),
                 6 => TcpStream::connect(METRICS).and_then(|mut scrape| scrape.write_all(&noise)),
                 _ => TcpStream::connect(METRICS).and_then(|mut scrape| {
                     scrape.set_read_timeout(Some(Duration::from_secs(2)))?;
@@ -139,14 +145,14 @@ fn nothing_wears_it_out() {
         socket.display()
     );
     net.output(Place::Gate, "ip", &["link", "set", "lo", "up"]);
-    let file = TempFile::gate("20mbit", "20mbit", &rest);
+    let file = TempFile::gate("5mbit", "5mbit", &rest);
     let (path, texts) = (file.path().to_owned(), texts(&file));
     let gate = Gate::start_for(&net, file, lasting + Duration::from_secs(60), &[]);
     let process = gate.id();
     let stop = Arc::new(AtomicBool::new(false));
     let at_work = [
-        ("frames from inside", malformed(&net, Place::Inside, 1, &stop)),
-        ("frames from outside", malformed(&net, Place::Outside, 2, &stop)),
+        ("frames from inside", malformed_frames(&net, Place::Inside, 1, &stop)),
+        ("frames from outside", malformed_frames(&net, Place::Outside, 2, &stop)),
         ("hostile clients", hostile(&net, socket, &stop)),
     ];
 
@@ -181,7 +187,7 @@ fn nothing_wears_it_out() {
     for direction in ["up", "down"] {
         let one = &report["directions"][direction];
         assert!(one["received"].as_u64().unwrap() > 1000, "{report:#}");
-        println!("{direction}: {} received, {} sent, drops {}", one["received"], one["sent"], one["drops"]);
+        println!("{direction}: received {}, sent {}, {}", one["received"], one["sent"], one["drops"]);
     }
     assert!(end <= warm + MARGIN, "{warm} kB after the warm-up, {end} kB at the end");
 }

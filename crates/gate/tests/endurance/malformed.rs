@@ -28,7 +28,11 @@ impl Raw {
             let (option, fd) = ((&raw const on).cast(), socket.as_raw_fd());
             let length = size_of::<i32>() as libc::socklen_t;
             libc::setsockopt(fd, libc::SOL_PACKET, libc::PACKET_VNET_HDR, option, length)
-                | libc::bind(fd, (&raw const address).cast(), size_of::<libc::sockaddr_ll>() as libc::socklen_t)
+                | libc::bind(
+                    fd,
+                    (&raw const address).cast(),
+                    size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+                )
         };
         assert_eq!(done, 0, "{interface}: {}", io::Error::last_os_error());
         Raw(socket)
@@ -52,7 +56,18 @@ pub fn virtio_header(rng: &mut Rng) -> [u8; 10] {
     let [size, start] = [size, start].map(word);
     let length = word(rng.below(100));
     let offset = word([6, 16, rng.below(1 << 16)][rng.below(3) as usize]);
-    [rng.below(4) as u8, kind, length[0], length[1], size[0], size[1], start[0], start[1], offset[0], offset[1]]
+    [
+        rng.below(4) as u8,
+        kind,
+        length[0],
+        length[1],
+        size[0],
+        size[1],
+        start[0],
+        start[1],
+        offset[0],
+        offset[1],
+    ]
 }
 
 /// An Ethernet frame that starts like something and goes wrong: truncated, with lengths that lie, tags upon
@@ -68,7 +83,8 @@ pub fn frame(rng: &mut Rng) -> Vec<u8> {
         frame.extend(tag);
         frame.extend((rng.below(1 << 16) as u16).to_be_bytes());
     }
-    let mut body = noise(rng, [0, 1, 4, 20, 100, 1400][rng.below(6) as usize]);
+    let length = [0, 1, 4, 20, 100, 1400][rng.below(6) as usize];
+    let mut body = noise(rng, length);
     match rng.below(8) {
         0 => frame.extend([8, 6]),
         1 => frame.extend((rng.below(1 << 16) as u16).to_be_bytes()),
