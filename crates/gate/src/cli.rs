@@ -9,6 +9,7 @@ use crate::observe;
 use crate::orders;
 use crate::privileges;
 use crate::say::say;
+use crate::sold;
 use crate::source::Source;
 use crate::top;
 use clap::{Args, Parser, Subcommand};
@@ -171,7 +172,7 @@ impl File {
 
 fn check(file: &File) -> Result<String, GateError> {
     let read = file.source().load()?;
-    Ok(format!("{}: in order\n{}\n", file.file.display(), describe(&read)))
+    Ok(format!("{}: in order\n{}\n{}", file.file.display(), describe(&read), sold::summary(&read)))
 }
 
 /// The gate that is meant: by its file, or where there is no such file, by its name.

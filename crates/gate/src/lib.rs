@@ -27,6 +27,7 @@ mod report;
 mod rewrite;
 mod say;
 mod seen;
+mod sold;
 mod source;
 mod top;
 mod watch;

@@ -60,7 +60,7 @@ impl Plan {
             emulated: file.emulated.clone(),
             framing: file.framing,
             switch: file.switch_plan(),
-            rules: Direction::BOTH.map(|_| file.rules()),
+            rules: Direction::BOTH.map(|direction| file.rules(direction)),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
             set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
             most_flows: file.most_flows,

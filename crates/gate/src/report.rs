@@ -81,10 +81,10 @@ impl Report {
                 let (counters, flows) = engine.rule(direction, ix);
                 FlowReport {
                     name: flow.name.clone(),
-                    single: flow.each.is_none(),
+                    single: flow.each.is_none() && flow.circuits.is_none(),
                     flows,
-                    reserve: flow.contract.reserve_bits(),
-                    ceiling: flow.ceiling,
+                    reserve: flow.terms[side].reserve,
+                    ceiling: flow.terms[side].ceiling,
                     counters,
                     seen: engine.seen(direction, ix).clone(),
                     lead: engine.lead(direction, ix),

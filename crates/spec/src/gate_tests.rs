@@ -51,7 +51,10 @@ fn a_gate_file_is_read() {
     assert_eq!((voice.matching, voice.each), (matching, None));
     assert_eq!(voice.contract.contract().priority, Span::from_millis(5));
     assert_eq!((guests.each, guests.idle), (Some(Each::Host), Span::from_secs(5)));
-    assert_eq!((guests.matching.direction, guests.ceiling), (Some(Direction::Down), Some(2_000_000)));
+    assert_eq!(
+        (guests.matching.direction, guests.terms[1].ceiling),
+        (Some(Direction::Down), Some(2_000_000))
+    );
     assert_eq!((rest.matching, rest.idle), (Match::default(), Span::from_secs(30)));
     assert!(gate.to_toml().contains("up = \"20mbit\""));
 }
@@ -74,7 +77,7 @@ fn mistakes_are_answered_where_they_are() {
         ("\"udp\"", "\"icmp\"", "14: this protocol has no ports, so nothing would ever match"),
         ("port = 5060", "port = 66000", "14: 66000 is out of range"),
         ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
-        ("each = \"host\"\n", "", "20: a flow without `each` is never forgotten"),
+        ("each = \"host\"\n", "", "20: a flow without `each` or `circuits` is never forgotten"),
         (
             "reserve = \"128kbit\"",
             "reserve = \"11mbit\"",
@@ -148,6 +151,40 @@ fn a_class_is_asked_for_what_it_reserves() {
     assert_eq!(mistakes(&text("200kbit")), [""; 0]);
     let found = mistakes(&text("201kbit"));
     assert!(found[0].contains("201kbit is reserved on class `calls` (200kbit)"), "{found:?}");
+}
+
+#[test]
+fn directions_may_differ() {
+    let text = |rest: &str| {
+        format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n{rest}"
+        )
+    };
+    let rest = "[[class]]\nname = \"c\"\nscheduler = \"fifo\"\nreserve = \"1mbit\"\ndown = { ceiling = \"8mbit\" }\n\
+                [[flow]]\nname = \"f\"\nceiling = \"4mbit\"\ndown = { reserve = \"3mbit\", ceiling = \"5mbit\" }\n\
+                priority = \"5ms\"\n";
+    let gate =
+        GateFile::parse(&text(rest), "x.toml", &[("class.c.down.reserve".into(), "2mbit".into())]).unwrap();
+    let terms = |reserve: Option<u64>, ceiling: Option<u64>| Terms {
+        reserve: reserve.map(|mega| mega * 1_000_000),
+        ceiling: ceiling.map(|mega| mega * 1_000_000),
+    };
+    assert_eq!(gate.classes[0].terms, [terms(Some(1), None), terms(Some(2), Some(8))]);
+    assert_eq!(gate.flows[0].terms, [terms(None, Some(4)), terms(Some(3), Some(5))]);
+    let [up, down] = Direction::BOTH.map(|direction| gate.rules(direction)[0].plan);
+    assert_eq!((up.contract.reserve, up.contract.priority), (None, Span::from_millis(5)));
+    assert_eq!(
+        (down.contract.reserve, down.ceiling),
+        (Rate::from_bits_per_second(3_000_000), Rate::from_bits_per_second(5_000_000))
+    );
+    for (old, new, expected) in [
+        ("ceiling = \"5mbit\"", "ceiling = \"2mbit\"", "11: `ceiling` (2mbit) is below `reserve` (3mbit)"),
+        ("ceiling = \"5mbit\"", "cieling = \"5mbit\"", "11: `down` has no key `cieling`"),
+        ("reserve = \"3mbit\"", "reserve = \"10mbit\"", "8: 10mbit is reserved on the link down (9mbit)"),
+    ] {
+        let found = mistakes(&text(&rest.replacen(old, new, 1)));
+        assert!(found.iter().any(|mistake| mistake.starts_with(expected)), "{new}: {found:?}");
+    }
 }
 
 /// docs/gate-file.md is what the records say; with TIDEGATE_BLESS=1 it is written.

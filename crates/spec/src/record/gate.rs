@@ -27,7 +27,7 @@ static GATE: LazyLock<Section> = LazyLock::new(|| {
         ),
         defaulted("port", Shape::Table(port()), "{}", "The output port of each direction"),
         defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
-        optional("class", Shape::Tables(class()), "Classes of flows, in each direction"),
+        optional("class", Shape::Tables(gate_class()), "Classes of flows, in each direction"),
         optional("flow", Shape::Tables(flow()), "Flows: which packets, and what they are promised"),
         defaulted("control", Shape::Table(control()), "{}", "Where a running gate is asked and told"),
         optional("metrics", Shape::Table(metrics()), "Where metrics are served; without it, nowhere"),
@@ -157,12 +157,18 @@ fn flow() -> Section {
             "What has a flow of its own, made at its first packet: every 5-tuple, every address inside, or every IPv4 \
              address and every /64 of IPv6 inside; without it, all packets that match are one flow in each direction",
         ),
+        optional(
+            "circuits",
+            Shape::File,
+            "CSV file of circuits, each of which has a flow of its own, made at its first packet; packets whose \
+             address inside no circuit has go on to the next flow. What a circuit's line leaves empty is as here",
+        ),
         defaulted(
             "idle",
             time(),
             "30s",
-            "Time without packets after which a flow made for one of `each` is forgotten, once nothing tells it \
-             from a new one",
+            "Time without packets after which a flow made for one of `each` or `circuits` is forgotten, once nothing \
+             tells it from a new one",
         ),
     ];
     fields.extend(CONTRACT.iter().map(Field::of_param));
@@ -179,10 +185,45 @@ fn flow() -> Section {
             "Differentiated services code point that its packets leave with; without it, the one that they came with",
         ),
     ]);
+    fields.extend(directions());
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
                 matches it; what none matches is one more flow, without a reservation. The keys of a contract are \
                 what the flow states to its port; a policy reads those that it names and ignores the rest.";
     Section::new("flow", "Flow", help, fields)
+}
+
+/// A scenario's class, in two directions.
+fn gate_class() -> Section {
+    let mut section = class();
+    section.fields.extend(directions());
+    section
+}
+
+/// What may differ by direction.
+fn directions() -> [Field; 2] {
+    let terms = |name, title, help| {
+        let fields = vec![
+            optional(
+                "reserve",
+                rate(),
+                "Reserved rate in this direction; without it, `reserve` of the whole",
+            ),
+            optional("ceiling", rate(), "Ceiling in this direction; without it, `ceiling` of the whole"),
+        ];
+        Shape::Table(Section::new(name, title, help, fields))
+    };
+    [
+        optional(
+            "up",
+            terms("up", "Up", "What a class or a flow has from the inside to the outside."),
+            "What differs from the inside to the outside; without it, nothing",
+        ),
+        optional(
+            "down",
+            terms("down", "Down", "What a class or a flow has from the outside to the inside."),
+            "What differs from the outside to the inside; without it, nothing",
+        ),
+    ]
 }
 
 fn matching() -> Section {
