@@ -79,7 +79,7 @@ impl Arena {
     }
 
     /// Places that are taken.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn used(&self) -> usize {
         self.lengths.len() - self.free.len()
     }

@@ -391,7 +391,7 @@ impl Engine {
     }
 
     /// Frames that have a place in memory.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn places_used(&self) -> usize {
         self.arena.used()
     }

@@ -14,6 +14,8 @@ mod clock;
 mod control;
 mod engine;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handover;
 mod io;
 mod metrics;

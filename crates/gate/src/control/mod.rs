@@ -7,6 +7,8 @@
 #![allow(clippy::disallowed_types, reason = "people live in real time")]
 
 pub(crate) mod client;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod http;
 pub(crate) mod place;
 mod server;
