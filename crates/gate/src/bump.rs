@@ -9,9 +9,8 @@ use crate::orders::{Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
+use crate::waiting::{self, Waiting};
 use hdrhistogram::Histogram;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
 use std::io;
 use std::num::NonZeroU64;
@@ -35,17 +34,6 @@ const LOOKING: Span = Span::from_millis(100);
 
 /// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
 const SETTLING: Duration = Duration::from_millis(20);
-
-/// How a gate waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// It sleeps, and asks to be woken before others are run, while it leaves them most of the core.
-    RealTime,
-    /// It sleeps, and is woken when the system gets to it.
-    Sleep,
-    /// It asks again and again: a whole core, for the least lateness.
-    Busy,
-}
 
 /// What a gate does with frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +117,8 @@ impl Bump {
         Ok(bump)
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says.
+    /// Forwards until it is told to stop, or for as long as `lasting` says. Having woken up and sent what was due,
+    /// it sleeps for at least `nap`.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -138,6 +127,7 @@ impl Bump {
         orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
+        nap: Span,
     ) -> Result<(), GateError> {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
@@ -163,8 +153,11 @@ impl Bump {
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
-            let span = if more { Span::ZERO } else { due.since(now) };
-            let ready = self.wait(orders, watched, span, due == Time::NEVER, waiting)?;
+            if !more && nap > Span::ZERO {
+                waiting::nap(nap);
+            }
+            let span = if more || waiting == Waiting::Busy { Span::ZERO } else { due.since(now + nap) };
+            let ready = waiting::wait(&self.receivers, orders, watched, span)?;
             let now = self.clock.now();
             // It came before what is due by now, or may as well have.
             let came = now.min(self.engine.next_due());
@@ -226,38 +219,6 @@ impl Bump {
         }
         guard.take()?;
         self.receivers.iter().try_for_each(|receiver| Guard::release(receiver.fd()))
-    }
-
-    /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and
-    /// `orders` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
-    fn wait(
-        &self,
-        orders: &Orders,
-        watched: [bool; 2],
-        span: Span,
-        forever: bool,
-        waiting: Waiting,
-    ) -> Result<[bool; 3], GateError> {
-        // Rounded up: a wake-up before the time would be for nothing.
-        let nanoseconds = match waiting {
-            Waiting::RealTime | Waiting::Sleep => span.ticks().div_ceil(TICKS_PER_NANOSECOND),
-            Waiting::Busy => 0,
-        };
-        let timeout = Timespec {
-            tv_sec: (nanoseconds / 1_000_000_000) as i64,
-            tv_nsec: (nanoseconds % 1_000_000_000) as _,
-        };
-        let timeout = (!forever || waiting == Waiting::Busy).then_some(&timeout);
-        let flags = |watched| if watched { PollFlags::IN } else { PollFlags::empty() };
-        let mut sources = [
-            PollFd::from_borrowed_fd(self.receivers[0].fd(), flags(watched[0])),
-            PollFd::from_borrowed_fd(self.receivers[1].fd(), flags(watched[1])),
-            PollFd::from_borrowed_fd(orders.fd(), PollFlags::IN),
-        ];
-        match poll(&mut sources, timeout) {
-            Ok(_) | Err(Errno::INTR) => Ok([0, 1, 2].map(|ix| !sources[ix].revents().is_empty())),
-            Err(error) => Err(GateError::system("waiting for frames", error)),
-        }
     }
 
     /// Takes in what is there, at most [`BATCH`] frames, and says how many there were.

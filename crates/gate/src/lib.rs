@@ -32,6 +32,7 @@ mod seen;
 mod sold;
 mod source;
 mod top;
+mod waiting;
 mod watch;
 mod wire;
 
