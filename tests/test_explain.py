@@ -124,6 +124,45 @@ def test_a_flow_of_which_nothing_arrived():
     assert explanation.packets == ()
 
 
+def test_a_gates_stamps_are_those_of_its_file(tmp_path):
+    (tmp_path / "gate.toml").write_text(
+        """
+version = 1
+gate = { inside = "a", outside = "b", up = "1mbit", down = "1mbit" }
+port = { scheduler = SCHEDULER }
+flow = [{ name = "voice", match = { dscp = 46 }, reserve = "80kbit" }]
+"""
+    )
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        """
+version = 1
+duration = "5s"
+topology = { kind = "gate", file = "gate.toml" }
+[[flow]]
+name = "call"
+from = "inside"
+to = "outside"
+headers = { flow = "10.0.0.1:5004>192.0.2.1:5004/udp", dscp = 46 }
+size = "200B"
+source = { kind = "poisson", rate = "70kbit" }
+[[flow]]
+name = "bulk"
+from = "inside"
+to = "outside"
+headers = { flow = "10.0.0.2:80>192.0.2.1:5004/tcp" }
+size = "1500B"
+source = { kind = "greedy" }
+"""
+    )
+    text = (tmp_path / "gate.toml").read_text()
+    tdm = '{ kind = "tdm", rate = "1mbit", slot = "1500B", slots = 10 }'
+    for scheduler, known in (('"virtual-clock"', True), (tdm, False)):
+        (tmp_path / "gate.toml").write_text(text.replace("SCHEDULER", scheduler))
+        (packet,) = explain(tidegate.simulate(scenario, replications=1), "call", packets=1).packets
+        assert (packet.hops[0].lead is not None) == known
+
+
 def test_verdicts():
     sender = Sender("a", None, 100.0, {"b/1": "b", "b/2": "b", "c": "c"})
 

@@ -7,7 +7,6 @@ use crate::io::{BATCH, Interface, Receiver, Sender, Side};
 use crate::orders::{Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
-use crate::privileges;
 use crate::report::{Process, Report};
 use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
-use tidegate_spec::GateFile;
+use tidegate_spec::{GateFile, Io};
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
@@ -33,7 +32,7 @@ const LATEST: u64 = 100_000_000_000;
 /// times as much.
 const PATIENCE: Span = Span::from_millis(5);
 
-/// How often an interface that is down is looked at.
+/// How often an interface that is down is looked at, and every receiver.
 const LOOKING: Span = Span::from_millis(100);
 
 /// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
@@ -77,6 +76,8 @@ pub(crate) struct Bump {
     /// When to look whether an interface that went down is back, or gone: the kernel says once that it
     /// is down, and not whether it was removed then.
     look_at: Time,
+    /// When to look at the receivers again.
+    check_at: Time,
 }
 
 /// CLOCK_MONOTONIC since the start, on core's scale.
@@ -103,13 +104,26 @@ impl Clock {
 }
 
 impl Bump {
-    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run), and what forwarded until now
-    /// still does.
+    /// Opens both interfaces, and takes over from a bridge. What comes in from then on waits for
+    /// [`run`](Self::run).
     ///
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
     pub(crate) fn open(file: Arc<GateFile>, doing: Doing) -> Result<Bump, GateError> {
-        let [inside, outside] = [Side::open(&file.inside)?, Side::open(&file.outside)?];
+        let io = match (doing, file.io) {
+            (Doing::Observe, Io::Tap) => {
+                let help = "observe interfaces that carry traffic without a gate";
+                return Err(GateError::unfit(
+                    &file.inside,
+                    "without a gate nothing passes a TAP device",
+                    help,
+                ));
+            }
+            // To look on, frames must not be taken away.
+            (Doing::Observe, Io::Xdp) => Io::Packet,
+            (_, io) => io,
+        };
+        let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
@@ -122,7 +136,7 @@ impl Bump {
             Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
             Doing::Observe => None,
         };
-        Ok(Bump {
+        let mut bump = Bump {
             handover,
             indexes: ports.map(|port| port.index),
             file,
@@ -134,11 +148,13 @@ impl Bump {
             missed: [0; 2],
             real_time: false,
             look_at: Time::NEVER,
-        })
+            check_at: Time::ORIGIN,
+        };
+        bump.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
+        Ok(bump)
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says. From here on this thread has no
-    /// privilege that it does not need for that.
+    /// Forwards until it is told to stop, or for as long as `lasting` says.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -154,9 +170,6 @@ impl Bump {
         let start = self.clock.now();
         let mut priority = Priority::new(waiting == Waiting::RealTime, start, Clock::used());
         self.real_time = priority.was_granted();
-        self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
-        privileges::drop_all(self.real_time)
-            .map_err(|error| GateError::system("giving up privileges", error))?;
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {
@@ -168,7 +181,10 @@ impl Bump {
             if now >= self.look_at {
                 self.look(now)?;
             }
-            let due = self.engine.next_due().min(until).min(self.look_at);
+            if now >= self.check_at {
+                self.check(now)?;
+            }
+            let due = self.engine.next_due().min(until).min(self.look_at).min(self.check_at);
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
@@ -288,6 +304,7 @@ impl Bump {
                 self.engine.receive_unfit(direction, Loss::Offload);
                 Ok(())
             }
+            Some(libc::EBADFD) => Err(GateError::Gone(self.names()[direction as usize].to_owned())),
             Some(libc::ENETDOWN) => {
                 self.look_at = self.clock.now();
                 Ok(())
@@ -314,6 +331,15 @@ impl Bump {
                 Ok(interface) if interface.index == index => self.look_at = now + LOOKING,
                 _ => return Err(GateError::Gone(name.to_owned())),
             }
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, now: Time) -> Result<(), GateError> {
+        self.check_at = now + LOOKING;
+        let names = [&self.file.inside, &self.file.outside];
+        for (name, receiver) in names.into_iter().zip(&mut self.receivers) {
+            receiver.check().map_err(|error| GateError::system(format!("receiving from `{name}`"), error))?;
         }
         Ok(())
     }

@@ -5,8 +5,9 @@ use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
 use crate::handover;
-use crate::observe::{self, Observer};
+use crate::observe;
 use crate::orders;
+use crate::privileges;
 use crate::say::say;
 use crate::source::Source;
 use crate::top;
@@ -16,13 +17,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_core::units::Span;
 use tidegate_spec::units::{parse_time, show_rate};
 use tidegate_spec::{Fail, GateFile};
-
-/// A twentieth of the second that is observed at a time.
-const SHORT: Duration = Duration::from_millis(50);
 
 /// Exit code for a gate that did not start, or stopped by itself.
 const FAILED: u8 = 1;
@@ -215,8 +213,10 @@ fn down(running: &Running) -> Result<String, GateError> {
         Some(bridge) => {
             format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
         }
-        None if stopped.is_ok() => format!("nothing passes between {inside} and {outside}\n"),
-        None => format!("no gate runs, and none has made a bridge of {inside} and {outside}\n"),
+        None if stopped.is_ok() => {
+            format!("the gate is stopped, and none has made a bridge of {inside} and {outside} here\n")
+        }
+        None => format!("no gate runs, and none has made a bridge of {inside} and {outside} here\n"),
     })
 }
 
@@ -228,21 +228,16 @@ fn observe(asked: &Observe) -> Result<String, GateError> {
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
     say(&format!("{}: observing {} and {}", file.name, file.inside, file.outside));
-    let lasting = asked.lasting;
-    let watcher = std::thread::spawn(move || {
-        let outcome = bump.run(&mut orders, lasting, Waiting::Sleep);
-        outcome.map(|()| (bump.report(), bump.members()))
+    give_up_privileges(Waiting::Sleep)?;
+    let ended = AtomicBool::new(false);
+    let (outcome, mut observer) = std::thread::scope(|scope| {
+        let observer = scope.spawn(|| observe::every_second(&caller, &ended));
+        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep);
+        ended.store(true, Ordering::SeqCst);
+        (outcome, observer.join().unwrap_or_default())
     });
-    let mut observer = Observer::default();
-    while !watcher.is_finished() {
-        if let (Some(report), Some(members)) = (caller.report(), caller.members()) {
-            observer.see(report, members);
-        }
-        // A second, but no longer than it takes.
-        (0..20).take_while(|_| !watcher.is_finished()).for_each(|_| std::thread::sleep(SHORT));
-    }
-    let (report, members) = watcher.join().unwrap_or(Err(GateError::Silent))?;
-    observer.see(report, members);
+    outcome?;
+    observer.see(bump.report(), bump.members());
     say(observer.table(&file).trim_end());
     let name = source.path.display().to_string();
     Ok(match asked.json {
@@ -261,6 +256,12 @@ fn describe(file: &GateFile) -> String {
     format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
 }
 
+/// To be called before there is a second thread: it concerns this one, and those that it starts.
+fn give_up_privileges(waiting: Waiting) -> Result<(), GateError> {
+    privileges::drop_all(waiting == Waiting::RealTime)
+        .map_err(|error| GateError::system("giving up privileges", error))
+}
+
 fn run(up: &Up) -> Result<String, GateError> {
     let source = up.source.source();
     let file = Arc::new(source.load()?);
@@ -269,12 +270,13 @@ fn run(up: &Up) -> Result<String, GateError> {
     let doors = Doors::open(&file)?;
     let mut bump = Bump::open(Arc::clone(&file), Doing::Forward)?;
     say(&format!("{}: {}", file.name, describe(&file)));
-    let control = Control::start(doors, Desk::new(caller, source, file))?;
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
+    give_up_privileges(waiting)?;
+    let control = Control::start(doors, Desk::new(caller, source, file))?;
     let outcome = bump.run(&mut orders, up.lasting, waiting);
     let report = bump.report();
     // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.

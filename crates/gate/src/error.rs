@@ -31,6 +31,16 @@ pub enum GateError {
         "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
+    /// An interface cannot be used as the file asks.
+    #[error("interface `{name}`: {why}\n  help: {help}")]
+    Unfit {
+        /// The interface.
+        name: String,
+        /// What it lacks.
+        why: String,
+        /// What to do.
+        help: String,
+    },
     /// A gate of this name runs.
     #[error(
         "a gate named `{name}` runs already (it listens at {})\n  help: `tidegate-gate down` stops it; give one of \
@@ -74,6 +84,10 @@ pub enum GateError {
 }
 
 impl GateError {
+    pub(crate) fn unfit(name: &str, why: impl Into<String>, help: impl Into<String>) -> GateError {
+        GateError::Unfit { name: name.to_owned(), why: why.into(), help: help.into() }
+    }
+
     pub(crate) fn system(what: impl Into<String>, error: impl Into<io::Error>) -> GateError {
         GateError::System { what: what.into(), error: error.into() }
     }

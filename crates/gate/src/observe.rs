@@ -5,12 +5,14 @@
 //! more, rounded up to two digits. Over a second, a voice or video flow's rate is its rate; within it,
 //! VirtualClock lets a flow send in bursts.
 
-use crate::orders::Member;
+use crate::orders::{Caller, Member};
 use crate::report::{NO_MATCH, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::protocol_name;
 use tidegate_core::classifier::rules::{Direction, Each, Key, Match};
@@ -94,6 +96,20 @@ impl Peak {
         self.peak = self.peak.max(more as f64 * 8.0 / seconds.max(0.5));
         (self.bytes, self.packets) = (bytes, packets);
     }
+}
+
+/// Looks every second until it has ended; what is left of the last second is for the caller to look at.
+pub(crate) fn every_second(caller: &Caller, ended: &AtomicBool) -> Observer {
+    const SHORT: Duration = Duration::from_millis(50);
+    let mut observer = Observer::default();
+    while !ended.load(Ordering::SeqCst) {
+        if let (Some(report), Some(members)) = (caller.report(), caller.members()) {
+            observer.see(report, members);
+        }
+        // A second, but no longer than it takes.
+        (0..20).take_while(|_| !ended.load(Ordering::SeqCst)).for_each(|_| std::thread::sleep(SHORT));
+    }
+    observer
 }
 
 /// What is known after some looks.

@@ -7,8 +7,7 @@ mod common;
 use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 /// Above this p99 lateness, a run says nothing about rates: over two seconds and more, they are wanted
@@ -168,86 +167,6 @@ fn virtual_clock_shares_the_link_as_reserved() {
     if let Some(ratio) = ratio {
         assert!((2.94..3.06).contains(&ratio), "{ratio}");
     }
-}
-
-/// Bytes that are never alike over a long way.
-fn content(seed: u64, length: usize) -> Vec<u8> {
-    let mut state = seed;
-    let mut bytes = Vec::with_capacity(length + 8);
-    while bytes.len() < length {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        bytes.extend(state.to_le_bytes());
-    }
-    bytes.truncate(length);
-    bytes
-}
-
-/// Files both ways at once over veth as it comes: partial checksums, and super-packets of 64 KB.
-#[test]
-fn tcp_passes_whole_over_default_offloads() {
-    const LENGTH: usize = 20_000_000;
-    let Some(net) = Net::new() else { return };
-    let gate = Gate::start(&net, TempFile::gate("200mbit", "200mbit", ""));
-    assert!(net.ping(1));
-    let (ready, listening) = std::sync::mpsc::channel();
-    let exchange = |mut stream: TcpStream, own: u64, other: u64| {
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let mut reader = stream.try_clone().unwrap();
-        let read = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            reader.read_to_end(&mut bytes).unwrap();
-            bytes
-        });
-        stream.write_all(&content(own, LENGTH)).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
-        read.join().unwrap() == content(other, LENGTH)
-    };
-    let server = net.spawn(Place::Outside, move || {
-        let listener = TcpListener::bind((OUTSIDE, 80)).unwrap();
-        ready.send(()).unwrap();
-        exchange(listener.accept().unwrap().0, 1, 2)
-    });
-    listening.recv().unwrap();
-    let client = net.spawn(Place::Inside, move || exchange(TcpStream::connect((OUTSIDE, 80)).unwrap(), 2, 1));
-    assert!(client.join().unwrap(), "what came down is not what was sent");
-    assert!(server.join().unwrap(), "what went up is not what was sent");
-    let report = gate.stop();
-    for direction in ["up", "down"] {
-        let one = &report["directions"][direction];
-        assert!(one["super_packets"].as_u64().unwrap() > 100, "{one:#}");
-        assert_eq!((&one["drops"]["offload"], &one["drops"]["device"]), (&0.into(), &0.into()), "{one:#}");
-    }
-    assert_eq!([net.checksum_errors(Place::Inside), net.checksum_errors(Place::Outside)], [0, 0]);
-}
-
-/// The kernel takes the tag out of a frame; it is put back, and matched.
-#[test]
-fn a_vlan_tag_passes() {
-    const SCRIPT: &str = "
-import socket, time
-out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-out.bind(('a0', 0))
-for n in range(20):
-    out.send(bytes.fromhex('020000000002020000000001' '81006007' '88b5') + bytes(50))
-    time.sleep(0.05)
-";
-    let Some(net) = Net::new() else { return };
-    let rules = "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n";
-    let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", rules));
-    let mut sender = net.command(Place::Inside, "python3", &["-c", SCRIPT]).spawn().unwrap();
-    let seen =
-        net.output(Place::Outside, "timeout", &["3", "tcpdump", "-nnei", "b0", "-c", "3", "vlan", "7"]);
-    let sent = sender.wait().unwrap();
-    let text = String::from_utf8_lossy(&seen.stdout);
-    if !sent.success() || seen.status.code() == Some(127) {
-        println!("skipped: no python3 or no tcpdump here");
-        return;
-    }
-    assert!(text.contains("length 68: vlan 7, p 3"), "{text}");
-    let seven = &gate.stop()["directions"]["up"]["flows"][0];
-    assert!(seven["sent_packets"].as_u64().unwrap() >= 19, "{seven:#}");
 }
 
 /// Frames of random bytes, and frames that start as IP and go wrong: nothing stops the gate.

@@ -2,11 +2,13 @@
 
 mod changes;
 mod emulation;
+mod io;
 mod operation;
 mod plan;
 
 pub use changes::Change;
 pub use emulation::Emulation;
+pub use io::Io;
 pub use operation::{Operation, Owner};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
@@ -39,6 +41,8 @@ pub struct GateFile {
     pub inside: String,
     /// Interface towards the rest of the world.
     pub outside: String,
+    /// How frames come in and go out.
+    pub io: Io,
     /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
     /// What the link of each direction does besides, up first; `None` where a real link follows.
@@ -156,6 +160,11 @@ fn expand(
     let (overhead, mpu) =
         (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
+    let fail = match gate.text("fail")? {
+        "open" => Fail::Open,
+        _ => Fail::Closed,
+    };
+    let io = Io::read(gate, fail, report)?;
     let classes = classes::build(values.tables("class"), report)?;
     let flows = build_flows(values.tables("flow"), &classes, report)?;
     let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
@@ -166,14 +175,12 @@ fn expand(
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
         outside,
+        io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
-        fail: match gate.text("fail")? {
-            "open" => Fail::Open,
-            _ => Fail::Closed,
-        },
+        fail,
         buffer: values.table("switch")?.limit("buffer")?,
         port: PortSpec::read(values.table("port")?)?,
         classes,

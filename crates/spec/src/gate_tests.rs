@@ -43,7 +43,7 @@ fn a_gate_file_is_read() {
     assert_eq!((gate.name.as_str(), gate.inside.as_str(), gate.outside.as_str()), ("office", "lan0", "wan0"));
     assert_eq!(gate.rates.map(|rate| rate.bits_per_second().round() as u64), [20_000_000, 50_000_000]);
     assert_eq!((gate.framing.charge(1514), gate.framing.charge(42)), (1538, 84));
-    assert_eq!((gate.buffer, gate.fail), (Limit::Packets(1000), Fail::Open));
+    assert_eq!((gate.buffer, gate.fail, gate.io), (Limit::Packets(1000), Fail::Open, Io::Packet));
     let closed = GateFile::parse(OFFICE, "office.toml", &[("gate.fail".into(), "closed".into())]).unwrap();
     assert_eq!(closed.fail, Fail::Closed);
     let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };
@@ -65,6 +65,7 @@ fn mistakes_are_answered_where_they_are() {
     for (old, new, expected) in [
         ("up = \"10mbit\"", "up = \"0mbit\"", "6: `0mbit` is no rate: a rate is at least 1bit"),
         ("up = \"10mbit\"", "upp = \"10mbit\"", "6: `gate` has no key `upp`"),
+        ("mpu = 84", "io = \"tap\"", "9: a TAP device goes with its gate, so nothing can pass without one"),
         ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),
         ("\"wan0\"", "\"a name that is too long\"", "5: this is no name of an interface"),
         ("\"10.9.0.0/16\"", "\"10.9.0.1/16\"", "19: `inside` has bits beyond its prefix"),

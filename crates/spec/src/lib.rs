@@ -26,7 +26,7 @@ mod write;
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
-pub use gate::{Change, Emulation, Fail, GateFile, GateFlow, Operation, Owner};
+pub use gate::{Change, Emulation, Fail, GateFile, GateFlow, Io, Operation, Owner};
 pub use routing::{Router, route};
 pub use scenario::{
     Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Node, NodeKind, PortSpec,

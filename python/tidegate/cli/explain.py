@@ -45,7 +45,7 @@ def _print(explanation: Explanation, asked: str) -> None:
 
     console = screen.console()
     reserve = explanation.reserve
-    contract = "no reservation" if reserve is None else f"reserves {quantity(reserve, 'bit/s')}"
+    contract = "no reservation of its own" if reserve is None else f"reserves {quantity(reserve, 'bit/s')}"
     console.print(
         f"{explanation.flow} · {contract} · replication {explanation.replication}, seed {explanation.seed}",
         style="bold",

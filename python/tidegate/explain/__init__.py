@@ -6,6 +6,7 @@ import difflib
 import os
 import tomllib
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from tidegate import _tidegate
@@ -97,7 +98,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
     )
     links = results.links
     rates = dict(zip(links.column("link").to_pylist(), links.column("rate").to_pylist(), strict=True))
-    known = _schedulers(table) <= _STAMPS_ARE_KNOWN
+    known = _schedulers(table, results.base_dir) <= _STAMPS_ARE_KNOWN
     return Explanation(
         flow=name,
         group=row["group"],
@@ -147,8 +148,12 @@ def _reserve(scenario: dict[str, Any], group: str) -> int | None:
     return None
 
 
-def _schedulers(scenario: dict[str, Any]) -> set[str]:
-    """Return the names of all schedulers in a scenario."""
+def _schedulers(scenario: dict[str, Any], base_dir: Path) -> set[str]:
+    """Return the names of all schedulers in a scenario, and in the file of its gate."""
     holders = [scenario.get("port", {}), *scenario.get("link", []), *scenario.get("class", [])]
+    topology = scenario.get("topology")
+    if isinstance(topology, dict) and topology["kind"] == "gate":
+        gate = tomllib.loads((base_dir / topology["file"]).read_text(encoding="utf-8"))
+        holders += [gate.get("port", {}), *gate.get("class", [])]
     named = [holder["scheduler"] for holder in holders if "scheduler" in holder]
     return {"fifo", *(one if isinstance(one, str) else one["kind"] for one in named)}

@@ -10,6 +10,9 @@ use std::io;
 use std::mem::zeroed;
 use std::os::fd::AsRawFd;
 
+/// Frames that may wait for the gate at an interface of its own making.
+const QUEUE: c_int = 8192;
+
 /// What is known of an interface when the gate starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interface {
@@ -75,4 +78,28 @@ pub(super) fn request_about(name: &str) -> libc::ifreq {
         *place = byte as libc::c_char;
     }
     query
+}
+
+/// Sets an interface up that is down, with a queue for what comes while the gate is elsewhere.
+///
+/// # Errors
+/// The system's: `ENODEV` when there is none, `EPERM` without CAP_NET_ADMIN.
+pub(super) fn set_up(name: &str) -> io::Result<()> {
+    if Interface::find(name)?.up {
+        return Ok(());
+    }
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let mut queue = request_about(name);
+    queue.ifr_ifru.ifru_metric = QUEUE;
+    let mut flags = request_about(name);
+    // SAFETY: these requests read, and the second writes, one `ifreq`, which outlives the call; it has
+    // filled the field that is changed, which is plain data.
+    unsafe {
+        // As it is without it will do: a user namespace's own devices cannot be changed in this.
+        let _ = libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN as _, &raw mut queue);
+        checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut flags))?;
+        flags.ifr_ifru.ifru_flags |= libc::IFF_UP as libc::c_short;
+        checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw mut flags))?;
+    }
+    Ok(())
 }

@@ -5,7 +5,9 @@
 
 mod interface;
 mod packet;
+mod ring;
 mod system;
+mod tap;
 
 pub(crate) use interface::Interface;
 
@@ -14,6 +16,7 @@ use crate::error::GateError;
 use crate::offload::{HEADER, Whole};
 use std::io;
 use std::os::fd::BorrowedFd;
+use tidegate_spec::Io;
 
 /// Frames that are received or sent at once at most.
 pub(crate) const BATCH: usize = 32;
@@ -36,16 +39,24 @@ impl Side {
     ///
     /// # Errors
     /// When it is missing, down, not Ethernet, or not to be had.
-    pub(crate) fn open(name: &str) -> Result<Side, GateError> {
+    pub(crate) fn open(io: Io, name: &str) -> Result<Side, GateError> {
+        if io == Io::Tap {
+            let (interface, receiver, sender) = tap::open(name)?;
+            return Ok(Side { interface, receiver: Receiver::Tap(receiver), sender: Sender::Tap(sender) });
+        }
         let interface = Interface::usable(name)?;
-        let open = || {
-            Ok(Side {
-                interface,
-                receiver: Receiver::Packet(packet::Receiver::open(interface.index, |_| Ok(()))?),
-                sender: Sender::Packet(packet::Sender::open(interface.index)?),
-            })
+        let Interface { index, mtu, .. } = interface;
+        let receiver = match io {
+            Io::Packet => packet::Receiver::open(index, |_| Ok(())).map(Receiver::Packet),
+            Io::Ring => ring::slots::Receiver::open(index, mtu).map(Receiver::Slots),
+            Io::RingBatch => ring::blocks::Receiver::open(index).map(Receiver::Blocks),
+            Io::Tap | Io::Xdp => Err(io::ErrorKind::Unsupported.into()),
         };
-        open().map_err(|error: io::Error| match error.kind() {
+        let opened = receiver.and_then(|receiver| {
+            let sender = Sender::Packet(packet::Sender::open(index)?);
+            Ok(Side { interface, receiver, sender })
+        });
+        opened.map_err(|error: io::Error| match error.kind() {
             io::ErrorKind::PermissionDenied => GateError::Privilege(name.to_owned()),
             _ => GateError::system(format!("a packet socket on `{name}`"), error),
         })
@@ -55,6 +66,9 @@ impl Side {
 /// Receives what comes in at an interface, whomever it is for; what this host sends there is not received.
 pub(crate) enum Receiver {
     Packet(packet::Receiver),
+    Slots(ring::slots::Receiver),
+    Blocks(ring::blocks::Receiver),
+    Tap(tap::Receiver),
 }
 
 impl Receiver {
@@ -62,6 +76,9 @@ impl Receiver {
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Receiver::Packet(receiver) => receiver.fd(),
+            Receiver::Slots(receiver) => receiver.fd(),
+            Receiver::Blocks(receiver) => receiver.fd(),
+            Receiver::Tap(receiver) => receiver.fd(),
         }
     }
 
@@ -73,6 +90,20 @@ impl Receiver {
     pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<usize> {
         match self {
             Receiver::Packet(receiver) => receiver.receive(take),
+            Receiver::Slots(receiver) => receiver.receive(take),
+            Receiver::Blocks(receiver) => receiver.receive(take),
+            Receiver::Tap(receiver) => receiver.receive(take),
+        }
+    }
+
+    /// Looks whether frames still come in; to be called several times a second.
+    ///
+    /// # Errors
+    /// The system's, when they cannot come in any more.
+    pub(crate) fn check(&mut self) -> io::Result<()> {
+        match self {
+            Receiver::Slots(receiver) => receiver.check(),
+            Receiver::Packet(_) | Receiver::Blocks(_) | Receiver::Tap(_) => Ok(()),
         }
     }
 
@@ -80,6 +111,9 @@ impl Receiver {
     pub(crate) fn missed(&mut self) -> u64 {
         match self {
             Receiver::Packet(receiver) => receiver.missed(),
+            Receiver::Slots(receiver) => receiver.missed(),
+            Receiver::Blocks(receiver) => receiver.missed(),
+            Receiver::Tap(receiver) => receiver.missed(),
         }
     }
 }
@@ -87,6 +121,7 @@ impl Receiver {
 /// Sends frames out at an interface, past its queueing discipline: the queue is the gate's.
 pub(crate) enum Sender {
     Packet(packet::Sender),
+    Tap(tap::Sender),
 }
 
 impl Sender {
@@ -97,6 +132,7 @@ impl Sender {
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         match self {
             Sender::Packet(sender) => sender.send(frames),
+            Sender::Tap(sender) => sender.send(frames),
         }
     }
 }

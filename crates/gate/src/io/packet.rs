@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use super::system::{checked, set};
+use super::system::{checked, pending_error, set};
 use super::{BATCH, LONGEST, Received, TAG};
 use crate::offload::HEADER;
 use libc::c_int;
@@ -131,6 +131,15 @@ impl Receiver {
         Ok(count)
     }
 
+    pub(super) fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// The error that waits to be told of; `EAGAIN` without one.
+    pub(super) fn error(&self) -> io::Error {
+        pending_error(&self.socket)
+    }
+
     /// Frames that the kernel dropped since the last call, since this receiver was too slow.
     pub(super) fn missed(&self) -> u64 {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
@@ -161,16 +170,22 @@ fn tag(control: &[u64; CONTROL_WORDS], length: usize) -> Option<[u8; TAG]> {
         let data = control[WORDS..].as_ptr().cast::<libc::tpacket_auxdata>();
         (control.as_ptr().cast::<libc::cmsghdr>().read(), data.read())
     };
-    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_PACKET, libc::PACKET_AUXDATA)
-        || data.tp_status & libc::TP_STATUS_VLAN_VALID == 0
-    {
+    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_PACKET, libc::PACKET_AUXDATA) {
         return None;
     }
-    let protocol = match data.tp_status & libc::TP_STATUS_VLAN_TPID_VALID {
+    vlan_tag(data.tp_status, data.tp_vlan_tci, data.tp_vlan_tpid)
+}
+
+/// The VLAN tag that the kernel took out of a frame, if `status` says so.
+pub(super) fn vlan_tag(status: u32, tci: u16, protocol: u16) -> Option<[u8; TAG]> {
+    if status & libc::TP_STATUS_VLAN_VALID == 0 {
+        return None;
+    }
+    let protocol = match status & libc::TP_STATUS_VLAN_TPID_VALID {
         0 => 0x8100,
-        _ => data.tp_vlan_tpid,
+        _ => protocol,
     };
-    let ([a, b], [c, d]) = (protocol.to_be_bytes(), data.tp_vlan_tci.to_be_bytes());
+    let ([a, b], [c, d]) = (protocol.to_be_bytes(), tci.to_be_bytes());
     Some([a, b, c, d])
 }
 

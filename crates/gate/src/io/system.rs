@@ -3,9 +3,11 @@
 #![allow(unsafe_code)]
 
 use libc::{c_int, c_void};
+use rustix::io::Errno;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr::NonNull;
 
 /// A system call's result, or its error.
 pub(super) fn checked(result: c_int) -> io::Result<c_int> {
@@ -17,4 +19,61 @@ pub(super) fn set<T: Copy>(socket: &OwnedFd, level: c_int, option: c_int, value:
     let (place, length) = ((&raw const *value).cast::<c_void>(), size_of::<T>() as libc::socklen_t);
     // SAFETY: `place` is `length` readable bytes, of which the kernel makes a copy.
     checked(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, place, length) }).map(drop)
+}
+
+/// The error of a socket of which nobody was told yet; without one, `EAGAIN`.
+pub(super) fn pending_error(socket: &OwnedFd) -> io::Error {
+    let failed = rustix::net::sockopt::socket_error(socket);
+    io::Error::from(failed.map_or_else(|error| error, |pending| pending.err().unwrap_or(Errno::AGAIN)))
+}
+
+/// Memory that is shared with the kernel, until it is dropped.
+pub(super) struct Mapping {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+// SAFETY: the memory belongs to this value alone, as a box's would, and to no thread.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Nothing.
+    pub(super) const fn none() -> Mapping {
+        Mapping { start: NonNull::dangling(), length: 0 }
+    }
+
+    /// Maps `length` bytes of what a socket shares.
+    pub(super) fn of(socket: &OwnedFd, length: usize, offset: libc::off_t) -> io::Result<Mapping> {
+        Mapping::new(length, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), offset)
+    }
+
+    fn new(length: usize, flags: c_int, fd: c_int, offset: libc::off_t) -> io::Result<Mapping> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: the kernel chooses where, so nothing that is in use is replaced.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, fd, offset) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
+        Ok(Mapping { start, length })
+    }
+
+    /// Where the `length` bytes from `offset` on are.
+    ///
+    /// # Panics
+    /// When they are not all within.
+    pub(super) fn at(&self, offset: usize, length: usize) -> *mut u8 {
+        assert!(offset + length <= self.length);
+        // SAFETY: it is within the mapping, as was looked at.
+        unsafe { self.start.as_ptr().add(offset) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        if self.length > 0 {
+            // SAFETY: this was mapped as a whole, and nothing that was lent of it lives longer.
+            unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+        }
+    }
 }

@@ -15,6 +15,8 @@ use std::thread::JoinHandle;
 
 pub const INSIDE: &str = "10.7.0.1";
 pub const OUTSIDE: &str = "10.7.0.2";
+pub const INSIDE6: &str = "fd07::1";
+pub const OUTSIDE6: &str = "fd07::2";
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
@@ -31,9 +33,32 @@ pub enum Place {
     Outside,
 }
 
+impl Place {
+    /// The interface of a host.
+    pub fn interface(self) -> &'static str {
+        match self {
+            Place::Outside => "b0",
+            _ => "a0",
+        }
+    }
+}
+
 impl Net {
     /// A new row; `None`, with the reason printed, where that is not permitted.
     pub fn new() -> Option<Net> {
+        let net = Net::bare()?;
+        let gate = net.name(Place::Gate);
+        for (own, place) in [("gi", Place::Inside), ("go", Place::Outside)] {
+            let (far, namespace) = (place.interface(), net.name(place));
+            ip(&format!("-n {gate} link add {own} type veth peer name {far} netns {namespace}"));
+            ip(&format!("-n {gate} link set {own} up"));
+            net.address(place);
+        }
+        Some(net)
+    }
+
+    /// The same without interfaces.
+    pub fn bare() -> Option<Net> {
         let net = Net { id: format!("tg{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)) };
         let first = net.name(Place::Inside);
         let made = match Command::new("ip").args(["netns", "add", &first]).output() {
@@ -45,18 +70,22 @@ impl Net {
             println!("skipped: network namespaces take root and iproute2 ({reason})");
             return None;
         }
-        let [inside, gate, outside] =
-            [Place::Inside, Place::Gate, Place::Outside].map(|place| net.name(place));
-        for name in [&gate, &outside] {
-            ip(&format!("netns add {name}"));
-        }
-        for (own, far, namespace, address) in [("gi", "a0", inside, INSIDE), ("go", "b0", outside, OUTSIDE)] {
-            ip(&format!("-n {gate} link add {own} type veth peer name {far} netns {namespace}"));
-            ip(&format!("-n {namespace} addr add {address}/24 dev {far}"));
-            ip(&format!("-n {namespace} link set {far} up"));
-            ip(&format!("-n {gate} link set {own} up"));
+        for place in [Place::Gate, Place::Outside] {
+            ip(&format!("netns add {}", net.name(place)));
         }
         Some(net)
+    }
+
+    /// Gives a host's interface its addresses, and sets it up.
+    pub fn address(&self, place: Place) {
+        let (namespace, interface) = (self.name(place), place.interface());
+        let (four, six) = match place {
+            Place::Outside => (OUTSIDE, OUTSIDE6),
+            _ => (INSIDE, INSIDE6),
+        };
+        ip(&format!("-n {namespace} addr add {four}/24 dev {interface}"));
+        ip(&format!("-n {namespace} addr add {six}/64 dev {interface} nodad"));
+        ip(&format!("-n {namespace} link set {interface} up"));
     }
 
     pub fn name(&self, place: Place) -> String {
@@ -166,6 +195,20 @@ impl Drop for TempFile {
     }
 }
 
+/// Bytes that are never alike over a long way.
+pub fn content(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed;
+    let mut bytes = Vec::with_capacity(length + 8);
+    while bytes.len() < length {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        bytes.extend(state.to_le_bytes());
+    }
+    bytes.truncate(length);
+    bytes
+}
+
 /// A gate that runs; it is killed when dropped.
 pub struct Gate {
     process: Child,
@@ -176,12 +219,18 @@ pub struct Gate {
 impl Gate {
     /// Starts it and waits until it forwards. It ends by itself after half a minute, so that no test hangs.
     pub fn start(net: &Net, file: TempFile) -> Gate {
-        let mut command = net.command(Place::Gate, BINARY, &["up", file.path(), "--json", "--for", "30s"]);
+        Gate::start_with(net, file, &[])
+    }
+
+    /// The same with more arguments.
+    pub fn start_with(net: &Net, file: TempFile, more: &[&str]) -> Gate {
+        let args = [&["up", file.path(), "--json", "--for", "30s"], more].concat();
+        let mut command = net.command(Place::Gate, BINARY, &args);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut messages = BufReader::new(process.stderr.take().unwrap());
         let mut line = String::new();
         messages.read_line(&mut line).unwrap();
-        assert!(line.starts_with("test-") && line.contains(": gi -> go"), "{line}");
+        assert!(line.starts_with("test-") && line.contains(" at "), "{line}");
         Gate { process, messages, _file: file }
     }
 

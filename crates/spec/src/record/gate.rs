@@ -58,6 +58,13 @@ fn bump() -> Section {
             "Rate from the outside to the inside; required, unless `emulate` has a `trace` for it",
         ),
         defaulted(
+            "io",
+            Shape::Value(Kind::Word(&["packet", "ring", "ring-batch", "tap", "xdp"])),
+            "packet",
+            "How frames come in and go out: packet sockets, their rings (frame by frame, or in blocks that are up to \
+             1 ms late and take less of the processor), TAP devices, which the gate makes, or AF_XDP sockets",
+        ),
+        defaulted(
             "overhead",
             Shape::Value(Kind::Integer(-most, most)),
             "0",

@@ -1,0 +1,148 @@
+//! A ring of slots, one for each frame (TPACKET_V2).
+//!
+//! A slot is as long as the interface's frames take. What is longer, a super-packet, does not fit: the
+//! kernel then also keeps it in the socket's buffer (PACKET_COPY_THRESH), from where it is received as
+//! without a ring, in its turn. So a ring holds many frames in little memory.
+
+#![allow(unsafe_code)]
+
+use super::super::packet;
+use super::super::system::{Mapping, set};
+use super::super::{BATCH, Received};
+use super::{Entry, RING, make};
+use libc::c_int;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Bytes that a slot has beside the MTU's: its header, the socket's address, the virtio-net header, the
+/// Ethernet header and two tags.
+const BESIDE: usize = 128;
+/// Bytes of a block, which the kernel gets at once.
+const BLOCK: usize = 1 << 18;
+
+/// Receives from a ring of slots.
+pub(crate) struct Receiver {
+    packets: packet::Receiver,
+    ring: Mapping,
+    slot: usize,
+    next: usize,
+    /// Whether a frame was taken since the last [`check`](Self::check).
+    took: bool,
+    lost: u64,
+}
+
+impl Receiver {
+    /// A receiver of all that comes in at the interface with this index and MTU.
+    ///
+    /// # Errors
+    /// The system's: `EPERM` without CAP_NET_RAW.
+    pub(in super::super) fn open(index: u32, mtu: usize) -> io::Result<Receiver> {
+        // An MTU of 64 KB takes the largest slot, which no longer one would be of use for.
+        let slot = (mtu + BESIDE).next_power_of_two().clamp(1 << 11, 1 << 17);
+        let mut ring = None;
+        let packets = packet::Receiver::open(index, |socket| {
+            let threshold: c_int = 1;
+            set(socket, libc::SOL_PACKET, libc::PACKET_COPY_THRESH, &threshold)?;
+            ring = Some(make(socket, libc::tpacket_versions::TPACKET_V2, &request(slot))?);
+            Ok(())
+        })?;
+        let ring = ring.ok_or(io::ErrorKind::Unsupported)?;
+        Ok(Receiver { packets, ring, slot, next: 0, took: false, lost: 0 })
+    }
+
+    pub(in super::super) fn fd(&self) -> BorrowedFd<'_> {
+        self.packets.fd()
+    }
+
+    /// See [`super::super::Receiver::receive`].
+    pub(in super::super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
+        for count in 0..BATCH {
+            let slot = self.ring.at(self.next * self.slot, self.slot);
+            // SAFETY: a slot starts with its status, aligned, and both sides use it only as one atom.
+            let status = unsafe { AtomicU32::from_ptr(slot.cast()) };
+            // What the kernel wrote before it set the status is seen after.
+            if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+                return if count > 0 { Ok(count) } else { Err(self.packets.error()) };
+            }
+            // SAFETY: the slot is the gate's until its status is set, and starts with this header, which
+            // is plain integers.
+            let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
+            self.took = true;
+            self.take(slot, &header, &mut take);
+            // Whatever was done with the frame is done before the kernel may write there again.
+            status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.next = (self.next + 1) % (RING / self.slot);
+        }
+        Ok(BATCH)
+    }
+
+    fn take(&mut self, slot: *mut u8, header: &libc::tpacket2_hdr, take: &mut impl FnMut(Received<'_>)) {
+        if header.tp_status & libc::TP_STATUS_COPY != 0 {
+            let received = self.packets.receive_at_most(1, &mut *take);
+            self.lost += u64::from(received.is_err());
+            return;
+        }
+        let entry = Entry {
+            status: header.tp_status,
+            mac: usize::from(header.tp_mac),
+            kept: header.tp_snaplen as usize,
+            length: header.tp_len as usize,
+            tci: header.tp_vlan_tci,
+            protocol: header.tp_vlan_tpid,
+        };
+        // SAFETY: the slot has this many bytes, and is the gate's until its status is set.
+        match unsafe { entry.received(slot, self.slot) } {
+            // Too long for a slot, and the kernel had no memory left to keep it elsewhere.
+            Some(received) if received.truncated => self.lost += 1,
+            Some(received) => take(received),
+            None => self.lost += 1,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        let slot = self.ring.at(self.next * self.slot, self.slot);
+        // SAFETY: as in `receive`.
+        let status = unsafe { AtomicU32::from_ptr(slot.cast()) };
+        status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0
+    }
+
+    /// Makes the ring anew when it has stopped: a super-packet of a kind that a virtio-net header cannot
+    /// describe leaves its slot taken for ever, and the kernel (at least up to 6.18) drops whatever comes
+    /// after it. It shows in frames that were dropped while the ring was empty.
+    ///
+    /// # Errors
+    /// When there is no memory for it any more.
+    pub(in super::super) fn check(&mut self) -> io::Result<()> {
+        let (missed, took) = (self.packets.missed(), std::mem::take(&mut self.took));
+        self.lost += missed;
+        if missed > 0 && !took && self.is_empty() {
+            // It cannot be changed while it is mapped.
+            drop(std::mem::replace(&mut self.ring, Mapping::none()));
+            let socket = self.packets.socket();
+            set(
+                socket,
+                libc::SOL_PACKET,
+                libc::PACKET_RX_RING,
+                &libc::tpacket_req { tp_block_nr: 0, tp_frame_nr: 0, ..request(self.slot) },
+            )?;
+            self.ring = make(socket, libc::tpacket_versions::TPACKET_V2, &request(self.slot))?;
+            self.next = 0;
+        }
+        Ok(())
+    }
+
+    /// See [`super::super::Receiver::missed`].
+    pub(in super::super) fn missed(&mut self) -> u64 {
+        self.packets.missed() + std::mem::take(&mut self.lost)
+    }
+}
+
+fn request(slot: usize) -> libc::tpacket_req {
+    libc::tpacket_req {
+        tp_block_size: BLOCK as u32,
+        tp_block_nr: (RING / BLOCK) as u32,
+        tp_frame_size: slot as u32,
+        tp_frame_nr: (RING / slot) as u32,
+    }
+}

@@ -1,0 +1,289 @@
+//! Every way in and out: what goes in comes out, byte for byte, and nothing else.
+
+mod common;
+
+use common::{Gate, Net, OUTSIDE, OUTSIDE6, Place, TempFile, content};
+use serde_json::Value;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
+use std::time::Duration;
+
+/// A gate at a rate that is never in the way, for both hosts, in a way that `io` names.
+fn start(io: &str, rate: &str, rest: &str) -> Option<(Net, Gate)> {
+    let net = Net::new()?;
+    let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &["--set", &format!("gate.io={io}")]);
+    Some((net, gate))
+}
+
+/// Sends a file each way at once between two addresses of the hosts.
+fn exchange(net: &Net, address: &'static str) {
+    const LENGTH: usize = 20_000_000;
+    let (ready, listening) = std::sync::mpsc::channel();
+    let exchange = |mut stream: TcpStream, own: u64, other: u64| {
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        let mut reader = stream.try_clone().unwrap();
+        let read = std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).unwrap();
+            bytes
+        });
+        stream.write_all(&content(own, LENGTH)).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        read.join().unwrap() == content(other, LENGTH)
+    };
+    let server = net.spawn(Place::Outside, move || {
+        let listener = TcpListener::bind((address, 80)).unwrap();
+        ready.send(()).unwrap();
+        exchange(listener.accept().unwrap().0, 1, 2)
+    });
+    listening.recv().unwrap();
+    let client = net.spawn(Place::Inside, move || exchange(TcpStream::connect((address, 80)).unwrap(), 2, 1));
+    assert!(client.join().unwrap(), "what came down is not what was sent");
+    assert!(server.join().unwrap(), "what went up is not what was sent");
+}
+
+/// Files both ways at once, over IPv4 and IPv6, whatever the interfaces' offloads are.
+fn tcp_passes_whole(net: &Net, gate: Gate) -> Value {
+    assert!(net.ping(1));
+    exchange(net, OUTSIDE);
+    exchange(net, OUTSIDE6);
+    let report = gate.stop();
+    for direction in ["up", "down"] {
+        assert_eq!(report["directions"][direction]["drops"]["offload"], 0, "{report:#}");
+    }
+    assert_eq!([net.checksum_errors(Place::Inside), net.checksum_errors(Place::Outside)], [0, 0]);
+    report
+}
+
+/// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without extensions, LLC
+/// and protocols that nobody knows, each of every length: they come out as they went in, in their order.
+fn frames_pass_unchanged(net: &Net, gate: Gate) {
+    const FRAMES: &str = "
+import itertools, random
+random.seed(7)
+tags = ['', '81006007', '88a8200181006007']
+kinds = ['88b5', '0026424203', '0800450000%04x1234200040fd0000c0000201c0000202',
+         '0800450000%04x1234006440fd0000c0000201c0000202', '86dd60000000%04x2c4020010db8' + '00' * 11 + '01' +
+         '20010db8' + '00' * 11 + '02' + '3b00000112345678', '86dd60000000%04x3b4020010db8' + '00' * 11 + '01' +
+         '20010db8' + '00' * 11 + '02']
+frames = []
+for length, tag, kind in itertools.product([60, 61, 64, 590, 1513, 1514], tags, kinds):
+    head = '02000000000302' + '00' * 4 + '01' + tag + (kind % (length - 14) if '%' in kind else kind)
+    head = bytes.fromhex(head)
+    frames.append(head + random.randbytes(length + len(tag) // 2 - len(head)))
+";
+    const SEND: &str = "
+import socket, time
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(('a0', 0))
+for frame in frames:
+    out.send(frame)
+    time.sleep(0.001)
+";
+    const SEE: &str = "
+import socket, struct
+end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+end.setsockopt(263, 8, 1)
+end.setsockopt(263, 1, struct.pack('iHH8s', socket.if_nametoindex('b0'), 1, 0, bytes(8)))
+end.bind(('b0', 3))
+end.settimeout(3)
+print('ready', flush=True)
+seen = []
+try:
+    while len(seen) < len(frames):
+        frame, [(_, _, auxiliary)], _, _ = end.recvmsg(65536, 64)
+        status, _, _, _, _, tag, protocol = struct.unpack('IIIHHHH', auxiliary)
+        if status & 16:
+            frame = frame[:12] + struct.pack('!HH', protocol, tag) + frame[12:]
+        if frame[6:12] == frames[0][6:12]:
+            seen.append(frame)
+except TimeoutError:
+    pass
+for n, (want, got) in enumerate(zip(frames, seen)):
+    assert want == got, f'{n}: {want.hex()} became {got.hex()}'
+print(len(seen), 'of', len(frames))
+";
+    let python = |place, script: &str| {
+        let mut command = net.command(place, "python3", &["-c", &format!("{FRAMES}{script}")]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut watcher = python(Place::Outside, SEE);
+    let mut ready = [0; 6];
+    if watcher.stdout.as_mut().unwrap().read_exact(&mut ready).is_err() {
+        let text = watcher.wait_with_output().unwrap().stderr;
+        println!("skipped: no python3 to send with ({})", String::from_utf8_lossy(&text).trim());
+        return;
+    }
+    assert!(python(Place::Inside, SEND).wait().unwrap().success());
+    let seen = watcher.wait_with_output().unwrap();
+    let (said, wrong) = (String::from_utf8_lossy(&seen.stdout), String::from_utf8_lossy(&seen.stderr));
+    assert!(seen.status.success() && said.trim() == "108 of 108", "{said}{wrong}");
+    // The hosts' own, in fragments.
+    for (address, count) in [(OUTSIDE, "5"), (OUTSIDE6, "5")] {
+        let args = ["-q", "-c", count, "-i", "0.05", "-W", "2", "-s", "4000", address];
+        let ping = net.output(Place::Inside, "ping", &args);
+        assert!(ping.status.success(), "{}", String::from_utf8_lossy(&ping.stdout));
+    }
+    let report = gate.stop();
+    let tagged = &report["directions"]["up"]["flows"][0];
+    assert_eq!(tagged["sent_packets"], 72, "{report:#}");
+}
+
+/// A super-packet of a kind that a virtio-net header cannot describe (UDP fragmentation offload) is lost, and
+/// nothing that comes a while after it.
+fn an_indescribable_frame_does_no_harm(io: &str) {
+    const SCRIPT: &str = "
+import fcntl, os, struct, subprocess, time
+tap = os.open('/dev/net/tun', os.O_RDWR)
+fcntl.ioctl(tap, 0x400454ca, struct.pack('16sH22x', b'gt', 0x2 | 0x1000 | 0x4000))
+subprocess.run(['ip', 'link', 'set', 'gt', 'up'], check=True)
+print('ready', flush=True)
+input()
+ethernet = bytes.fromhex('020000000002020000000001')
+ip = bytes.fromhex('4500%04x1234000040110000c0000201c0000202' % 4028)
+odd = struct.pack('<BBHHHH', 1, 3, 42, 1480, 34, 6) + ethernet + bytes([8, 0]) + ip + struct.pack('!HHHH', 1, 2, 4008, 0)
+plain = bytes(10) + ethernet + bytes.fromhex('88b5') + bytes(50)
+for n in range(120):
+    os.write(tap, plain if n != 10 else odd + bytes(4000))
+    time.sleep(0.01)
+print('sent', flush=True)
+input()
+";
+    let Some(net) = Net::new() else { return };
+    let mut script = net.command(Place::Gate, "python3", &["-c", SCRIPT]);
+    let mut script = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = [0; 6];
+    if script.stdout.as_mut().unwrap().read_exact(&mut ready).is_err() {
+        script.wait().unwrap();
+        println!("skipped: no python3 or no TAP devices here");
+        return;
+    }
+    let io = format!("gate.io={io}");
+    let more = ["--set", "gate.inside=gt", "--set", &io];
+    let gate = Gate::start_with(&net, TempFile::gate("10mbit", "10mbit", ""), &more);
+    script.stdin.as_mut().unwrap().write_all(b"go\n").unwrap();
+    script.stdout.as_mut().unwrap().read_exact(&mut ready[..5]).unwrap();
+    let report = gate.stop();
+    script.stdin.as_mut().unwrap().write_all(b"end\n").unwrap();
+    assert!(script.wait().unwrap().success());
+    let up = &report["directions"]["up"];
+    assert!((70..120).contains(&up["sent"].as_u64().unwrap()), "{up:#}");
+    let lost = up["missed"].as_u64().unwrap() + up["drops"]["offload"].as_u64().unwrap();
+    assert!((1..50).contains(&lost), "{up:#}");
+}
+
+/// What a file says beyond its rates: frames with tag 7 are told apart.
+const TAGGED: &str = "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n";
+
+macro_rules! over_veth {
+    ($($name:ident: $io:literal,)*) => {$(
+        mod $name {
+            use super::*;
+
+            /// Over veth as it comes: partial checksums, and super-packets of 64 KB.
+            #[test]
+            fn tcp_passes_whole_over_default_offloads() {
+                let Some((net, gate)) = start($io, "400mbit", "") else { return };
+                let report = tcp_passes_whole(&net, gate);
+                for direction in ["up", "down"] {
+                    let one = &report["directions"][direction];
+                    assert!(one["super_packets"].as_u64().unwrap() > 100, "{one:#}");
+                    assert_eq!(one["drops"]["device"], 0, "{one:#}");
+                }
+            }
+
+            #[test]
+            fn frames_pass_unchanged() {
+                let Some((net, gate)) = start($io, "100mbit", TAGGED) else { return };
+                super::frames_pass_unchanged(&net, gate);
+            }
+
+            #[test]
+            fn an_indescribable_frame_does_no_harm() {
+                super::an_indescribable_frame_does_no_harm($io);
+            }
+        }
+    )*};
+}
+
+over_veth! {
+    packet: "packet",
+    ring: "ring",
+    ring_batch: "ring-batch",
+}
+
+mod tap {
+    use super::*;
+    use common::{BINARY, ip};
+    use std::process::Command;
+
+    const TAP: [&str; 4] = ["--set", "gate.io=tap", "--set", "gate.fail=closed"];
+
+    /// Hosts whose interfaces are the gate's TAP devices, moved to them while it runs.
+    fn start(rate: &str, rest: &str) -> Option<(Net, Gate)> {
+        let net = Net::bare()?;
+        let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &TAP);
+        let namespace = net.name(Place::Gate);
+        for (own, place) in [("gi", Place::Inside), ("go", Place::Outside)] {
+            let far = place.interface();
+            ip(&format!("-n {namespace} link set {own} netns {} name {far}", net.name(place)));
+            net.address(place);
+        }
+        Some((net, gate))
+    }
+
+    #[test]
+    fn tcp_passes_whole_over_default_offloads() {
+        let Some((net, gate)) = start("400mbit", "") else { return };
+        let report = tcp_passes_whole(&net, gate);
+        assert!(report["directions"]["up"]["super_packets"].as_u64().unwrap() > 100, "{report:#}");
+    }
+
+    #[test]
+    fn frames_pass_unchanged() {
+        let Some((net, gate)) = start("100mbit", TAGGED) else { return };
+        super::frames_pass_unchanged(&net, gate);
+    }
+
+    #[test]
+    fn devices_of_others_are_named_and_removed_ones_end_it() {
+        let Some(net) = Net::new() else { return };
+        let file = TempFile::gate("1mbit", "1mbit", "");
+        let refused = |set: &str| {
+            let args = [&["up", file.path(), "--set", set][..], &TAP].concat();
+            let output = net.output(Place::Gate, BINARY, &args);
+            assert!(!output.status.success());
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let text = refused("gate.up=2mbit");
+        assert!(text.starts_with("interface `gi`: this interface is there, and is no TAP device"), "{text}");
+
+        let more = [&TAP[..], &["--set", "gate.inside=g1", "--set", "gate.outside=g2"]].concat();
+        let gate = Gate::start_with(&net, TempFile::gate("1mbit", "1mbit", ""), &more);
+        let text = refused("gate.inside=g2");
+        assert!(text.starts_with("interface `g2`: this TAP device is in use by another process"), "{text}");
+        ip(&format!("-n {} link del g2", net.name(Place::Gate)));
+        let (status, _, text) = gate.wait();
+        assert!(!status.success());
+        assert_eq!(text, "interface `g2` is gone\n");
+    }
+
+    #[test]
+    fn a_user_namespace_is_enough() {
+        let alone = |args: &[&str]| {
+            let mut words = vec!["--reuid=65534", "--regid=65534", "--clear-groups", "unshare", "-Urn"];
+            words.extend(args);
+            Command::new("setpriv").args(words).output()
+        };
+        if !alone(&["test", "-w", "/dev/net/tun"]).is_ok_and(|done| done.status.success()) {
+            println!("skipped: no user namespaces here, or no TAP devices");
+            return;
+        }
+        let file = TempFile::gate("1mbit", "1mbit", "");
+        let socket = format!("control.socket={}.sock", file.path());
+        let up = [BINARY, "up", file.path(), "--for", "200ms", "--set", &socket];
+        let gate = alone(&[&up[..], &TAP].concat()).unwrap();
+        assert!(gate.status.success(), "{}", String::from_utf8_lossy(&gate.stderr));
+    }
+}

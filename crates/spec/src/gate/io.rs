@@ -1,0 +1,40 @@
+//! How a gate's frames come in and go out.
+
+use super::Fail;
+use crate::error::{Complaint, Report};
+use crate::values::Values;
+
+/// How a gate's frames come in and go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Io {
+    /// Packet sockets, many frames at a time.
+    Packet,
+    /// Packet sockets with a ring of slots to receive from.
+    Ring,
+    /// Packet sockets with a ring of blocks to receive from.
+    RingBatch,
+    /// TAP devices, which the gate makes.
+    Tap,
+    /// AF_XDP sockets.
+    Xdp,
+}
+
+impl Io {
+    /// Reads it from `[gate]`. `None` only after something was reported.
+    pub(super) fn read(gate: &Values, fail: Fail, report: &mut Report) -> Option<Io> {
+        let io = match gate.text("io")? {
+            "ring" => Io::Ring,
+            "ring-batch" => Io::RingBatch,
+            "tap" => Io::Tap,
+            "xdp" => Io::Xdp,
+            _ => Io::Packet,
+        };
+        if io == Io::Tap && fail == Fail::Open {
+            let complaint =
+                Complaint::new("a TAP device goes with its gate, so nothing can pass without one")
+                    .help("write fail = \"closed\" beside it");
+            report.say(gate.place_of("io"), complaint);
+        }
+        Some(io)
+    }
+}
