@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile, ip};
+use common::{Gate, INSIDE, Net, OUTSIDE, OUTSIDE6, Place, TempFile};
 use rustix::net::{AddressFamily, Protocol, RecvFlags, SocketType, recv, socket, sockopt};
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -159,21 +159,11 @@ fn sum(bytes: &[u8]) -> u16 {
 #[test]
 fn a_codepoint_is_set_and_the_kernel_takes_the_packets() {
     let Some(net) = Net::new() else { return };
-    let addresses = [(Place::Inside, "a0", "fd07::1"), (Place::Outside, "b0", "fd07::2")];
-    let mut destinations: Vec<IpAddr> = vec![OUTSIDE.parse().unwrap()];
-    let named = |place| net.name(place);
-    if std::path::Path::new("/proc/net/if_inet6").exists() {
-        for (place, device, address) in addresses {
-            ip(&format!("-n {} addr add {address}/64 dev {device} nodad", named(place)));
-        }
-        destinations.push("fd07::2".parse().unwrap());
-    } else {
-        println!("without IPv6, which this kernel has not");
-    }
     let rules = "[[flow]]\nname = \"mine\"\nmatch = { outside_port = 7000 }\nset_dscp = 46\n";
     let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", rules));
     assert!(net.ping(1));
-    for destination in destinations {
+    for destination in [OUTSIDE, OUTSIDE6] {
+        let destination: IpAddr = destination.parse().unwrap();
         for (port, expected) in [(7000_u16, 46), (7001, 0)] {
             let watching = watch(&net, port, 3);
             let receiver = net.spawn(Place::Outside, move || {
