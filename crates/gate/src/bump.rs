@@ -7,7 +7,6 @@ use crate::io::{BATCH, Interface, Receiver, Sender, Side};
 use crate::orders::{Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
-use crate::privileges;
 use crate::report::{Process, Report};
 use hdrhistogram::Histogram;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -105,8 +104,8 @@ impl Clock {
 }
 
 impl Bump {
-    /// Opens both interfaces. Nothing is forwarded before [`run`](Self::run), and what forwarded until now
-    /// still does.
+    /// Opens both interfaces, and takes over from a bridge. What comes in from then on waits for
+    /// [`run`](Self::run).
     ///
     /// # Errors
     /// When an interface is missing, down, held by another gate, or not to be had, or the plan is refused.
@@ -137,7 +136,7 @@ impl Bump {
             Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
             Doing::Observe => None,
         };
-        Ok(Bump {
+        let mut bump = Bump {
             handover,
             indexes: ports.map(|port| port.index),
             file,
@@ -150,12 +149,12 @@ impl Bump {
             real_time: false,
             look_at: Time::NEVER,
             check_at: Time::ORIGIN,
-        })
+        };
+        bump.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
+        Ok(bump)
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says; calls `started` when nothing goes
-    /// past it any more. From here on this thread has no
-    /// privilege that it does not need for that.
+    /// Forwards until it is told to stop, or for as long as `lasting` says.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -164,7 +163,6 @@ impl Bump {
         orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
-        started: impl FnOnce(),
     ) -> Result<(), GateError> {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
@@ -172,10 +170,6 @@ impl Bump {
         let start = self.clock.now();
         let mut priority = Priority::new(waiting == Waiting::RealTime, start, Clock::used());
         self.real_time = priority.was_granted();
-        self.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
-        privileges::drop_all(self.real_time)
-            .map_err(|error| GateError::system("giving up privileges", error))?;
-        started();
         let until = lasting.map_or(Time::NEVER, |lasting| start + lasting);
         let mut more = false;
         loop {

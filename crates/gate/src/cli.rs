@@ -7,6 +7,7 @@ use crate::error::GateError;
 use crate::handover;
 use crate::observe;
 use crate::orders;
+use crate::privileges;
 use crate::say::say;
 use crate::sold;
 use crate::source::Source;
@@ -213,8 +214,10 @@ fn down(running: &Running) -> Result<String, GateError> {
         Some(bridge) => {
             format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
         }
-        None if stopped.is_ok() => format!("nothing passes between {inside} and {outside}\n"),
-        None => format!("no gate runs, and none has made a bridge of {inside} and {outside}\n"),
+        None if stopped.is_ok() => {
+            format!("the gate is stopped, and none has made a bridge of {inside} and {outside} here\n")
+        }
+        None => format!("no gate runs, and none has made a bridge of {inside} and {outside} here\n"),
     })
 }
 
@@ -225,11 +228,12 @@ fn observe(asked: &Observe) -> Result<String, GateError> {
     let (caller, mut orders) = orders::line()?;
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let mut bump = Bump::open(Arc::clone(&file), Doing::Observe)?;
-    let started = format!("{}: observing {} and {}", file.name, file.inside, file.outside);
+    say(&format!("{}: observing {} and {}", file.name, file.inside, file.outside));
+    give_up_privileges(Waiting::Sleep)?;
     let ended = AtomicBool::new(false);
     let (outcome, mut observer) = std::thread::scope(|scope| {
         let observer = scope.spawn(|| observe::every_second(&caller, &ended));
-        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep, || say(&started));
+        let outcome = bump.run(&mut orders, asked.lasting, Waiting::Sleep);
         ended.store(true, Ordering::SeqCst);
         (outcome, observer.join().unwrap_or_default())
     });
@@ -253,6 +257,12 @@ fn describe(file: &GateFile) -> String {
     format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
 }
 
+/// To be called before there is a second thread: it concerns this one, and those that it starts.
+fn give_up_privileges(waiting: Waiting) -> Result<(), GateError> {
+    privileges::drop_all(waiting == Waiting::RealTime)
+        .map_err(|error| GateError::system("giving up privileges", error))
+}
+
 fn run(up: &Up) -> Result<String, GateError> {
     let source = up.source.source();
     let file = Arc::new(source.load()?);
@@ -260,14 +270,15 @@ fn run(up: &Up) -> Result<String, GateError> {
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let doors = Doors::open(&file)?;
     let mut bump = Bump::open(Arc::clone(&file), Doing::Forward)?;
-    let started = format!("{}: {}", file.name, describe(&file));
-    let control = Control::start(doors, Desk::new(caller, source, file))?;
+    say(&format!("{}: {}", file.name, describe(&file)));
     let waiting = match (up.busy, up.no_real_time) {
         (true, _) => Waiting::Busy,
         (false, true) => Waiting::Sleep,
         (false, false) => Waiting::RealTime,
     };
-    let outcome = bump.run(&mut orders, up.lasting, waiting, || say(&started));
+    give_up_privileges(waiting)?;
+    let control = Control::start(doors, Desk::new(caller, source, file))?;
+    let outcome = bump.run(&mut orders, up.lasting, waiting);
     let report = bump.report();
     // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.
     drop(bump);

@@ -22,12 +22,14 @@ mod plan;
 mod priority;
 mod privileges;
 mod report;
+mod rewrite;
 mod say;
 mod seen;
 mod sold;
 mod source;
 mod top;
 mod watch;
+mod wire;
 
 pub use cli::cli;
 pub use error::GateError;

@@ -36,6 +36,7 @@ pub(crate) fn with_others(mut file: GateFile) -> GateFile {
         contract: ContractSpec { values: Vec::new() },
         terms: [Terms::default(); 2],
         class: None,
+        set_dscp: None,
         place: Place::File,
     });
     file

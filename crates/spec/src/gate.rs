@@ -2,6 +2,7 @@
 
 mod changes;
 mod circuits;
+mod emulation;
 mod io;
 mod operation;
 mod plan;
@@ -9,6 +10,7 @@ mod reservations;
 mod terms;
 
 pub use changes::Change;
+pub use emulation::Emulation;
 pub use io::Io;
 pub use operation::{Operation, Owner};
 pub use terms::{GateClass, Terms};
@@ -19,6 +21,7 @@ use crate::record;
 use crate::scenario::{ContractSpec, PortSpec, classes, flows};
 use crate::suggest::did_you_mean;
 use crate::values::Values;
+use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
@@ -45,8 +48,10 @@ pub struct GateFile {
     pub outside: String,
     /// How frames come in and go out.
     pub io: Io,
-    /// The rate of each direction, up first.
+    /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
+    /// What the link of each direction does besides, up first; `None` where a real link follows.
+    pub emulated: [Option<Emulation>; 2],
     /// What a frame is charged.
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
@@ -95,6 +100,8 @@ pub struct GateFlow {
     pub terms: [Terms; 2],
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
+    /// What its packets' DSCP becomes; `None` for as it was.
+    pub set_dscp: Option<u8>,
     /// Where it was stated.
     pub place: Place,
 }
@@ -109,8 +116,8 @@ impl GateFile {
         GateFile::parse(&text, &file_name, sets)
     }
 
-    /// Reads a gate file from its text. `file_name` is for messages and says in which folder relative paths
-    /// start; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
+    /// Reads a gate file from its text. `file_name` is for messages, and relative paths in the file start
+    /// at its folder; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
     ///
     /// # Errors
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
@@ -155,7 +162,8 @@ fn expand(
             .help("a gate stands between two interfaces");
         report.say(gate.place_of("outside"), complaint);
     }
-    let (up, down) = (gate.rate("up")?, gate.rate("down")?);
+    let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    let links = emulation::read(gate, values.table("emulate"), base_dir, report);
     let (overhead, mpu) =
         (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
@@ -166,9 +174,10 @@ fn expand(
     let io = Io::read(gate, fail, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
-    let listings = read_circuits(&mut flows, values.tables("flow"), &classes, Path::new(file_name), report)?;
+    let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
     let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
+    let Links { rates: [up, down], emulated } = links?;
     reservations::check(&flows, &listings, &classes, [up, down], report);
     Some(GateFile {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
@@ -176,6 +185,7 @@ fn expand(
         outside,
         io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
+        emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
         fail,
@@ -259,6 +269,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
             contract,
             terms,
             class,
+            set_dscp: values.integer("set_dscp").and_then(|number| u8::try_from(number).ok()),
             place: values.place,
         }));
     }
@@ -319,34 +330,6 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
             _ => Direction::Down,
         }),
     })
-}
-
-/// Reads the lists of circuits that flows name, and gives them to the flows. `None` after something was
-/// reported.
-fn read_circuits(
-    flows: &mut [GateFlow],
-    tables: &[Values],
-    classes: &[GateClass],
-    file: &Path,
-    report: &mut Report,
-) -> Option<Vec<Option<circuits::Listing>>> {
-    let folder = file.parent().unwrap_or(Path::new(""));
-    let mut listings = Vec::with_capacity(flows.len());
-    for (flow, values) in flows.iter_mut().zip(tables) {
-        let listing = match values.text("circuits") {
-            None => Some(None),
-            Some(path) => match circuits::read(&folder.join(path), flow, classes) {
-                Ok(listing) => Some(Some(listing)),
-                Err(errors) => {
-                    report.say_elsewhere(errors);
-                    None
-                }
-            },
-        };
-        flow.circuits = listing.iter().flatten().next().map(|listing| Arc::clone(&listing.circuits));
-        listings.push(listing);
-    }
-    listings.into_iter().collect()
 }
 
 /// What follows a flow that matches everything gets nothing.

@@ -1,4 +1,5 @@
 use super::*;
+use tidegate_core::link::Loss;
 
 const OFFICE: &str = r#"
 version = 1
@@ -66,7 +67,7 @@ fn mistakes_are_answered_where_they_are() {
     };
     for (old, new, expected) in [
         ("up = \"10mbit\"", "up = \"0mbit\"", "6: `0mbit` is no rate: a rate is at least 1bit"),
-        ("up = \"10mbit\"", "upp = \"10mbit\"", "3: `gate` needs `up`"),
+        ("up = \"10mbit\"", "upp = \"10mbit\"", "6: `gate` has no key `upp`"),
         ("mpu = 84", "io = \"tap\"", "9: a TAP device goes with its gate, so nothing can pass without one"),
         ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),
         ("\"wan0\"", "\"a name that is too long\"", "5: this is no name of an interface"),
@@ -97,6 +98,44 @@ fn mistakes_are_answered_where_they_are() {
         let (line, said) = expected.split_once(": ").unwrap();
         let fits = |mistake: &String| mistake.starts_with(&format!("{line}: ")) && mistake.contains(said);
         assert!(found.iter().any(fits), "{new}: {found:?}");
+    }
+}
+
+#[test]
+fn a_trace_stands_in_place_of_a_rate() {
+    let read = |gate: &str, emulate: &str| {
+        let text = format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\"{gate} }}\nemulate = {{ {emulate} }}\n\
+             flow = [{{ name = \"f\", reserve = \"1mbit\", set_dscp = 10 }}]\n"
+        );
+        GateFile::parse(&text, "tests/office.toml", &[])
+    };
+    let trace = "up = { trace = \"common/three.trace\", delay = \"20ms\", loss = 0.01 }";
+    let file = read(", down = \"5mbit\"", trace).unwrap();
+    assert_eq!(file.rates.map(|rate| rate.bits_per_second().round() as u64), [3_600_000, 5_000_000]);
+    let [Some(up), None] = &file.emulated else { panic!("{:?}", file.emulated) };
+    assert_eq!(up.trace.as_ref().map(|trace| trace.opportunities()), Some(3));
+    assert_eq!((up.delay, up.loss), (Span::from_millis(20), Loss::new(0.01).unwrap()));
+    assert_eq!(file.flows[0].set_dscp, Some(10));
+    let rated = read(", up = \"5mbit\", down = \"5mbit\"", "down = { delay = \"1s\" }").unwrap();
+    let [None, Some(down)] = &rated.emulated else { panic!("{:?}", rated.emulated) };
+    assert_eq!((down.trace.is_none(), down.delay, down.loss), (true, Span::from_secs(1), Loss::NONE));
+    for (gate, emulate, expected) in [
+        (", up = \"5mbit\", down = \"5mbit\"", trace, "the link up has a rate and a trace"),
+        (", up = \"5mbit\"", trace, "the link up has a rate and a trace"),
+        ("", trace, "`gate` needs `down`"),
+        (", down = \"5mbit\"", "up = { delay = \"1ms\" }", "`gate` needs `up`"),
+        (", down = \"5mbit\"", "up = { trace = \"none\" }", "cannot read tests/none: "),
+        (
+            ", down = \"5mbit\"",
+            "up = { trace = \"common/mod.rs\" }",
+            "is no trace of a link: line 1: expected",
+        ),
+        (", down = \"5mbit\"", "up = { los = 1 }", "`emulated` has no key `los`"),
+        (", down = \"0.9mbit\"", trace, "1mbit is reserved on the link down (900kbit)"),
+    ] {
+        let errors = read(gate, emulate).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{expected}: {errors}");
     }
 }
 
@@ -162,5 +201,5 @@ fn the_reference_page_is_current() {
     );
     let schema = crate::gate_schema();
     assert_eq!(schema["required"], serde_json::json!(["version", "gate"]));
-    assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside", "up", "down"]));
+    assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside"]));
 }

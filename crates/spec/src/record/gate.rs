@@ -1,6 +1,8 @@
 //! The gate file's sections. What a gate shares with a scenario has the same words.
 
-use super::{Field, Section, Shape, class, defaulted, optional, port, rate, required, time, version};
+use super::{
+    Field, Section, Shape, class, defaulted, loss, optional, port, rate, required, time, trace, version,
+};
 use std::sync::LazyLock;
 use tidegate_core::link::Framing;
 use tidegate_core::params::{CONTRACT, Kind};
@@ -17,6 +19,11 @@ static GATE: LazyLock<Section> = LazyLock::new(|| {
             "gate",
             Shape::Table(bump()),
             "The two interfaces, and the link between them that the gate stands for",
+        ),
+        optional(
+            "emulate",
+            Shape::Table(emulate()),
+            "What the link does besides carrying frames at its rate; without it, a real link follows",
         ),
         defaulted("port", Shape::Table(port()), "{}", "The output port of each direction"),
         defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
@@ -40,8 +47,16 @@ fn bump() -> Section {
     let fields = vec![
         required("inside", Shape::Value(Kind::Text), "Interface towards those whom the link serves"),
         required("outside", Shape::Value(Kind::Text), "Interface towards the rest of the world"),
-        required("up", rate(), "Rate from the inside to the outside"),
-        required("down", rate(), "Rate from the outside to the inside"),
+        optional(
+            "up",
+            rate(),
+            "Rate from the inside to the outside; required, unless `emulate` has a `trace` for it",
+        ),
+        optional(
+            "down",
+            rate(),
+            "Rate from the outside to the inside; required, unless `emulate` has a `trace` for it",
+        ),
         defaulted(
             "io",
             Shape::Value(Kind::Word(&["packet", "ring", "ring-batch", "tap", "xdp"])),
@@ -80,6 +95,23 @@ fn bump() -> Section {
                 rate of its direction allows. A frame is charged its length with the Ethernet header and without the \
                 check sequence, plus `overhead`.";
     Section::new("gate", "Gate", help, fields).citing("tc-stab(8), whose words and arithmetic these are")
+}
+
+fn emulate() -> Section {
+    let fields = vec![
+        optional("up", Shape::Table(emulated()), "The link from the inside to the outside"),
+        optional("down", Shape::Table(emulated()), "The link from the outside to the inside"),
+    ];
+    let help = "The gate as a link of its own, rather than in front of one.";
+    Section::new("emulate", "Emulate", help, fields)
+}
+
+fn emulated() -> Section {
+    let delay = "Propagation delay, from the last bit of a frame out of the port until it is handed on";
+    let fields = vec![trace(), defaulted("delay", time(), "0s", delay), loss()];
+    let help = "One direction of an emulated link. A frame is handed on when its last bit has reached the end of the \
+                link; where nothing is emulated, it is when its first bit may go.";
+    Section::new("emulated", "Emulated direction", help, fields)
 }
 
 fn switch() -> Section {
@@ -147,6 +179,11 @@ fn flow() -> Section {
             "Class that it belongs to; without it, it stands directly under the port's scheduler",
         ),
         optional("ceiling", rate(), "Rate that the flow never exceeds; without it, no ceiling"),
+        optional(
+            "set_dscp",
+            Shape::Value(Kind::Integer(0, 63)),
+            "Differentiated services code point that its packets leave with; without it, the one that they came with",
+        ),
     ]);
     fields.extend(directions());
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
