@@ -116,8 +116,8 @@ impl GateFile {
         GateFile::parse(&text, &file_name, sets)
     }
 
-    /// Reads a gate file from its text. `file_name` is for messages, and relative paths in the file start
-    /// at its folder; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
+    /// Reads a gate file from its text. `file_name` is for messages and says in which folder relative paths
+    /// start; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
     ///
     /// # Errors
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in

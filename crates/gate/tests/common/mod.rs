@@ -84,7 +84,9 @@ impl Net {
             _ => (INSIDE, INSIDE6),
         };
         ip(&format!("-n {namespace} addr add {four}/24 dev {interface}"));
-        ip(&format!("-n {namespace} addr add {six}/64 dev {interface} nodad"));
+        if std::path::Path::new("/proc/net/if_inet6").exists() {
+            ip(&format!("-n {namespace} addr add {six}/64 dev {interface} nodad"));
+        }
         ip(&format!("-n {namespace} link set {interface} up"));
     }
 
