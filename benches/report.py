@@ -98,6 +98,14 @@ def push_out(binary: str, flows: int) -> float:
     return (long - short) / 100_000
 
 
+def per_packet(binary: str, subscribers: int, sites: int) -> float:
+    """Instructions per packet of subscribers with ceilings in sites with ceilings."""
+    (short, first), (long, second) = (
+        instructions(binary, subscribers, sites, packets) for packets in (20_000, 120_000)
+    )
+    return (long - short) / (int(second) - int(first))
+
+
 def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     """Rows of everything else: what, measured, bar."""
     rows = []
@@ -112,6 +120,11 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         rows.append(
             [f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"]
         )
+    measured = json.loads(run(found["subscribers"], "--json"))
+    for key, state in (("idle_bytes", "idle"), ("active_bytes", "with a flow")):
+        rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
+    rows.append(["reading a list of 20,000 circuits", f"{measured['load_ms']} ms", "100"])
+    rows.append(["following a list with one line changed, in a direction", f"{measured['change_ms']} ms", ""])
     check = [str(ROOT / ".venv" / "bin" / "tidegate"), "check", str(ROOT / "examples" / "ten-lines.toml")]
     seconds = statistics.median(cpu_seconds(*check)[0] for _ in range(5))
     rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", "well under 1"])
@@ -119,6 +132,9 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         for flows in (1_000, 65_536):
             cost = f"{push_out(found['push_out'], flows):,.0f} instructions"
             rows.append([f"a packet under sustained push-out, {flows:,} flows", cost, "not linear in flows"])
+        for subscribers, sites in ((100, 2), (20_000, 400)):
+            cost = f"{per_packet(found['subscribers'], subscribers, sites):,.0f} instructions"
+            rows.append([f"a packet of one of {subscribers:,} subscribers in {sites} sites", cost, "flat"])
     return rows
 
 

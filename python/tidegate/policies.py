@@ -611,8 +611,13 @@ class Link(Record):
     Attributes:
         from_: Node at which it starts.
         to: Node at which it ends.
-        rate: Rate of each direction (a rate such as "400kbit").
+        rate: Rate of each direction; a link has this or a `trace` (a rate such as "400kbit").
+        trace: File of delivery opportunities, in place of a rate: the millisecond of each on a line of its
+            own, plain or gzip (as mahimahi has them). Each delivers up to 1500 bytes, and behind the last one
+            it starts again.
         delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
+        loss: Probability with which a packet is lost once it was sent, each by itself (a number from 0 to 1).
+            Default: 0.
         duplex: Whether it also goes back; both directions are then alike. Default: true.
         scheduler: Scheduler of its ports; without it, what `port` says.
         meter: Meter of its ports; without it, what `port` says.
@@ -622,8 +627,10 @@ class Link(Record):
 
     from_: str
     to: str
-    rate: str
+    rate: str | None = None
+    trace: str | None = None
     delay: str | None = None
+    loss: float | None = None
     duplex: bool | None = None
     scheduler: str | SchedulerKind | None = None
     meter: str | MeterKind | None = None

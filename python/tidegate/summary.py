@@ -47,7 +47,7 @@ class GroupSummary:
         received: Packets that arrived.
         dropped: Packets dropped on the way.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
-        lost: Share of the sent packets that were dropped, 0 to 1.
+        lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1.
         warned: Share of the checks of their monitors at which its flows were warned, 0 to 1.
         refused: Share of its flows that were refused when they were to be set up, 0 to 1.
         throughput: Bits received in a second of measured time by all its flows together, in bit/s.
@@ -166,8 +166,9 @@ def group_figures(
 
 def _figures(members: pa.Table, p99: dict[str, float | None]) -> dict[str, float | None]:
     """Return the figures of one group in one replication, from the rows of its flows."""
-    sent, received, dropped, discarded = (
-        pc.sum(members[f"{what}_packets"]).as_py() for what in ("sent", "received", "dropped", "discarded")
+    sent, received, dropped, lost, discarded = (
+        pc.sum(members[f"{what}_packets"]).as_py()
+        for what in ("sent", "received", "dropped", "lost", "discarded")
     )
     checks, warnings, refused = (pc.sum(members[name]).as_py() for name in ("checks", "warnings", "refused"))
     throughput = pc.sum(members["throughput"]).as_py()
@@ -177,7 +178,7 @@ def _figures(members: pa.Table, p99: dict[str, float | None]) -> dict[str, float
         "received": received,
         "dropped": dropped,
         "discarded": discarded,
-        "lost": _ratio(dropped, sent),
+        "lost": _ratio(dropped + lost, sent),
         "warned": _ratio(warnings, checks),
         "refused": refused / members.num_rows,
         "throughput": throughput,

@@ -1,7 +1,9 @@
 //! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
 //! numbers the flows that it meets. [`rules`] say which packets are meant at a device with two sides,
-//! and [`steering`] sends them to their flows at a port.
+//! [`circuits`] whose they are, and [`steering`] sends them to their flows at a port.
 
+pub mod addresses;
+pub mod circuits;
 pub mod rules;
 pub mod steering;
 

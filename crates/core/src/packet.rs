@@ -94,6 +94,7 @@ impl Mark {
     const ECN_CE: u16 = 0b11;
     const COLOUR_SHIFT: u32 = 8;
     const EFCI: u16 = 1 << 10;
+    const SET: u16 = 1 << 11;
 
     /// The mark of a packet that carries this DSCP (6 bits) and ECN codepoint (2 bits).
     pub const fn from_ip(dscp: u8, ecn: u8) -> Mark {
@@ -108,6 +109,27 @@ impl Mark {
     /// The 2-bit ECN codepoint.
     pub const fn ecn(self) -> u8 {
         ((self.0 >> Self::ECN_SHIFT) & 0b11) as u8
+    }
+
+    /// The same mark with another DSCP (6 bits).
+    #[must_use]
+    pub const fn with_dscp(self, dscp: u8) -> Mark {
+        Mark(self.0 & !0x3f | (dscp & 0x3f) as u16 | Self::SET)
+    }
+
+    /// The DSCP that shows the colour. An assured-forwarding codepoint (RFC 2597: AFxy, class x,
+    /// drop precedence y) gets at least the precedence of the colour, 1 for green, 2 for yellow, 3 for red;
+    /// what came with a higher one keeps it. Other codepoints cannot show a colour, and stay.
+    pub const fn coloured_dscp(self) -> u8 {
+        let (class, precedence) = (self.dscp() >> 3, self.dscp() >> 1 & 0b11);
+        let assured = matches!(class, 1..=4) && precedence > 0 && self.dscp() & 1 == 0;
+        let shown = self.colour() as u8 + 1;
+        if assured && shown > precedence { class << 3 | shown << 1 } else { self.dscp() }
+    }
+
+    /// Whether this may say something else than the headers that [`from_ip`](Self::from_ip) was given.
+    pub const fn is_news(self) -> bool {
+        self.0 >> Self::COLOUR_SHIFT != 0
     }
 
     /// The colour.
@@ -155,5 +177,32 @@ mod tests {
         let mark = mark.congested().coloured(Colour::Yellow);
         assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (46, 0b11, Colour::Yellow));
         assert!(mark.is_congested() && Mark::NONE.congested().ecn() == 0);
+        let mark = mark.with_dscp(10);
+        assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (10, 0b11, Colour::Yellow));
+    }
+
+    #[test]
+    fn news_is_what_was_written_here() {
+        let came = Mark::from_ip(0x3f, 0b11);
+        assert!(!came.is_news());
+        for written in [came.with_dscp(0), came.congested(), came.coloured(Colour::Red)] {
+            assert!(written.is_news());
+        }
+    }
+
+    /// RFC 2597, section 6: AF11 is 10, AF12 is 12, AF13 is 14, and so on to AF43, 38.
+    #[test]
+    fn colours_show_in_assured_forwarding_alone() {
+        let shown = |dscp, colour| Mark::from_ip(dscp, 0).coloured(colour).coloured_dscp();
+        for class in 0..8 {
+            for low in 0..8 {
+                let dscp = class << 3 | low;
+                let assured = (1..=4).contains(&class) && [2, 4, 6].contains(&low);
+                for (colour, least) in [(Colour::Green, 2), (Colour::Yellow, 4), (Colour::Red, 6)] {
+                    let expected = if assured { class << 3 | low.max(least) } else { dscp };
+                    assert_eq!(shown(dscp, colour), expected);
+                }
+            }
+        }
     }
 }

@@ -144,8 +144,12 @@ impl ShaperPlan {
     }
 }
 
-/// The fastest that a class or a port may send, kept as the instant when it may send again:
-/// over any interval at most one packet more than the rate allows.
+/// The fastest that a flow, a class or a port may send, kept as the instant when it may send again: over any
+/// interval at most two packets more than the rate allows.
+///
+/// A packet that was there when it might have been sent and found the link taken starts late. The next one
+/// makes up for that, by one packet's time at most: else, who is under a ceiling on a busy link would lose
+/// the rest of a packet's time with every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
     rate: Rate,
@@ -174,10 +178,11 @@ impl Ceiling {
         self.clear_at
     }
 
-    /// A packet of `len` bytes starts at `now`.
+    /// A packet of `len` bytes that arrived at `arrived` starts at `now`.
     #[inline]
-    pub fn take(&mut self, now: Time, len: u32) {
-        self.clear_at = self.clear_at.max(now) + self.rate.time_for(len);
+    pub fn take(&mut self, now: Time, arrived: Time, len: u32) {
+        let time = self.rate.time_for(len);
+        self.clear_at = self.clear_at.max(arrived).max(now.before(time)) + time;
     }
 }
 

@@ -57,6 +57,12 @@ impl Arena {
         &self.chunks[at / CHUNK][at % CHUNK * self.place..][..self.lengths[at] as usize]
     }
 
+    /// The same, to be written on.
+    pub(crate) fn frame_mut(&mut self, body: BodyId) -> &mut [u8] {
+        let at = body.0 as usize;
+        &mut self.chunks[at / CHUNK][at % CHUNK * self.place..][..self.lengths[at] as usize]
+    }
+
     /// Gives a place back.
     pub(crate) fn free(&mut self, body: BodyId) {
         self.free.push(body);
@@ -73,7 +79,7 @@ impl Arena {
     }
 
     /// Places that are taken.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn used(&self) -> usize {
         self.lengths.len() - self.free.len()
     }

@@ -1,17 +1,17 @@
 //! The bump in the wire: waits for what comes first, a frame or a departure, and acts on it.
 
+use crate::clock::{Clock, TICKS_PER_NANOSECOND};
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
-use crate::orders::{Member, Order, Orders};
+use crate::orders::{CircuitCounters, Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
 use crate::waiting::{self, Waiting};
 use hdrhistogram::Histogram;
 use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -22,8 +22,6 @@ use tidegate_spec::{GateFile, Io};
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
-/// Ticks of 10 ps in a nanosecond.
-const TICKS_PER_NANOSECOND: u64 = 100;
 /// The longest lateness that is told apart, in nanoseconds.
 const LATEST: u64 = 100_000_000_000;
 
@@ -68,29 +66,6 @@ pub(crate) struct Bump {
     check_at: Time,
 }
 
-/// CLOCK_MONOTONIC since the start, on core's scale.
-struct Clock {
-    start: u64,
-}
-
-impl Clock {
-    fn nanoseconds(clock: ClockId) -> u64 {
-        let now = clock_gettime(clock);
-        // Neither part of these clocks is negative.
-        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-    }
-
-    /// User and system time of this process.
-    fn used() -> Span {
-        Span::from_ticks(Clock::nanoseconds(ClockId::ProcessCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
-    }
-
-    fn now(&self) -> Time {
-        let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);
-        Time::ORIGIN + Span::from_ticks(since.saturating_mul(TICKS_PER_NANOSECOND))
-    }
-}
-
 impl Bump {
     /// Opens both interfaces, and takes over from a bridge. What comes in from then on waits for
     /// [`run`](Self::run).
@@ -121,7 +96,7 @@ impl Bump {
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
         let handover = match doing {
-            Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
+            Doing::Forward => Some(Handover::prepare(&file, ports)?),
             Doing::Observe => None,
         };
         let mut bump = Bump {
@@ -131,7 +106,7 @@ impl Bump {
             receivers: [inside.receiver, outside.receiver],
             senders: [outside.sender, inside.sender],
             engine,
-            clock: Clock { start: Clock::nanoseconds(ClockId::Monotonic) },
+            clock: Clock::start(),
             lateness: [up, down],
             missed: [0; 2],
             real_time: false,
@@ -217,6 +192,9 @@ impl Bump {
             }
             Order::Members(answer) => {
                 let _ = answer.send(self.members());
+            }
+            Order::Circuits(answer) => {
+                let _ = answer.send(self.circuits());
             }
             Order::Apply(file, plan, answer) => {
                 let done = self.engine.reconfigure(self.clock.now(), &plan);
@@ -329,6 +307,18 @@ impl Bump {
             };
             self.engine.left(direction, sent, refused);
         }
+    }
+
+    fn circuits(&self) -> Vec<CircuitCounters> {
+        let lists = self.file.flows.iter().enumerate();
+        let lists = lists.filter_map(|(rule, flow)| Some((rule, flow.circuits.as_ref()?.len() as u32)));
+        let counted = lists.flat_map(|(rule, count)| {
+            (0..count).map(move |circuit| {
+                let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
+                CircuitCounters { rule, circuit, counters }
+            })
+        });
+        counted.filter(|one| one.counters.iter().any(|way| way.arrived.packets > 0)).collect()
     }
 
     /// What came for every flow that was made for each of something.

@@ -9,10 +9,12 @@ use crate::observe;
 use crate::orders;
 use crate::privileges;
 use crate::say::say;
+use crate::sold;
 use crate::source::Source;
 use crate::top;
 use crate::waiting::Waiting;
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
@@ -82,6 +84,9 @@ struct Running {
 struct Status {
     #[command(flatten)]
     running: Running,
+    /// Says it of every circuit that has had packets instead, those first that were sent most.
+    #[arg(long)]
+    circuits: bool,
     /// Prints it as JSON.
     #[arg(long)]
     json: bool,
@@ -187,7 +192,7 @@ impl File {
 
 fn check(file: &File) -> Result<String, GateError> {
     let read = file.source().load()?;
-    Ok(format!("{}: in order\n{}\n", file.file.display(), describe(&read)))
+    Ok(format!("{}: in order\n{}\n{}", file.file.display(), describe(&read), sold::summary(&read)))
 }
 
 /// The gate that is meant: by its file, or where there is no such file, by its name.
@@ -200,8 +205,12 @@ fn connect(running: &Running) -> Result<Client, GateError> {
 }
 
 fn status(status: &Status) -> Result<String, GateError> {
-    let said = connect(&status.running)?.ask("status")?;
-    Ok(if status.json { format!("{said:#}\n") } else { top::table(&said) })
+    let (question, shown): (_, fn(&Value) -> String) = match status.circuits {
+        true => ("circuits", top::circuits),
+        false => ("status", top::table),
+    };
+    let said = connect(&status.running)?.ask(question)?;
+    Ok(if status.json { format!("{said:#}\n") } else { shown(&said) })
 }
 
 fn reload(running: &Running) -> Result<String, GateError> {

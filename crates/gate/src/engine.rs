@@ -4,7 +4,7 @@
 //! as long as its bytes take at the port's rate, and the next packet's first bit is due at that very
 //! moment, however late the process wakes up. So the rate is exact over any stretch of time, and being
 //! late shows only in the gaps. A frame is handed to the kernel when its *first* bit is due: the link
-//! behind takes its own time for it.
+//! behind takes its own time for it. An emulated link has none behind it; see [`wire`](crate::wire).
 //!
 //! This file does no I/O and reads no clock, so it is tested in virtual time.
 
@@ -13,7 +13,9 @@ mod reconfigure;
 use crate::arena::Arena;
 use crate::offload::Whole;
 use crate::plan::Plan;
+use crate::rewrite;
 use crate::seen::Seen;
+use crate::wire::{Fate, Wire};
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::classifier::steering::Steering;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
@@ -23,7 +25,7 @@ use tidegate_core::link::Framing;
 use tidegate_core::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::{FlowCounters, Switch};
-use tidegate_core::units::{Rate, Span, Time};
+use tidegate_core::units::{Span, Time};
 use tidegate_core::wire::{Headers, LinkType};
 
 /// What a link that was not served in time may make up for at once. Beyond, the time is lost, and counted:
@@ -46,11 +48,13 @@ pub(crate) enum Loss {
     Malformed,
     /// The kernel did not take it.
     Device,
+    /// The emulated link lost it.
+    Emulated,
 }
 
 impl Loss {
-    pub(crate) const ALL: [Loss; 5] =
-        [Loss::Memory, Loss::TooLong, Loss::Offload, Loss::Malformed, Loss::Device];
+    pub(crate) const ALL: [Loss; 6] =
+        [Loss::Memory, Loss::TooLong, Loss::Offload, Loss::Malformed, Loss::Device, Loss::Emulated];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -59,6 +63,7 @@ impl Loss {
             Loss::Offload => "offload",
             Loss::Malformed => "malformed",
             Loss::Device => "device",
+            Loss::Emulated => "emulated-loss",
         }
     }
 }
@@ -97,7 +102,7 @@ impl Counters {
     }
 }
 
-/// A frame that is to be sent, and when its first bit was due.
+/// A frame that is to be sent, and when it was due: its first bit, or on an emulated link its last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) body: BodyId,
@@ -105,10 +110,12 @@ pub(crate) struct Departure {
 }
 
 struct Port {
-    rate: Rate,
+    wire: Wire,
     steering: Steering,
     /// When the packet in service has left: [`Time::NEVER`] when there is none.
     free_at: Time,
+    /// When what waits for an emulated link may start: [`Time::NEVER`] when nothing does.
+    open_at: Time,
     /// When the switch wants to be called.
     wake_at: Time,
     /// Due and not yet handed to the kernel.
@@ -119,6 +126,11 @@ struct Port {
 }
 
 impl Port {
+    /// When the switch has something to do.
+    fn next(&self) -> Time {
+        self.free_at.min(self.open_at).min(self.wake_at)
+    }
+
     fn seen(&mut self, flow: FlowIx) -> &mut Seen {
         let rule = self.steering.rule_of(flow).unwrap_or(self.seen.len() - 1);
         &mut self.seen[rule]
@@ -132,6 +144,8 @@ pub(crate) struct Engine {
     framing: Framing,
     /// The names of the rules.
     names: Vec<String>,
+    /// The DSCP that their packets get.
+    set_dscp: Vec<Option<u8>>,
     arena: Arena,
     rng: Rng,
     effects: Vec<Effect>,
@@ -150,9 +164,10 @@ impl Engine {
             let ix = PortIx(direction as u16);
             let seen = vec![Seen::nothing(); rules.len() + 1];
             Ok(Port {
-                rate: plan.rates[direction as usize],
+                wire: Wire::new(now, plan, direction),
                 steering: Steering::new(now, &mut switch, ix, direction, rules, plan.most_flows)?,
                 free_at: Time::NEVER,
+                open_at: Time::NEVER,
                 wake_at: Time::NEVER,
                 leaving: Vec::new(),
                 counters: Counters::default(),
@@ -165,6 +180,7 @@ impl Engine {
             ports,
             framing: plan.framing,
             names: plan.names.clone(),
+            set_dscp: plan.set_dscp.clone(),
             arena: Arena::new(plan.places, longest_frame),
             rng: Rng::named(1, "gate"),
             effects: Vec::new(),
@@ -215,6 +231,10 @@ impl Engine {
         let mut packet = Packet::new(body, self.framing.charge(length as u32));
         if let Some(ip) = headers.ip {
             packet.mark = Mark::from_ip(ip.dscp, ip.ecn);
+            let rule = port.steering.rule_of(leg.flow);
+            if let Some(dscp) = rule.and_then(|rule| self.set_dscp[rule]) {
+                packet.mark = packet.mark.with_dscp(dscp);
+            }
         }
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         let idle = self.switch.arrive_for(&mut cx, leg, &mut packet);
@@ -228,14 +248,15 @@ impl Engine {
     pub(crate) fn advance(&mut self, now: Time) {
         let floor = now.before(CATCH_UP);
         for port in &mut self.ports {
-            if port.free_at < floor {
+            let late = if port.free_at < floor { &mut port.free_at } else { &mut port.open_at };
+            if *late < floor {
                 port.counters.stalls += 1;
-                port.counters.stalled += floor.since(port.free_at);
-                port.free_at = floor;
+                port.counters.stalled += floor.since(*late);
+                *late = floor;
             }
         }
         loop {
-            let [up, down] = [0, 1].map(|ix| self.ports[ix].free_at.min(self.ports[ix].wake_at));
+            let [up, down] = [0, 1].map(|ix| self.ports[ix].next());
             let (direction, due) = if up <= down { (Direction::Up, up) } else { (Direction::Down, down) };
             if due > now {
                 break;
@@ -247,6 +268,8 @@ impl Engine {
                 port.free_at = Time::NEVER;
                 // The frame's place is free since it was sent.
                 self.switch.finish(&mut cx, PortIx(direction as u16));
+            } else if port.open_at == due {
+                port.open_at = Time::NEVER;
             } else {
                 port.wake_at = Time::NEVER;
                 self.switch.timer(&mut cx, PortIx(direction as u16));
@@ -255,6 +278,9 @@ impl Engine {
             self.start(direction);
         }
         self.clock = self.clock.max(now);
+        for port in &mut self.ports {
+            port.wire.deliver(now, &mut port.leaving);
+        }
         if self.clock >= self.forget_at {
             self.forget_at = self.clock + FORGETTING;
             for port in &mut self.ports {
@@ -263,14 +289,34 @@ impl Engine {
         }
     }
 
-    /// The link is free: its next packet's first bit is due now.
+    /// If the link is free, its next packet's first bit is due now.
     fn start(&mut self, direction: Direction) {
+        let (port, ix) = (&mut self.ports[direction as usize], PortIx(direction as u16));
+        if port.free_at != Time::NEVER {
+            return;
+        }
+        let opens = port.wire.opens(self.clock);
+        if opens > self.clock {
+            let waits = self.switch.backlog(ix).packets > 0;
+            port.open_at = if waits { opens } else { Time::NEVER };
+            return;
+        }
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
-        if let Some(packet) = self.switch.start(&mut cx, PortIx(direction as u16)) {
-            let port = &mut self.ports[direction as usize];
-            port.free_at = self.clock + port.rate.time_for(packet.len);
+        if let Some(packet) = self.switch.start(&mut cx, ix) {
+            if packet.mark.is_news() {
+                rewrite::show(self.arena.frame_mut(packet.body), packet.mark);
+            }
             port.seen(packet.flow).delayed(self.clock.since(packet.arrived));
-            port.leaving.push(Departure { body: packet.body, due: self.clock });
+            let sent = port.wire.send(self.clock, packet.body, packet.len);
+            port.free_at = sent.free_at;
+            match sent.fate {
+                Fate::Leaves => port.leaving.push(Departure { body: packet.body, due: self.clock }),
+                Fate::Flies => {}
+                Fate::Lost => {
+                    port.counters.lose(Loss::Emulated);
+                    self.arena.free(packet.body);
+                }
+            }
         }
         self.take_effects();
     }
@@ -298,12 +344,13 @@ impl Engine {
 
     /// When something is due next: [`Time::NEVER`] for nothing.
     pub(crate) fn next_due(&self) -> Time {
-        self.ports.iter().fold(Time::NEVER, |least, port| least.min(port.free_at).min(port.wake_at))
+        self.ports.iter().fold(Time::NEVER, |least, port| least.min(port.next()).min(port.wire.next()))
     }
 
-    /// Whether a packet is in service in a direction.
+    /// Whether a direction's link is busy, or closed to what waits.
     pub(crate) fn is_busy(&self, direction: Direction) -> bool {
-        self.ports[direction as usize].free_at != Time::NEVER
+        let port = &self.ports[direction as usize];
+        port.free_at.min(port.open_at) != Time::NEVER
     }
 
     /// What is to be sent in a direction, in order.
@@ -334,16 +381,17 @@ impl Engine {
         &self.ports[direction as usize].counters
     }
 
-    /// Frames that wait in a direction, by the switch's own count.
+    /// Frames that wait in a direction, by the switch's own count, and those on an emulated link.
     pub(crate) fn held(&self, direction: Direction) -> u64 {
         let ix = PortIx(direction as u16);
         // What is in service has its first bit out: it was handed on, or is among those leaving.
         let in_service = u64::from(self.switch.in_service(ix).is_some());
-        self.switch.backlog(ix).packets - in_service + self.ports[direction as usize].leaving.len() as u64
+        let port = &self.ports[direction as usize];
+        self.switch.backlog(ix).packets - in_service + (port.leaving.len() + port.wire.flying()) as u64
     }
 
     /// Frames that have a place in memory.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub(crate) fn places_used(&self) -> usize {
         self.arena.used()
     }
@@ -357,6 +405,11 @@ impl Engine {
     pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Backlog)> {
         let members = self.ports[direction as usize].steering.members(rule);
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
+    }
+
+    /// What a circuit of a rule has sent and lost in a direction.
+    pub(crate) fn circuit(&self, direction: Direction, rule: usize, circuit: u32) -> FlowCounters {
+        self.ports[direction as usize].steering.circuit_counters(&self.switch, rule, circuit)
     }
 
     /// By how much the clock of the rule's flow that is furthest ahead is ahead of real time.
@@ -382,8 +435,9 @@ impl Engine {
 }
 
 #[cfg(test)]
+mod emulation_tests;
+#[cfg(test)]
 mod simulator_tests;
-
 #[cfg(test)]
 #[path = "engine_tests.rs"]
 mod tests;

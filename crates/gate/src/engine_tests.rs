@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use tidegate_spec::GateFile;
+use tidegate_spec::{Emulation, GateFile};
 
 const PLAIN: [u8; 10] = [0; 10];
 
@@ -30,7 +30,11 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(rest: &str) -> Bench {
-        let engine = Engine::new(Time::ORIGIN, &Plan::of(&file(rest)), 1536).unwrap();
+        Bench::of(&Plan::of(&file(rest)))
+    }
+
+    pub(super) fn of(plan: &Plan) -> Bench {
+        let engine = Engine::new(Time::ORIGIN, plan, 1536).unwrap();
         Bench { engine, now: Time::ORIGIN }
     }
 
@@ -164,15 +168,22 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     /// Whatever comes, every frame is accounted for, and none leaves before it is due.
     #[test]
-    fn nothing_is_lost_silently(steps in steps(), bytes: bool) {
+    fn nothing_is_lost_silently(steps in steps(), bytes: bool, emulated in 0usize..3) {
         let buffer = if bytes { "20kB" } else { "12p" };
-        let mut bench = Bench::new(&format!(
+        let mut plan = Plan::of(&file(&format!(
             "switch = {{ buffer = \"{buffer}\" }}\n\
              class = [{{ name = \"c\", scheduler = \"virtual-clock\", ceiling = \"1mbit\" }}]\n\
              port = {{ scheduler = \"virtual-clock\", dropper = {{ kind = \"drop-tail\", limit = \"9p\" }} }}\n\
              [[flow]]\nname = \"a\"\nmatch = {{ inside_port = 1 }}\nreserve = \"1mbit\"\nceiling = \"2mbit\"\n\
              [[flow]]\nname = \"b\"\nclass = \"c\"\nmatch = {{ protocol = \"udp\" }}\neach = \"5-tuple\"\nidle = \"30ms\"\n"
-        ));
+        )));
+        if emulated > 0 {
+            let loss = tidegate_core::link::Loss::new(0.1).unwrap();
+            let trace = tidegate_core::link::Trace::new([0, 3, 3, 9]).unwrap();
+            let trace = Some(std::sync::Arc::new(trace)).filter(|_| emulated > 1);
+            plan.emulated = [Some(Emulation { trace, delay: Span::from_millis(15), loss }), None];
+        }
+        let mut bench = Bench::of(&plan);
         let way = |up: bool| if up { Direction::Up } else { Direction::Down };
         for step in steps {
             match step {

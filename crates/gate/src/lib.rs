@@ -6,12 +6,16 @@
 //! becomes of traffic without it, and `privileges` to what it may do.
 
 mod arena;
+mod bpf;
 mod bump;
 mod checksum;
 mod cli;
+mod clock;
 mod control;
 mod engine;
 mod error;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handover;
 mod io;
 mod metrics;
@@ -22,12 +26,15 @@ mod plan;
 mod priority;
 mod privileges;
 mod report;
+mod rewrite;
 mod say;
 mod seen;
+mod sold;
 mod source;
 mod top;
 mod waiting;
 mod watch;
+mod wire;
 
 pub use cli::cli;
 pub use error::GateError;

@@ -18,7 +18,7 @@ use tidegate_core::classifier::protocol_name;
 use tidegate_core::classifier::rules::{Direction, Each, Key, Match};
 use tidegate_core::units::Span;
 use tidegate_spec::units::show_rate;
-use tidegate_spec::{ContractSpec, GateFile, GateFlow, Place};
+use tidegate_spec::{ContractSpec, GateFile, GateFlow, Place, Terms};
 
 /// More than was seen, so that a flow does not stand at its limit.
 const MARGIN: f64 = 1.05;
@@ -31,10 +31,12 @@ pub(crate) fn with_others(mut file: GateFile) -> GateFile {
         name: NO_MATCH.to_owned(),
         matching: Match::default(),
         each: Some(Each::FiveTuple),
+        circuits: None,
         idle: Span::from_secs(3600),
         contract: ContractSpec { values: Vec::new() },
+        terms: [Terms::default(); 2],
         class: None,
-        ceiling: None,
+        set_dscp: None,
         place: Place::File,
     });
     file

@@ -29,6 +29,8 @@ const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
 const TCP_CHECKSUM: usize = 16;
 const UDP_CHECKSUM: usize = 6;
+/// The greatest length that a header can state.
+const MOST: usize = 0xffff;
 
 /// Where in a frame a checksum has to be completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,6 +173,11 @@ impl Cut {
             }
         };
         if !fits || partial.field != start + field || size == 0 || payload > frame.len() {
+            return Err(Unfit);
+        }
+        // Lengths in headers, and in the sum over the pseudo-header, have 16 bits.
+        let longest = frame.len().min(payload + size) - ip - if six { 40 } else { 0 };
+        if frame.len() - start > MOST || longest > MOST {
             return Err(Unfit);
         }
         Ok(Cut { protocol, size, ip, six, transport: start, payload })

@@ -233,3 +233,27 @@ fn what_cannot_be_made_whole_is_refused() {
     assert_eq!(whole.write(0, &mut [0; 1000]), None);
     assert_eq!(whole.write(2, &mut [0; 1000]), Some(14 + 40 + 80));
 }
+
+/// No frame is sent whose length its own headers cannot state.
+#[test]
+fn what_is_longer_than_headers_can_say_is_refused() {
+    let fits = |payload: usize, size: u16| {
+        let payload = vec![7; payload];
+        let shape = Shape {
+            six: false,
+            tcp: true,
+            vlan: false,
+            options: 0,
+            flags: 0,
+            sequence: 1,
+            identification: 2,
+            payload,
+            size,
+        };
+        let (frame, header, ..) = super_packet(&shape);
+        Whole::new(&header, &frame, 0).is_ok()
+    };
+    // Behind 40 bytes of headers, of which TCP's 20 count in the sum.
+    assert!(fits(MOST - 40, u16::MAX) && !fits(MOST - 39, u16::MAX));
+    assert!(fits(MOST - 20, 1460) && !fits(MOST - 19, 1460));
+}

@@ -7,7 +7,7 @@ use tidegate_core::link::Framing;
 use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::SwitchPlan;
 use tidegate_core::units::Rate;
-use tidegate_spec::GateFile;
+use tidegate_spec::{Emulation, GateFile};
 
 /// Places for what is on its way into the pool or out of it, beyond what the pool holds.
 const SPARE_PLACES: u64 = 2048;
@@ -16,11 +16,16 @@ const MOST_PLACES: u64 = 1 << 18;
 /// The shortest frame that is reckoned with when a pool is limited in bytes.
 const SHORTEST_FRAME: u64 = 60;
 
+/// How much more than on average a trace may deliver within the delay of its link.
+const BURST: u64 = 4;
+
 /// A gate: two directions, each a port of one switch. Up comes first, as in [`Direction`].
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The rate of each direction.
+    /// The rate of each direction; with a trace, its mean.
     pub(crate) rates: [Rate; 2],
+    /// What the link of each direction does besides; `None` where a real link follows.
+    pub(crate) emulated: [Option<Emulation>; 2],
     /// What a frame is charged.
     pub(crate) framing: Framing,
     /// The two ports.
@@ -29,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) rules: [Vec<Rule>; 2],
     /// Their names, the same in both directions.
     pub(crate) names: Vec<String>,
+    /// The DSCP that the packets of each rule get, the same in both directions.
+    pub(crate) set_dscp: Vec<Option<u8>>,
     /// The most flows that are made in each direction by rules with `each`.
     pub(crate) most_flows: usize,
     /// Places for frames.
@@ -42,14 +49,22 @@ impl Plan {
             Limit::Packets(packets) => packets,
             Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
         };
+        let flying = file.emulated.iter().zip(file.rates).map(|(emulated, rate)| {
+            let Some(Emulation { trace, delay, .. }) = emulated else { return 0 };
+            let burst = if trace.is_some() { BURST } else { 1 };
+            rate.bytes_in(*delay).saturating_mul(burst) / SHORTEST_FRAME
+        });
+        let flying = flying.fold(0, u64::saturating_add);
         Plan {
             rates: file.rates,
+            emulated: file.emulated.clone(),
             framing: file.framing,
             switch: file.switch_plan(),
-            rules: Direction::BOTH.map(|_| file.rules()),
+            rules: Direction::BOTH.map(|direction| file.rules(direction)),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
+            set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
             most_flows: file.most_flows,
-            places: held.saturating_add(SPARE_PLACES).min(MOST_PLACES) as usize,
+            places: held.saturating_add(SPARE_PLACES).saturating_add(flying).min(MOST_PLACES) as usize,
         }
     }
 

@@ -16,8 +16,8 @@ fn the_page_can_be_followed() {
     let page = std::fs::read_to_string(root.join("docs/gate.md")).unwrap();
     let script =
         page.split("<!-- try -->\n```sh\n").nth(1).unwrap().split("```\n<!-- /try -->").next().unwrap();
-    // The names of namespaces are private to a mount namespace with its own /run/netns.
-    let private = format!("mkdir -p /run/netns && mount -t tmpfs none /run/netns && set -e\n{script}");
+    // The names of namespaces and gates are private to a mount namespace with its own /run.
+    let private = format!("mount -t tmpfs none /run && set -e\n{script}");
     let path =
         format!("{}:{}", Path::new(BINARY).parent().unwrap().display(), std::env::var("PATH").unwrap());
     let followed = Command::new("unshare")

@@ -199,7 +199,7 @@ fn a_starved_flow_is_told_of() {
     bulk.join().unwrap();
     running.signal(Signal::TERM);
     let (_, _, said) = running.wait();
-    assert!(said.contains("warning: up: voice sends 1") && said.contains("reserved 80kbit"), "{said}");
+    assert!(said.contains("warning: up: voice sends ") && said.contains("reserved 80kbit"), "{said}");
     assert!(top.contains("reserved 80kbit: it is starved"), "{top}");
     let line = |start: &str| {
         let found = scrape.lines().find(|line| line.starts_with(start));
@@ -254,6 +254,33 @@ fn hostile_clients_are_survived() {
     assert!(net.ping(3));
     text(&gate(&["status", &path]));
     drop(hanging);
+    running.stop();
+}
+
+/// Circuits are counted one by one, and a reload changes one line of their list.
+#[test]
+fn circuits_are_counted_and_changed_one_by_one() {
+    let Some(net) = Net::new() else { return };
+    let head = "name,addresses,up_ceiling,down_ceiling\n";
+    let list = TempFile::new(&format!("{head}ann,10.7.0.1,5mbit,5mbit\nben,10.7.0.9,5mbit,5mbit\n"));
+    let rules = format!("[[flow]]\nname = \"all\"\ncircuits = \"{}\"\n", list.path());
+    let (file, _) = file(["10mbit", "10mbit"], &rules);
+    let path = file.path().to_owned();
+    let running = Gate::start(&net, file);
+    assert!(net.ping(3));
+    let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
+    assert_eq!((told.as_array().unwrap().len(), &told[0]["circuit"]), (1, &"ann".into()), "{told:#}");
+    let sent = |told: &Value| ["up", "down"].map(|way| told[0][way]["sent_packets"].as_u64().unwrap());
+    let before = sent(&told);
+    assert!(before.iter().all(|sent| *sent >= 3), "{told:#}");
+    assert!(text(&gate(&["status", &path, "--circuits"])).contains("\nann "));
+    std::fs::write(list.path(), format!("{head}ben,10.7.0.9,5mbit,5mbit\nann,10.7.0.1,7mbit,5mbit\n"))
+        .unwrap();
+    let changes = text(&gate(&["reload", &path]));
+    assert!(changes.contains("flow.all.circuits") && changes.contains("1 with other terms"), "{changes}");
+    assert!(net.ping(1));
+    let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
+    assert!(told[0]["circuit"] == "ann" && sent(&told)[0] > before[0], "{told:#}");
     running.stop();
 }
 

@@ -1,4 +1,4 @@
-//! A run's outcome in one number: which packet left which link, or was dropped there, when.
+//! A run's outcome in one number: which packet left which link, or was dropped or lost there, when.
 //!
 //! It hashes outcomes, not engine events and not policy names, and is a sum over outcomes, so
 //! that neither a faster engine nor another order of work at one instant changes it.
@@ -12,6 +12,8 @@ pub enum Outcome {
     Sent = 1,
     /// It was dropped at the link's port.
     Dropped = 2,
+    /// It was lost on the link, having left it.
+    Lost = 3,
 }
 
 /// The sum of the hashes of all outcomes so far.

@@ -1,10 +1,11 @@
 //! What a world is built from: nodes, links and flows, with every name resolved.
 
 use crate::traffic::Traffic;
+use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::steering::Rule;
 use tidegate_core::contract::Contract;
-use tidegate_core::link::Framing;
+use tidegate_core::link::{Framing, Loss, Trace};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
@@ -31,10 +32,14 @@ pub struct LinkPlan {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// How fast bits leave.
+    /// How fast bits leave; with a trace, on average.
     pub rate: Rate,
+    /// When it delivers; `None` for always, at its rate.
+    pub trace: Option<Arc<Trace>>,
     /// Propagation delay.
     pub delay: Span,
+    /// What it loses of what has left it.
+    pub loss: Loss,
     /// The port in front of it.
     pub port: PortPlan,
 }
@@ -77,6 +82,8 @@ pub struct GatePlan {
     pub rules: [Vec<Rule>; 2],
     /// The names of the rules.
     pub names: Vec<String>,
+    /// The DSCP that the packets of each rule get.
+    pub set_dscp: Vec<Option<u8>>,
     /// The most flows that are made in each direction by rules with `each`.
     pub most_flows: usize,
 }

@@ -122,6 +122,7 @@ impl<Q> Run<'_, Q> {
                 Cell::Whole(record.received.0),
                 Cell::Whole(record.received.1),
                 Cell::Whole(record.dropped),
+                Cell::Whole(self.world.lost(ix)),
                 Cell::Whole(record.discarded),
                 self.world.envelope_wait(ix).map_or(Cell::Number(None), mean),
                 Cell::Whole(self.world.checks(ix).checks),
@@ -152,6 +153,10 @@ impl<Q> Run<'_, Q> {
             let stats = report.stats.as_ref();
             let seen = stats.map(|stats| &stats.seen);
             let (packets, waited) = report.waited;
+            let utilisation = match report.offered {
+                Some(offered) => (offered > 0).then(|| report.sent.1 as f64 / offered as f64),
+                None => stats.and_then(|stats| over_time(stats.busy().ticks() as f64)),
+            };
             table.row([
                 Cell::Whole(self.replication),
                 Cell::Whole(self.seed),
@@ -162,7 +167,8 @@ impl<Q> Run<'_, Q> {
                 Cell::Whole(report.sent.0),
                 Cell::Whole(report.sent.1),
                 Cell::Whole(report.dropped),
-                Cell::Number(stats.and_then(|stats| over_time(stats.busy().ticks() as f64))),
+                Cell::Whole(report.lost),
+                Cell::Number(utilisation),
                 Cell::Number(stats.and_then(|stats| over_time(stats.area() as f64))),
                 Cell::Whole(stats.map_or(0, |stats| stats.longest)),
                 Cell::Number(seen.and_then(Lengths::mean)),

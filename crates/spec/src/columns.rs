@@ -71,6 +71,7 @@ pub const TABLES: &[TableRecord] = &[
             whole("received_packets", "packets", "Packets that arrived at the destination"),
             whole("received_bytes", "B", "Bytes that arrived at the destination"),
             whole("dropped_packets", "packets", "Packets dropped on the way"),
+            whole("lost_packets", "packets", "Packets lost on the way, by links with a `loss`"),
             whole(
                 "discarded_packets",
                 "packets",
@@ -106,11 +107,17 @@ pub const TABLES: &[TableRecord] = &[
             LINK,
             text("from", "Node that sends"),
             text("to", "Node that receives"),
-            whole("rate", "bit/s", "Rate of the link"),
+            whole("rate", "bit/s", "Rate of the link; with a trace, its mean"),
             whole("packets", "packets", "Packets sent"),
             whole("bytes", "B", "Bytes sent"),
             whole("dropped_packets", "packets", "Packets dropped at the port"),
-            number("utilisation", "", "Share of the measured time in which it was sending, 0 to 1"),
+            whole("lost_packets", "packets", "Packets that were sent, and lost on the link"),
+            number(
+                "utilisation",
+                "",
+                "Share of the measured time in which it was sending, 0 to 1; with a trace, bytes sent of those that it \
+                 could have delivered",
+            ),
             number("queue_mean", "packets", "Queue length as a time average, the packet in service included"),
             whole("queue_max", "packets", "Longest queue, the packet in service included"),
             number(
@@ -142,7 +149,7 @@ pub const TABLES: &[TableRecord] = &[
             text(
                 "metric",
                 "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
-                 which a link was sending), `throughput` (bit/s, over the interval), and where there are monitors \
+                 which a link was sending; with a trace, bytes sent of those that it could have delivered then), `throughput` (bit/s, over the interval), and where there are monitors \
                  `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
                  (over the interval)",
             ),

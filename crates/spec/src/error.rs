@@ -65,6 +65,11 @@ impl Origin {
         Origin { file: file.into(), text: text.into(), sets: sets.into() }
     }
 
+    /// The file's text.
+    pub(crate) fn text(&self) -> Arc<str> {
+        Arc::clone(&self.text)
+    }
+
     pub(crate) fn error(&self, place: Place, complaint: Complaint) -> SpecError {
         let mut error = SpecError {
             file: self.file.to_string(),
@@ -213,6 +218,8 @@ impl From<SpecError> for SpecErrors {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     found: Vec<(Place, Complaint)>,
+    /// In files that this one names.
+    elsewhere: Vec<SpecError>,
 }
 
 impl Report {
@@ -223,21 +230,28 @@ impl Report {
         }
     }
 
+    /// Notes mistakes in a file that this one names; they are listed after its own.
+    pub(crate) fn say_elsewhere(&mut self, errors: SpecErrors) {
+        // Of a list that is not whole, one mistake too many stands for the others.
+        let beyond = errors.errors.last().filter(|_| errors.truncated).cloned();
+        self.elsewhere.extend(errors.errors.into_iter().chain(beyond));
+    }
+
     /// Whether looking for more is pointless: one more than is listed has been found.
     pub(crate) fn is_full(&self) -> bool {
-        self.found.len() > MOST_REPORTED
+        self.found.len() + self.elsewhere.len() > MOST_REPORTED
     }
 
     /// `Err` with everything noted, if anything was.
     pub(crate) fn check(&mut self, origin: &Origin) -> Result<(), SpecErrors> {
-        if self.found.is_empty() {
+        if self.found.is_empty() && self.elsewhere.is_empty() {
             return Ok(());
         }
         let truncated = self.is_full();
         let mut found = std::mem::take(&mut self.found);
         found.sort_by_key(|(place, _)| *place);
-        found.truncate(MOST_REPORTED);
-        let errors = found.into_iter().map(|(place, complaint)| origin.error(place, complaint)).collect();
+        let own = found.into_iter().map(|(place, complaint)| origin.error(place, complaint));
+        let errors = own.chain(std::mem::take(&mut self.elsewhere)).take(MOST_REPORTED).collect();
         Err(SpecErrors { errors, truncated })
     }
 }

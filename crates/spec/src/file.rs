@@ -31,7 +31,7 @@ impl File {
         let what = section.title.to_lowercase();
         if text.len() > LARGEST_FILE {
             let origin = Origin::new(file_name, "", &[]);
-            return Err(origin.error(Place::File, too_large(text.len() as u64, &what)).into());
+            return Err(origin.error(Place::File, too_large(text.len() as u64, &what, LARGEST_FILE)).into());
         }
         let origin = Origin::new(file_name, text, sets);
         let placed = |(place, complaint)| SpecErrors::from(origin.error(place, complaint));
@@ -50,7 +50,7 @@ impl File {
 pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), SpecErrors> {
     let file_name = path.display().to_string();
     let what = section.title.to_lowercase();
-    match read_text(path, what.strip_suffix(" file").unwrap_or(&what)) {
+    match read_text(path, what.strip_suffix(" file").unwrap_or(&what), "TOML", LARGEST_FILE) {
         Ok(text) => Ok((text, file_name)),
         Err(complaint) => Err(Origin::new(&file_name, "", &[]).error(Place::File, complaint).into()),
     }
@@ -63,34 +63,37 @@ pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
     origin.error(Place::File, complaint).into()
 }
 
-fn read_text(path: &Path, what: &str) -> Result<String, Complaint> {
+/// The text of a file that is a `what` in the form `form`, of at most `largest` bytes.
+pub(crate) fn read_text(path: &Path, what: &str, form: &str, largest: usize) -> Result<String, Complaint> {
     let failed = |error: std::io::Error| Complaint::new(format!("cannot be read: {error}"));
     let metadata = std::fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(Complaint::new(format!("is a folder, not a {what} file")));
     }
-    if metadata.len() > LARGEST_FILE as u64 {
-        return Err(too_large(metadata.len(), what));
+    if metadata.len() > largest as u64 {
+        return Err(too_large(metadata.len(), what, largest));
     }
     // What is no regular file has no size of its own, so reading stops at the limit too.
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(failed)?;
-    file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() > LARGEST_FILE {
-        return Err(too_large(bytes.len() as u64, what));
+    file.take(largest as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > largest {
+        return Err(too_large(bytes.len() as u64, what, largest));
     }
     String::from_utf8(bytes).map_err(|error| {
         let line =
             error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
         Complaint::new(format!("is not text: line {line} is not UTF-8"))
-            .help(format!("a {what} is a TOML file in UTF-8"))
+            .help(format!("a {what} is a {form} file in UTF-8"))
     })
 }
 
-fn too_large(bytes: u64, what: &str) -> Complaint {
+fn too_large(bytes: u64, what: &str, largest: usize) -> Complaint {
     let megabytes = bytes.div_ceil(1_000_000);
-    let complaint =
-        Complaint::new(format!("is too large for a {what}: {megabytes} MB, and at most 8 MiB are read"));
+    let complaint = Complaint::new(format!(
+        "is too large for a {what}: {megabytes} MB, and at most {} MiB are read",
+        largest >> 20
+    ));
     if what == record::scenario().name {
         return complaint
             .help("many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or `capture` source");

@@ -1,24 +1,32 @@
 //! A gate file: read and checked, ready to be run.
 
 mod changes;
+mod circuits;
+mod emulation;
 mod io;
 mod operation;
 mod plan;
+mod reservations;
+mod terms;
 
 pub use changes::Change;
+pub use emulation::Emulation;
 pub use io::Io;
 pub use operation::{Operation, Owner};
+pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
 use crate::record;
-use crate::scenario::{Class, ContractSpec, PortSpec, classes, flows};
+use crate::scenario::{ContractSpec, PortSpec, classes, flows};
 use crate::suggest::did_you_mean;
-use crate::units::show_rate;
 use crate::values::Values;
+use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::Arc;
+use tidegate_core::classifier::circuits::Circuits;
 use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix};
 use tidegate_core::classifier::{protocol_names, protocol_number};
 use tidegate_core::link::Framing;
@@ -40,8 +48,10 @@ pub struct GateFile {
     pub outside: String,
     /// How frames come in and go out.
     pub io: Io,
-    /// The rate of each direction, up first.
+    /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
+    /// What the link of each direction does besides, up first; `None` where a real link follows.
+    pub emulated: [Option<Emulation>; 2],
     /// What a frame is charged.
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
@@ -53,7 +63,7 @@ pub struct GateFile {
     /// The output port of each direction.
     pub port: PortSpec,
     /// Classes of flows, in the order of the file.
-    pub classes: Vec<Class>,
+    pub classes: Vec<GateClass>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
     /// How it is operated.
@@ -80,14 +90,18 @@ pub struct GateFlow {
     pub matching: Match,
     /// What has a flow of its own.
     pub each: Option<Each>,
-    /// How long a flow made for one of `each` stays without packets.
+    /// Circuits, each of which has a flow of its own.
+    pub circuits: Option<Arc<Circuits>>,
+    /// How long a flow made for one of `each` or `circuits` stays without packets.
     pub idle: Span,
-    /// What it states to its port.
+    /// What it states to its port, apart from the rate that it reserves there.
     pub contract: ContractSpec,
+    /// What it is promised and allowed in each direction, up first.
+    pub terms: [Terms; 2],
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
-    /// Bits per second that it never exceeds.
-    pub ceiling: Option<u64>,
+    /// What its packets' DSCP becomes; `None` for as it was.
+    pub set_dscp: Option<u8>,
     /// Where it was stated.
     pub place: Place,
 }
@@ -102,8 +116,8 @@ impl GateFile {
         GateFile::parse(&text, &file_name, sets)
     }
 
-    /// Reads a gate file from its text. `file_name` is for messages; `sets` are overrides, applied in
-    /// order: a path such as `gate.up` and a value.
+    /// Reads a gate file from its text. `file_name` is for messages and says in which folder relative paths
+    /// start; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
     ///
     /// # Errors
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
@@ -148,7 +162,8 @@ fn expand(
             .help("a gate stands between two interfaces");
         report.say(gate.place_of("outside"), complaint);
     }
-    let (up, down) = (gate.rate("up")?, gate.rate("down")?);
+    let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    let links = emulation::read(gate, values.table("emulate"), base_dir, report);
     let (overhead, mpu) =
         (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
     let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
@@ -157,17 +172,20 @@ fn expand(
         _ => Fail::Closed,
     };
     let io = Io::read(gate, fail, report)?;
-    let classes = classes::build(values.tables("class"), report)?;
-    let flows = build_flows(values.tables("flow"), &classes, report)?;
+    let classes = build_classes(values.tables("class"), report)?;
+    let mut flows = build_flows(values.tables("flow"), &classes, report)?;
+    let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
     let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
-    check_reservations(&flows, &classes, [up, down], report);
+    let Links { rates: [up, down], emulated } = links?;
+    reservations::check(&flows, &listings, &classes, [up, down], report);
     Some(GateFile {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
         outside,
         io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
+        emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
         fail,
@@ -191,10 +209,19 @@ fn check_interface(name: &str, place: Place, report: &mut Report) {
     }
 }
 
-fn build_flows(tables: &[Values], classes: &[Class], report: &mut Report) -> Option<Vec<GateFlow>> {
+fn build_classes(tables: &[Values], report: &mut Report) -> Option<Vec<GateClass>> {
+    let classes = classes::build(tables, report)?;
+    let with_terms = classes.into_iter().zip(tables).map(|(class, values)| {
+        let terms = Terms::read(values, &class.contract, report);
+        GateClass { class, terms }
+    });
+    Some(with_terms.collect())
+}
+
+fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) -> Option<Vec<GateFlow>> {
     let by_name: BTreeMap<&str, usize> =
-        classes.iter().enumerate().map(|(index, class)| (class.name.as_str(), index)).collect();
-    let inner: Vec<usize> = classes.iter().filter_map(|class| class.parent).collect();
+        classes.iter().enumerate().map(|(index, class)| (class.class.name.as_str(), index)).collect();
+    let inner: Vec<usize> = classes.iter().filter_map(|class| class.class.parent).collect();
     let mut names = BTreeMap::new();
     let mut built = Vec::with_capacity(tables.len());
     for (index, values) in tables.iter().enumerate() {
@@ -209,18 +236,24 @@ fn build_flows(tables: &[Values], classes: &[Class], report: &mut Report) -> Opt
             }
         };
         let contract = ContractSpec::read(values);
-        let ceiling = values.rate("ceiling");
-        classes::check_ceiling(values, &contract, ceiling, report);
-        flows::check_promise(values, &contract, report);
+        classes::check_ceiling(values, &contract, values.rate("ceiling"), report);
+        let terms = Terms::read(values, &contract, report);
+        let many = values.given("circuits");
+        flows::check_promise(values, many || terms.iter().any(|terms| terms.reserve.is_some()), report);
         let each = values.text("each").map(|word| match word {
             "host" => Each::Host,
             "subscriber" => Each::Subscriber,
             _ => Each::FiveTuple,
         });
-        if each.is_none() && values.given("idle") {
-            let complaint =
-                Complaint::new("a flow without `each` is never forgotten").help("leave out `idle`");
+        if each.is_none() && !many && values.given("idle") {
+            let complaint = Complaint::new("a flow without `each` or `circuits` is never forgotten")
+                .help("leave out `idle`");
             report.say(values.place_of("idle"), complaint);
+        }
+        if each.is_some() && many {
+            let complaint = Complaint::new("a flow has either `each` or `circuits`")
+                .help("make it two flows: first those of circuits, then each of the others");
+            report.say(values.place_of("each"), complaint);
         }
         let idle = values.time("idle")?;
         if idle == Span::ZERO {
@@ -231,10 +264,12 @@ fn build_flows(tables: &[Values], classes: &[Class], report: &mut Report) -> Opt
             name: name.to_owned(),
             matching,
             each,
+            circuits: None,
             idle,
             contract,
+            terms,
             class,
-            ceiling,
+            set_dscp: values.integer("set_dscp").and_then(|number| u8::try_from(number).ok()),
             place: values.place,
         }));
     }
@@ -299,7 +334,8 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
 
 /// What follows a flow that matches everything gets nothing.
 fn check_reachable(flows: &[GateFlow], report: &mut Report) {
-    let Some(at) = flows.iter().position(|flow| flow.matching == Match::default()) else { return };
+    let takes_all = |flow: &GateFlow| flow.matching == Match::default() && flow.circuits.is_none();
+    let Some(at) = flows.iter().position(takes_all) else { return };
     if let Some(after) = flows.get(at + 1) {
         let message = format!(
             "`{}` never gets a packet: `{}` before it matches everything",
@@ -309,52 +345,6 @@ fn check_reachable(flows: &[GateFlow], report: &mut Report) {
             after.place,
             Complaint::new(message).help("the first flow that matches is taken: put the general ones last"),
         );
-    }
-}
-
-/// What is reserved has to fit: in its class if that reserves, and on the link.
-fn check_reservations(flows: &[GateFlow], classes: &[Class], rates: [u64; 2], report: &mut Report) {
-    for direction in Direction::BOTH {
-        let rate = rates[direction as usize];
-        let mut totals = vec![0_u128; classes.len() + 1];
-        let mut counted = vec![false; classes.len()];
-        for flow in flows {
-            let here = flow.matching.direction.is_none_or(|only| only == direction);
-            let Some(reserve) = flow.contract.reserve_bits().filter(|_| here) else { continue };
-            // Of a flow with `each`, nobody knows how many there will be; one has to fit.
-            let mut demand = u128::from(reserve);
-            let mut holder = flow.class;
-            let mut tipped = None;
-            loop {
-                let (place, room) = match holder {
-                    Some(class) => (class, classes[class].contract.reserve_bits()),
-                    None => (classes.len(), Some(rate)),
-                };
-                totals[place] += demand;
-                if let Some(room) = room.filter(|room| totals[place] > u128::from(*room)) {
-                    tipped = tipped.or(Some((holder, room, totals[place])));
-                }
-                let Some(class) = holder else { break };
-                if let Some(reserve) = classes[class].contract.reserve_bits() {
-                    // To the scheduler above, a class asks for what it reserves, whatever is in it.
-                    demand =
-                        if std::mem::replace(&mut counted[class], true) { 0 } else { u128::from(reserve) };
-                }
-                holder = classes[class].parent;
-            }
-            let Some((holder, room, total)) = tipped else { continue };
-            let whose = match holder {
-                Some(class) => format!("class `{}` ({})", classes[class].name, show_rate(room)),
-                None => format!("the link {} ({})", direction.name(), show_rate(room)),
-            };
-            let total = show_rate(u64::try_from(total).unwrap_or(u64::MAX));
-            let message = format!(
-                "{total} is reserved on {whose}: flow `{}` is the first that does not fit",
-                flow.name
-            );
-            report.say(flow.place, Complaint::new(message).help("reserve less"));
-            return;
-        }
     }
 }
 

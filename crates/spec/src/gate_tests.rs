@@ -1,4 +1,5 @@
 use super::*;
+use tidegate_core::link::Loss;
 
 const OFFICE: &str = r#"
 version = 1
@@ -50,7 +51,10 @@ fn a_gate_file_is_read() {
     assert_eq!((voice.matching, voice.each), (matching, None));
     assert_eq!(voice.contract.contract().priority, Span::from_millis(5));
     assert_eq!((guests.each, guests.idle), (Some(Each::Host), Span::from_secs(5)));
-    assert_eq!((guests.matching.direction, guests.ceiling), (Some(Direction::Down), Some(2_000_000)));
+    assert_eq!(
+        (guests.matching.direction, guests.terms[1].ceiling),
+        (Some(Direction::Down), Some(2_000_000))
+    );
     assert_eq!((rest.matching, rest.idle), (Match::default(), Span::from_secs(30)));
     assert!(gate.to_toml().contains("up = \"20mbit\""));
 }
@@ -63,7 +67,7 @@ fn mistakes_are_answered_where_they_are() {
     };
     for (old, new, expected) in [
         ("up = \"10mbit\"", "up = \"0mbit\"", "6: `0mbit` is no rate: a rate is at least 1bit"),
-        ("up = \"10mbit\"", "upp = \"10mbit\"", "3: `gate` needs `up`"),
+        ("up = \"10mbit\"", "upp = \"10mbit\"", "6: `gate` has no key `upp`"),
         ("mpu = 84", "io = \"tap\"", "9: a TAP device goes with its gate, so nothing can pass without one"),
         ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),
         ("\"wan0\"", "\"a name that is too long\"", "5: this is no name of an interface"),
@@ -73,7 +77,7 @@ fn mistakes_are_answered_where_they_are() {
         ("\"udp\"", "\"icmp\"", "14: this protocol has no ports, so nothing would ever match"),
         ("port = 5060", "port = 66000", "14: 66000 is out of range"),
         ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
-        ("each = \"host\"\n", "", "20: a flow without `each` is never forgotten"),
+        ("each = \"host\"\n", "", "20: a flow without `each` or `circuits` is never forgotten"),
         (
             "reserve = \"128kbit\"",
             "reserve = \"11mbit\"",
@@ -98,6 +102,44 @@ fn mistakes_are_answered_where_they_are() {
 }
 
 #[test]
+fn a_trace_stands_in_place_of_a_rate() {
+    let read = |gate: &str, emulate: &str| {
+        let text = format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\"{gate} }}\nemulate = {{ {emulate} }}\n\
+             flow = [{{ name = \"f\", reserve = \"1mbit\", set_dscp = 10 }}]\n"
+        );
+        GateFile::parse(&text, "tests/office.toml", &[])
+    };
+    let trace = "up = { trace = \"common/three.trace\", delay = \"20ms\", loss = 0.01 }";
+    let file = read(", down = \"5mbit\"", trace).unwrap();
+    assert_eq!(file.rates.map(|rate| rate.bits_per_second().round() as u64), [3_600_000, 5_000_000]);
+    let [Some(up), None] = &file.emulated else { panic!("{:?}", file.emulated) };
+    assert_eq!(up.trace.as_ref().map(|trace| trace.opportunities()), Some(3));
+    assert_eq!((up.delay, up.loss), (Span::from_millis(20), Loss::new(0.01).unwrap()));
+    assert_eq!(file.flows[0].set_dscp, Some(10));
+    let rated = read(", up = \"5mbit\", down = \"5mbit\"", "down = { delay = \"1s\" }").unwrap();
+    let [None, Some(down)] = &rated.emulated else { panic!("{:?}", rated.emulated) };
+    assert_eq!((down.trace.is_none(), down.delay, down.loss), (true, Span::from_secs(1), Loss::NONE));
+    for (gate, emulate, expected) in [
+        (", up = \"5mbit\", down = \"5mbit\"", trace, "the link up has a rate and a trace"),
+        (", up = \"5mbit\"", trace, "the link up has a rate and a trace"),
+        ("", trace, "`gate` needs `down`"),
+        (", down = \"5mbit\"", "up = { delay = \"1ms\" }", "`gate` needs `up`"),
+        (", down = \"5mbit\"", "up = { trace = \"none\" }", "cannot read tests/none: "),
+        (
+            ", down = \"5mbit\"",
+            "up = { trace = \"common/mod.rs\" }",
+            "is no trace of a link: line 1: expected",
+        ),
+        (", down = \"5mbit\"", "up = { los = 1 }", "`emulated` has no key `los`"),
+        (", down = \"0.9mbit\"", trace, "1mbit is reserved on the link down (900kbit)"),
+    ] {
+        let errors = read(gate, emulate).unwrap_err().to_string();
+        assert!(errors.contains(expected), "{expected}: {errors}");
+    }
+}
+
+#[test]
 fn a_class_is_asked_for_what_it_reserves() {
     let text = |reserve: &str| {
         format!(
@@ -109,6 +151,40 @@ fn a_class_is_asked_for_what_it_reserves() {
     assert_eq!(mistakes(&text("200kbit")), [""; 0]);
     let found = mistakes(&text("201kbit"));
     assert!(found[0].contains("201kbit is reserved on class `calls` (200kbit)"), "{found:?}");
+}
+
+#[test]
+fn directions_may_differ() {
+    let text = |rest: &str| {
+        format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n{rest}"
+        )
+    };
+    let rest = "[[class]]\nname = \"c\"\nscheduler = \"fifo\"\nreserve = \"1mbit\"\ndown = { ceiling = \"8mbit\" }\n\
+                [[flow]]\nname = \"f\"\nceiling = \"4mbit\"\ndown = { reserve = \"3mbit\", ceiling = \"5mbit\" }\n\
+                priority = \"5ms\"\n";
+    let gate =
+        GateFile::parse(&text(rest), "x.toml", &[("class.c.down.reserve".into(), "2mbit".into())]).unwrap();
+    let terms = |reserve: Option<u64>, ceiling: Option<u64>| Terms {
+        reserve: reserve.map(|mega| mega * 1_000_000),
+        ceiling: ceiling.map(|mega| mega * 1_000_000),
+    };
+    assert_eq!(gate.classes[0].terms, [terms(Some(1), None), terms(Some(2), Some(8))]);
+    assert_eq!(gate.flows[0].terms, [terms(None, Some(4)), terms(Some(3), Some(5))]);
+    let [up, down] = Direction::BOTH.map(|direction| gate.rules(direction)[0].plan);
+    assert_eq!((up.contract.reserve, up.contract.priority), (None, Span::from_millis(5)));
+    assert_eq!(
+        (down.contract.reserve, down.ceiling),
+        (Rate::from_bits_per_second(3_000_000), Rate::from_bits_per_second(5_000_000))
+    );
+    for (old, new, expected) in [
+        ("ceiling = \"5mbit\"", "ceiling = \"2mbit\"", "11: `ceiling` (2mbit) is below `reserve` (3mbit)"),
+        ("ceiling = \"5mbit\"", "cieling = \"5mbit\"", "11: `down` has no key `cieling`"),
+        ("reserve = \"3mbit\"", "reserve = \"10mbit\"", "8: 10mbit is reserved on the link down (9mbit)"),
+    ] {
+        let found = mistakes(&text(&rest.replacen(old, new, 1)));
+        assert!(found.iter().any(|mistake| mistake.starts_with(expected)), "{new}: {found:?}");
+    }
 }
 
 /// docs/gate-file.md is what the records say; with TIDEGATE_BLESS=1 it is written.
@@ -125,5 +201,5 @@ fn the_reference_page_is_current() {
     );
     let schema = crate::gate_schema();
     assert_eq!(schema["required"], serde_json::json!(["version", "gate"]));
-    assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside", "up", "down"]));
+    assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside"]));
 }

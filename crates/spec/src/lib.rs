@@ -17,6 +17,7 @@ mod scenario;
 mod set;
 mod source;
 mod suggest;
+mod trace_file;
 mod tree;
 pub mod units;
 mod values;
@@ -25,7 +26,7 @@ mod write;
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
-pub use gate::{Change, Fail, GateFile, GateFlow, Io, Operation, Owner};
+pub use gate::{Change, Emulation, Fail, GateClass, GateFile, GateFlow, Io, Operation, Owner, Terms};
 pub use routing::{Router, route};
 pub use scenario::{
     Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Node, NodeKind, PortSpec,

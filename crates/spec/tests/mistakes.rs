@@ -97,6 +97,43 @@ const HEAD: &[Mistake] = &[
 
 const NETWORK: &[Mistake] = &[
     (
+        "rate = \"2mbit\"\n",
+        "",
+        "a.toml:15:1: this link needs `rate`, or a `trace` in its place",
+        Some("Rate of each direction, as in rate = \"400kbit\""),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\ntrace = \"common/three.trace\"",
+        "a.toml:19:9: this link has a `rate` and a `trace`",
+        Some("a link has one of them"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"nowhere\"",
+        "a.toml:18:9: cannot read tests/nowhere: No such file or directory (os error 2)",
+        Some("a relative path starts at the folder of this file"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"common\"",
+        "a.toml:18:9: cannot read tests/common: it is a folder",
+        Some("a relative path starts at the folder of this file"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"mistakes.rs\"",
+        "a.toml:18:9: tests/mistakes.rs is no trace of a link: line 1: expected a whole number of milliseconds up to \
+         4294967295, found `//! Mistakes: each is answered with its file, its line, what is`",
+        Some("each line is the millisecond of one opportunity to deliver 1500 bytes, in order"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = 1.5",
+        "a.toml:19:8: `loss`: 1.5 is out of range",
+        Some("it takes a number from 0 to 1"),
+    ),
+    (
         "kind = \"chain\"",
         "kind = \"chian\"",
         "a.toml:7:21: there is no topology `chian`",

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{FULL, parse};
+use tidegate_core::link::{Loss, Trace};
 use tidegate_core::params::{Limit, Value};
 use tidegate_core::units::{Rate, Span};
 use tidegate_spec::{FlowGroup, NodeKind, Scenario, Source, route};
@@ -84,6 +85,28 @@ fn ports_of_switches_hosts_and_single_links_differ() {
         (own.scheduler.record.name, own.dropper.is_some(), own.ceiling),
         ("fifo", true, Some(1_000_000))
     );
+}
+
+/// A trace stands in place of a rate, in both directions; what is reserved has to fit into its mean.
+#[test]
+fn links_may_have_a_trace_and_a_loss() {
+    let text = FULL.replacen("rate = \"2mbit\"", "trace = \"common/three.trace\"\nloss = 0.02", 1);
+    let scenario = good(&text);
+    let (plain, traced) = scenario.links.split_at(scenario.links.len() - 2);
+    assert!(plain.iter().all(|link| link.trace.is_none() && !link.loss.happens()));
+    for link in traced {
+        assert_eq!((link.rate_bits, link.rate), (3_600_000, Rate::from_bits_per_second(3_600_000).unwrap()));
+        assert_eq!(link.trace.as_deref(), Some(&Trace::new([3, 6, 10]).unwrap()));
+        assert_eq!((link.loss, link.delay), (Loss::new(0.02).unwrap(), Span::from_millis(1)));
+    }
+    let errors = parse(
+        "version = 1\nduration = \"1s\"\nnode = [{ name = \"a\" }, { name = \"b\" }]\n\
+         link = [{ from = \"a\", to = \"b\", trace = \"common/three.trace\" }]\n\
+         flow = [{ name = \"f\", from = \"a\", to = \"b\", reserve = \"3601kbit\", size = \"1kB\", source = \"greedy\" }]",
+        &[],
+    )
+    .unwrap_err();
+    assert!(errors.to_string().contains("3601kbit is reserved on link a->b (3600kbit)"), "{errors}");
 }
 
 #[test]

@@ -36,6 +36,16 @@ pub struct Prefix {
 }
 
 impl Prefix {
+    /// Its first address.
+    pub fn address(self) -> IpAddr {
+        self.address
+    }
+
+    /// How many bits are the same in all its addresses.
+    pub fn length(self) -> u8 {
+        self.length
+    }
+
     /// Whether the address starts as the prefix says; never for one of the other family.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
@@ -148,6 +158,15 @@ impl Match {
     }
 }
 
+/// The address inside, of an IP packet with these headers that goes in this direction.
+#[inline]
+pub fn inside(headers: &Headers, direction: Direction) -> Option<IpAddr> {
+    headers.ip.map(|ip| match direction {
+        Direction::Up => ip.source,
+        Direction::Down => ip.destination,
+    })
+}
+
 /// Both ends of a packet, by the side on which they are.
 struct Ends {
     inside: Option<IpAddr>,
@@ -193,7 +212,7 @@ pub enum Key {
 impl Each {
     /// Whose flow a packet belongs to.
     pub fn key(self, headers: &Headers, direction: Direction) -> Key {
-        let inside = Ends::of(headers, direction).inside;
+        let inside = inside(headers, direction);
         match (self, inside) {
             (Each::FiveTuple, _) => Key::Flow(FiveTuple::of(headers)),
             (_, None) => Key::Other,

@@ -1,15 +1,18 @@
-//! Which flow of a port does a packet go to? By rules in their order, the first that matches.
+//! Which flow of a port does a packet go to? By rules in their order, the first that has a flow for it.
 //!
-//! A rule has one flow, or makes one for each host, subscriber or 5-tuple when its first packet comes. Such a
-//! flow is forgotten once it was idle for the rule's time *and* nothing would tell it from a
-//! newcomer: whoever has sent ahead of what it reserved cannot shed that by a pause.
+//! A rule has one flow, or makes one for each host, subscriber, 5-tuple or circuit when its first packet
+//! comes. Such a flow is forgotten once it was idle for the rule's time *and* nothing would tell it from
+//! a newcomer: whoever has sent ahead of what it reserved cannot shed that by a pause. What a circuit has
+//! sent and lost is remembered for it.
 
 mod again;
+mod lines;
 mod replan;
 
 pub use again::Steered;
 
-use super::rules::{Direction, Each, Key, Match};
+use super::circuits::Circuits;
+use super::rules::{Direction, Each, Key, Match, inside};
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Leg, PortIx};
 use crate::switch::plan::FlowPlan;
@@ -18,25 +21,46 @@ use crate::units::{Span, Time};
 use crate::wire::Headers;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+use lines::Line;
 
 /// Packets that are meant, and the flow that they get.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// Which packets.
     pub matching: Match,
-    /// What has a flow of its own; `None` for one flow together.
-    pub each: Option<Each>,
-    /// What its flow, or every one of its flows, is at the port.
+    /// What has a flow of its own.
+    pub split: Split,
+    /// What its flow, or every one of its flows, is at the port; circuits may say otherwise.
     pub plan: FlowPlan,
-    /// How long a flow made for one of `each` stays without packets.
+    /// How long a flow that is made at its first packet stays without packets.
     pub idle: Span,
+}
+
+/// What has a flow of its own, among the packets that a rule means.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Split {
+    /// All together have one.
+    Together,
+    /// Each of these.
+    Each(Each),
+    /// Each of these circuits. Packets of addresses that no circuit has go on to the next rule.
+    Circuits(Arc<Circuits>),
+}
+
+/// Whose a flow is that was made at its first packet.
+#[derive(Clone, Copy, Debug)]
+enum Whose {
+    Key(Key),
+    Circuit(u32),
 }
 
 /// A flow that was made at its first packet.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     rule: usize,
-    key: Key,
+    whose: Whose,
     leg: Leg,
     seen: Time,
     /// Its rule is gone, and its flow closed; its place is free at the next check.
@@ -52,6 +76,8 @@ pub struct Steering {
     rules: Vec<Rule>,
     /// The flow of every rule that has one.
     fixed: Vec<Option<Leg>>,
+    /// The circuits of every rule, by their numbers.
+    lines: Vec<Vec<Line>>,
     /// For what no rule means.
     rest: Leg,
     /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
@@ -74,7 +100,7 @@ pub struct Steering {
 
 impl Steering {
     /// Opens the flows of the rules that have one, and one for the rest, at a port. At most `most` flows
-    /// are made for each of something; beyond, their packets go with the rest.
+    /// are made for each of something other than circuits; beyond, their packets go with the rest.
     ///
     /// # Errors
     /// When the switch refuses a flow.
@@ -88,9 +114,9 @@ impl Steering {
     ) -> Result<Steering, Refused> {
         let mut fixed = Vec::with_capacity(rules.len());
         for rule in &rules {
-            fixed.push(match rule.each {
-                Some(_) => None,
-                None => Some(switch.open(now, port, &rule.plan)?),
+            fixed.push(match rule.split {
+                Split::Together => Some(switch.open(now, port, &rule.plan)?),
+                Split::Each(_) | Split::Circuits(_) => None,
             });
         }
         let rest = switch.open(now, port, &FlowPlan::default())?;
@@ -98,6 +124,7 @@ impl Steering {
             port,
             direction,
             gone: vec![FlowCounters::default(); rules.len()],
+            lines: rules.iter().map(lines::of).collect(),
             rules,
             fixed,
             rest,
@@ -124,9 +151,9 @@ impl Steering {
                 self.note_rule(leg, rule);
             }
         }
-        let members: Vec<_> = self.by_key.values().map(|at| self.members[*at]).collect();
-        for member in members {
-            self.note_rule(member.leg, member.rule);
+        for rule in 0..self.rules.len() {
+            let members: Vec<Leg> = self.member_legs(rule).collect();
+            members.into_iter().for_each(|leg| self.note_rule(leg, rule));
         }
     }
 
@@ -153,32 +180,56 @@ impl Steering {
     fn find(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Option<Steered> {
         let direction = self.direction;
         let fixed = |leg| Some(Steered { leg, member: None, plans: self.plans });
-        let Some(ix) = self.rules.iter().position(|rule| rule.matching.matches(headers, direction)) else {
-            return fixed(self.rest);
-        };
-        match (self.fixed[ix], self.rules[ix].each) {
-            (Some(leg), _) => fixed(leg),
-            (None, Some(each)) => self.member(now, switch, ix, each.key(headers, direction)),
-            (None, None) => None,
+        for (ix, rule) in self.rules.iter().enumerate() {
+            if !rule.matching.matches(headers, direction) {
+                continue;
+            }
+            match &rule.split {
+                Split::Together => return self.fixed[ix].and_then(fixed),
+                Split::Each(each) => {
+                    let key = each.key(headers, direction);
+                    return match self.by_key.get(&(ix, key)) {
+                        Some(at) => Some(self.seen(now, *at)),
+                        None => self.begin(now, switch, ix, Whose::Key(key)),
+                    };
+                }
+                Split::Circuits(circuits) => {
+                    let owner = inside(headers, direction).and_then(|inside| circuits.find(inside));
+                    let Some(circuit) = owner else { continue };
+                    return match self.lines[ix][circuit as usize].member() {
+                        Some(at) => Some(self.seen(now, at)),
+                        None => self.begin(now, switch, ix, Whose::Circuit(circuit)),
+                    };
+                }
+            }
         }
+        fixed(self.rest)
     }
 
-    fn member(&mut self, now: Time, switch: &mut Switch, rule: usize, key: Key) -> Option<Steered> {
-        if let Some(at) = self.by_key.get(&(rule, key)) {
-            let member = &mut self.members[*at];
-            member.seen = now;
-            return Some(Steered { leg: member.leg, member: Some((*at, member.number)), plans: self.plans });
-        }
+    /// A packet of a member.
+    fn seen(&mut self, now: Time, at: usize) -> Steered {
+        let member = &mut self.members[at];
+        member.seen = now;
+        Steered { leg: member.leg, member: Some((at, member.number)), plans: self.plans }
+    }
+
+    /// The first packet of a member.
+    fn begin(&mut self, now: Time, switch: &mut Switch, rule: usize, whose: Whose) -> Option<Steered> {
         self.forget_idle(now, switch);
-        let Rule { plan, idle, .. } = self.rules[rule];
-        let opened =
-            if self.by_key.len() < self.most { switch.open(now, self.port, &plan).ok() } else { None };
+        let Rule { split, plan, idle, .. } = &self.rules[rule];
+        let opened = match (whose, split) {
+            (Whose::Circuit(circuit), Split::Circuits(circuits)) => {
+                switch.open(now, self.port, &circuits.plan(circuit, self.direction, plan)).ok()
+            }
+            _ if self.by_key.len() < self.most => switch.open(now, self.port, plan).ok(),
+            _ => None,
+        };
         let Some(leg) = opened else {
             self.overflowed += 1;
             return None;
         };
         self.made += 1;
-        let member = Member { rule, key, leg, seen: now, closed: false, number: self.made };
+        let member = Member { rule, whose, leg, seen: now, closed: false, number: self.made };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -189,8 +240,11 @@ impl Steering {
                 self.members.len() - 1
             }
         };
-        self.by_key.insert((rule, key), at);
-        self.checks.push(Reverse((now + idle, at)));
+        self.checks.push(Reverse((now + *idle, at)));
+        match whose {
+            Whose::Key(key) => _ = self.by_key.insert((rule, key), at),
+            Whose::Circuit(circuit) => self.lines[rule][circuit as usize].begin(at),
+        }
         self.note_rule(leg, rule);
         Some(Steered { leg, member: Some((at, self.made)), plans: self.plans })
     }
@@ -218,9 +272,13 @@ impl Steering {
                 self.checks.push(Reverse((due, ix)));
                 continue;
             }
-            self.gone[member.rule] = sum(self.gone[member.rule], switch.counters(member.leg));
+            let counters = switch.counters(member.leg);
+            self.gone[member.rule] = sum(self.gone[member.rule], counters);
             switch.close(now, member.leg);
-            self.by_key.remove(&(member.rule, member.key));
+            match member.whose {
+                Whose::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
+                Whose::Circuit(circuit) => self.lines[member.rule][circuit as usize].end(counters),
+            }
             self.members[ix].number = 0;
             self.free.push(ix);
         }
@@ -235,7 +293,8 @@ impl Steering {
     }
 
     fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        self.members(rule).map(|(_, leg)| leg)
+        let of_keys = self.members(rule).map(|(_, leg)| leg);
+        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg))
     }
 
     /// The flows that a rule with `each` has at this moment, and whose they are.
@@ -261,7 +320,7 @@ impl Steering {
     pub fn flows(&self, rule: usize) -> usize {
         match self.fixed.get(rule) {
             Some(Some(_)) => 1,
-            _ => self.members(rule).count(),
+            _ => self.member_legs(rule).count(),
         }
     }
 

@@ -192,8 +192,8 @@ registry! {
 
 /// What [`AnyScheduler::serve`] has found.
 pub(crate) enum Served {
-    /// A packet: it is out of its queue.
-    Packet,
+    /// A packet of this member: it is out of its queue.
+    Packet(FlowIx),
     /// A member without packets of its own.
     Member(FlowIx),
     /// Nothing that may be sent now.
@@ -231,7 +231,7 @@ trait Serve: Scheduler {
         *packet = first.packet;
         self.dequeued(cx, packet, queues);
         packet.flow = flow;
-        Served::Packet
+        Served::Packet(slot)
     }
 }
 

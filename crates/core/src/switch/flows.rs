@@ -8,9 +8,9 @@ use crate::dropper::Backlog;
 use crate::packet::FlowIx;
 use crate::scheduler::Gate;
 use crate::shaper::{Ceiling, ShaperPlan};
-use crate::units::Time;
+use crate::units::{Rate, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// Whether an index is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,9 +32,10 @@ pub(super) struct Flow {
     pub(super) gate: Gate,
     /// Whether its ceiling holds it.
     pub(super) held: bool,
-    /// Whether anything in `extras` is about it.
-    pub(super) has_extras: bool,
+    /// Whether it has a shaper.
+    pub(super) shaped: bool,
     pub(super) contract: Contract,
+    pub(super) ceiling: Option<Ceiling>,
     /// Here, so that one look-up serves everything that is asked of a flow. What it has sent is
     /// what has arrived and is not there any more, and was not dropped.
     pub(super) arrived: Backlog,
@@ -51,17 +52,13 @@ impl Flow {
     }
 }
 
-/// What few flows have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Extras {
-    pub(super) ceiling: Option<Ceiling>,
-    pub(super) shaper: Option<ShaperPlan>,
-}
-
 #[derive(Default)]
 pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
-    pub(super) extras: std::collections::BTreeMap<FlowIx, Extras>,
+    /// Few flows have a shaper.
+    shapers: BTreeMap<FlowIx, ShaperPlan>,
+    /// How many flows have a ceiling.
+    pub(super) ceilings: u32,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
     /// What closed flows have sent whose index was given to others.
@@ -113,34 +110,37 @@ impl FlowTable {
 
     pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
         let entry = &self.flows[flow.ix()];
-        let extras = self.extras.get(&flow).copied().unwrap_or_default();
         FlowPlan {
             class: entry.node.checked_sub(1),
             contract: entry.contract,
-            ceiling: extras.ceiling.map(|ceiling| ceiling.rate()),
-            shaper: extras.shaper,
+            ceiling: entry.ceiling.map(|ceiling| ceiling.rate()),
+            shaper: self.shapers.get(&flow).copied(),
         }
     }
 
-    pub(super) fn set_extras(&mut self, flow: FlowIx, plan: &FlowPlan) {
-        let before = self.extras.remove(&flow).unwrap_or_default();
-        let ceiling = match (before.ceiling, plan.ceiling) {
-            (Some(mut ceiling), Some(rate)) => {
-                ceiling.change(rate);
-                Some(ceiling)
+    pub(super) fn set_ceiling(&mut self, flow: FlowIx, rate: Option<Rate>) {
+        let ceiling = &mut self.flows[flow.ix()].ceiling;
+        match (ceiling.as_mut(), rate) {
+            (Some(ceiling), Some(rate)) => ceiling.change(rate),
+            (before, _) => {
+                self.ceilings -= u32::from(before.is_some());
+                self.ceilings += u32::from(rate.is_some());
+                *ceiling = rate.map(Ceiling::new);
             }
-            (_, rate) => rate.map(Ceiling::new),
-        };
-        let has_extras = ceiling.is_some() || plan.shaper.is_some();
-        self.flows[flow.ix()].has_extras = has_extras;
-        if has_extras {
-            self.extras.insert(flow, Extras { ceiling, shaper: plan.shaper });
+        }
+    }
+
+    pub(super) fn set_shaper(&mut self, flow: FlowIx, plan: Option<ShaperPlan>) {
+        self.flows[flow.ix()].shaped = plan.is_some();
+        match plan {
+            Some(plan) => _ = self.shapers.insert(flow, plan),
+            None => _ = self.shapers.remove(&flow),
         }
     }
 
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
-            + self.extras.len() * (size_of::<FlowIx>() + size_of::<Extras>())
+            + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())
             + self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() * size_of::<(Time, FlowIx)>()
     }
 }

@@ -94,8 +94,9 @@ impl Port {
             state: State::Open,
             gate: Gate::Open,
             held: false,
-            has_extras: false,
+            shaped: false,
             contract: plan.contract,
+            ceiling: None,
             arrived: Backlog::default(),
             dropped: Backlog::default(),
         });
@@ -124,12 +125,15 @@ impl Port {
     }
 
     fn set_extras(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) {
-        if plan.ceiling.is_some() || plan.shaper.is_some() || self.table.flows[flow.ix()].has_extras {
-            self.table.set_extras(flow, plan);
+        let entry = &self.table.flows[flow.ix()];
+        let (shaped, held) = (entry.shaped, entry.held);
+        self.table.set_ceiling(flow, plan.ceiling);
+        if shaped || plan.shaper.is_some() {
+            self.table.set_shaper(flow, plan.shaper);
             self.shaping.set(now, flow, plan.shaper);
-            if plan.ceiling.is_none() {
-                self.hold(now, flow, false);
-            }
+        }
+        if held && plan.ceiling.is_none() {
+            self.hold(now, flow, false);
         }
     }
 
@@ -184,7 +188,7 @@ impl Port {
         let node = &self.tree.nodes[usize::from(entry.node)];
         let mut at = node.scheduler.forgettable_at(entry.slot);
         at = at.max(self.shaping.forgettable_at(flow));
-        if let Some(ceiling) = self.table.extras.get(&flow).and_then(|extras| extras.ceiling) {
+        if let Some(ceiling) = entry.ceiling {
             at = at.max(ceiling.clear_at());
         }
         if let Some(meter) = &self.meter {
@@ -230,9 +234,9 @@ impl Port {
             _ => return self.stray(cx, pool, packet),
         };
         entry.arrived.add(packet.len);
-        let (has_extras, place) = (entry.has_extras, (usize::from(entry.node), entry.slot));
-        let plain = !has_extras && self.shaping.queues.is_empty();
-        if !plain && !self.conforms(cx, pool, packet, order, has_extras) {
+        let (shaped, place) = (entry.shaped, (usize::from(entry.node), entry.slot));
+        let plain = !shaped && self.shaping.queues.is_empty();
+        if !plain && !self.conforms(cx, pool, packet, order, shaped) {
             return;
         }
         self.admit(cx, pool, packet, order, place);
@@ -246,9 +250,9 @@ impl Port {
         pool: &mut Pool,
         packet: &mut Packet,
         order: u64,
-        has_extras: bool,
+        shaped: bool,
     ) -> bool {
-        if has_extras || self.shaping.waiting(packet.flow) > 0 {
+        if shaped || self.shaping.waiting(packet.flow) > 0 {
             match self.shaping.arrive(cx.now, *packet, order) {
                 Shaped::Conforms => {}
                 Shaped::Marked => packet.mark = packet.mark.coloured(Colour::Red),
@@ -409,8 +413,8 @@ impl Port {
                 self.ask(cx);
                 return false;
             };
-            if !self.table.extras.is_empty() {
-                self.hold_if_over_its_ceiling(cx.now, self.serving.flow, self.serving.len);
+            if self.table.ceilings > 0 {
+                self.hold_if_over_its_ceiling(cx.now, self.serving);
             }
             self.watch(cx.now, node);
             if self.dropper.is_some() && !self.guard_exit(cx, pool) {
@@ -424,13 +428,12 @@ impl Port {
 
     /// A flow with a ceiling has to wait after it has sent.
     #[inline(never)]
-    fn hold_if_over_its_ceiling(&mut self, now: Time, flow: FlowIx, len: u32) {
-        if self.table.flows[flow.ix()].has_extras
-            && let Some(extras) = self.table.extras.get_mut(&flow)
-            && let Some(ceiling) = &mut extras.ceiling
-        {
-            ceiling.take(now, len);
-            self.held.push(Reverse((ceiling.clear_at(), Member::Flow(flow))));
+    fn hold_if_over_its_ceiling(&mut self, now: Time, packet: Packet) {
+        let Packet { flow, len, arrived, .. } = packet;
+        if let Some(ceiling) = &mut self.table.flows[flow.ix()].ceiling {
+            ceiling.take(now, arrived, len);
+            let clear_at = ceiling.clear_at();
+            self.held.push(Reverse((clear_at, Member::Flow(flow))));
             self.hold(now, flow, true);
         }
     }
@@ -528,8 +531,8 @@ impl Port {
             self.held.pop();
             match member {
                 Member::Flow(flow) => {
-                    let extras = self.table.extras.get(&flow);
-                    let clear_at = extras.and_then(|extras| extras.ceiling).map(|ceiling| ceiling.clear_at());
+                    let ceiling = self.table.flows[flow.ix()].ceiling;
+                    let clear_at = ceiling.map(|ceiling| ceiling.clear_at());
                     if clear_at.is_none_or(|clear_at| clear_at <= now) {
                         self.hold(now, flow, false);
                     }

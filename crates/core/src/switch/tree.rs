@@ -10,8 +10,9 @@
 use super::plan::{ClassPlan, PortPlan};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
+use crate::flow_heap::FlowHeap;
 use crate::packet::{BodyId, FlowIx, Packet};
-use crate::queues::Queues;
+use crate::queues::{Queued, Queues};
 use crate::scheduler::{AnyScheduler, Gate, Scheduler, SchedulerKind, Select, Served};
 use crate::shaper::Ceiling;
 use crate::units::Time;
@@ -41,6 +42,9 @@ pub(super) struct Node {
     pub(super) watched: Time,
     /// Bytes sent less bytes charged by the parent so far.
     uncharged: i64,
+    /// Members with packets, by the order of arrival of the first. Kept only once it was asked for: few nodes
+    /// ever have nothing but packets that may not be sent yet.
+    oldest: Option<FlowHeap>,
 }
 
 pub(super) struct Tree {
@@ -96,6 +100,33 @@ impl Node {
             _ => self.scheduler.select(now, &self.queues),
         }
     }
+
+    /// The first packet that a member sends may be another one.
+    #[inline]
+    fn renew(&mut self, slot: FlowIx) {
+        if let Some(oldest) = &mut self.oldest {
+            match self.queues.first(slot) {
+                Some(first) => oldest.set(slot, (first.order, 0)),
+                None => oldest.remove(slot),
+            }
+        }
+    }
+
+    /// Of all packets that members send first, the one that arrived first.
+    fn oldest(&mut self) -> Option<&Queued> {
+        let queues = &self.queues;
+        let oldest = self.oldest.get_or_insert_with(|| {
+            let mut oldest = FlowHeap::default();
+            oldest.reach(queues.flows());
+            for slot in (0..queues.flows()).map(FlowIx) {
+                if let Some(first) = queues.first(slot) {
+                    oldest.set(slot, (first.order, 0));
+                }
+            }
+            oldest
+        });
+        queues.first(oldest.top()?.1)
+    }
 }
 
 impl Tree {
@@ -111,6 +142,7 @@ impl Tree {
                 held_members: 0,
                 watched: Time::NEVER,
                 uncharged: 0,
+                oldest: None,
             })
         };
         let root = node(&plan.scheduler, plan.ceiling)?;
@@ -136,6 +168,9 @@ impl Tree {
         let node = &mut self.nodes[node];
         let slot = FlowIx(node.members.len() as u32);
         node.queues.reach(slot.0 + 1);
+        if let Some(oldest) = &mut node.oldest {
+            oldest.reach(slot.0 + 1);
+        }
         node.scheduler.set_flow(now, slot, contract, &node.queues)?;
         node.members.push(member);
         Ok(slot)
@@ -168,6 +203,9 @@ impl Tree {
         node.scheduler.enqueue(cx, packet, &node.queues);
         node.queues.push(packet);
         if at != ROOT {
+            if node.queues.len(packet.flow) == 1 {
+                node.renew(packet.flow);
+            }
             self.settle_with(cx, at);
         }
     }
@@ -200,7 +238,7 @@ impl Tree {
         }
         // The root's members are the port's flows, in their order.
         match root.scheduler.serve(cx, &mut root.queues, packet, Some) {
-            Served::Packet => Some(ROOT),
+            Served::Packet(_) => Some(ROOT),
             _ => None,
         }
     }
@@ -220,7 +258,7 @@ impl Tree {
                 Member::Node(_) => None,
             };
             match node.scheduler.serve(cx, &mut node.queues, packet, flow_of) {
-                Served::Packet => {}
+                Served::Packet(slot) => node.renew(slot),
                 Served::Nothing => return None,
                 Served::Member(slot) => {
                     let Member::Node(child) = members[slot.ix()] else { return None };
@@ -229,18 +267,19 @@ impl Tree {
                 }
             }
             if let Some(ceiling) = &mut node.ceiling {
-                ceiling.take(cx.now, packet.len);
+                ceiling.take(cx.now, packet.arrived, packet.len);
             }
             if at != ROOT {
-                self.charge(cx, at, packet.len);
+                self.charge(cx, at, packet);
             }
             return Some(at);
         }
     }
 
-    /// A packet of `len` bytes was sent from the node `at`: renews the tokens above it.
+    /// A packet was sent from the node `at`: renews the tokens above it.
     #[inline(never)]
-    fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, len: u32) {
+    fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, packet: &Packet) {
+        let &Packet { len, arrived, .. } = packet;
         while let Some((parent, slot)) = self.nodes[at].parent {
             self.nodes[at].uncharged += i64::from(len);
             // The next token joins before the spent one leaves: the member stays backlogged.
@@ -252,9 +291,10 @@ impl Tree {
             let above = &mut self.nodes[parent];
             if let Some(spent) = above.queues.pop_first(slot).copied() {
                 above.scheduler.dequeued(cx, &spent.packet, &above.queues);
+                above.renew(slot);
             }
             if let Some(ceiling) = &mut above.ceiling {
-                ceiling.take(cx.now, len);
+                ceiling.take(cx.now, arrived, len);
             }
             self.set_gate(cx.now, at);
             at = parent;
@@ -270,10 +310,7 @@ impl Tree {
         let head = match node.scheduler.select(now, &node.queues) {
             Select::Flow(slot) => node.queues.first(slot)?,
             // Nothing may be sent yet: the first that arrived, and the difference is charged later.
-            _ => {
-                let heads = (0..node.queues.flows()).filter_map(|slot| node.queues.first(FlowIx(slot)));
-                heads.min_by_key(|head| head.order)?
-            }
+            _ => node.oldest()?,
         };
         let (head, order) = (head.packet, head.order);
         let len = (i64::from(head.len) + node.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
@@ -291,6 +328,7 @@ impl Tree {
         let mut then = Ctx { now: token.arrived, rng: &mut *cx.rng, out: &mut *cx.out };
         above.scheduler.enqueue(&mut then, &mut token, &above.queues);
         above.queues.push(&token);
+        above.renew(slot);
     }
 
     /// Brings the tokens and gates above a node up to date after its queues have changed.
@@ -306,6 +344,7 @@ impl Tree {
                 let above = &mut self.nodes[parent];
                 if let Some(token) = above.queues.pop_last(slot).copied() {
                     above.scheduler.evicted(&token.packet, &above.queues);
+                    above.renew(slot);
                     self.nodes[at].uncharged = 0;
                 }
             }
@@ -384,6 +423,7 @@ impl Tree {
                 Member::Flow(flow) => {
                     let packet = node.queues.pop_last(slot)?.packet;
                     node.scheduler.evicted(&packet, &node.queues);
+                    node.renew(slot);
                     self.settle_with(cx, at);
                     return Some((at, flow, packet));
                 }
@@ -397,6 +437,7 @@ impl Tree {
             node.queues.memory()
                 + node.scheduler.memory()
                 + node.members.capacity() * size_of::<Member>()
+                + node.oldest.as_ref().map_or(0, FlowHeap::memory)
                 + size_of::<Node>()
         };
         self.nodes.iter().map(of).sum()

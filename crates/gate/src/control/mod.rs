@@ -1,20 +1,23 @@
 //! The thread that talks to people while another one forwards: it answers at the control socket, serves
 //! metrics, reads the file again when asked to, and says what is worth a warning.
 //!
-//! The protocol: a line of JSON with `ask` ("status", "reload" or "stop"), answered by a line of JSON with
+//! The protocol: a line of JSON with `ask` ("status", "circuits", "reload" or "stop"), answered by a line of JSON with
 //! `ok` or `error`.
 
 #![allow(clippy::disallowed_types, reason = "people live in real time")]
 
 pub(crate) mod client;
+#[cfg(fuzzing)]
+pub(crate) mod fuzzing;
 mod http;
 pub(crate) mod place;
 mod server;
 
 use crate::error::GateError;
-use crate::orders::Caller;
+use crate::orders::{Caller, CircuitCounters};
 use crate::plan::Plan;
 use crate::privileges;
+use crate::report;
 use crate::say::say;
 use crate::source::{self, Source};
 use crate::watch::Watch;
@@ -163,6 +166,10 @@ impl Desk {
                 Some(status) => json!({ "ok": status }),
                 None => json!({ "error": "the gate does not answer" }),
             },
+            Some("circuits") => match self.circuits() {
+                Some(circuits) => json!({ "ok": circuits }),
+                None => json!({ "error": "the gate does not answer" }),
+            },
             Some("reload") => match self.reload() {
                 Ok(changes) => json!({ "ok": { "changes": changes } }),
                 Err(error) => json!({ "error": error.to_string() }),
@@ -171,7 +178,7 @@ impl Desk {
                 self.caller.stop();
                 json!({ "ok": {} })
             }
-            _ => json!({ "error": "`ask` is one of status, reload, stop" }),
+            _ => json!({ "error": "`ask` is one of status, circuits, reload, stop" }),
         }
     }
 
@@ -179,6 +186,20 @@ impl Desk {
     fn status(&mut self) -> Option<Value> {
         let report = self.caller.report()?;
         Some(self.watch.json(&report))
+    }
+
+    /// What every circuit that has had packets has sent and lost, those first that were sent most.
+    fn circuits(&self) -> Option<Value> {
+        let mut counted = self.caller.circuits()?;
+        let bytes = |one: &CircuitCounters| -> u64 { one.counters.iter().map(|way| way.sent.bytes).sum() };
+        counted.sort_by_key(|one| (std::cmp::Reverse(bytes(one)), one.rule, one.circuit));
+        let told = counted.iter().filter_map(|one| {
+            let flow = self.file.flows.get(one.rule)?;
+            let [up, down] = one.counters.map(report::counters);
+            let name = flow.circuits.as_ref()?.name(one.circuit);
+            Some(json!({ "flow": flow.name, "circuit": name, "up": up, "down": down }))
+        });
+        Some(told.collect())
     }
 
     /// Reads the file again, and has the gate do what it says now: all of it, or nothing.

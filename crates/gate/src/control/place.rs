@@ -1,30 +1,39 @@
 //! Where a gate's control socket is, and how it is made.
 
 use crate::error::GateError;
-use rustix::fs::{Gid, Mode, Uid, chmod, chown};
+use rustix::fs::{Access, Gid, Mode, Uid, access, chmod, chown};
 use rustix::process::{geteuid, umask};
 use std::fs::{DirBuilder, remove_file};
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use tidegate_spec::{GateFile, Operation, Owner};
+
+/// Where the system's gates are.
+const SYSTEM: &str = "/run/tidegate";
 
 /// The control socket of the gate that this file describes.
 pub(crate) fn of(file: &GateFile) -> PathBuf {
     file.operation.socket.clone().unwrap_or_else(|| named(&file.name))
 }
 
-/// The usual place of a gate's socket, by its name.
+/// The usual place of a running gate's socket, by its name: its user's own, or the system's.
 pub(crate) fn named(name: &str) -> PathBuf {
-    let kept = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
-    let name: String = name.chars().map(|letter| if kept(letter) { letter } else { '_' }).collect();
-    folder().join(format!("{name}.sock"))
+    let (own, system) = (home().join(socket_name(name)), Path::new(SYSTEM).join(socket_name(name)));
+    if !own.exists() && system.exists() { system } else { own }
 }
 
-fn folder() -> PathBuf {
-    if geteuid().is_root() {
-        return PathBuf::from("/run/tidegate");
+fn socket_name(name: &str) -> String {
+    let kept = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let name: String = name.chars().map(|letter| if kept(letter) { letter } else { '_' }).collect();
+    format!("{name}.sock")
+}
+
+/// Where this user's gates have their sockets. The root of a user namespace may be nobody out here.
+fn home() -> PathBuf {
+    if geteuid().is_root() && access("/run", Access::WRITE_OK).is_ok() {
+        return PathBuf::from(SYSTEM);
     }
     match std::env::var_os("XDG_RUNTIME_DIR") {
         Some(own) => Path::new(&own).join("tidegate"),
@@ -49,11 +58,19 @@ impl Drop for Listening {
 /// # Errors
 /// When a gate listens there, or the socket cannot be made as the file says.
 pub(crate) fn listen(file: &GateFile) -> Result<Listening, GateError> {
-    let path = of(file);
+    let own = || home().join(socket_name(&file.name));
+    let path = file.operation.socket.clone().unwrap_or_else(own);
     let failed = |error| GateError::system(format!("the control socket {}", path.display()), error);
     if file.operation.socket.is_none() {
-        let made = DirBuilder::new().recursive(true).mode(0o755).create(folder());
-        made.map_err(|error| GateError::system(format!("the folder {}", folder().display()), error))?;
+        let made = DirBuilder::new().recursive(true).mode(0o755).create(home());
+        let owned = made.and_then(|()| {
+            let owner = std::fs::metadata(home())?.uid();
+            // Anyone may make a folder among the temporary ones, and put sockets of his own into it.
+            if owner == geteuid().as_raw() { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
+        });
+        owned.map_err(|error: std::io::Error| {
+            GateError::system(format!("the folder {}", home().display()), error)
+        })?;
     }
     match UnixStream::connect(&path) {
         Ok(_) => return Err(GateError::Busy { name: file.name.clone(), socket: path }),

@@ -25,7 +25,7 @@ pub(crate) enum Question<'q> {
     Scrape(http::Request),
 }
 
-enum Stream {
+pub(super) enum Stream {
     Control(UnixStream),
     Metrics(TcpStream),
 }
@@ -36,7 +36,7 @@ struct Client {
     outgoing: Vec<u8>,
     /// When it is put out.
     until: Instant,
-    /// Whether it is done once it has its answer.
+    /// Whether it says nothing more: it has, or gets, all the answers it is to have.
     last: bool,
 }
 
@@ -109,28 +109,30 @@ impl<'l> Server<'l> {
         came.extend(
             std::iter::from_fn(metrics).take(MOST_CLIENTS).map(|(stream, _)| Stream::Metrics(stream)),
         );
-        for stream in came {
-            let set = match &stream {
-                Stream::Control(stream) => stream.set_nonblocking(true),
-                Stream::Metrics(stream) => stream.set_nonblocking(true),
-            };
-            if set.is_err() {
-                continue;
-            }
-            if self.clients.len() >= MOST_CLIENTS
-                && let Some((first, _)) =
-                    self.clients.iter().enumerate().min_by_key(|(_, client)| client.until)
-            {
-                self.clients.swap_remove(first);
-            }
-            self.clients.push(Client {
-                stream,
-                incoming: Vec::new(),
-                outgoing: Vec::new(),
-                until: Instant::now() + PATIENCE,
-                last: false,
-            });
+        came.into_iter().for_each(|stream| self.admit(stream));
+    }
+
+    /// A new client, if it can be served at all.
+    pub(super) fn admit(&mut self, stream: Stream) {
+        let set = match &stream {
+            Stream::Control(stream) => stream.set_nonblocking(true),
+            Stream::Metrics(stream) => stream.set_nonblocking(true),
+        };
+        if set.is_err() {
+            return;
         }
+        if self.clients.len() >= MOST_CLIENTS
+            && let Some((first, _)) = self.clients.iter().enumerate().min_by_key(|(_, client)| client.until)
+        {
+            self.clients.swap_remove(first);
+        }
+        self.clients.push(Client {
+            stream,
+            incoming: Vec::new(),
+            outgoing: Vec::new(),
+            until: Instant::now() + PATIENCE,
+            last: false,
+        });
     }
 }
 
@@ -150,13 +152,17 @@ impl Client {
 
     /// Reads and writes what can be. Whether the client stays.
     fn go_on(&mut self, answer: &mut impl FnMut(Question<'_>) -> Vec<u8>) -> bool {
-        if self.outgoing.is_empty() && !self.read() {
+        if !self.write() {
+            return false;
+        }
+        // Whoever has shut its side still takes the answers to what it asked before.
+        if self.outgoing.is_empty() && !self.last && !self.read() {
             return false;
         }
         // Answered questions make room for the next one; a client that asks much waits for its answers.
         while self.outgoing.is_empty() {
             match self.question() {
-                Found::None => return self.incoming.len() < LONGEST,
+                Found::None => return !self.last && self.incoming.len() < LONGEST,
                 Found::Line(length) => {
                     self.outgoing = answer(Question::Line(&self.incoming[..length]));
                     self.incoming.drain(..=length);
@@ -172,7 +178,7 @@ impl Client {
                 return false;
             }
         }
-        self.write()
+        true
     }
 
     fn question(&self) -> Found {
@@ -193,7 +199,10 @@ impl Client {
                 Stream::Metrics(stream) => stream.read(&mut bytes),
             };
             match read {
-                Ok(0) => return false,
+                Ok(0) => {
+                    self.last = true;
+                    return true;
+                }
                 Ok(count) => self.incoming.extend(&bytes[..count]),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return error.kind() == ErrorKind::WouldBlock,
@@ -204,7 +213,7 @@ impl Client {
         }
     }
 
-    /// Whether the client stays.
+    /// Whether the client can be written to.
     fn write(&mut self) -> bool {
         while !self.outgoing.is_empty() {
             let written = match &mut self.stream {
@@ -221,7 +230,7 @@ impl Client {
                 Err(error) => return error.kind() == ErrorKind::WouldBlock,
             }
         }
-        !self.last
+        true
     }
 }
 
@@ -230,4 +239,71 @@ enum Found {
     /// A line of so many bytes.
     Line(usize),
     Request(http::Request),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Shutdown;
+
+    /// A server that has one client, and the client's end.
+    fn one(stream: impl FnOnce(UnixStream) -> Stream) -> (Server<'static>, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let mut server = Server::new(None, None);
+        server.admit(stream(theirs));
+        (server, ours)
+    }
+
+    /// Looks around once; a line is answered with many times itself, a request with its name.
+    fn look(server: &mut Server<'_>) {
+        let (mut ring, bell) = UnixStream::pair().unwrap();
+        ring.write_all(&[0]).unwrap();
+        server.serve(Instant::now() + PATIENCE, bell.as_fd(), |question| match question {
+            Question::Line(line) => line.repeat(100_000),
+            Question::Scrape(request) => format!("{request:?}").into_bytes(),
+        });
+    }
+
+    /// All that there is to hear, and whether there is more to come.
+    fn hear(client: &mut UnixStream) -> (Vec<u8>, bool) {
+        let mut heard = Vec::new();
+        let open = client.read_to_end(&mut heard).is_err();
+        (heard, open)
+    }
+
+    #[test]
+    fn who_says_no_more_is_answered() {
+        let (mut server, mut client) =
+            one(|stream| Stream::Metrics(std::os::fd::OwnedFd::from(stream).into()));
+        client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        look(&mut server);
+        assert_eq!(hear(&mut client), (b"Metrics".to_vec(), false));
+        let (mut server, mut client) = one(Stream::Control);
+        client.write_all(b"a\nb\nhalf").unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        let mut heard = Vec::new();
+        for _ in 0..100 {
+            look(&mut server);
+            heard.extend(hear(&mut client).0);
+        }
+        assert!(heard == [b"a".repeat(100_000), b"b".repeat(100_000)].concat());
+        assert!(server.clients.is_empty());
+    }
+
+    /// A question that waited for the answer to the one before needs no further word.
+    #[test]
+    fn questions_that_come_together_are_all_answered() {
+        let (mut server, mut client) = one(Stream::Control);
+        client.write_all(b"a\nb\nc\nd\n").unwrap();
+        let mut heard = Vec::new();
+        for _ in 0..100 {
+            look(&mut server);
+            heard.extend(hear(&mut client).0);
+        }
+        let wanted: Vec<u8> = [b"a", b"b", b"c", b"d"].iter().flat_map(|line| line.repeat(100_000)).collect();
+        assert!(heard == wanted, "{} bytes of {}", heard.len(), wanted.len());
+        assert_eq!(server.clients.len(), 1);
+    }
 }

@@ -34,7 +34,8 @@ impl Engine {
             let port = &mut self.ports[direction as usize];
             let rules = plan.rules[direction as usize].clone();
             port.steering.replan(self.clock, &mut self.switch, rules, &from, plan.most_flows);
-            port.rate = plan.rates[direction as usize];
+            port.wire.replan(self.clock, plan, direction);
+            port.open_at = Time::NEVER;
             let rest = port.seen.len() - 1;
             let goes_on = from.iter().copied().chain([Some(rest)]);
             port.seen = goes_on
@@ -43,6 +44,7 @@ impl Engine {
         }
         self.framing = plan.framing;
         self.names.clone_from(&plan.names);
+        self.set_dscp.clone_from(&plan.set_dscp);
         self.arena.reach(plan.places);
         self.take_effects();
         for direction in Direction::BOTH {

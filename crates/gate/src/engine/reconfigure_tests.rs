@@ -66,7 +66,7 @@ fn a_refused_plan_changes_nothing() {
 }
 
 fn plan_with_a_missing_class() -> tidegate_core::classifier::steering::Rule {
-    let mut rule = Plan::of(&file("[[flow]]\nname = \"x\"\n")).rules[0][0];
+    let mut rule = Plan::of(&file("[[flow]]\nname = \"x\"\n")).rules[0][0].clone();
     rule.plan.class = Some(3);
     rule
 }

@@ -13,7 +13,7 @@ use tidegate_sim::world::World;
 
 /// A flow of frames as both tell them apart: direction, host, port, DSCP.
 type Whose = (bool, u8, u16, u8);
-/// Which frame, and when its first bit leaves.
+/// Which frame, and when its first bit leaves; on an emulated link, when its last one comes out.
 type Left = BTreeMap<(Whose, u64), Time>;
 
 /// One frame: when, in ns from the first, whose, and its payload's length.
@@ -70,8 +70,9 @@ fn capture(frames: &[(u64, bool, Vec<u8>)]) -> Vec<u8> {
     bytes
 }
 
-fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)]) -> Left {
-    let file = tidegate_spec::GateFile::parse(text, "gate.toml", &[]).unwrap();
+fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> Left {
+    let name = folder.join("gate.toml").display().to_string();
+    let file = tidegate_spec::GateFile::parse(text, &name, &[]).unwrap();
     let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), 1536).unwrap();
     let mut bench = Bench { engine, now: Time::ORIGIN };
     let mut left = Left::new();
@@ -134,7 +135,11 @@ fn by_the_simulator(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) 
         let record = &world.records()[ix];
         let journeys = world.watch().unwrap().slowest();
         assert_eq!(record.sent.0, record.dropped + journeys.len() as u64);
-        left.extend(journeys.iter().map(|one| ((whose, one.sequence), one.hops[0].started.unwrap())));
+        let emulated = scenario.gate.as_ref().unwrap().emulated[usize::from(!up)].is_some();
+        left.extend(journeys.iter().map(|one| {
+            let at = if emulated { one.arrived } else { one.hops[0].started.unwrap() };
+            ((whose, one.sequence), at)
+        }));
     }
     left
 }
@@ -160,6 +165,13 @@ const FILES: &[&str] = &[
 const FRAMINGS: &[&str] =
     &["overhead = 24", "overhead = -14", "overhead = 26, atm = true", "overhead = 24, mpu = 400"];
 
+/// Loss is left out: each draws from streams of its own.
+const EMULATED: &[&str] = &[
+    "",
+    "emulate = { up = { delay = \"7ms\" }, down = { delay = \"1ms\" } }\n",
+    "emulate = { up = { trace = \"moody.trace\", delay = \"5ms\" } }\n",
+];
+
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let whose = (any::<bool>(), 0u8..4, 1u16..3, prop_oneof![Just(0u8), Just(46)]);
     // Dense bursts and pauses; never two at the same time.
@@ -182,14 +194,21 @@ proptest! {
     fn the_simulator_sends_what_the_gate_sends(
         rest in prop::sample::select(FILES),
         framing in prop::sample::select(FRAMINGS),
+        emulate in prop::sample::select(EMULATED),
         arrivals in arrivals(),
     ) {
         let folder = std::env::temp_dir().join(format!("tidegate-same-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let frames = numbered(&arrivals);
-        let text = file(rest).to_toml().replace("overhead = 24", framing);
+        std::fs::write(folder.join("moody.trace"), "0\n1\n1\n1\n4\n17\n17\n18\n").unwrap();
+        let mut text = file(rest).to_toml().replace("overhead = 24", framing);
+        if emulate.contains("trace") {
+            text = text.replace("up = \"8mbit\", ", "");
+        }
+        text = text.replacen("gate = ", &format!("{emulate}gate = "), 1);
         let simulated = by_the_simulator(&text, &frames, &folder);
+        let forwarded = by_the_engine(&text, &frames, &folder);
         std::fs::remove_dir_all(&folder).unwrap();
-        prop_assert_eq!(simulated, by_the_engine(&text, &frames));
+        prop_assert_eq!(simulated, forwarded);
     }
 }

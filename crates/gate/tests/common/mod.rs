@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 pub const INSIDE: &str = "10.7.0.1";
 pub const OUTSIDE: &str = "10.7.0.2";
@@ -84,7 +85,9 @@ impl Net {
             _ => (INSIDE, INSIDE6),
         };
         ip(&format!("-n {namespace} addr add {four}/24 dev {interface}"));
-        ip(&format!("-n {namespace} addr add {six}/64 dev {interface} nodad"));
+        if std::path::Path::new("/proc/net/if_inet6").exists() {
+            ip(&format!("-n {namespace} addr add {six}/64 dev {interface} nodad"));
+        }
         ip(&format!("-n {namespace} link set {interface} up"));
     }
 
@@ -224,7 +227,13 @@ impl Gate {
 
     /// The same with more arguments.
     pub fn start_with(net: &Net, file: TempFile, more: &[&str]) -> Gate {
-        let args = [&["up", file.path(), "--json", "--for", "30s"], more].concat();
+        Gate::start_for(net, file, Duration::from_secs(30), more)
+    }
+
+    /// The same for another while.
+    pub fn start_for(net: &Net, file: TempFile, lasting: Duration, more: &[&str]) -> Gate {
+        let lasting = format!("{}s", lasting.as_secs());
+        let args = [&["up", file.path(), "--json", "--for", &lasting], more].concat();
         let mut command = net.command(Place::Gate, BINARY, &args);
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut messages = BufReader::new(process.stderr.take().unwrap());
@@ -232,6 +241,11 @@ impl Gate {
         messages.read_line(&mut line).unwrap();
         assert!(line.starts_with("test-") && line.contains(" at "), "{line}");
         Gate { process, messages, _file: file }
+    }
+
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
     }
 
     pub fn signal(&self, signal: Signal) {

@@ -62,7 +62,9 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             from: link.from,
             to: link.to,
             rate: link.rate,
+            trace: link.trace.clone(),
             delay: link.delay,
+            loss: link.loss,
             port,
         });
     }
@@ -83,8 +85,9 @@ fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
         links: Direction::BOTH.map(|direction| link(direction).unwrap_or_default()),
         buffer: file.buffer,
         framing: file.framing,
-        rules: Direction::BOTH.map(|_| file.rules()),
+        rules: Direction::BOTH.map(|direction| file.rules(direction)),
         names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
+        set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
         most_flows: file.most_flows,
     }
 }

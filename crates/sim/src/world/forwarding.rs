@@ -126,11 +126,17 @@ impl<Q: EventQueue> World<Q> {
     /// The link is free: its next packet starts, if there is one.
     #[inline(never)]
     fn start(&mut self, ix: u32) {
+        if self.links[ix as usize].unusual && !self.opens(ix) {
+            return;
+        }
         let link = &mut self.links[ix as usize];
         let node = &mut self.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
         if let Some(packet) = node.switch.start(&mut cx, link.port) {
-            let at = link.begin(self.now, &packet);
+            let mut at = link.begin(self.now, &packet);
+            if link.unusual {
+                at = self.through(ix, at, packet.len);
+            }
             self.events.set(Event::Departed(ix), at);
             if self.probed {
                 self.watch_start(ix);
@@ -156,8 +162,8 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn departed(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
-        if link.tops_up {
-            return self.departed_from_first(ix);
+        if link.unusual {
+            return self.departed_unusually(ix);
         }
         let waited = link.waiting;
         let node = &mut self.nodes[link.node as usize];
@@ -176,16 +182,20 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// The same for a link that is the first of a greedy flow: what leaves it makes room for more,
-    /// before the next packet starts.
+    /// The same for a link that is the first of a greedy flow (what leaves it makes room for more, before
+    /// the next packet starts), and for a link with a trace.
     #[inline(never)]
-    fn departed_from_first(&mut self, ix: u32) {
+    fn departed_unusually(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
         let waited = link.waiting;
         let node = &mut self.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let Some((mut packet, _)) = node.switch.finish(&mut cx, link.port) else { return };
+        let finished = node.switch.finish(&mut cx, link.port);
         self.events.set(Event::Departed(ix), Time::NEVER);
+        let Some((mut packet, _)) = finished else {
+            // An opportunity has come.
+            return self.start(ix);
+        };
         let PacketBody { flow, hop, .. } = self.bodies[packet.body.0 as usize];
         if self.hops[hop as usize].tops_up {
             self.flows[flow as usize].in_first_queue -= 1;
@@ -205,7 +215,7 @@ impl<Q: EventQueue> World<Q> {
         self.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
         body.queueing += waited;
         let hop = body.hop;
-        let HopEntry { around, last, delayed, .. } = self.hops[hop as usize];
+        let HopEntry { around, last, flies, .. } = self.hops[hop as usize];
         if around != Around::Nothing {
             if let Some(gate) = self.gate.as_ref().filter(|_| around == Around::Gate) {
                 packet.len = gate.length(packet.body);
@@ -218,7 +228,7 @@ impl<Q: EventQueue> World<Q> {
                 }
             }
         }
-        if delayed {
+        if flies {
             self.fly(ix, *packet);
         } else if last {
             let body = *body;
@@ -229,10 +239,16 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The packet's last bit is on the way to the end of a link with a delay.
+    /// The packet's last bit is on the way to the end of the link, which it may never reach.
     #[inline(never)]
     fn fly(&mut self, ix: u32, packet: Packet) {
+        if self.is_lost(ix) {
+            return self.lose(ix, &packet);
+        }
         let link = &mut self.links[ix as usize];
+        if link.delay == Span::ZERO {
+            return self.reach(packet);
+        }
         let at = self.now + link.delay;
         link.in_flight.push_back((at, packet));
         if link.in_flight.len() == 1 {
@@ -244,9 +260,15 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn arrived(&mut self, ix: u32) {
         let link = &mut self.links[ix as usize];
-        let Some((_, mut packet)) = link.in_flight.pop_front() else { return };
+        let Some((_, packet)) = link.in_flight.pop_front() else { return };
         let next = link.in_flight.front().map_or(Time::NEVER, |(at, _)| *at);
         self.events.set(Event::Arrived(ix), next);
+        self.reach(packet);
+    }
+
+    /// The packet is at the far end of its link.
+    #[inline(never)]
+    fn reach(&mut self, mut packet: Packet) {
         let body = &mut self.bodies[packet.body.0 as usize];
         let hop = body.hop;
         if self.hops[hop as usize].last {

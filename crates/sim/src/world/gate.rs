@@ -27,6 +27,8 @@ pub(super) struct Gate {
     lengths: Vec<u32>,
     /// How many rules there are.
     rules: usize,
+    /// The DSCP that the packets of each rule get.
+    set_dscp: Vec<Option<u8>>,
     /// What had been counted when the warm-up ended, for each direction, rule by rule and then the rest.
     before: [Vec<FlowCounters>; 2],
 }
@@ -71,6 +73,7 @@ impl Gate {
             passing: Vec::new(),
             lengths: Vec::new(),
             rules,
+            set_dscp: plan.set_dscp.clone(),
             before: [(); 2].map(|()| vec![FlowCounters::default(); rules + 1]),
         })
     }
@@ -138,11 +141,13 @@ impl<Q> World<Q> {
         let passing = &mut gate.passing[self.bodies[packet.body.0 as usize].flow as usize];
         let steering = &mut gate.steering[usize::from(hop.link as usize == gate.links[1])];
         hop.leg = steering.steer_again(self.now, switch, &passing.headers, &mut passing.steered);
+        let set = steering.rule_of(hop.leg.flow).and_then(|rule| gate.set_dscp[rule]);
+        let mark = set.map_or(passing.mark, |dscp| passing.mark.with_dscp(dscp));
         let body = packet.body.0 as usize;
         if gate.lengths.len() <= body {
             gate.lengths.resize(body + 1, 0);
         }
         gate.lengths[body] = packet.len;
-        (gate.framing.charge(packet.len), passing.mark)
+        (gate.framing.charge(packet.len), mark)
     }
 }

@@ -14,6 +14,7 @@ mod meters;
 mod pending;
 mod report;
 mod setup;
+mod wires;
 
 pub use flow_network::{Answer, Signal};
 pub use gate::GateFlow;
@@ -42,11 +43,13 @@ use tidegate_core::rng::Rng;
 use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Rate, Span, Time};
+use wires::{Wire, Wires};
 
 /// What is to happen; indexes are of links or flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// The last bit of the packet in service leaves the link.
+    /// The last bit of the packet in service leaves the link; or, with none in service, a link with a
+    /// trace has an opportunity for what waits.
     Departed(u32),
     /// The last bit of the first packet in flight reaches the link's end.
     Arrived(u32),
@@ -79,8 +82,8 @@ struct HopEntry {
     /// The first hop of a greedy flow: what leaves it makes room for more.
     tops_up: bool,
     around: Around,
-    /// Whether the link has a delay.
-    delayed: bool,
+    /// Whether the link has a delay or loses packets: what leaves it is not at its end at once.
+    flies: bool,
     last: bool,
 }
 
@@ -107,8 +110,8 @@ struct Link {
     rate: Rate,
     delay: Span,
     in_flight: VecDeque<(Time, Packet)>,
-    /// Whether it is the first of a greedy flow.
-    tops_up: bool,
+    /// Whether it is the first of a greedy flow, or has a trace.
+    unusual: bool,
     /// How long the packet in service had to wait.
     waiting: Span,
     dropped: u64,
@@ -159,6 +162,7 @@ pub struct World<Q> {
     due_at: Time,
     nodes: Vec<Node>,
     links: Vec<Link>,
+    wires: Box<Wires>,
     flows: Vec<Flow>,
     records: Vec<FlowRecord>,
     hops: Vec<HopEntry>,
@@ -242,6 +246,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// Does what is due: ends the warm-up, acts on a message, or takes a sample.
     #[cold]
+    #[inline(never)]
     fn catch_up(&mut self) {
         if !self.warm && self.due_at == self.warm_at {
             self.warm_up();
@@ -277,6 +282,8 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// What was counted so far does not count.
+    #[cold]
+    #[inline(never)]
     fn warm_up(&mut self) {
         self.warm = true;
         self.records.iter_mut().for_each(|record| record.sent = (0, 0));
@@ -284,13 +291,15 @@ impl<Q: EventQueue> World<Q> {
             self.records[flow].sent = (waiting.packets, waiting.bytes);
         }
         self.meter_anew();
+        self.lost_anew();
         if let Some(gate) = &mut self.gate {
             gate.count_anew(&self.nodes);
         }
         for (ix, link) in self.links.iter_mut().enumerate() {
             let switch = &mut self.nodes[link.node as usize].switch;
             (link.before, link.dropped, link.waited) = (link.done(switch), 0, 0);
-            if let Some(series) = &mut self.series {
+            let by_samples = self.wires.of[ix].as_ref().and_then(Wire::sampled).is_some();
+            if let Some(series) = self.series.as_mut().filter(|_| !by_samples) {
                 series.busy_anew(ix, switch.busy(self.warm_at, link.port));
             }
             switch.reset_stats(self.warm_at, link.port);
@@ -310,17 +319,23 @@ impl<Q: EventQueue> World<Q> {
 
     /// Takes all samples that are due before `at`.
     #[cold]
+    #[inline(never)]
     fn sample(&mut self, at: Time) {
         while let Some(series) = &mut self.series
             && series.next() < at
             && series.next() <= self.until
         {
-            let at = series.next();
-            let state = |link: &Link| {
+            let (at, spacing) = (series.next(), series.spacing());
+            self.sample_wires(at, spacing);
+            let state = |(link, wire): (&Link, &Option<Wire>)| {
                 let switch = &self.nodes[link.node as usize].switch;
-                (switch.backlog(link.port).packets, switch.busy(at, link.port))
+                let busy =
+                    wire.as_ref().and_then(Wire::sampled).unwrap_or_else(|| switch.busy(at, link.port));
+                (switch.backlog(link.port).packets, busy)
             };
-            series.take(self.links.iter().map(state));
+            if let Some(series) = &mut self.series {
+                series.take(self.links.iter().zip(&self.wires.of).map(state));
+            }
             self.sample_meters(at);
         }
     }

@@ -76,7 +76,15 @@ impl<Q> World<Q> {
         let (sent, started) = link.done(switch);
         let sent = (sent.packets - link.before.0.packets, sent.bytes - link.before.0.bytes);
         let waited = (started - link.before.1, link.waited);
-        LinkReport { sent, dropped: link.dropped, waited, measured, stats }
+        LinkReport {
+            sent,
+            dropped: link.dropped,
+            lost: self.lost_on(ix),
+            waited,
+            measured,
+            stats,
+            offered: self.offered(ix, self.warm_at, self.now),
+        }
     }
 
     /// What each direction of the gate has done since the warm-up, flow by flow as its file has them, and what no
@@ -98,10 +106,14 @@ pub struct LinkReport {
     pub sent: (u64, u64),
     /// Packets dropped at its port.
     pub dropped: u64,
+    /// Packets lost on the link, having left it.
+    pub lost: u64,
     /// Packets that have started, and the ticks that they waited in all.
     pub waited: (u64, u128),
     /// How long was measured.
     pub measured: Span,
     /// The queue over time.
     pub stats: Option<QueueStats>,
+    /// Bytes that a link with a trace could have sent; `None` without one.
+    pub offered: Option<u64>,
 }

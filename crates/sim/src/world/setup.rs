@@ -5,6 +5,7 @@ use super::conduct::Conduct;
 use super::flow_network::{NOWHERE, Standing};
 use super::meters::FlowMeters;
 use super::pending::Pending;
+use super::wires::{Wire, Wires};
 use super::{Around, Event, Flow, Gate, HopEntry, Link, Node, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Fingerprint;
@@ -54,7 +55,7 @@ impl<Q: EventQueue> World<Q> {
             rate: link.rate,
             delay: link.delay,
             in_flight: VecDeque::new(),
-            tops_up: false,
+            unusual: link.trace.is_some(),
             waiting: Span::ZERO,
             dropped: 0,
             waited: 0,
@@ -70,6 +71,7 @@ impl<Q: EventQueue> World<Q> {
             warm: network.warmup == Span::ZERO,
             due_at: Time::NEVER,
             links: network.links.iter().enumerate().map(link).collect(),
+            wires: Wires::new(network, seed),
             flows: Vec::with_capacity(network.flows.len()),
             records: vec![FlowRecord::default(); network.flows.len()],
             hops: Vec::new(),
@@ -121,13 +123,14 @@ impl<Q: EventQueue> World<Q> {
             let shaper = if ix == 0 { setup.envelope } else { None };
             let plan = FlowPlan { shaper, ..*plan };
             let Link { node, port, delay, .. } = self.links[*link];
+            let loses = self.wires.of[*link].as_ref().is_some_and(Wire::loses);
             let at_gate = self.gate.as_ref().is_some_and(|gate| gate.has(*link));
             let leg = match setup.life.set_up || at_gate {
                 true => Leg { port, flow: NOWHERE },
                 false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
             };
             let tops_up = ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. });
-            self.links[*link].tops_up |= tops_up;
+            self.links[*link].unusual |= tops_up;
             self.hops.push(HopEntry {
                 link: *link as u32,
                 node,
@@ -138,7 +141,7 @@ impl<Q: EventQueue> World<Q> {
                     Some(_) if ix == 0 => Around::Envelope,
                     _ => Around::Nothing,
                 },
-                delayed: delay > Span::ZERO,
+                flies: delay > Span::ZERO || loses,
                 last: ix + 1 == setup.route.len(),
             });
         }

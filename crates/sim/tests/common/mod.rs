@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use tidegate_core::contract::Contract;
+use tidegate_core::link::Loss;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
@@ -25,7 +26,9 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         from: ix,
         to: ix + 1,
         rate: rate(bits),
+        trace: None,
         delay,
+        loss: Loss::NONE,
         port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()),
     };
     Network {

@@ -29,21 +29,44 @@ impl fmt::Display for Change {
 }
 
 impl GateFile {
-    /// What is written differently in the other file, in the order of the paths. Comments and defaults that
-    /// are left out do not count.
+    /// What is written differently in the other file, in the order of the paths, and then what lists of circuits
+    /// have differently. Comments and defaults that are left out do not count.
     pub fn changes_to(&self, other: &GateFile) -> Vec<Change> {
         let (before, after) = (flat(&self.effective), flat(&other.effective));
         let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
         paths.sort_unstable();
         paths.dedup();
         let value = |map: &BTreeMap<String, String>, path: &String| map.get(path).cloned();
-        paths
-            .into_iter()
-            .filter(|path| before.get(*path) != after.get(*path))
-            .map(|path| Change {
-                path: path.clone(),
-                before: value(&before, path),
-                after: value(&after, path),
+        let written = paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(|path| {
+            Change { path: path.clone(), before: value(&before, path), after: value(&after, path) }
+        });
+        written.chain(self.changes_of_circuits(other)).collect()
+    }
+
+    /// What differs between lists of circuits that flows of the same name have, in numbers.
+    fn changes_of_circuits(&self, other: &GateFile) -> Vec<Change> {
+        let pairs = self.flows.iter().filter_map(|flow| {
+            let after = other.flows.iter().find(|after| after.name == flow.name)?;
+            Some((&flow.name, flow.circuits.as_ref()?, after.circuits.as_ref()?))
+        });
+        let differing = pairs.filter(|(_, before, after)| before != after);
+        differing
+            .map(|(name, before, after)| {
+                let stays: Vec<(u32, u32)> =
+                    (0..).zip(before.renumbered(after)).filter_map(|(old, new)| Some((old, new?))).collect();
+                let other = stays.iter().filter(|(old, new)| before.terms(*old) != after.terms(*new)).count();
+                let (gone, new) = (before.len() - stays.len(), after.len() - stays.len());
+                let mut told =
+                    format!("{} circuits: {new} new, {gone} gone, {other} with other terms", after.len());
+                let renumbered = gone + new > 0 || stays.iter().any(|(old, new)| old != new);
+                if !renumbered && !before.same_addresses(after) {
+                    told += ", other addresses";
+                }
+                Change {
+                    path: format!("flow.{name}.circuits"),
+                    before: Some(format!("{} circuits", before.len())),
+                    after: Some(told),
+                }
             })
             .collect()
     }

@@ -1,6 +1,8 @@
 //! The gate file's sections. What a gate shares with a scenario has the same words.
 
-use super::{Field, Section, Shape, class, defaulted, optional, port, rate, required, time, version};
+use super::{
+    Field, Section, Shape, class, defaulted, loss, optional, port, rate, required, time, trace, version,
+};
 use std::sync::LazyLock;
 use tidegate_core::link::Framing;
 use tidegate_core::params::{CONTRACT, Kind};
@@ -18,9 +20,14 @@ static GATE: LazyLock<Section> = LazyLock::new(|| {
             Shape::Table(bump()),
             "The two interfaces, and the link between them that the gate stands for",
         ),
+        optional(
+            "emulate",
+            Shape::Table(emulate()),
+            "What the link does besides carrying frames at its rate; without it, a real link follows",
+        ),
         defaulted("port", Shape::Table(port()), "{}", "The output port of each direction"),
         defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
-        optional("class", Shape::Tables(class()), "Classes of flows, in each direction"),
+        optional("class", Shape::Tables(gate_class()), "Classes of flows, in each direction"),
         optional("flow", Shape::Tables(flow()), "Flows: which packets, and what they are promised"),
         defaulted("control", Shape::Table(control()), "{}", "Where a running gate is asked and told"),
         optional("metrics", Shape::Table(metrics()), "Where metrics are served; without it, nowhere"),
@@ -40,8 +47,16 @@ fn bump() -> Section {
     let fields = vec![
         required("inside", Shape::Value(Kind::Text), "Interface towards those whom the link serves"),
         required("outside", Shape::Value(Kind::Text), "Interface towards the rest of the world"),
-        required("up", rate(), "Rate from the inside to the outside"),
-        required("down", rate(), "Rate from the outside to the inside"),
+        optional(
+            "up",
+            rate(),
+            "Rate from the inside to the outside; required, unless `emulate` has a `trace` for it",
+        ),
+        optional(
+            "down",
+            rate(),
+            "Rate from the outside to the inside; required, unless `emulate` has a `trace` for it",
+        ),
         defaulted(
             "io",
             Shape::Value(Kind::Word(&["packet", "ring", "ring-batch", "tap", "xdp"])),
@@ -80,6 +95,23 @@ fn bump() -> Section {
                 rate of its direction allows. A frame is charged its length with the Ethernet header and without the \
                 check sequence, plus `overhead`.";
     Section::new("gate", "Gate", help, fields).citing("tc-stab(8), whose words and arithmetic these are")
+}
+
+fn emulate() -> Section {
+    let fields = vec![
+        optional("up", Shape::Table(emulated()), "The link from the inside to the outside"),
+        optional("down", Shape::Table(emulated()), "The link from the outside to the inside"),
+    ];
+    let help = "The gate as a link of its own, rather than in front of one.";
+    Section::new("emulate", "Emulate", help, fields)
+}
+
+fn emulated() -> Section {
+    let delay = "Propagation delay, from the last bit of a frame out of the port until it is handed on";
+    let fields = vec![trace(), defaulted("delay", time(), "0s", delay), loss()];
+    let help = "One direction of an emulated link. A frame is handed on when its last bit has reached the end of the \
+                link; where nothing is emulated, it is when its first bit may go.";
+    Section::new("emulated", "Emulated direction", help, fields)
 }
 
 fn switch() -> Section {
@@ -125,12 +157,18 @@ fn flow() -> Section {
             "What has a flow of its own, made at its first packet: every 5-tuple, every address inside, or every IPv4 \
              address and every /64 of IPv6 inside; without it, all packets that match are one flow in each direction",
         ),
+        optional(
+            "circuits",
+            Shape::File,
+            "CSV file of circuits, each of which has a flow of its own, made at its first packet; packets whose \
+             address inside no circuit has go on to the next flow. What a circuit's line leaves empty is as here",
+        ),
         defaulted(
             "idle",
             time(),
             "30s",
-            "Time without packets after which a flow made for one of `each` is forgotten, once nothing tells it \
-             from a new one",
+            "Time without packets after which a flow made for one of `each` or `circuits` is forgotten, once nothing \
+             tells it from a new one",
         ),
     ];
     fields.extend(CONTRACT.iter().map(Field::of_param));
@@ -141,11 +179,51 @@ fn flow() -> Section {
             "Class that it belongs to; without it, it stands directly under the port's scheduler",
         ),
         optional("ceiling", rate(), "Rate that the flow never exceeds; without it, no ceiling"),
+        optional(
+            "set_dscp",
+            Shape::Value(Kind::Integer(0, 63)),
+            "Differentiated services code point that its packets leave with; without it, the one that they came with",
+        ),
     ]);
+    fields.extend(directions());
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
                 matches it; what none matches is one more flow, without a reservation. The keys of a contract are \
                 what the flow states to its port; a policy reads those that it names and ignores the rest.";
     Section::new("flow", "Flow", help, fields)
+}
+
+/// A scenario's class, in two directions.
+fn gate_class() -> Section {
+    let mut section = class();
+    section.fields.extend(directions());
+    section
+}
+
+/// What may differ by direction.
+fn directions() -> [Field; 2] {
+    let terms = |name, title, help| {
+        let fields = vec![
+            optional(
+                "reserve",
+                rate(),
+                "Reserved rate in this direction; without it, `reserve` of the whole",
+            ),
+            optional("ceiling", rate(), "Ceiling in this direction; without it, `ceiling` of the whole"),
+        ];
+        Shape::Table(Section::new(name, title, help, fields))
+    };
+    [
+        optional(
+            "up",
+            terms("up", "Up", "What a class or a flow has from the inside to the outside."),
+            "What differs from the inside to the outside; without it, nothing",
+        ),
+        optional(
+            "down",
+            terms("down", "Down", "What a class or a flow has from the outside to the inside."),
+            "What differs from the outside to the inside; without it, nothing",
+        ),
+    ]
 }
 
 fn matching() -> Section {

@@ -13,7 +13,7 @@ pub(crate) use flow::MOST_FLOWS;
 pub use gate::gate;
 pub(crate) use scenario::VERSION;
 pub use scenario::scenario;
-use scenario::{class, port, version};
+use scenario::{class, loss, port, trace, version};
 
 use tidegate_core::params::{Kind, Param, PolicyRecord};
 

@@ -147,8 +147,10 @@ fn link() -> Section {
     let fields = vec![
         required("from", Shape::Name, "Node at which it starts"),
         required("to", Shape::Name, "Node at which it ends"),
-        required("rate", rate(), "Rate of each direction"),
+        optional("rate", rate(), "Rate of each direction; a link has this or a `trace`"),
+        trace(),
         defaulted("delay", time(), "0s", "Propagation delay of each direction"),
+        loss(),
         defaulted("duplex", Shape::Flag, "true", "Whether it also goes back; both directions are then alike"),
         optional("scheduler", scheduler(), "Scheduler of its ports; without it, what `port` says"),
         optional("meter", meter(), "Meter of its ports; without it, what `port` says"),
@@ -156,6 +158,26 @@ fn link() -> Section {
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
     ];
     Section::new("link", "Link", "One link added to the topology.", fields)
+}
+
+/// A link whose rate was recorded.
+pub(super) fn trace() -> Field {
+    optional(
+        "trace",
+        Shape::File,
+        "File of delivery opportunities, in place of a rate: the millisecond of each on a line of its own, plain or \
+         gzip (as mahimahi has them). Each delivers up to 1500 bytes, and behind the last one it starts again",
+    )
+}
+
+/// A link that loses packets.
+pub(super) fn loss() -> Field {
+    defaulted(
+        "loss",
+        Shape::Value(Kind::Number(0.0, 1.0)),
+        "0",
+        "Probability with which a packet is lost once it was sent, each by itself",
+    )
 }
 
 pub(super) fn class() -> Section {

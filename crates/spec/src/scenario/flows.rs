@@ -439,11 +439,11 @@ pub(crate) fn leaf_class(
 }
 
 /// An interval or a head start without a rate means nothing.
-pub(crate) fn check_promise(values: &Values, contract: &ContractSpec, report: &mut Report) {
-    if contract.interval() == Some(Span::ZERO) {
+pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report) {
+    if values.time("interval") == Some(Span::ZERO) {
         report.say(values.place_of("interval"), Complaint::new("`interval` is zero"));
     }
-    if contract.reserve_bits().is_none() {
+    if !reserves {
         for key in ["interval", "priority"] {
             if values.given(key) {
                 let message = format!("`{key}` says nothing of a flow without a reservation");
@@ -455,7 +455,7 @@ pub(crate) fn check_promise(values: &Values, contract: &ContractSpec, report: &m
 
 /// An interval without a rate, or a warning without an interval, means nothing.
 fn check_contract(values: &Values, contract: &ContractSpec, report: &mut Report) {
-    check_promise(values, contract, report);
+    check_promise(values, contract.reserve_bits().is_some(), report);
     if contract.interval().is_none() && values.given("warned") {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
         report.say(values.place_of("warned"), complaint.help("give it an `interval`"));

@@ -123,7 +123,7 @@ fn expand(
 ) -> Option<Scenario> {
     let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let times = times(values, report);
-    let network = network::build(values, gate.as_ref(), report)?;
+    let network = network::build(values, gate.as_ref(), base_dir, report)?;
     let classes = classes::build(values.tables("class"), report)?;
     let context = flows::Surroundings { network: &network, classes: &classes, base_dir };
     let groups = flows::build(values.tables("flow"), &context, report)?;

@@ -1,11 +1,15 @@
 //! Nodes and links: what the topology makes, and what `[[node]]` and `[[link]]` add.
 
 use crate::error::{Complaint, Place, Report};
-use crate::gate::GateFile;
+use crate::gate::{Emulation, GateFile};
 use crate::suggest::did_you_mean;
+use crate::trace_file;
 use crate::values::Values;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::link::{Loss, Trace};
 use tidegate_core::params::{Choice, Limit};
 use tidegate_core::units::{Rate, Span};
 
@@ -40,12 +44,16 @@ pub struct Link {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Bits per second.
+    /// Bits per second; of a link with a trace, its mean.
     pub rate_bits: u64,
     /// The same as a rate.
     pub rate: Rate,
+    /// When it delivers; `None` for always, at its rate.
+    pub trace: Option<Arc<Trace>>,
     /// Propagation delay.
     pub delay: Span,
+    /// What it loses.
+    pub loss: Loss,
     /// What the sending node's port does.
     pub port: PortSpec,
     /// Which direction of the scenario's gate it is.
@@ -99,16 +107,43 @@ impl Network {
     }
 }
 
-/// Rate and delay of a link.
-#[derive(Clone, Copy)]
+/// What a link is, apart from its ends.
+#[derive(Clone)]
 struct Wire {
     rate_bits: u64,
+    trace: Option<Arc<Trace>>,
     delay: Span,
+    loss: Loss,
 }
 
 impl Wire {
+    /// Of a topology's link.
     fn of(values: &Values) -> Option<Wire> {
-        Some(Wire { rate_bits: values.rate("rate")?, delay: values.time("delay")? })
+        let (rate_bits, delay) = (values.rate("rate")?, values.time("delay")?);
+        Some(Wire { rate_bits, trace: None, delay, loss: Loss::NONE })
+    }
+
+    /// Of a `[[link]]`. `None` after something was reported.
+    fn of_link(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Wire> {
+        let (rate_bits, trace) = match (values.rate("rate"), values.given("trace")) {
+            (Some(rate), false) => (rate, None),
+            (None, true) => {
+                let read = trace_file::read(values, "trace", base_dir, report)?;
+                (read.mean, Some(read.trace))
+            }
+            (Some(_), true) => {
+                let complaint = Complaint::new("this link has a `rate` and a `trace`");
+                report.say(values.place_of("trace"), complaint.help("a link has one of them"));
+                return None;
+            }
+            (None, false) => {
+                let complaint = Complaint::new("this link needs `rate`, or a `trace` in its place");
+                report.say(values.place, complaint.help("Rate of each direction, as in rate = \"400kbit\""));
+                return None;
+            }
+        };
+        let loss = Loss::new(values.number("loss")?).ok()?;
+        Some(Wire { rate_bits, trace, delay: values.time("delay")?, loss })
     }
 }
 
@@ -119,10 +154,17 @@ struct Builder<'v> {
     host_port: PortSpec,
     switch_buffer: Option<Limit>,
     topology: &'v Values,
+    base_dir: &'v Path,
 }
 
-/// Builds the network. `None` after something was reported that makes the rest meaningless.
-pub(super) fn build(values: &Values, gate: Option<&GateFile>, report: &mut Report) -> Option<Network> {
+/// Builds the network; relative paths start at `base_dir`. `None` after something was reported that makes
+/// the rest meaningless.
+pub(super) fn build(
+    values: &Values,
+    gate: Option<&GateFile>,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Network> {
     let port = values.table("port")?;
     let host_scheduler = Choice { record: &tidegate_core::scheduler::fifo::RECORD, values: Vec::new() };
     let mut builder = Builder {
@@ -132,6 +174,7 @@ pub(super) fn build(values: &Values, gate: Option<&GateFile>, report: &mut Repor
         host_port: PortSpec { scheduler: host_scheduler, meter: None, dropper: None, ceiling: None },
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,
+        base_dir,
     };
     builder.topology(gate)?;
     for node in values.tables("node") {
@@ -161,7 +204,7 @@ impl Builder<'_> {
                 self.duplex(left, right, Wire::of(values)?)?;
                 for (side, switch) in [("l", left), ("r", right)] {
                     for index in 1..=values.count("pairs")? {
-                        self.host(format!("{side}{index}"), switch, access)?;
+                        self.host(format!("{side}{index}"), switch, access.clone())?;
                     }
                 }
             }
@@ -169,11 +212,11 @@ impl Builder<'_> {
                 let access = Wire::of(values.table("access")?)?;
                 let hops = values.count("hops")?;
                 let switches = self.row(hops + 1, Wire::of(values)?)?;
-                self.host("src".to_owned(), *switches.first()?, access)?;
-                self.host("dst".to_owned(), *switches.last()?, access)?;
+                self.host("src".to_owned(), *switches.first()?, access.clone())?;
+                self.host("dst".to_owned(), *switches.last()?, access.clone())?;
                 for (index, hop) in switches.windows(2).enumerate() {
-                    self.host(format!("c{}", index + 1), hop[0], access)?;
-                    self.host(format!("d{}", index + 1), hop[1], access)?;
+                    self.host(format!("c{}", index + 1), hop[0], access.clone())?;
+                    self.host(format!("d{}", index + 1), hop[1], access.clone())?;
                 }
             }
             "star" => {
@@ -194,7 +237,13 @@ impl Builder<'_> {
         let [inside, outside] = ["inside", "outside"].map(|side| self.switch(side.to_owned()));
         for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {
             let rate = gate.rates[direction as usize];
-            let wire = Wire { rate_bits: rate.bits_per_second().round() as u64, delay };
+            let rate_bits = rate.bits_per_second().round() as u64;
+            let wire = match gate.emulated[direction as usize].clone() {
+                Some(Emulation { trace, delay: own, loss }) => {
+                    Wire { rate_bits, trace, delay: delay + own, loss }
+                }
+                None => Wire { rate_bits, trace: None, delay, loss: Loss::NONE },
+            };
             self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
             let link = self.network.links.last_mut()?;
             (link.rate, link.gate) = (rate, Some(direction));
@@ -206,7 +255,7 @@ impl Builder<'_> {
     fn row(&mut self, switches: u64, wire: Wire) -> Option<Vec<usize>> {
         let row: Vec<usize> = (1..=switches).map(|index| self.switch(format!("s{index}"))).collect();
         for pair in row.windows(2) {
-            self.duplex(pair[0], pair[1], wire)?;
+            self.duplex(pair[0], pair[1], wire.clone())?;
         }
         Some(row)
     }
@@ -235,7 +284,7 @@ impl Builder<'_> {
     fn duplex(&mut self, a: usize, b: usize, wire: Wire) -> Option<()> {
         for (from, to) in [(a, b), (b, a)] {
             let port = self.usual_port(from);
-            self.link(from, to, wire, port, self.topology.place)?;
+            self.link(from, to, wire.clone(), port, self.topology.place)?;
         }
         Some(())
     }
@@ -255,9 +304,10 @@ impl Builder<'_> {
         if *alike > 1 {
             name.push_str(&format!("#{alike}"));
         }
-        let Wire { rate_bits, delay } = wire;
+        let Wire { rate_bits, trace, delay, loss } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
-        self.network.links.push(Link { name, from, to, rate_bits, rate, delay, port, gate: None, place });
+        let link = Link { name, from, to, rate_bits, rate, trace, delay, loss, port, gate: None, place };
+        self.network.links.push(link);
         Some(())
     }
 
@@ -299,7 +349,7 @@ impl Builder<'_> {
             );
             return None;
         }
-        let wire = Wire::of(values)?;
+        let wire = Wire::of_link(values, self.base_dir, report)?;
         let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
             let usual = self.usual_port(from);
@@ -309,7 +359,7 @@ impl Builder<'_> {
                 dropper: values.policy("dropper").or(usual.dropper),
                 ceiling: values.rate("ceiling"),
             };
-            self.link(from, to, wire, port, values.place)?;
+            self.link(from, to, wire.clone(), port, values.place)?;
         }
         Some(())
     }

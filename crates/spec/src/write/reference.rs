@@ -64,7 +64,7 @@ A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
 header, `[port]`; what can occur several times has double brackets, `[[flow]]`. Where a key chooses among
 kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys of that kind,
 `{ kind = \"drop-tail\", limit = \"100p\" }`. The default `{}` is a table of which nothing is given, so that
-its own defaults hold; without a default (—), the last column says what leaving the key out means. Relative paths start at the scenario file's folder.
+its own defaults hold; without a default (—), the last column says what leaving the key out means. Relative paths start at the file's own folder.
 
 ";
 

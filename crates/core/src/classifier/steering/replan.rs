@@ -1,6 +1,7 @@
 //! New rules for a port that has flows: what stays what it was keeps its flow, and its queue.
 
-use super::{Rule, Steering};
+use super::lines::{self, Line};
+use super::{Rule, Split, Steering, Whose, sum};
 use crate::packet::Leg;
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
@@ -14,15 +15,34 @@ impl Steering {
     pub fn changes(&self, rules: &[Rule], from: &[Option<usize>], classes: usize) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
         for (before, after) in self.now_at(rules, from).into_iter().enumerate() {
-            let plan = self.rules[before].plan;
-            let wanted = match after {
-                Some(after) => rules[after].plan,
-                // It is closed then; until its queue is empty it has to stand somewhere.
-                None if plan.class.is_some_and(|class| usize::from(class) >= classes) => FlowPlan::default(),
-                None => continue,
+            let old = &self.rules[before];
+            let next = after.map(|after| &rules[after]);
+            let mut change = |leg: Leg, plan: FlowPlan, wanted: Option<FlowPlan>| {
+                let wanted = match wanted {
+                    Some(wanted) => wanted,
+                    // It is closed then; until its queue is empty it has to stand somewhere.
+                    None if plan.class.is_some_and(|class| usize::from(class) >= classes) => {
+                        FlowPlan::default()
+                    }
+                    None => return,
+                };
+                if wanted != plan {
+                    changes.push((leg, wanted));
+                }
             };
-            if wanted != plan {
-                changes.extend(self.legs(before).map(|leg| (leg, wanted)));
+            let Split::Circuits(circuits) = &old.split else {
+                self.legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
+                continue;
+            };
+            let renumbered = self.renumbered(before, next);
+            for (line, number) in self.lines[before].iter().zip(0..) {
+                let Some(at) = line.member() else { continue };
+                let plan = circuits.plan(number, self.direction, &old.plan);
+                let wanted = next.zip(renumbered[number as usize]).and_then(|(next, number)| {
+                    let Split::Circuits(circuits) = &next.split else { return None };
+                    Some(circuits.plan(number, self.direction, &next.plan))
+                });
+                change(self.members[at].leg, plan, wanted);
             }
         }
         changes
@@ -30,8 +50,9 @@ impl Steering {
 
     /// Puts new rules in the place of the old ones. `from[i]` is the old rule that the new rule `i` goes on;
     /// its flows stay as they are, to whomever its packets belong from now on. It is a new rule all the
-    /// same when it has `each` and had none, or another one. Flows of rules that are not gone on with are
-    /// closed: what they have queued is still sent.
+    /// same when something else has a flow of its own. Flows of rules that are not gone on with are
+    /// closed: what they have queued is still sent. So are those of circuits whose name is no more; the others
+    /// keep theirs, and what they have sent and lost.
     pub fn replan(
         &mut self,
         now: Time,
@@ -46,7 +67,7 @@ impl Steering {
         for (before, after) in now_at.iter().enumerate() {
             match *after {
                 Some(after) => (fixed[after], gone[after]) = (self.fixed[before], self.gone[before]),
-                None => self.legs(before).for_each(|leg| switch.close(now, leg)),
+                None => self.fixed[before].into_iter().for_each(|leg| switch.close(now, leg)),
             }
         }
         // Members keep their places, so that the checks for the idle ones still find them.
@@ -57,10 +78,32 @@ impl Steering {
                     self.members[at].rule = after;
                     by_key.insert((after, key), at);
                 }
-                None => self.members[at].closed = true,
+                None => self.close_member(now, switch, at),
+            }
+        }
+        let mut lines: Vec<Vec<Line>> = rules.iter().map(lines::of).collect();
+        for (before, after) in now_at.iter().enumerate() {
+            let renumbered = self.renumbered(before, after.map(|after| &rules[after]));
+            for (number, line) in std::mem::take(&mut self.lines[before]).into_iter().enumerate() {
+                match (*after, renumbered[number], line.member()) {
+                    (Some(after), Some(number), member) => {
+                        lines[after][number as usize] = line;
+                        if let Some(at) = member {
+                            (self.members[at].rule, self.members[at].whose) = (after, Whose::Circuit(number));
+                        }
+                    }
+                    (after, _, Some(at)) => {
+                        if let Some(after) = after {
+                            gone[after] = sum(gone[after], switch.counters(self.members[at].leg));
+                        }
+                        self.close_member(now, switch, at);
+                    }
+                    (_, _, None) => {}
+                }
             }
         }
         (self.rules, self.fixed, self.gone, self.by_key, self.most) = (rules, fixed, gone, by_key, most);
+        self.lines = lines;
         self.plans += 1;
         self.note_rules();
         self.open_missing(now, switch);
@@ -71,7 +114,7 @@ impl Steering {
     pub(super) fn open_missing(&mut self, now: Time, switch: &mut Switch) {
         for rule in 0..self.rules.len() {
             if self.fixed[rule].is_none()
-                && self.rules[rule].each.is_none()
+                && self.rules[rule].split == Split::Together
                 && let Ok(leg) = switch.open(now, self.port, &self.rules[rule].plan)
             {
                 self.fixed[rule] = Some(leg);
@@ -85,7 +128,7 @@ impl Steering {
         let mut now_at = vec![None; self.rules.len()];
         for (after, before) in from.iter().enumerate() {
             if let Some(before) = *before
-                && self.rules[before].each == rules[after].each
+                && alike(&self.rules[before].split, &rules[after].split)
             {
                 now_at[before] = Some(after);
             }
@@ -93,8 +136,31 @@ impl Steering {
         now_at
     }
 
+    /// The numbers that the circuits of an old rule have in the new one, by the old ones.
+    fn renumbered(&self, before: usize, after: Option<&Rule>) -> Vec<Option<u32>> {
+        match (&self.rules[before].split, after.map(|rule| &rule.split)) {
+            (Split::Circuits(before), Some(Split::Circuits(after))) => before.renumbered(after),
+            (Split::Circuits(before), _) => vec![None; before.len()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// No more of this member; its place is free at the next check.
+    fn close_member(&mut self, now: Time, switch: &mut Switch, at: usize) {
+        switch.close(now, self.members[at].leg);
+        self.members[at].closed = true;
+    }
+
     /// The flows that a rule has at this moment.
     fn legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
         self.fixed[rule].into_iter().chain(self.member_legs(rule))
+    }
+}
+
+/// Whether the same things have flows of their own; circuits are told apart by their names later.
+fn alike(before: &Split, after: &Split) -> bool {
+    match (before, after) {
+        (Split::Circuits(_), Split::Circuits(_)) => true,
+        _ => before == after,
     }
 }

@@ -1,4 +1,4 @@
-//! What does the wire do? How many bytes of a link's rate a frame takes.
+//! How many bytes of a link's rate a frame takes.
 //!
 //! A rate that is sold counts what is on the wire: preambles, tags, ATM cells. [`Framing`] says what
 //! a frame of a given length is charged, in the words and the order of `tc` (tc-stab(8); the kernel

@@ -1,0 +1,321 @@
+//! Subscribers by the thousand, in sites with ceilings: what a packet costs as they become more, and what
+//! memory one takes while it is idle and while it has a flow; and how long their list takes to be read.
+//!
+//! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `-- SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs of
+//! different length to take out the set-up.
+
+#![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
+
+use cap::Cap;
+use std::alloc::System;
+use std::hint::black_box;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
+use tidegate_core::classifier::rules::{Direction, Match};
+use tidegate_core::classifier::steering::{Rule, Split, Steering};
+use tidegate_core::context::{Ctx, Effect};
+use tidegate_core::contract::{Contract, Refused};
+use tidegate_core::packet::{BodyId, Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+use tidegate_core::wire::{Fragment, Headers, Ip};
+use tidegate_spec::GateFile;
+
+#[global_allocator]
+static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
+
+const PORT: PortIx = PortIx(0);
+/// The link, in bit/s.
+const LINK: u64 = 1_000_000_000;
+/// Bytes of a packet, and how many of them a subscriber sends at once.
+const LEN: u32 = 1000;
+const BURST: u32 = 4;
+
+fn rate(bits: u64) -> Option<Rate> {
+    Rate::from_bits_per_second(bits)
+}
+
+/// Subscribers in sites that have the link's rate between them. Everyone may have four times its share, and
+/// a site twice its own.
+fn circuit(number: u32, subscribers: u32, sites: u32) -> Circuit {
+    let share = LINK / u64::from(subscribers);
+    Circuit {
+        name: format!("circuit-{number:05}"),
+        addresses: format!("{}/32", address(number)).parse().into_iter().collect(),
+        terms: Terms {
+            class: Some((number % sites) as u16),
+            reserve: [rate(share); 2],
+            ceiling: [rate(4 * share); 2],
+        },
+    }
+}
+
+fn circuits(subscribers: u32, sites: u32) -> Arc<Circuits> {
+    let all = (0..subscribers).map(|number| circuit(number, subscribers, sites));
+    Arc::new(Circuits::new(all).unwrap_or_default())
+}
+
+fn rule(circuits: Arc<Circuits>) -> Rule {
+    Rule {
+        matching: Match::default(),
+        split: Split::Circuits(circuits),
+        plan: FlowPlan::default(),
+        idle: Span::from_secs(30),
+    }
+}
+
+fn address(number: u32) -> Ipv4Addr {
+    Ipv4Addr::from_bits(0x0a00_0000 + number)
+}
+
+fn from(number: u32) -> Headers {
+    let ip = Ip {
+        source: IpAddr::V4(address(number)),
+        destination: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        protocol: 17,
+        dscp: 0,
+        ecn: 0,
+        fragment: Fragment::Whole,
+        ports: Some((5000, 80)),
+    };
+    Headers { ip: Some(ip), ..Headers::default() }
+}
+
+struct Line {
+    now: Time,
+    plan: SwitchPlan,
+    switch: Switch,
+    steering: Steering,
+    rng: Rng,
+    out: Vec<Effect>,
+    free_at: Time,
+    wake_at: Time,
+    sent: u64,
+}
+
+impl Line {
+    fn new(circuits: Arc<Circuits>, sites: u32) -> Result<Line, Refused> {
+        let clock = || SchedulerKind::named("virtual-clock").ok_or_else(|| Refused("no VirtualClock".into()));
+        let site = LINK / u64::from(sites);
+        let class = ClassPlan {
+            parent: None,
+            scheduler: clock()?,
+            contract: Contract { reserve: rate(site), ..Contract::default() },
+            ceiling: rate(2 * site),
+        };
+        let port = PortPlan { classes: vec![class; sites as usize], ..PortPlan::new(clock()?) };
+        let now = Time::ORIGIN;
+        let plan = SwitchPlan { ports: vec![port], buffer: None };
+        let mut switch = Switch::new(now, &plan)?;
+        let steering = Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule(circuits)], 0)?;
+        let (out, never) = (Vec::new(), Time::NEVER);
+        let rng = Rng::named(1, "subscribers");
+        Ok(Line { now, plan, switch, steering, rng, out, free_at: never, wake_at: never, sent: 0 })
+    }
+
+    fn arrive(&mut self, headers: &Headers) {
+        let leg = self.steering.steer(self.now, &mut self.switch, headers);
+        let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
+        if self.switch.arrive_for(&mut cx, leg, &mut Packet::new(BodyId(0), LEN)) {
+            self.start();
+        }
+    }
+
+    fn start(&mut self) {
+        let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
+        if let (Some(packet), Some(link)) = (self.switch.start(&mut cx, PORT), rate(LINK)) {
+            self.free_at = self.now + link.time_for(packet.len);
+        }
+        for effect in self.out.drain(..) {
+            if let Effect::Wake { at, .. } = effect {
+                self.wake_at = at.min(self.wake_at);
+            }
+        }
+    }
+
+    fn advance(&mut self, until: Time) {
+        loop {
+            let due = self.free_at.min(self.wake_at);
+            if due > until {
+                break;
+            }
+            self.now = due;
+            let mut cx = Ctx { now: due, rng: &mut self.rng, out: &mut self.out };
+            if self.free_at == due {
+                self.free_at = Time::NEVER;
+                self.sent += u64::from(self.switch.finish(&mut cx, PORT).is_some());
+            } else {
+                self.wake_at = Time::NEVER;
+                self.switch.timer(&mut cx, PORT);
+            }
+            self.start();
+        }
+        self.now = until;
+    }
+
+    /// Bursts from subscribers drawn at random, at 0.9 of the link's rate.
+    #[inline(never)]
+    fn load(&mut self, subscribers: u32, packets: u64, draw: &mut Rng) {
+        let gap = Span::from_ticks(u64::from(BURST * LEN) * 8 * 100_000_000_000 / LINK * 10 / 9);
+        for _ in 0..packets / u64::from(BURST) {
+            let headers = from(draw.below(u64::from(subscribers)) as u32);
+            for _ in 0..BURST {
+                self.arrive(&headers);
+            }
+            self.advance(self.now + gap);
+        }
+    }
+}
+
+/// Nanoseconds per packet, the least of five stretches.
+fn nanoseconds(subscribers: u32, sites: u32) -> Result<f64, Refused> {
+    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    let mut draw = Rng::named(1, "arrivals");
+    // Until everyone has a flow.
+    line.load(subscribers, u64::from(subscribers) * 60, &mut draw);
+    let mut least = f64::INFINITY;
+    for _ in 0..5 {
+        let (sent, began) = (line.sent, Instant::now());
+        line.load(subscribers, 200_000, &mut draw);
+        least = least.min(began.elapsed().as_nanos() as f64 / (line.sent - sent) as f64);
+    }
+    Ok(least)
+}
+
+/// Bytes that a subscriber takes in one direction: idle since ever, with a flow, and idle again.
+fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
+    let before = ALLOCATED.allocated();
+    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    let per = |bytes: usize| (bytes - before) as f64 / f64::from(subscribers);
+    let idle = per(ALLOCATED.allocated());
+    for number in 0..subscribers {
+        line.arrive(&from(number));
+        line.advance(line.now + Span::from_micros(10));
+    }
+    let active = per(ALLOCATED.allocated());
+    line.advance(line.now + Span::from_secs(100));
+    line.steering.forget_idle(line.now, &mut line.switch);
+    Ok([idle, active, per(ALLOCATED.allocated())])
+}
+
+/// Milliseconds until a change of one subscriber's ceiling is in force at a port where all have flows, the least
+/// of five times.
+fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
+    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    for number in 0..subscribers {
+        line.arrive(&from(number));
+        line.advance(line.now + Span::from_micros(10));
+    }
+    let mut least = f64::INFINITY;
+    for mega in 1..=5 {
+        let began = Instant::now();
+        let list = (0..subscribers).map(|number| circuit(number, subscribers, sites));
+        let other = list.enumerate().map(|(ix, mut circuit)| {
+            if ix == 77 {
+                circuit.terms.ceiling = [rate(mega * 1_000_000); 2];
+            }
+            circuit
+        });
+        let rules = vec![rule(Arc::new(Circuits::new(other).unwrap_or_default()))];
+        let changes = line.steering.changes(&rules, &[Some(0)], sites as usize);
+        let mut cx = Ctx { now: line.now, rng: &mut line.rng, out: &mut line.out };
+        line.switch.reconfigure(&mut cx, &line.plan, &changes)?;
+        line.steering.replan(line.now, &mut line.switch, rules, &[Some(0)], 0);
+        least = least.min(began.elapsed().as_secs_f64() * 1e3);
+        assert_eq!(changes.len(), 1);
+    }
+    Ok(least)
+}
+
+/// Milliseconds to read and check a gate file and its list of circuits, the least of five times.
+fn loading(subscribers: u32, sites: u32) -> Result<f64, String> {
+    let folder = std::env::temp_dir().join(format!("tidegate-subscribers-{}", std::process::id()));
+    let said = |error: std::io::Error| error.to_string();
+    std::fs::create_dir(&folder).map_err(said)?;
+    let outcome = write_files(&folder, subscribers, sites).map_err(said).and_then(|()| {
+        let mut least = f64::INFINITY;
+        for _ in 0..5 {
+            let began = Instant::now();
+            let file = GateFile::load(&folder.join("gate.toml"), &[]).map_err(|errors| errors.to_string())?;
+            least = least.min(began.elapsed().as_secs_f64() * 1e3);
+            black_box(file);
+        }
+        Ok(least)
+    });
+    std::fs::remove_dir_all(&folder).map_err(said)?;
+    outcome
+}
+
+fn write_files(folder: &Path, subscribers: u32, sites: u32) -> std::io::Result<()> {
+    let mut gate =
+        "version = 1\n[gate]\ninside = 'a'\noutside = 'b'\nup = '1gbit'\ndown = '1gbit'\n".to_owned();
+    for site in 0..sites {
+        let reserve = LINK / u64::from(sites);
+        gate += &format!(
+            "[[class]]\nname = 'site-{site}'\nscheduler = 'virtual-clock'\nreserve = '{reserve}bit'\n"
+        );
+    }
+    gate += "[[flow]]\nname = 'subscribers'\ncircuits = 'circuits.csv'\n";
+    let mut list = "name,class,addresses,up_reserve,up_ceiling,down_reserve,down_ceiling\n".to_owned();
+    let share = LINK / u64::from(subscribers);
+    for number in 0..subscribers {
+        let (site, four) = (number % sites, address(number));
+        list += &format!(
+            "circuit-{number:05},site-{site},{four} 2001:db8:{number:x}::/48,{share}bit,10mbit,{share}bit,50mbit\n"
+        );
+    }
+    std::fs::write(folder.join("gate.toml"), gate)?;
+    std::fs::write(folder.join("circuits.csv"), list)
+}
+
+fn compare(json: bool) -> Result<(), Refused> {
+    let [idle, active, again] = bytes(20_000, 400)?;
+    let milliseconds = loading(20_000, 400).map_err(Refused)?;
+    let change = changing(20_000, 400)?;
+    if json {
+        println!(
+            r#"{{"idle_bytes":{idle:.0},"active_bytes":{active:.0},"load_ms":{milliseconds:.0},"change_ms":{change:.0}}}"#
+        );
+        return Ok(());
+    }
+    println!("20000 subscribers in 400 sites");
+    println!("bytes each, one direction: {idle:.0} idle, {active:.0} with a flow, {again:.0} idle again");
+    println!(
+        "{milliseconds:.0} ms to read their list, {change:.0} ms to follow another one in one direction"
+    );
+    println!("{:>11} {:>6} {:>10} {:>6}", "subscribers", "sites", "ns/packet", "ratio");
+    let mut first = None;
+    for (subscribers, sites) in [(100, 2), (1_000, 20), (20_000, 400), (20_000, 4)] {
+        let cost = nanoseconds(subscribers, sites)?;
+        let ratio = cost / *first.get_or_insert(cost);
+        println!("{subscribers:>11} {sites:>6} {cost:>10.0} {ratio:>6.2}");
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let numbers: Vec<u32> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
+    let outcome = match numbers[..] {
+        [subscribers, sites, packets] => Line::new(circuits(subscribers, sites), sites).map(|mut line| {
+            let mut draw = Rng::named(1, "arrivals");
+            line.load(subscribers, u64::from(subscribers) * 60 + u64::from(packets), &mut draw);
+            println!("{}", black_box(line.sent));
+        }),
+        _ => compare(arguments.iter().any(|argument| argument == "--json")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(refused) => {
+            eprintln!("subscribers: {refused}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What does the wire do? What a frame costs, when it is through, and whether it gets there: for the
+//! simulator's links and for the links that the gate emulates.
+
+mod framing;
+mod loss;
+mod trace;
+
+pub use framing::Framing;
+pub use loss::Loss;
+pub use trace::{NotATrace, Trace, TracedLink};

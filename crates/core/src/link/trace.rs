@@ -1,0 +1,164 @@
+//! A link whose rate was recorded: opportunities to deliver, each of 1500 bytes, at whole milliseconds.
+//!
+//! This is the format of mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP",
+//! USENIX ATC 2015, section 4), which cellular links are recorded in: one line for each opportunity, its
+//! millisecond from the start, never going back. Behind the last one the recording starts again, so that
+//! its period is the last line.
+//!
+//! What an opportunity means is taken from mahimahi's link queue: it delivers up to 1500 bytes at its
+//! instant, the end of one packet and the start of the next alike; a packet that does not fit goes on in
+//! the opportunities that follow, and is through when its last byte is. What is left of an opportunity
+//! when nothing waits is lost. Two things are finer here: time does not stop between milliseconds (a
+//! packet takes part in every opportunity from its arrival on, one at that very instant included), and
+//! an opportunity is 1500 bytes of whatever the driver charges, where mahimahi charges 1504 to an IP packet
+//! and the four bytes that its device puts before it: either way a full IP packet takes one.
+
+use crate::units::{Span, Time};
+use std::sync::Arc;
+
+/// Opportunities to deliver, over and over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trace {
+    /// Milliseconds from the start, in order; the last one is above zero.
+    opportunities: Box<[u32]>,
+}
+
+/// Why a list of milliseconds is not a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotATrace {
+    /// It has no opportunity.
+    #[error("there is no opportunity to deliver in it")]
+    Empty,
+    /// Time goes back.
+    #[error("time goes back from {from} ms to {to} ms")]
+    Backwards {
+        /// Index of the opportunity that is before the one in front of it.
+        at: usize,
+        /// Its milliseconds.
+        to: u32,
+        /// Those of the one in front of it.
+        from: u32,
+    },
+    /// All opportunities are at 0 ms.
+    #[error("it is over at 0 ms: the last opportunity says when it starts again")]
+    NoTime,
+}
+
+impl Trace {
+    /// Bytes that an opportunity delivers.
+    pub const BYTES: u32 = 1500;
+
+    /// A trace of opportunities at these milliseconds from the start.
+    ///
+    /// # Errors
+    /// When there is none, when they are not in order, and when all of them are at zero.
+    pub fn new(opportunities: impl Into<Box<[u32]>>) -> Result<Trace, NotATrace> {
+        let opportunities = opportunities.into();
+        let back = opportunities.windows(2).position(|pair| pair[1] < pair[0]);
+        if let Some(before) = back {
+            let [from, to] = [0, 1].map(|step| opportunities[before + step]);
+            return Err(NotATrace::Backwards { at: before + 1, to, from });
+        }
+        match opportunities.last() {
+            None => Err(NotATrace::Empty),
+            Some(0) => Err(NotATrace::NoTime),
+            Some(_) => Ok(Trace { opportunities }),
+        }
+    }
+
+    /// How many opportunities there are before it starts again.
+    pub fn opportunities(&self) -> u64 {
+        self.opportunities.len() as u64
+    }
+
+    /// After how long it starts again.
+    pub fn period(&self) -> Span {
+        Span::from_millis(self.opportunities.last().copied().map_or(1, u64::from))
+    }
+
+    /// Bits per second over a whole period, in bytes of opportunities.
+    pub fn mean_bits_per_second(&self) -> f64 {
+        self.opportunities() as f64 * f64::from(Self::BYTES) * 8.0 / self.period().as_secs_f64()
+    }
+
+    /// How many opportunities come before `span` has passed since the start, one at its end not
+    /// counted.
+    pub fn opportunities_within(&self, span: Span) -> u64 {
+        let Some(last) = span.ticks().checked_sub(1) else { return 0 };
+        let whole = last / self.period().ticks();
+        let rest = Span::from_ticks(span.ticks() - whole * self.period().ticks());
+        let begun = self.opportunities.partition_point(|at| Span::from_millis(u64::from(*at)) < rest);
+        whole.saturating_mul(self.opportunities()).saturating_add(begun as u64)
+    }
+
+    /// When opportunity `number`, from 0, comes, since the start; saturates.
+    fn comes(&self, number: u64) -> Span {
+        let (periods, ix) = (number / self.opportunities(), (number % self.opportunities()) as usize);
+        Span::from_ticks(self.period().ticks().saturating_mul(periods))
+            + Span::from_millis(u64::from(self.opportunities[ix]))
+    }
+}
+
+/// A link that delivers as a trace says: when may the next packet start, and when is it through?
+#[derive(Clone, Debug)]
+pub struct TracedLink {
+    trace: Arc<Trace>,
+    start: Time,
+    /// The opportunity that is used next, or is being used.
+    number: u64,
+    /// When it comes.
+    at: Time,
+    /// Bytes that are left of it.
+    left: u32,
+}
+
+impl TracedLink {
+    /// A link whose trace starts at `start`.
+    pub fn new(trace: Arc<Trace>, start: Time) -> TracedLink {
+        let at = start + trace.comes(0);
+        TracedLink { trace, start, number: 0, at, left: Trace::BYTES }
+    }
+
+    /// Its trace.
+    pub fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// When a packet that is there at `now` may start: `now` itself while an opportunity of that instant
+    /// has bytes left, or else when the next one comes; [`Time::NEVER`] at the end of time. What is asked
+    /// for goes forward in time.
+    pub fn opens(&mut self, now: Time) -> Time {
+        if self.at < now {
+            self.take(self.trace.opportunities_within(now.since(self.start)));
+        } else if self.left == 0 {
+            self.take(self.number + 1);
+        }
+        self.at
+    }
+
+    /// A packet of `len` bytes starts, at `now` or when the link [`opens`](Self::opens). Says when its last
+    /// byte is through.
+    pub fn departure(&mut self, now: Time, len: u32) -> Time {
+        self.opens(now);
+        match self.left.checked_sub(len) {
+            Some(left) => self.left = left,
+            None => {
+                let rest = len - self.left;
+                let more = rest.div_ceil(Trace::BYTES);
+                self.take(self.number + u64::from(more));
+                self.left = (u64::from(more) * u64::from(Trace::BYTES) - u64::from(rest)) as u32;
+            }
+        }
+        self.at
+    }
+
+    fn take(&mut self, number: u64) {
+        self.number = number;
+        self.at = self.start + self.trace.comes(number);
+        self.left = Trace::BYTES;
+    }
+}
+
+#[cfg(test)]
+#[path = "trace_tests.rs"]
+mod tests;

@@ -1,0 +1,145 @@
+use super::tests::{Bench, file, udp};
+use super::*;
+use std::sync::Arc;
+use tidegate_core::link::Trace;
+use tidegate_core::units::Rate;
+
+fn at(milliseconds: u64) -> Time {
+    Time::ORIGIN + Span::from_millis(milliseconds)
+}
+
+/// Up through a trace, a gate file's `rest` besides.
+fn traced(opportunities: &[u32], rest: &str) -> Bench {
+    let mut plan = Plan::of(&file(&format!("emulate = {{ up = {{}} }}\n{rest}")));
+    let trace = Trace::new(opportunities).unwrap();
+    plan.rates[0] = Rate::from_bits_per_second(trace.mean_bits_per_second().round() as u64).unwrap();
+    plan.emulated[0].as_mut().unwrap().trace = Some(Arc::new(trace));
+    Bench::of(&plan)
+}
+
+/// 976 bytes and 24 of overhead at 8 Mbit/s: a frame comes out a millisecond and the delay after its first bit.
+#[test]
+fn a_delay_comes_after_the_last_bit() {
+    let mut bench = Bench::new("emulate = { up = { delay = \"30ms\" } }");
+    for _ in 0..3 {
+        bench.receive(Direction::Up, &udp(1, 934));
+    }
+    bench.receive(Direction::Down, &udp(1, 934));
+    assert_eq!(bench.wake(at(0), Direction::Down), [(at(0), 976)]);
+    assert_eq!(bench.wake(at(20), Direction::Up), []);
+    bench.check_identity();
+    assert_eq!((bench.engine.held(Direction::Up), bench.engine.next_due()), (3, at(31)));
+    assert_eq!(bench.wake(at(32), Direction::Up), [(at(31), 976), (at(32), 976)]);
+    bench.check_identity();
+    assert_eq!(bench.wake(at(40), Direction::Up), [(at(33), 976)]);
+    assert_eq!((bench.engine.held(Direction::Up), bench.engine.next_due()), (0, Time::NEVER));
+}
+
+#[test]
+fn what_is_lost_is_counted_and_its_place_is_free() {
+    let mut bench = Bench::new("emulate = { up = { loss = 0.3, delay = \"5ms\" } }");
+    let mut out = 0;
+    for step in 0..20_000 {
+        bench.receive(Direction::Up, &udp(1, 934));
+        out += bench.wake(at(step), Direction::Up).len();
+        if step % 100 == 0 {
+            bench.check_identity();
+        }
+    }
+    bench.check_identity();
+    let drops: Vec<_> =
+        bench.engine.counters(Direction::Up).drops().filter(|(_, count)| *count > 0).collect();
+    let [("emulated-loss", lost)] = drops[..] else { panic!("{drops:?}") };
+    // 99.9 % of the binomial.
+    let half = 3.29 * (20_000.0 * 0.3 * 0.7_f64).sqrt();
+    assert!((lost as f64 - 6000.0).abs() < half, "{lost}");
+    assert!(out as u64 + lost >= 19_990);
+}
+
+/// Frames of 1000 bytes (976 and the overhead of 24), two of which share an opportunity in part.
+#[test]
+fn a_trace_says_when_frames_go() {
+    let mut bench = traced(&[4, 10], "");
+    for _ in 0..4 {
+        bench.receive(Direction::Up, &udp(1, 934));
+    }
+    assert_eq!(bench.engine.next_due(), at(4));
+    assert!(bench.engine.is_busy(Direction::Up));
+    // 1000 at 4 ms and half of the next; its rest and another at 10; 14: the last.
+    let sent = bench.wake(at(17), Direction::Up);
+    assert_eq!(sent, [at(4), at(10), at(10), at(14)].map(|due| (due, 976)));
+    bench.check_identity();
+    assert_eq!(bench.engine.next_due(), Time::NEVER);
+    // Nobody asks for the opportunities until something waits; the first then is at 24 ms.
+    bench.wake(at(22), Direction::Up);
+    bench.receive(Direction::Up, &udp(1, 934));
+    assert_eq!(bench.wake(at(30), Direction::Up), [(at(24), 976)]);
+    assert_eq!(bench.engine.counters(Direction::Up).stalls, 0);
+}
+
+/// A process that stood still loses the opportunities that it cannot make up for, and says so.
+#[test]
+fn opportunities_that_were_slept_through_are_lost() {
+    let mut bench = traced(&[1], "switch = { buffer = \"5000p\" }");
+    for _ in 0..1000 {
+        bench.receive(Direction::Up, &udp(1, 1434));
+    }
+    let sent = bench.wake(at(500), Direction::Up);
+    assert_eq!(sent.len(), 21);
+    assert!(sent.iter().all(|(due, _)| *due >= at(480)));
+    let counters = bench.engine.counters(Direction::Up);
+    assert_eq!((counters.stalls, counters.stalled), (1, Span::from_millis(479)));
+    bench.check_identity();
+}
+
+/// Another plan makes the link shorter: what is on the way comes out before what follows.
+#[test]
+fn a_shorter_link_keeps_the_order() {
+    let mut bench = Bench::new("emulate = { up = { delay = \"50ms\" } }");
+    bench.receive(Direction::Up, &udp(1, 934));
+    bench.wake(at(10), Direction::Up);
+    for rest in ["emulate = { up = { delay = \"1ms\" } }", ""] {
+        bench.engine.reconfigure(bench.now, &Plan::of(&file(rest))).unwrap();
+        bench.receive(Direction::Up, &udp(1, 834));
+        assert_eq!(bench.wake(bench.now + Span::from_millis(5), Direction::Up), []);
+        bench.check_identity();
+    }
+    let lengths: Vec<_> = bench.wake(at(51), Direction::Up);
+    assert_eq!(lengths, [(at(51), 976), (at(51), 876), (at(51), 876)]);
+    bench.receive(Direction::Up, &udp(1, 834));
+    assert_eq!(bench.wake(at(51), Direction::Up), [(at(51), 876)]);
+}
+
+/// The trace goes on where it was when something else is changed, and starts when it is new.
+#[test]
+fn a_trace_that_stays_goes_on() {
+    let mut bench = traced(&[100], "");
+    bench.wake(at(30), Direction::Up);
+    let mut plan = Plan::of(&file("emulate = { up = { delay = \"1ms\" } }"));
+    for (trace, due) in [([100], 101), ([50], 81)] {
+        plan.emulated[0].as_mut().unwrap().trace = Some(Arc::new(Trace::new(trace).unwrap()));
+        bench.engine.reconfigure(bench.now, &plan).unwrap();
+        bench.receive(Direction::Up, &udp(1, 934));
+        assert_eq!(bench.engine.next_due(), at(due - 1), "{trace:?}");
+        if due == 81 {
+            assert_eq!(bench.wake(at(90), Direction::Up).first(), Some(&(at(due), 976)));
+        }
+    }
+}
+
+#[test]
+fn a_rules_codepoint_is_set_as_its_frames_leave() {
+    let mut bench =
+        Bench::new("[[flow]]\nname = \"a\"\nmatch = { inside_port = 1, dscp = 0 }\nset_dscp = 46\n");
+    let (mine, other) = (udp(1, 100), udp(2, 100));
+    bench.receive(Direction::Up, &mine);
+    bench.receive(Direction::Up, &other);
+    bench.engine.advance(at(5));
+    let frames: Vec<Vec<u8>> =
+        bench.engine.leaving(Direction::Up).iter().map(|one| bench.engine.frame(*one).to_vec()).collect();
+    let [first, second] = &frames[..] else { panic!("{frames:?}") };
+    let mut expected = mine;
+    crate::rewrite::show(&mut expected, Mark::NONE.with_dscp(46));
+    assert_eq!((first, second), (&expected, &other));
+    assert_eq!(Headers::read(LinkType::Ethernet, first).ip.map(|ip| (ip.dscp, ip.ecn)), Some((46, 0)));
+}

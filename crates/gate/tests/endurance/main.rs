@@ -1,0 +1,193 @@
+//! A gate under everything at once for a while: malformed frames of every kind at both sides, clients that
+//! lie, hang and flood, and reloads. It goes on forwarding, accounts for every frame, and its memory stays
+//! what it was. Five seconds; ten minutes where TIDEGATE_VERIFY is set.
+
+#![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod malformed;
+
+use common::{BINARY, Gate, Net, Place, TempFile, content};
+use malformed::{Raw, frame, virtio_header};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tidegate_core::rng::Rng;
+
+/// By how much a process may grow between its warm-up and its end, in kB: pages that the allocator came to
+/// use late. A leak of a byte for each frame would be megabytes in ten minutes.
+const MARGIN: u64 = 2048;
+/// Metrics are at this port, in the gate's own namespace.
+const METRICS: &str = "127.0.0.1:9";
+
+fn lasting() -> Duration {
+    let long = std::env::var_os("TIDEGATE_VERIFY").is_some();
+    Duration::from_secs(if long { 600 } else { 5 })
+}
+
+/// Files with little in common, to go to and fro between: the same rates, so that the link stays busy.
+fn texts(file: &TempFile) -> [String; 3] {
+    let first = std::fs::read_to_string(file.path()).unwrap();
+    let head: String = first.lines().take(5).map(|line| format!("{line}\n")).collect();
+    let classes = "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"500p\" }\n\
+        class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"1mbit\" }]\n\
+        [[flow]]\nname = \"each\"\nmatch = { protocol = \"udp\" }\neach = \"5-tuple\"\nidle = \"50ms\"\nclass = \"c\"\n";
+    let broken = "[[flow]]\nname = \"each\"\nmatch = { inside = \"10.7.0.1/8\" }\n";
+    [first, format!("{head}{classes}"), format!("{head}{broken}")]
+}
+
+/// Something that is done again and again until it is told to stop; how often it was done.
+struct Tireless {
+    thread: JoinHandle<()>,
+    done: Arc<AtomicU64>,
+}
+
+/// Starts it in a namespace.
+fn again_and_again(
+    net: &Net,
+    place: Place,
+    stop: &Arc<AtomicBool>,
+    start: impl FnOnce() -> Box<dyn FnMut()> + Send + 'static,
+) -> Tireless {
+    let (stop, done) = (Arc::clone(stop), Arc::new(AtomicU64::new(0)));
+    let count = Arc::clone(&done);
+    let thread = net.spawn(place, move || {
+        let mut work = start();
+        while !stop.load(Ordering::Relaxed) {
+            work();
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    Tireless { thread, done }
+}
+
+/// Malformed frames from a host, some of them with virtio-net headers.
+fn malformed_frames(net: &Net, place: Place, seed: u64, stop: &Arc<AtomicBool>) -> Tireless {
+    again_and_again(net, place, stop, move || {
+        let (plain, odd) = (Raw::open(place.interface(), false), Raw::open(place.interface(), true));
+        let mut rng = Rng::named(seed, "malformed frames");
+        Box::new(move || {
+            for _ in 0..20 {
+                let frame = frame(&mut rng);
+                if rng.chance(0.5) {
+                    plain.send(&frame);
+                } else {
+                    odd.send(&[&virtio_header(&mut rng)[..], &frame].concat());
+                }
+            }
+            // Some ten thousand a second: the gate's core is shared with whoever checks it.
+            std::thread::sleep(Duration::from_millis(2));
+        })
+    })
+}
+
+/// A client that does one thing nobody should do, at the control socket or at the metrics.
+fn hostile(net: &Net, socket: PathBuf, stop: &Arc<AtomicBool>) -> Tireless {
+    again_and_again(net, Place::Gate, stop, move || {
+        let mut rng = Rng::named(3, "hostile clients");
+        let mut held = Vec::new();
+        Box::new(move || {
+            let Ok(mut client) = UnixStream::connect(&socket) else { return };
+            client.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
+            client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+            let noise = content(rng.below(u64::MAX - 1) + 1, rng.below(40_000) as usize);
+            // Whether any of it is taken is the gate's affair.
+            let _ = match rng.below(8) {
+                0 => client.write_all(&noise),
+                1 => client.write_all(b"{\"ask\": \"status\"}\n".repeat(1000).as_slice()),
+                2 => client.write_all(b"{\"ask\": \"sta"),
+                3 => client
+                    .write_all(b"{\"ask\": \"reload\"}\n")
+                    .and_then(|()| client.shutdown(Shutdown::Write)),
+                4 => client.write_all(&b"[".repeat(10_000)),
+                5 => client
+                    .write_all(b"{\"ask\": \"status\"}\n")
+                    .and_then(|()| client.read(&mut [0; 10]).map(drop)),
+                6 => TcpStream::connect(METRICS).and_then(|mut scrape| scrape.write_all(&noise)),
+                _ => TcpStream::connect(METRICS).and_then(|mut scrape| {
+                    scrape.set_read_timeout(Some(Duration::from_secs(2)))?;
+                    scrape.write_all(b"GET /metrics HTTP/1.1\r\n\r\n")?;
+                    scrape.read_to_end(&mut Vec::new()).map(drop)
+                }),
+            };
+            held.push(client);
+            if held.len() > 50 {
+                held.drain(..rng.below(50) as usize);
+            }
+            std::thread::sleep(Duration::from_millis(3));
+        })
+    })
+}
+
+/// What a process has in memory, in kB.
+fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
+#[test]
+fn nothing_wears_it_out() {
+    let Some(net) = Net::new() else { return };
+    let lasting = lasting();
+    let socket = std::env::temp_dir().join(format!("tidegate-{}-endurance.sock", std::process::id()));
+    let rest = format!(
+        "control = {{ socket = \"{}\" }}\nmetrics = {{ listen = \"{METRICS}\" }}\n\
+         port = {{ scheduler = \"virtual-clock\" }}\n\
+         [[flow]]\nname = \"each\"\neach = \"5-tuple\"\nidle = \"100ms\"\nreserve = \"1kbit\"\n",
+        socket.display()
+    );
+    net.output(Place::Gate, "ip", &["link", "set", "lo", "up"]);
+    let file = TempFile::gate("5mbit", "5mbit", &rest);
+    let (path, texts) = (file.path().to_owned(), texts(&file));
+    let gate = Gate::start_for(&net, file, lasting + Duration::from_secs(60), &[]);
+    let process = gate.id();
+    let stop = Arc::new(AtomicBool::new(false));
+    let at_work = [
+        ("frames from inside", malformed_frames(&net, Place::Inside, 1, &stop)),
+        ("frames from outside", malformed_frames(&net, Place::Outside, 2, &stop)),
+        ("hostile clients", hostile(&net, socket, &stop)),
+    ];
+
+    let (begun, mut warm, mut most, mut reloads) = (Instant::now(), None, 0, 0);
+    while begun.elapsed() < lasting {
+        std::fs::write(&path, &texts[reloads % 3]).unwrap();
+        let told = Command::new(BINARY).args(["reload", &path]).output().unwrap();
+        let expected = reloads % 3 != 2;
+        assert_eq!(told.status.success(), expected, "{}", String::from_utf8_lossy(&told.stderr));
+        reloads += 1;
+        std::thread::sleep(Duration::from_millis(40));
+        if begun.elapsed() > lasting / 4 {
+            let now = resident(process);
+            warm.get_or_insert(now);
+            most = most.max(now);
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    for (what, tireless) in at_work {
+        tireless.thread.join().unwrap();
+        let done = tireless.done.load(Ordering::Relaxed);
+        assert!(done > 20, "{what}: only {done}");
+        println!("{what}: {done} times");
+    }
+    let (warm, end) = (warm.unwrap(), resident(process));
+    println!("{reloads} reloads; {warm} kB after the warm-up, at most {most}, {end} at the end");
+    // Hosts answer for each other again when what is queued has left.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(net.ping(3));
+    // Every frame is accounted for: `stop` checks it.
+    let report = gate.stop();
+    for direction in ["up", "down"] {
+        let one = &report["directions"][direction];
+        assert!(one["received"].as_u64().unwrap() > 1000, "{report:#}");
+        println!("{direction}: received {}, sent {}, {}", one["received"], one["sent"], one["drops"]);
+    }
+    assert!(end <= warm + MARGIN, "{warm} kB after the warm-up, {end} kB at the end");
+}

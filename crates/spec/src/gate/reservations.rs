@@ -1,0 +1,128 @@
+//! Whether what is reserved fits: in its class if that reserves, and on the link.
+
+use super::circuits::Listing;
+use super::{GateClass, GateFlow};
+use crate::error::{Complaint, Report, SpecErrors};
+use crate::units::show_rate;
+use tidegate_core::classifier::rules::Direction;
+
+/// Somebody who reserves.
+struct Demand<'a> {
+    flow: &'a GateFlow,
+    /// The list and the number of a circuit, where it is one.
+    circuit: Option<(&'a Listing, u32)>,
+    class: Option<usize>,
+    bits: u64,
+}
+
+/// Adds up what is reserved in each direction, in the order of the file. What is too much is reported at the
+/// first that does not fit.
+pub(super) fn check(
+    flows: &[GateFlow],
+    listings: &[Option<Listing>],
+    classes: &[GateClass],
+    rates: [u64; 2],
+    report: &mut Report,
+) {
+    for direction in Direction::BOTH {
+        let mut ledger = Ledger::new(classes, rates[direction as usize], direction);
+        let demands =
+            flows.iter().zip(listings).flat_map(|(flow, listing)| demands(flow, listing.as_ref(), direction));
+        let overdrawn = demands.into_iter().find_map(|demand| Some((ledger.add(&demand)?, demand)));
+        let Some((overdraft, demand)) = overdrawn else { continue };
+        match demand.circuit {
+            None => {
+                let message =
+                    format!("{overdraft}: flow `{}` is the first that does not fit", demand.flow.name);
+                report.say(demand.flow.place, Complaint::new(message).help("reserve less"));
+            }
+            Some((listing, circuit)) => {
+                let name = listing.circuits.name(circuit);
+                let message = format!("{overdraft}: circuit `{name}` is the first that does not fit");
+                let complaint = Complaint::new(message)
+                    .help("reserve what everybody gets when all send at once; what was sold is the ceiling");
+                let column = ["up_reserve", "down_reserve"][direction as usize];
+                report.say_elsewhere(SpecErrors::from(listing.error(circuit, column, complaint)));
+            }
+        }
+        return;
+    }
+}
+
+/// What reserves in a direction: a flow, or its circuits. Of a flow with `each` nobody knows how many there will
+/// be; one has to fit.
+fn demands<'a>(flow: &'a GateFlow, listing: Option<&'a Listing>, direction: Direction) -> Vec<Demand<'a>> {
+    if flow.matching.direction.is_some_and(|only| only != direction) {
+        return Vec::new();
+    }
+    let common = flow.terms[direction as usize].reserve;
+    let Some(listing) = listing else {
+        let alone = |bits| Demand { flow, circuit: None, class: flow.class, bits };
+        return common.map(alone).into_iter().collect();
+    };
+    let each = (0..listing.circuits.len() as u32).filter_map(|circuit| {
+        let terms = listing.circuits.terms(circuit);
+        let own = terms.reserve[direction as usize].map(|rate| rate.bits_per_second().round() as u64);
+        let class = terms.class.map(usize::from).or(flow.class);
+        Some(Demand { flow, circuit: Some((listing, circuit)), class, bits: own.or(common)? })
+    });
+    each.collect()
+}
+
+/// What is reserved so far in each class, and on the link.
+struct Ledger<'a> {
+    classes: &'a [GateClass],
+    rate: u64,
+    direction: Direction,
+    /// By class; the link's comes last.
+    totals: Vec<u128>,
+    /// Classes whose own reservation is booked above them.
+    counted: Vec<bool>,
+}
+
+impl Ledger<'_> {
+    fn new(classes: &[GateClass], rate: u64, direction: Direction) -> Ledger<'_> {
+        let (totals, counted) = (vec![0; classes.len() + 1], vec![false; classes.len()]);
+        Ledger { classes, rate, direction, totals, counted }
+    }
+
+    /// Books it from its class upwards; says what holds too little for it.
+    fn add(&mut self, demand: &Demand<'_>) -> Option<String> {
+        let mut bits = u128::from(demand.bits);
+        let mut holder = demand.class;
+        let mut overdraft = None;
+        loop {
+            let (place, room) = match holder {
+                Some(class) => (class, self.reserved(class)),
+                None => (self.classes.len(), Some(self.rate)),
+            };
+            self.totals[place] += bits;
+            if let Some(room) = room.filter(|room| self.totals[place] > u128::from(*room)) {
+                overdraft = overdraft.or_else(|| Some(self.overdraft(holder, room, self.totals[place])));
+            }
+            let Some(class) = holder else { return overdraft };
+            if let Some(reserve) = self.reserved(class) {
+                // To the scheduler above, a class asks for what it reserves, whatever is in it.
+                bits =
+                    if std::mem::replace(&mut self.counted[class], true) { 0 } else { u128::from(reserve) };
+            }
+            holder = self.classes[class].class.parent;
+        }
+    }
+
+    fn reserved(&self, class: usize) -> Option<u64> {
+        self.classes[class].terms[self.direction as usize].reserve
+    }
+
+    fn overdraft(&self, holder: Option<usize>, room: u64, total: u128) -> String {
+        let (room, direction) = (show_rate(room), self.direction.name());
+        let total = show_rate(u64::try_from(total).unwrap_or(u64::MAX));
+        match holder {
+            Some(class) => {
+                let name = &self.classes[class].class.name;
+                format!("{total} is reserved on class `{name}` ({room}) {direction}")
+            }
+            None => format!("{total} is reserved on the link {direction} ({room})"),
+        }
+    }
+}

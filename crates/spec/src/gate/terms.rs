@@ -1,0 +1,77 @@
+//! What is promised and allowed, where the two directions differ.
+
+use crate::error::{Complaint, Place, Report};
+use crate::scenario::{Class, ContractSpec};
+use crate::units::show_rate;
+use crate::values::Values;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::contract::Contract;
+use tidegate_core::switch::plan::ClassPlan;
+use tidegate_core::units::Rate;
+
+/// What is promised and allowed in one direction, in bit/s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// Reserved rate; `None` for none.
+    pub reserve: Option<u64>,
+    /// The rate that is never exceeded; `None` for none.
+    pub ceiling: Option<u64>,
+}
+
+impl Terms {
+    /// The terms of both directions, up first, of a class or a flow.
+    pub(super) fn read(values: &Values, contract: &ContractSpec, report: &mut Report) -> [Terms; 2] {
+        let both = Terms { reserve: contract.reserve_bits(), ceiling: values.rate("ceiling") };
+        Direction::BOTH.map(|direction| {
+            let Some(own) = values.table(direction.name()) else { return both };
+            let terms = Terms {
+                reserve: own.rate("reserve").or(both.reserve),
+                ceiling: own.rate("ceiling").or(both.ceiling),
+            };
+            terms.check(own.place, report);
+            terms
+        })
+    }
+
+    /// A ceiling below what is reserved could never give the reservation.
+    pub(super) fn check(&self, place: Place, report: &mut Report) {
+        if let (Some(ceiling), Some(reserve)) = (self.ceiling, self.reserve)
+            && ceiling < reserve
+        {
+            let message =
+                format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
+            report.say(place, Complaint::new(message));
+        }
+    }
+
+    /// The contract for a scheduler, of which this direction's reservation is part.
+    pub(super) fn contract(&self, spec: &ContractSpec) -> Contract {
+        Contract { reserve: self.reserve.and_then(Rate::from_bits_per_second), ..spec.contract() }
+    }
+
+    /// The ceiling for a switch.
+    pub(super) fn ceiling(&self) -> Option<Rate> {
+        self.ceiling.and_then(Rate::from_bits_per_second)
+    }
+}
+
+/// One `[[class]]` of a gate.
+#[derive(Clone, Debug)]
+pub struct GateClass {
+    /// What it is in both directions.
+    pub class: Class,
+    /// What it is promised and allowed in each direction, up first.
+    pub terms: [Terms; 2],
+}
+
+impl GateClass {
+    /// The class at the port of a direction.
+    pub(super) fn plan(&self, direction: Direction) -> ClassPlan {
+        let terms = self.terms[direction as usize];
+        ClassPlan {
+            contract: terms.contract(&self.class.contract),
+            ceiling: terms.ceiling(),
+            ..self.class.plan()
+        }
+    }
+}

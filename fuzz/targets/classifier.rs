@@ -1,0 +1,263 @@
+//! Rules, prefixes and keys over any headers, and the flows that are made, kept, forgotten and planned anew.
+//!
+//! Beside it a slow oracle says which rule a packet belongs to.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use tidegate_core::classifier::rules::{Direction, Each, Match, Prefix};
+use tidegate_core::classifier::steering::{Rule, Steering};
+use tidegate_core::classifier::{FiveTuple, FlowPattern};
+use tidegate_core::context::Ctx;
+use tidegate_core::contract::Contract;
+use tidegate_core::packet::{BodyId, Packet, PortIx};
+use tidegate_core::params::Limit;
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+use tidegate_core::wire::{Fragment, Headers, Ip, LinkType, Vlan};
+use tidegate_fuzz::Bytes;
+
+const PORT: PortIx = PortIx(0);
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Bytes(data);
+    match bytes.byte() {
+        0 => text(bytes.0),
+        _ => steer(bytes),
+    }
+});
+
+/// Whatever is read as a prefix, a flow or a pattern is written as something that is read the same.
+fn text(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(prefix) = text.parse::<Prefix>() {
+        assert_eq!(prefix.to_string().parse(), Ok(prefix));
+    }
+    if let Ok(flow) = text.parse::<FiveTuple>() {
+        assert_eq!(flow.to_string().parse(), Ok(flow));
+        assert!(text.parse::<FlowPattern>().is_ok_and(|pattern| pattern.matches(&flow)));
+    }
+}
+
+fn address(bytes: &mut Bytes<'_>) -> IpAddr {
+    // Few of them, so that packets and rules meet.
+    match bytes.below(4) {
+        0 => Ipv4Addr::from([10, 0, 0, bytes.byte() % 8]).into(),
+        1 => Ipv4Addr::from(bytes.array::<4>()).into(),
+        2 => Ipv6Addr::from([0x2001, 0xdb8, 0, u16::from(bytes.byte() % 2), 0, 0, 0, u16::from(bytes.byte() % 8)])
+            .into(),
+        _ => Ipv6Addr::from(bytes.array::<16>()).into(),
+    }
+}
+
+/// An address, and how many of its first bits count.
+type Network = (IpAddr, u8);
+
+fn network(bytes: &mut Bytes<'_>) -> Option<Network> {
+    if bytes.byte() & 1 == 0 {
+        return None;
+    }
+    let address = address(bytes);
+    Some((address, bytes.byte() % if address.is_ipv4() { 33 } else { 129 }))
+}
+
+/// The prefix, by way of its text; with bits beyond its length it is refused, and named as it should be.
+fn prefix((address, length): Network) -> Prefix {
+    use tidegate_core::classifier::rules::NotAPrefix;
+    match format!("{address}/{length}").parse() {
+        Ok(prefix) => prefix,
+        Err(NotAPrefix::HostBits(prefix)) => prefix,
+        Err(NotAPrefix::Text) => panic!("{address}/{length} is no prefix"),
+    }
+}
+
+fn bits(address: IpAddr) -> Vec<bool> {
+    let of = |bytes: &[u8]| bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1)).collect();
+    match address {
+        IpAddr::V4(address) => of(&address.octets()),
+        IpAddr::V6(address) => of(&address.octets()),
+    }
+}
+
+/// A rule, and the networks that its prefixes stand for.
+struct Told {
+    rule: Rule,
+    inside: Option<Network>,
+    outside: Option<Network>,
+}
+
+fn small(bytes: &mut Bytes<'_>) -> Option<u16> {
+    (bytes.byte() & 3 == 0).then(|| u16::from(bytes.byte() % 4))
+}
+
+fn told(bytes: &mut Bytes<'_>) -> Told {
+    let (inside, outside) = (network(bytes), network(bytes));
+    let matching = Match {
+        inside: inside.map(prefix),
+        outside: outside.map(prefix),
+        inside_port: small(bytes),
+        outside_port: small(bytes),
+        port: small(bytes),
+        protocol: (bytes.byte() & 1 == 0).then(|| bytes.pick(&[1, 6, 17])),
+        dscp: small(bytes).map(|dscp| dscp as u8),
+        vlan: small(bytes),
+        direction: (bytes.byte() & 3 == 0).then(|| bytes.pick(&Direction::BOTH)),
+    };
+    let each = bytes.pick(&[None, Some(Each::Host), Some(Each::Subscriber), Some(Each::FiveTuple)]);
+    let rate = |bits| Rate::from_bits_per_second(bits);
+    let contract = Contract {
+        reserve: bytes.pick(&[None, rate(64_000), rate(1_000_000)]),
+        level: bytes.byte() % 8,
+        ..Contract::default()
+    };
+    let plan = FlowPlan { contract, ceiling: bytes.pick(&[None, rate(500_000)]), ..FlowPlan::default() };
+    let idle = Span::from_millis(u64::from(bytes.byte()) + 1);
+    Told { rule: Rule { matching, each, plan, idle }, inside, outside }
+}
+
+fn headers(bytes: &mut Bytes<'_>) -> Headers {
+    if bytes.byte() & 7 == 0 {
+        let length = bytes.byte().into();
+        return Headers::read(LinkType::Ethernet, bytes.take(length));
+    }
+    let source = address(bytes);
+    let mut destination = address(bytes);
+    if source.is_ipv4() != destination.is_ipv4() {
+        destination = source;
+    }
+    let protocol = bytes.pick(&[1, 6, 17]);
+    let ports = (protocol != 1).then(|| (u16::from(bytes.byte() % 4), u16::from(bytes.byte() % 4)));
+    let ip = Ip { source, destination, protocol, dscp: bytes.byte() % 4, ecn: 0, fragment: Fragment::Whole, ports };
+    let vlans = [small(bytes).map(|id| Vlan { id, priority: 0 }), small(bytes).map(|id| Vlan { id, priority: 1 })];
+    Headers { vlans, ethertype: None, ip: Some(ip) }
+}
+
+/// Which rule a packet belongs to, word by word.
+fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<usize> {
+    let sides = headers.ip.map(|ip| match direction {
+        Direction::Up => ((ip.source, ip.ports.map(|p| p.0)), (ip.destination, ip.ports.map(|p| p.1))),
+        Direction::Down => ((ip.destination, ip.ports.map(|p| p.1)), (ip.source, ip.ports.map(|p| p.0))),
+    });
+    let within = |network: Option<Network>, address: Option<IpAddr>| {
+        let Some((network, length)) = network else { return true };
+        let Some(address) = address else { return false };
+        let length = usize::from(length);
+        network.is_ipv4() == address.is_ipv4() && bits(network)[..length] == bits(address)[..length]
+    };
+    rules.iter().position(|told| {
+        let matching = &told.rule.matching;
+        let (inside, outside) = (sides.map(|sides| sides.0), sides.map(|sides| sides.1));
+        let (inside_port, outside_port) = (inside.and_then(|end| end.1), outside.and_then(|end| end.1));
+        within(told.inside, inside.map(|end| end.0))
+            && within(told.outside, outside.map(|end| end.0))
+            && matching.inside_port.is_none_or(|port| inside_port == Some(port))
+            && matching.outside_port.is_none_or(|port| outside_port == Some(port))
+            && matching.port.is_none_or(|port| [inside_port, outside_port].contains(&Some(port)))
+            && matching.protocol.is_none_or(|protocol| headers.ip.is_some_and(|ip| ip.protocol == protocol))
+            && matching.dscp.is_none_or(|dscp| headers.ip.is_some_and(|ip| ip.dscp == dscp))
+            && matching.vlan.is_none_or(|id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id))
+            && matching.direction.is_none_or(|only| only == direction)
+    })
+}
+
+fn switch_plan(bytes: &mut Bytes<'_>) -> SwitchPlan {
+    let name = bytes.pick(&["fifo", "virtual-clock", "strict-priority"]);
+    let scheduler = SchedulerKind::named(name).expect("a scheduler's name");
+    SwitchPlan { ports: vec![PortPlan::new(scheduler)], buffer: Some(Limit::Packets(20)) }
+}
+
+fn steer(mut bytes: Bytes<'_>) {
+    let mut now = Time::ORIGIN;
+    let mut rng = Rng::named(1, "fuzz");
+    let direction = bytes.pick(&Direction::BOTH);
+    let mut switch = Switch::new(now, &switch_plan(&mut bytes)).expect("a plan");
+    let mut rules: Vec<Told> = (0..bytes.below(6)).map(|_| told(&mut bytes)).collect();
+    let mut most = bytes.below(8);
+    let plain = |rules: &[Told]| rules.iter().map(|told| told.rule).collect::<Vec<_>>();
+    let mut steering =
+        Steering::new(now, &mut switch, PORT, direction, plain(&rules), most).expect("contracts that fit");
+    let mut kept = [None; 4];
+    let mut out = Vec::new();
+    while !bytes.is_empty() {
+        let mut cx = Ctx { now, rng: &mut rng, out: &mut out };
+        match bytes.below(8) {
+            0..=4 => {
+                let headers = headers(&mut bytes);
+                let before = steering.overflowed();
+                let leg = steering.steer(now, &mut switch, &headers);
+                let wanted = rule_of(&rules, &headers, direction);
+                if wanted.is_some() && leg == steering.rest() {
+                    assert!(steering.overflowed() > before, "a packet of rule {wanted:?} went with the rest");
+                } else {
+                    assert_eq!(steering.rule_of(leg.flow), wanted);
+                    if let Some((rule, each)) = wanted.and_then(|rule| Some((rule, rules[rule].rule.each?))) {
+                        let key = each.key(&headers, direction);
+                        assert!(steering.members(rule).any(|member| member == (key, leg)));
+                    }
+                }
+                assert_eq!(steering.steer(now, &mut switch, &headers), leg);
+                let place = &mut kept[bytes.below(4)];
+                // What is kept is of the headers that it was kept for.
+                let (found, mut steered) = match *place {
+                    Some((found, steered)) => (found, steered),
+                    None => (headers, None),
+                };
+                let again = steering.steer_again(now, &mut switch, &found, &mut steered);
+                *place = Some((found, steered));
+                assert_eq!(steering.steer(now, &mut switch, &found), again);
+                switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), 40 + u32::from(bytes.byte()) * 5));
+            }
+            5 => {
+                if switch.in_service(PORT).is_some() {
+                    switch.finish(&mut cx, PORT);
+                }
+                switch.timer(&mut cx, PORT);
+                switch.start(&mut cx, PORT);
+            }
+            6 => {
+                now += Span::from_millis(bytes.byte().into());
+                steering.forget_idle(now, &mut switch);
+            }
+            _ => {
+                // Some rules go on, turned about; others come and go.
+                let mut next: Vec<Told> = Vec::new();
+                let mut from = Vec::new();
+                for (ix, before) in rules.into_iter().enumerate().rev() {
+                    match bytes.below(4) {
+                        0 => {}
+                        1 => {
+                            from.push(Some(ix));
+                            next.push(told(&mut bytes));
+                        }
+                        _ => {
+                            from.push(Some(ix));
+                            next.push(before);
+                        }
+                    }
+                }
+                if bytes.byte() & 1 == 1 && next.len() < 8 {
+                    from.push(None);
+                    next.push(told(&mut bytes));
+                }
+                most = bytes.below(8);
+                rules = next;
+                let plan = switch_plan(&mut bytes);
+                let changes = steering.changes(&plain(&rules), &from, 0);
+                switch.reconfigure(&mut cx, &plan, &changes).expect("a plan");
+                steering.replan(now, &mut switch, plain(&rules), &from, most);
+            }
+        }
+        out.clear();
+        switch.audit(now).unwrap_or_else(|what| panic!("{what}"));
+        let mut flows = BTreeSet::from([steering.rest().flow]);
+        for rule in 0..rules.len() {
+            for (key, leg) in steering.members(rule) {
+                assert!(flows.insert(leg.flow), "{key} shares its flow");
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Clients of the control socket and of the metrics, who say anything in any pieces, and listen or do not.
+//!
+//! Whoever asks lines and takes the answers has exactly the answers to them, in their order.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use tidegate_fuzz::Bytes;
+use tidegate_gate::fuzzing::Reception;
+
+const FILE: &str = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\" }\n";
+/// A request of this length is refused.
+const LONGEST: usize = 16 << 10;
+
+struct Client {
+    stream: UnixStream,
+    metrics: bool,
+    said: Vec<u8>,
+    heard: Vec<u8>,
+}
+
+impl Client {
+    fn hear(&mut self) {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = self.stream.read(&mut bytes) {
+            self.heard.extend(&bytes[..count]);
+        }
+    }
+
+    /// What it is to be told for what it said.
+    fn wanted(&self, reception: &mut Reception) -> Vec<u8> {
+        if self.metrics {
+            return reception.scrape(&self.said).unwrap_or_default();
+        }
+        let lines = self.said.split_inclusive(|byte| *byte == b'\n');
+        let complete = lines.filter_map(|line| line.strip_suffix(b"\n"));
+        complete.flat_map(|line| reception.answer(line)).collect()
+    }
+}
+
+fn come(reception: &mut Reception, metrics: bool) -> Client {
+    let (stream, other) = UnixStream::pair().expect("descriptors");
+    stream.set_nonblocking(true).expect("a socket");
+    reception.admit(other, metrics);
+    Client { stream, metrics, said: Vec::new(), heard: Vec::new() }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut bytes = Bytes(data);
+    let mut reception = Reception::open(FILE);
+    let mut clients = [false, false, true].map(|metrics| come(&mut reception, metrics));
+    let mut steps = 0;
+    while !bytes.is_empty() && steps < 500 {
+        steps += 1;
+        let client = &mut clients[bytes.below(3)];
+        match bytes.below(8) {
+            0..=2 => {
+                let length = bytes.byte().into();
+                let piece = bytes.take(length);
+                let written = client.stream.write(piece).unwrap_or(0);
+                client.said.extend(&piece[..written]);
+            }
+            3 => {
+                // More of the same than anybody has to ask.
+                let length = bytes.below(16);
+                let (piece, times) = (bytes.take(length), usize::from(bytes.byte()) * 16);
+                let piece = piece.repeat(times);
+                let written = client.stream.write(&piece).unwrap_or(0);
+                client.said.extend(&piece[..written]);
+            }
+            4 => client.hear(),
+            5 => _ = client.stream.shutdown(Shutdown::Write),
+            6 => *client = come(&mut reception, client.metrics),
+            _ => reception.look(),
+        }
+    }
+    for client in &mut clients {
+        // As many looks as it may take to write all answers and read all questions.
+        for _ in 0..client.said.len() + 8 {
+            let before = client.heard.len();
+            reception.look();
+            client.hear();
+            if client.heard.len() == before {
+                break;
+            }
+        }
+        let wanted = client.wanted(&mut reception);
+        let starts = wanted.starts_with(&client.heard);
+        assert!(starts, "{:?} was answered with {:?}", client.said, client.heard);
+        if client.said.len() < LONGEST {
+            assert_eq!(client.heard.len(), wanted.len(), "{:?} was not answered to the end", client.said);
+        }
+    }
+});
