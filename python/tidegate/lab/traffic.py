@@ -15,9 +15,10 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 from tidegate.lab.capture import wait_until_ready
-from tidegate.lab.net import OUTSIDE, Net
+from tidegate.lab.net import HOST, OUTSIDE, Net
 
 HEADERS = 14 + 20 + 8
 """Bytes of Ethernet, IPv4 and UDP headers."""
@@ -41,6 +42,12 @@ class Receiver:
         self._process.stdin.flush()
         counts: list[int] = json.loads(self._process.stdout.readline())
         return counts
+
+    def on_wire(self) -> int:
+        """Return the bytes of all frames that have come in at the far host so far."""
+        rows = Path(f"/proc/{self._process.pid}/net/dev").read_text().splitlines()
+        row = next(row for row in rows if row.strip().startswith(f"{HOST}:"))
+        return int(row.split(":")[1].split()[0])
 
 
 def start_tcp(net: Net, flows: int, congestion: str, processor: int) -> None:
