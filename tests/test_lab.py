@@ -187,11 +187,9 @@ def test_packets_are_stamped_at_both_ends_of_the_kernels_bridge():
         kernel.tbf(made, 1_000_000, 100)
         near = capture.Capture(made, "box", net.GATE_INSIDE, 1000)
         far = capture.at_host(made, "outside", 1000, (9000,))
-        start = made.received("outside")
         traffic.start_udp(made, 9000, 500, 100_000, net.processors()[0])
         subprocess.run(["sleep", "1"], check=True)
         sent, came = near.read(), far.read()
-        assert made.received("outside") >= start + 500 * len(came)
     spans, lost = measures.delays(sent.where(sent.target == 9000), came.where(came.target == 9000))
     assert len(spans) > 5
     assert lost <= 1
