@@ -120,8 +120,7 @@ fn sum(bytes: &[u8]) -> i64 {
 
 /// Files that a gate goes to and fro between.
 static WANTED: LazyLock<[Wanted; 3]> = LazyLock::new(|| {
-    let head =
-        "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\", flows = 4 }\n";
+    let head = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\", flows = 4 }\n";
     [
         "switch = { buffer = \"8p\" }\n",
         "switch = { buffer = \"3000B\" }\nport = { scheduler = \"virtual-clock\" }\n\
@@ -132,7 +131,9 @@ static WANTED: LazyLock<[Wanted; 3]> = LazyLock::new(|| {
          [[flow]]\nname = \"tagged\"\nmatch = { vlan = 5 }\nlevel = 1\n\
          [[flow]]\nname = \"each\"\neach = \"subscriber\"\nidle = \"10ms\"\nclass = \"c\"\n",
     ]
-    .map(|rest| Wanted::of(&GateFile::parse(&format!("{head}{rest}"), "fuzz.toml", &[]).expect("a gate file")))
+    .map(|rest| {
+        Wanted::of(&GateFile::parse(&format!("{head}{rest}"), "fuzz.toml", &[]).expect("a gate file"))
+    })
 });
 
 /// Every frame is accounted for at every moment.
