@@ -44,16 +44,31 @@ fn rate(bits: u64) -> Option<Rate> {
 
 /// Subscribers in sites that have the link's rate between them. Everyone may have four times its share, and
 /// a site twice its own.
-fn circuits(subscribers: u32, sites: u32) -> Arc<Circuits> {
+fn circuit(number: u32, subscribers: u32, sites: u32) -> Circuit {
     let share = LINK / u64::from(subscribers);
-    let terms =
-        |class| Terms { class: Some(class), reserve: [rate(share); 2], ceiling: [rate(4 * share); 2] };
-    let circuit = |number: u32| Circuit {
+    Circuit {
         name: format!("circuit-{number:05}"),
         addresses: format!("{}/32", address(number)).parse().into_iter().collect(),
-        terms: terms((number % sites) as u16),
-    };
-    Arc::new(Circuits::new((0..subscribers).map(circuit)).unwrap_or_default())
+        terms: Terms {
+            class: Some((number % sites) as u16),
+            reserve: [rate(share); 2],
+            ceiling: [rate(4 * share); 2],
+        },
+    }
+}
+
+fn circuits(subscribers: u32, sites: u32) -> Arc<Circuits> {
+    let all = (0..subscribers).map(|number| circuit(number, subscribers, sites));
+    Arc::new(Circuits::new(all).unwrap_or_default())
+}
+
+fn rule(circuits: Arc<Circuits>) -> Rule {
+    Rule {
+        matching: Match::default(),
+        split: Split::Circuits(circuits),
+        plan: FlowPlan::default(),
+        idle: Span::from_secs(30),
+    }
 }
 
 fn address(number: u32) -> Ipv4Addr {
@@ -75,6 +90,7 @@ fn from(number: u32) -> Headers {
 
 struct Line {
     now: Time,
+    plan: SwitchPlan,
     switch: Switch,
     steering: Steering,
     rng: Rng,
@@ -96,17 +112,12 @@ impl Line {
         };
         let port = PortPlan { classes: vec![class; sites as usize], ..PortPlan::new(clock()?) };
         let now = Time::ORIGIN;
-        let mut switch = Switch::new(now, &SwitchPlan { ports: vec![port], buffer: None })?;
-        let rule = Rule {
-            matching: Match::default(),
-            split: Split::Circuits(circuits),
-            plan: FlowPlan::default(),
-            idle: Span::from_secs(30),
-        };
-        let steering = Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule], 0)?;
+        let plan = SwitchPlan { ports: vec![port], buffer: None };
+        let mut switch = Switch::new(now, &plan)?;
+        let steering = Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule(circuits)], 0)?;
         let (out, never) = (Vec::new(), Time::NEVER);
         let rng = Rng::named(1, "subscribers");
-        Ok(Line { now, switch, steering, rng, out, free_at: never, wake_at: never, sent: 0 })
+        Ok(Line { now, plan, switch, steering, rng, out, free_at: never, wake_at: never, sent: 0 })
     }
 
     fn arrive(&mut self, headers: &Headers) {
@@ -194,6 +205,35 @@ fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     Ok([idle, active, per(ALLOCATED.allocated())])
 }
 
+/// Milliseconds until a change of one subscriber's ceiling is in force at a port where all have flows, the least
+/// of five times.
+fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
+    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    for number in 0..subscribers {
+        line.arrive(&from(number));
+        line.advance(line.now + Span::from_micros(10));
+    }
+    let mut least = f64::INFINITY;
+    for mega in 1..=5 {
+        let began = Instant::now();
+        let list = (0..subscribers).map(|number| circuit(number, subscribers, sites));
+        let other = list.enumerate().map(|(ix, mut circuit)| {
+            if ix == 77 {
+                circuit.terms.ceiling = [rate(mega * 1_000_000); 2];
+            }
+            circuit
+        });
+        let rules = vec![rule(Arc::new(Circuits::new(other).unwrap_or_default()))];
+        let changes = line.steering.changes(&rules, &[Some(0)], sites as usize);
+        let mut cx = Ctx { now: line.now, rng: &mut line.rng, out: &mut line.out };
+        line.switch.reconfigure(&mut cx, &line.plan, &changes)?;
+        line.steering.replan(line.now, &mut line.switch, rules, &[Some(0)], 0);
+        least = least.min(began.elapsed().as_secs_f64() * 1e3);
+        assert_eq!(changes.len(), 1);
+    }
+    Ok(least)
+}
+
 /// Milliseconds to read and check a gate file and its list of circuits, the least of five times.
 fn loading(subscribers: u32, sites: u32) -> Result<f64, String> {
     let folder = std::env::temp_dir().join(format!("tidegate-subscribers-{}", std::process::id()));
@@ -238,13 +278,18 @@ fn write_files(folder: &Path, subscribers: u32, sites: u32) -> std::io::Result<(
 fn compare(json: bool) -> Result<(), Refused> {
     let [idle, active, again] = bytes(20_000, 400)?;
     let milliseconds = loading(20_000, 400).map_err(Refused)?;
+    let change = changing(20_000, 400)?;
     if json {
-        println!(r#"{{"idle_bytes":{idle:.0},"active_bytes":{active:.0},"load_ms":{milliseconds:.0}}}"#);
+        println!(
+            r#"{{"idle_bytes":{idle:.0},"active_bytes":{active:.0},"load_ms":{milliseconds:.0},"change_ms":{change:.0}}}"#
+        );
         return Ok(());
     }
     println!("20000 subscribers in 400 sites");
     println!("bytes each, one direction: {idle:.0} idle, {active:.0} with a flow, {again:.0} idle again");
-    println!("{milliseconds:.0} ms to read their list");
+    println!(
+        "{milliseconds:.0} ms to read their list, {change:.0} ms to follow another one in one direction"
+    );
     println!("{:>11} {:>6} {:>10} {:>6}", "subscribers", "sites", "ns/packet", "ratio");
     let mut first = None;
     for (subscribers, sites) in [(100, 2), (1_000, 20), (20_000, 400), (20_000, 4)] {

@@ -9,6 +9,7 @@ from tidegate.replay import plan
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 CAPTURES = EXAMPLES.parents[1] / "shared" / "data" / "pcap"
+LTE = EXAMPLES.parents[1] / "shared" / "data" / "links"
 BELLCORE = EXAMPLES.parents[1] / "shared" / "data" / "packets" / "BC-pAug89-first100001.TL.gz"
 
 
@@ -74,6 +75,22 @@ def test_bellcore():
     p99 = comparison.row("poisson", "delay_p99")
     assert p99.values["fifo"].mean > 5 * p99.values["virtual-clock"].mean
     assert comparison.row("ethernet", "lost").values["fifo"].mean == 0
+
+
+@pytest.mark.skipif(not LTE.is_dir(), reason=f"recorded links are not at {LTE}")
+def test_lte():
+    comparison = tidegate.compare(EXAMPLES / "lte.toml", ["fifo", "virtual-clock"], replications=2)
+    p99 = comparison.row("call", "delay_p99").values
+    assert p99["fifo"].mean > 3 * p99["virtual-clock"].mean
+    lost = comparison.row("call", "lost").values["virtual-clock"].mean
+    assert 0 < lost < 0.003
+    results = tidegate.simulate(EXAMPLES / "lte.toml", replications=1)
+    (link,) = results.links.to_pylist()
+    # Whoever always has something to send gets all that the trace offers.
+    assert link["utilisation"] == pytest.approx(1, abs=0.001)
+    assert link["rate"] == pytest.approx(4.56e6, rel=0.001)
+    # The link also counts those that were sent before the warm-up was over.
+    assert link["lost_packets"] >= sum(row["lost_packets"] for row in results.flows.to_pylist()) > 30
 
 
 @pytest.mark.skipif(not CAPTURES.is_dir(), reason=f"real captures are not at {CAPTURES}")

@@ -49,10 +49,12 @@ def test_the_schema_and_the_reader_refuse_alike(right, wrong):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_is_right(path):
-    sources = [flow.get("source") for flow in tomllib.loads(path.read_text(encoding="utf-8"))["flow"]]
+    scenario = tomllib.loads(path.read_text(encoding="utf-8"))
+    sources = [flow.get("source") for flow in scenario["flow"]]
     files = {
         path.parent / source["file"] for source in sources if isinstance(source, dict) and "file" in source
     }
+    files |= {path.parent / link["trace"] for link in scenario.get("link", []) if "trace" in link}
     if absent := [file for file in files if "shared" in file.parts and not file.exists()]:
         pytest.skip(f"real data are not at {absent[0]}")
     assert _tidegate.Scenario.load(path).flows

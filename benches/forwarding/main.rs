@@ -134,7 +134,12 @@ fn run(way: Way, size: usize) -> Option<Run> {
             net.bridge(steered);
             None
         }
-        Way::Gate { io, busy } => Some(Gate::start(&net, io, busy)),
+        Way::Gate { io, busy } => {
+            if io == "xdp" {
+                net.plain();
+            }
+            Some(Gate::start(&net, io, busy))
+        }
     };
     if tap {
         net.hand_over();

@@ -63,6 +63,16 @@ impl Net {
         }
     }
 
+    /// Switches off what AF_XDP does not tell of.
+    pub fn plain(&self) {
+        for port in ["gi", "go"] {
+            let off = ["ethtool", "-K", port, "gro", "off", "lro", "off", "rxvlan", "off"];
+            let mut command = Command::new("ip");
+            // What cannot be changed is off.
+            let _ = command.args(["netns", "exec", &self.name("g")]).args(off).output();
+        }
+    }
+
     /// Does something on a thread of one of them, and on one processor.
     pub fn spawn<T: Send + 'static>(
         &self,

@@ -1,5 +1,6 @@
 //! The bump in the wire: waits for what comes first, a frame or a departure, and acts on it.
 
+use crate::clock::{Clock, TICKS_PER_NANOSECOND};
 use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
@@ -8,11 +9,9 @@ use crate::orders::{Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
+use crate::waiting::{self, Waiting};
 use hdrhistogram::Histogram;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
-use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -23,8 +22,6 @@ use tidegate_spec::{GateFile, Io};
 
 /// Bytes of an Ethernet header and of two VLAN tags.
 const FRAMING: usize = 14 + 2 * 4;
-/// Ticks of 10 ps in a nanosecond.
-const TICKS_PER_NANOSECOND: u64 = 100;
 /// The longest lateness that is told apart, in nanoseconds.
 const LATEST: u64 = 100_000_000_000;
 
@@ -37,17 +34,6 @@ const LOOKING: Span = Span::from_millis(100);
 
 /// A frame that a receiver has got can be read after this time: rings hand them over in blocks.
 const SETTLING: Duration = Duration::from_millis(20);
-
-/// How a gate waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
-    /// It sleeps, and asks to be woken before others are run, while it leaves them most of the core.
-    RealTime,
-    /// It sleeps, and is woken when the system gets to it.
-    Sleep,
-    /// It asks again and again: a whole core, for the least lateness.
-    Busy,
-}
 
 /// What a gate does with frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,29 +66,6 @@ pub(crate) struct Bump {
     check_at: Time,
 }
 
-/// CLOCK_MONOTONIC since the start, on core's scale.
-struct Clock {
-    start: u64,
-}
-
-impl Clock {
-    fn nanoseconds(clock: ClockId) -> u64 {
-        let now = clock_gettime(clock);
-        // Neither part of these clocks is negative.
-        now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-    }
-
-    /// User and system time of this process.
-    fn used() -> Span {
-        Span::from_ticks(Clock::nanoseconds(ClockId::ProcessCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
-    }
-
-    fn now(&self) -> Time {
-        let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);
-        Time::ORIGIN + Span::from_ticks(since.saturating_mul(TICKS_PER_NANOSECOND))
-    }
-}
-
 impl Bump {
     /// Opens both interfaces, and takes over from a bridge. What comes in from then on waits for
     /// [`run`](Self::run).
@@ -133,7 +96,7 @@ impl Bump {
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
         let handover = match doing {
-            Doing::Forward => Some(Handover::prepare(file.fail, ports)?),
+            Doing::Forward => Some(Handover::prepare(&file, ports)?),
             Doing::Observe => None,
         };
         let mut bump = Bump {
@@ -143,7 +106,7 @@ impl Bump {
             receivers: [inside.receiver, outside.receiver],
             senders: [outside.sender, inside.sender],
             engine,
-            clock: Clock { start: Clock::nanoseconds(ClockId::Monotonic) },
+            clock: Clock::start(),
             lateness: [up, down],
             missed: [0; 2],
             real_time: false,
@@ -154,7 +117,8 @@ impl Bump {
         Ok(bump)
     }
 
-    /// Forwards until it is told to stop, or for as long as `lasting` says.
+    /// Forwards until it is told to stop, or for as long as `lasting` says. Having woken up and sent what was due,
+    /// it sleeps for at least `nap`.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -163,6 +127,7 @@ impl Bump {
         orders: &mut Orders,
         lasting: Option<Span>,
         waiting: Waiting,
+        nap: Span,
     ) -> Result<(), GateError> {
         // The kernel may else let a sleeper lie for 50 µs to save a wake-up.
         set_current_timer_slack(NonZeroU64::new(1))
@@ -188,8 +153,11 @@ impl Bump {
             // What comes in for a link that is busy has to be known at its next departure, not before.
             let patient = due.since(now) <= PATIENCE;
             let watched = Direction::BOTH.map(|direction| !(patient && self.engine.is_busy(direction)));
-            let span = if more { Span::ZERO } else { due.since(now) };
-            let ready = self.wait(orders, watched, span, due == Time::NEVER, waiting)?;
+            if !more && nap > Span::ZERO {
+                waiting::nap(nap);
+            }
+            let span = if more || waiting == Waiting::Busy { Span::ZERO } else { due.since(now + nap) };
+            let ready = waiting::wait(&self.receivers, orders, watched, span)?;
             let now = self.clock.now();
             // It came before what is due by now, or may as well have.
             let came = now.min(self.engine.next_due());
@@ -251,38 +219,6 @@ impl Bump {
         }
         guard.take()?;
         self.receivers.iter().try_for_each(|receiver| Guard::release(receiver.fd()))
-    }
-
-    /// Waits until a frame came in at a side that is watched, or for `span`; says which of both sides and
-    /// `orders` can be read. (ppoll rather than epoll: three descriptors, and as fine a time-out.)
-    fn wait(
-        &self,
-        orders: &Orders,
-        watched: [bool; 2],
-        span: Span,
-        forever: bool,
-        waiting: Waiting,
-    ) -> Result<[bool; 3], GateError> {
-        // Rounded up: a wake-up before the time would be for nothing.
-        let nanoseconds = match waiting {
-            Waiting::RealTime | Waiting::Sleep => span.ticks().div_ceil(TICKS_PER_NANOSECOND),
-            Waiting::Busy => 0,
-        };
-        let timeout = Timespec {
-            tv_sec: (nanoseconds / 1_000_000_000) as i64,
-            tv_nsec: (nanoseconds % 1_000_000_000) as _,
-        };
-        let timeout = (!forever || waiting == Waiting::Busy).then_some(&timeout);
-        let flags = |watched| if watched { PollFlags::IN } else { PollFlags::empty() };
-        let mut sources = [
-            PollFd::from_borrowed_fd(self.receivers[0].fd(), flags(watched[0])),
-            PollFd::from_borrowed_fd(self.receivers[1].fd(), flags(watched[1])),
-            PollFd::from_borrowed_fd(orders.fd(), PollFlags::IN),
-        ];
-        match poll(&mut sources, timeout) {
-            Ok(_) | Err(Errno::INTR) => Ok([0, 1, 2].map(|ix| !sources[ix].revents().is_empty())),
-            Err(error) => Err(GateError::system("waiting for frames", error)),
-        }
     }
 
     /// Takes in what is there, at most [`BATCH`] frames, and says how many there were.

@@ -6,9 +6,11 @@
 //! becomes of traffic without it, and `privileges` to what it may do.
 
 mod arena;
+mod bpf;
 mod bump;
 mod checksum;
 mod cli;
+mod clock;
 mod control;
 mod engine;
 mod error;
@@ -30,6 +32,7 @@ mod seen;
 mod sold;
 mod source;
 mod top;
+mod waiting;
 mod watch;
 mod wire;
 

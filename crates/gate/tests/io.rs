@@ -287,3 +287,89 @@ mod tap {
         assert!(gate.status.success(), "{}", String::from_utf8_lossy(&gate.stderr));
     }
 }
+
+#[cfg(feature = "xdp")]
+mod xdp {
+    use super::*;
+    use common::BINARY;
+    use rustix::process::Signal;
+
+    /// Both ends of both links as AF_XDP takes them; whether they can be had so.
+    fn plain(net: &Net, far: &[&str]) -> bool {
+        let near: &[&str] = &["gro", "off", "lro", "off", "rxvlan", "off"];
+        let gate = Place::Gate;
+        [(gate, "gi", near), (gate, "go", near), (Place::Inside, "a0", far), (Place::Outside, "b0", far)]
+            .into_iter()
+            .all(|(place, interface, features)| {
+                // What cannot be changed is off.
+                let set = net.output(place, "ethtool", &[&["-K", interface], features].concat());
+                set.status.code() != Some(127)
+            })
+    }
+
+    fn start(far: &[&str], rate: &str, rest: &str) -> Option<(Net, Gate)> {
+        let net = Net::new()?;
+        if !plain(&net, far) {
+            println!("skipped: no ethtool here");
+            return None;
+        }
+        let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &["--set", "gate.io=xdp"]);
+        Some((net, gate))
+    }
+
+    const DONE: [&str; 4] = ["tx", "off", "txvlan", "off"];
+
+    #[test]
+    fn tcp_passes_whole() {
+        let Some((net, gate)) = start(&DONE, "400mbit", "") else { return };
+        super::tcp_passes_whole(&net, gate);
+    }
+
+    #[test]
+    fn frames_pass_unchanged() {
+        let Some((net, gate)) = start(&DONE, "100mbit", TAGGED) else { return };
+        super::frames_pass_unchanged(&net, gate);
+    }
+
+    /// The program goes with the process, and a bridge is behind it.
+    #[test]
+    fn after_a_kill_traffic_passes() {
+        let Some((net, gate)) = start(&DONE, "100mbit", "") else { return };
+        assert!(net.ping(2));
+        gate.signal(Signal::KILL);
+        assert!(!gate.wait().0.success());
+        assert!((0..3).any(|_| net.ping(1)));
+    }
+
+    /// The other end leaves checksums to a card that is not there, and nothing says so: no such frame passes.
+    #[test]
+    fn what_is_not_whole_is_lost() {
+        let Some((net, gate)) = start(&["tx", "on"], "100mbit", "") else { return };
+        assert!(net.ping(2));
+        let listener = net.spawn(Place::Outside, || TcpListener::bind((OUTSIDE, 80)).unwrap());
+        let listener = listener.join().unwrap();
+        let client = net.spawn(Place::Inside, || {
+            let address = (OUTSIDE.parse::<std::net::IpAddr>().unwrap(), 80).into();
+            TcpStream::connect_timeout(&address, Duration::from_secs(2))
+        });
+        assert!(client.join().unwrap().is_err());
+        drop(listener);
+        let report = gate.stop();
+        assert!(report["directions"]["up"]["drops"]["offload"].as_u64().unwrap() > 0, "{report:#}");
+        assert_eq!([net.checksum_errors(Place::Inside), net.checksum_errors(Place::Outside)], [0, 0]);
+    }
+
+    #[test]
+    fn offloads_are_refused_with_the_line_that_switches_them_off() {
+        let Some(net) = Net::new() else { return };
+        let file = TempFile::gate("1mbit", "1mbit", "");
+        let args = ["up", file.path(), "--set", "gate.io=xdp"];
+        if !net.output(Place::Gate, "ethtool", &["-K", "gi", "gro", "on"]).status.success() {
+            println!("skipped: no ethtool here");
+            return;
+        }
+        let output = net.output(Place::Gate, BINARY, &args);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && text.contains("help: ethtool -K gi gro off"), "{text}");
+    }
+}

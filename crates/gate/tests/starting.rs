@@ -32,6 +32,8 @@ fn a_file_with_mistakes_starts_nothing() {
     assert!(set.status.success());
     let wrong = Command::new(BINARY).args(["up", file.path(), "--for", "5"]).output().unwrap();
     assert!(wrong.status.code() == Some(2) && said(&wrong).contains("a time needs a unit"));
+    let long = Command::new(BINARY).args(["up", file.path(), "--coalesce", "11ms"]).output().unwrap();
+    assert!(long.status.code() == Some(2) && said(&long).contains("at most 10ms"));
 }
 
 #[test]

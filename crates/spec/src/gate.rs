@@ -174,7 +174,7 @@ fn expand(
     let io = Io::read(gate, fail, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
-    let listings = read_circuits(&mut flows, values.tables("flow"), &classes, Path::new(file_name), report)?;
+    let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
     let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
     let Links { rates: [up, down], emulated } = links?;
@@ -330,34 +330,6 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
             _ => Direction::Down,
         }),
     })
-}
-
-/// Reads the lists of circuits that flows name, and gives them to the flows. `None` after something was
-/// reported.
-fn read_circuits(
-    flows: &mut [GateFlow],
-    tables: &[Values],
-    classes: &[GateClass],
-    file: &Path,
-    report: &mut Report,
-) -> Option<Vec<Option<circuits::Listing>>> {
-    let folder = file.parent().unwrap_or(Path::new(""));
-    let mut listings = Vec::with_capacity(flows.len());
-    for (flow, values) in flows.iter_mut().zip(tables) {
-        let listing = match values.text("circuits") {
-            None => Some(None),
-            Some(path) => match circuits::read(&folder.join(path), flow, classes) {
-                Ok(listing) => Some(Some(listing)),
-                Err(errors) => {
-                    report.say_elsewhere(errors);
-                    None
-                }
-            },
-        };
-        flow.circuits = listing.iter().flatten().next().map(|listing| Arc::clone(&listing.circuits));
-        listings.push(listing);
-    }
-    listings.into_iter().collect()
 }
 
 /// What follows a flow that matches everything gets nothing.

@@ -10,7 +10,19 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-COMMANDS = ("run", "compare", "check", "replay", "explain", "plot", "paper", "gate", "schema", "reference")
+COMMANDS = (
+    "run",
+    "compare",
+    "check",
+    "replay",
+    "explain",
+    "plot",
+    "paper",
+    "gate",
+    "lab",
+    "schema",
+    "reference",
+)
 """In the order in which `--help` lists them; the module of the same name holds `command`."""
 
 BAD_INPUT = 1

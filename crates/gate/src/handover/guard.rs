@@ -8,8 +8,8 @@
 //! the classifiers and for filters on the gate's sockets alike, at every interface at once. Only a frame
 //! that is just then between the two can be lost.
 
-use super::bpf::{self, Instruction, Kind};
 use super::error::HandoverError;
+use crate::bpf::{self, Instruction, Kind};
 use rustix::io::fcntl_dupfd_cloexec;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

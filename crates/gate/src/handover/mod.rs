@@ -7,7 +7,6 @@
 //!
 //! A way in that takes frames before packet sockets do (XDP) needs no guard, only the bridge.
 
-mod bpf;
 mod bridge;
 mod error;
 mod guard;
@@ -22,27 +21,31 @@ use crate::io::Interface;
 use lock::Lock;
 use netlink::Netlink;
 use std::io;
-use tidegate_spec::{Fail, GateFile};
+use tidegate_spec::{Fail, GateFile, Io};
 
 /// What a gate holds of its interfaces, until it is dropped or the process ends.
 pub(crate) struct Handover {
-    /// `None` when the gate fails closed.
+    /// `None` when the gate fails closed, or takes frames before a bridge could.
     pub(crate) guard: Option<Guard>,
     _locks: [Lock; 2],
 }
 
 impl Handover {
-    /// Makes ready to take both interfaces. With `fail = "open"` a bridge still has them after this, and
+    /// Makes ready to take both interfaces of a gate file. With `fail = "open"` a bridge still has them after this, and
     /// after an error everything is as before.
     ///
     /// # Errors
     /// When another gate has an interface, or it is not to be had as `fail` wants it.
-    pub(crate) fn prepare(fail: Fail, ports: [Port<'_>; 2]) -> Result<Handover, HandoverError> {
+    pub(crate) fn prepare(file: &GateFile, ports: [Port<'_>; 2]) -> Result<Handover, HandoverError> {
         let locks = [take(ports[0])?, take(ports[1])?];
         let netlink = open()?;
-        let guard = match fail {
+        let guard = match file.fail {
             Fail::Closed => {
                 bridge::refuse(&netlink, ports)?;
+                None
+            }
+            Fail::Open if file.io == Io::Xdp => {
+                bridge::ensure(&netlink, ports)?;
                 None
             }
             Fail::Open => {

@@ -8,6 +8,8 @@ mod packet;
 mod ring;
 mod system;
 mod tap;
+#[cfg(feature = "xdp")]
+mod xdp;
 
 pub(crate) use interface::Interface;
 
@@ -45,12 +47,14 @@ impl Side {
             return Ok(Side { interface, receiver: Receiver::Tap(receiver), sender: Sender::Tap(sender) });
         }
         let interface = Interface::usable(name)?;
+        if io == Io::Xdp {
+            return Side::open_xdp(name, interface);
+        }
         let Interface { index, mtu, .. } = interface;
         let receiver = match io {
-            Io::Packet => packet::Receiver::open(index, |_| Ok(())).map(Receiver::Packet),
             Io::Ring => ring::slots::Receiver::open(index, mtu).map(Receiver::Slots),
             Io::RingBatch => ring::blocks::Receiver::open(index).map(Receiver::Blocks),
-            Io::Tap | Io::Xdp => Err(io::ErrorKind::Unsupported.into()),
+            Io::Packet | Io::Tap | Io::Xdp => packet::Receiver::open(index, |_| Ok(())).map(Receiver::Packet),
         };
         let opened = receiver.and_then(|receiver| {
             let sender = Sender::Packet(packet::Sender::open(index)?);
@@ -63,12 +67,28 @@ impl Side {
     }
 }
 
+impl Side {
+    #[cfg(feature = "xdp")]
+    fn open_xdp(name: &str, interface: Interface) -> Result<Side, GateError> {
+        let (receiver, sender) = xdp::open(name, interface)?;
+        Ok(Side { interface, receiver: Receiver::Xdp(receiver), sender: Sender::Xdp(sender) })
+    }
+
+    #[cfg(not(feature = "xdp"))]
+    fn open_xdp(name: &str, _: Interface) -> Result<Side, GateError> {
+        let help = "cargo build --release -p tidegate-gate --features xdp";
+        Err(GateError::unfit(name, "this build of the gate has no AF_XDP", help))
+    }
+}
+
 /// Receives what comes in at an interface, whomever it is for; what this host sends there is not received.
 pub(crate) enum Receiver {
     Packet(packet::Receiver),
     Slots(ring::slots::Receiver),
     Blocks(ring::blocks::Receiver),
     Tap(tap::Receiver),
+    #[cfg(feature = "xdp")]
+    Xdp(xdp::Receiver),
 }
 
 impl Receiver {
@@ -79,6 +99,8 @@ impl Receiver {
             Receiver::Slots(receiver) => receiver.fd(),
             Receiver::Blocks(receiver) => receiver.fd(),
             Receiver::Tap(receiver) => receiver.fd(),
+            #[cfg(feature = "xdp")]
+            Receiver::Xdp(receiver) => receiver.fd(),
         }
     }
 
@@ -93,6 +115,8 @@ impl Receiver {
             Receiver::Slots(receiver) => receiver.receive(take),
             Receiver::Blocks(receiver) => receiver.receive(take),
             Receiver::Tap(receiver) => receiver.receive(take),
+            #[cfg(feature = "xdp")]
+            Receiver::Xdp(receiver) => receiver.receive(take),
         }
     }
 
@@ -103,7 +127,7 @@ impl Receiver {
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self {
             Receiver::Slots(receiver) => receiver.check(),
-            Receiver::Packet(_) | Receiver::Blocks(_) | Receiver::Tap(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -114,6 +138,8 @@ impl Receiver {
             Receiver::Slots(receiver) => receiver.missed(),
             Receiver::Blocks(receiver) => receiver.missed(),
             Receiver::Tap(receiver) => receiver.missed(),
+            #[cfg(feature = "xdp")]
+            Receiver::Xdp(receiver) => receiver.missed(),
         }
     }
 }
@@ -122,6 +148,8 @@ impl Receiver {
 pub(crate) enum Sender {
     Packet(packet::Sender),
     Tap(tap::Sender),
+    #[cfg(feature = "xdp")]
+    Xdp(xdp::Sender),
 }
 
 impl Sender {
@@ -133,6 +161,8 @@ impl Sender {
         match self {
             Sender::Packet(sender) => sender.send(frames),
             Sender::Tap(sender) => sender.send(frames),
+            #[cfg(feature = "xdp")]
+            Sender::Xdp(sender) => sender.send(frames),
         }
     }
 }
@@ -145,8 +175,8 @@ pub(crate) struct Received<'r> {
     room: &'r mut [u8],
     /// The VLAN tag that the kernel took out of the frame.
     tag: Option<[u8; TAG]>,
-    /// Whether the frame was longer than its place.
-    truncated: bool,
+    /// What is known to be wrong with it.
+    unfit: Option<Loss>,
 }
 
 impl<'r> Received<'r> {
@@ -155,9 +185,9 @@ impl<'r> Received<'r> {
     /// # Errors
     /// Why nothing can be kept of it.
     pub(crate) fn whole(self) -> Result<Whole<'r>, Loss> {
-        let Received { header, room, tag, truncated } = self;
-        if truncated {
-            return Err(Loss::TooLong);
+        let Received { header, room, tag, unfit } = self;
+        if let Some(loss) = unfit {
+            return Err(loss);
         }
         if room.len() < TAG + ETHERNET {
             return Err(Loss::Malformed);

@@ -7,6 +7,7 @@
 
 use super::system::{checked, pending_error, set};
 use super::{BATCH, LONGEST, Received, TAG};
+use crate::engine::Loss;
 use crate::offload::HEADER;
 use libc::c_int;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -30,6 +31,25 @@ fn set_buffer(socket: &OwnedFd, forced: c_int, plain: c_int) -> io::Result<()> {
 fn open() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
+}
+
+/// Lets an interface receive what is for others, as long as the socket is open.
+fn join(socket: &OwnedFd, index: u32) -> io::Result<()> {
+    let membership = libc::packet_mreq {
+        mr_ifindex: index as c_int,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
+}
+
+/// The same with a socket that is for nothing else.
+#[cfg(feature = "xdp")]
+pub(super) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
+    let socket = open()?;
+    join(&socket, index)?;
+    Ok(socket)
 }
 
 fn bind(socket: &OwnedFd, index: u32, protocol: c_int) -> io::Result<()> {
@@ -65,13 +85,7 @@ impl Receiver {
         }
         set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
         prepare(&socket)?;
-        let membership = libc::packet_mreq {
-            mr_ifindex: index as c_int,
-            mr_type: libc::PACKET_MR_PROMISC as u16,
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        set(&socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)?;
+        join(&socket, index)?;
         bind(&socket, index, libc::ETH_P_ALL)?;
         Ok(Receiver {
             socket,
@@ -125,7 +139,7 @@ impl Receiver {
                 header: *header,
                 room: &mut place[..TAG + length],
                 tag: tag(control, message.msg_hdr.msg_controllen),
-                truncated: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+                unfit: (message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0).then_some(Loss::TooLong),
             });
         }
         Ok(count)

@@ -35,6 +35,9 @@ pub(super) struct Mapping {
 
 // SAFETY: the memory belongs to this value alone, as a box's would, and to no thread.
 unsafe impl Send for Mapping {}
+// SAFETY: what is shared of it is where it is; whoever uses that sees to it that nobody else does.
+#[cfg(feature = "xdp")]
+unsafe impl Sync for Mapping {}
 
 impl Mapping {
     /// Nothing.
@@ -45,6 +48,12 @@ impl Mapping {
     /// Maps `length` bytes of what a socket shares.
     pub(super) fn of(socket: &OwnedFd, length: usize, offset: libc::off_t) -> io::Result<Mapping> {
         Mapping::new(length, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), offset)
+    }
+
+    /// Memory of this process, zeroed.
+    #[cfg(feature = "xdp")]
+    pub(super) fn anonymous(length: usize) -> io::Result<Mapping> {
+        Mapping::new(length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
     }
 
     fn new(length: usize, flags: c_int, fd: c_int, offset: libc::off_t) -> io::Result<Mapping> {

@@ -11,6 +11,7 @@
 use super::interface::{Interface, set_up};
 use super::system::checked;
 use super::{BATCH, LONGEST, Received, TAG};
+use crate::engine::Loss;
 use crate::error::GateError;
 use crate::offload::HEADER;
 use libc::c_int;
@@ -109,7 +110,7 @@ impl Receiver {
                     header,
                     room: &mut self.place[..TAG + length.saturating_sub(HEADER)],
                     tag: None,
-                    truncated: length == HEADER + PLACE - TAG,
+                    unfit: (length == HEADER + PLACE - TAG).then_some(Loss::TooLong),
                 }),
                 Err(_) if count > 0 => return Ok(count),
                 Err(error) => return Err(error.into()),

@@ -246,6 +246,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// Does what is due: ends the warm-up, acts on a message, or takes a sample.
     #[cold]
+    #[inline(never)]
     fn catch_up(&mut self) {
         if !self.warm && self.due_at == self.warm_at {
             self.warm_up();
@@ -266,8 +267,6 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// The run is over: brings the clock and the series to its end.
-    #[cold]
-    #[inline(never)]
     fn finish(&mut self) {
         if !self.warm {
             self.warm_up();
@@ -320,6 +319,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// Takes all samples that are due before `at`.
     #[cold]
+    #[inline(never)]
     fn sample(&mut self, at: Time) {
         while let Some(series) = &mut self.series
             && series.next() < at

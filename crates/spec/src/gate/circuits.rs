@@ -5,6 +5,7 @@ use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file;
 use crate::suggest::{brief, did_you_mean};
 use crate::units::parse_rate;
+use crate::values::Values;
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,8 +39,35 @@ pub(super) struct Listing {
     starts: Vec<u32>,
 }
 
+/// Reads the lists of circuits that flows name, and gives them to the flows. `None` after something was
+/// reported.
+pub(super) fn attach(
+    flows: &mut [GateFlow],
+    tables: &[Values],
+    classes: &[GateClass],
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Vec<Option<Listing>>> {
+    let mut listings = Vec::with_capacity(flows.len());
+    for (flow, values) in flows.iter_mut().zip(tables) {
+        let listing = match values.text("circuits") {
+            None => Some(None),
+            Some(path) => match read(&base_dir.join(path), flow, classes) {
+                Ok(listing) => Some(Some(listing)),
+                Err(errors) => {
+                    report.say_elsewhere(errors);
+                    None
+                }
+            },
+        };
+        flow.circuits = listing.iter().flatten().next().map(|listing| Arc::clone(&listing.circuits));
+        listings.push(listing);
+    }
+    listings.into_iter().collect()
+}
+
 /// Reads the list at `path` for a flow.
-pub(super) fn read(path: &Path, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, SpecErrors> {
+fn read(path: &Path, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, SpecErrors> {
     let name = path.display().to_string();
     match file::read_text(path, "list of circuits", "CSV", LARGEST) {
         Ok(text) => parse(&text, &name, flow, classes),

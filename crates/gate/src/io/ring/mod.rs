@@ -16,6 +16,7 @@ pub(super) mod slots;
 use super::packet::vlan_tag;
 use super::system::{Mapping, set};
 use super::{Received, TAG};
+use crate::engine::Loss;
 use crate::offload::HEADER;
 use libc::c_int;
 use std::io;
@@ -61,6 +62,6 @@ impl Entry {
             )
         };
         let tag = vlan_tag(self.status, self.tci, self.protocol);
-        Some(Received { header, room, tag, truncated: self.kept < self.length })
+        Some(Received { header, room, tag, unfit: (self.kept < self.length).then_some(Loss::TooLong) })
     }
 }

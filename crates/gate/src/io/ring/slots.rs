@@ -94,7 +94,7 @@ impl Receiver {
         // SAFETY: the slot has this many bytes, and is the gate's until its status is set.
         match unsafe { entry.received(slot, self.slot) } {
             // Too long for a slot, and the kernel had no memory left to keep it elsewhere.
-            Some(received) if received.truncated => self.lost += 1,
+            Some(received) if received.unfit.is_some() => self.lost += 1,
             Some(received) => take(received),
             None => self.lost += 1,
         }

@@ -1,4 +1,4 @@
-//! The four requests of bpf(2) that a guard takes: a map, a program, a link, and a value in the map.
+//! The four requests of bpf(2) that a guard and a way in take: a map, a program, a link, and a value in the map.
 
 #![allow(unsafe_code)]
 
@@ -17,22 +17,27 @@ const MAP_TYPE_ARRAY: u32 = 2;
 const TCX_INGRESS: u32 = 46;
 /// Before the programs that are there.
 const BEFORE: u32 = 1 << 3;
-/// What stands in the source register of a load of an address in a map.
+/// What stands in the source register of a load of a map's address, and of an address in a map.
+#[cfg(feature = "xdp")]
+const MAP: u8 = 1;
 const MAP_VALUE: u8 = 2;
 
 /// What a program is for.
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Says whether a socket gets a packet.
     SocketFilter = 1,
     /// Says what becomes of a packet at an interface.
     Classifier = 3,
+    /// Takes frames before all else does (XDP).
+    #[cfg(feature = "xdp")]
+    Express = 6,
 }
 
 /// One instruction (`struct bpf_insn`).
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(super) struct Instruction {
+pub(crate) struct Instruction {
     code: u8,
     registers: u8,
     offset: i16,
@@ -46,27 +51,45 @@ impl Instruction {
     }
 
     /// Register `to` becomes the address of the only value of a map of [`flag`].
-    pub(super) fn address(to: u8, map: BorrowedFd<'_>) -> [Instruction; 2] {
+    pub(crate) fn address(to: u8, map: BorrowedFd<'_>) -> [Instruction; 2] {
         [Instruction::new(0x18, [to, MAP_VALUE], 0, map.as_raw_fd()), Instruction::new(0, [0, 0], 0, 0)]
     }
 
     /// Register `to` becomes the 32 bits at the address in register `from`.
-    pub(super) const fn load(to: u8, from: u8) -> Instruction {
+    pub(crate) const fn load(to: u8, from: u8) -> Instruction {
         Instruction::new(0x61, [to, from], 0, 0)
     }
 
+    /// Register `to` becomes the address of a map.
+    #[cfg(feature = "xdp")]
+    pub(crate) fn map(to: u8, map: BorrowedFd<'_>) -> [Instruction; 2] {
+        [Instruction::new(0x18, [to, MAP], 0, map.as_raw_fd()), Instruction::new(0, [0, 0], 0, 0)]
+    }
+
+    /// Register `to` becomes the 32 bits at `offset` from the address in register `from`.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn load_at(to: u8, from: u8, offset: i16) -> Instruction {
+        Instruction::new(0x61, [to, from], offset, 0)
+    }
+
+    /// Register 0 becomes what one of the kernel's functions returns for registers 1 to 5.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn call(function: i32) -> Instruction {
+        Instruction::new(0x85, [0, 0], 0, function)
+    }
+
     /// The lower half of register `to` becomes `value`, the upper half zero.
-    pub(super) const fn set(to: u8, value: i32) -> Instruction {
+    pub(crate) const fn set(to: u8, value: i32) -> Instruction {
         Instruction::new(0xb4, [to, 0], 0, value)
     }
 
     /// Leaves out `count` instructions if register `of` is zero.
-    pub(super) const fn skip_if_zero(of: u8, count: i16) -> Instruction {
+    pub(crate) const fn skip_if_zero(of: u8, count: i16) -> Instruction {
         Instruction::new(0x15, [of, 0], count, 0)
     }
 
     /// Returns register 0.
-    pub(super) const fn exit() -> Instruction {
+    pub(crate) const fn exit() -> Instruction {
         Instruction::new(0x95, [0, 0], 0, 0)
     }
 }
@@ -91,7 +114,12 @@ fn address<T: ?Sized>(of: &T) -> u64 {
 }
 
 /// A map of one number of 32 bits, which is zero.
-pub(super) fn flag() -> io::Result<OwnedFd> {
+pub(crate) fn flag() -> io::Result<OwnedFd> {
+    map(MAP_TYPE_ARRAY, 1)
+}
+
+/// A map of a type, from the first `entries` numbers to values of 32 bits.
+pub(crate) fn map(kind: u32, entries: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Create {
         kind: u32,
@@ -100,12 +128,12 @@ pub(super) fn flag() -> io::Result<OwnedFd> {
         entries: u32,
         flags: u32,
     }
-    let create = Create { kind: MAP_TYPE_ARRAY, key: 4, value: 4, entries: 1, flags: 0 };
+    let create = Create { kind, key: 4, value: 4, entries, flags: 0 };
     request(MAP_CREATE, &create).map(descriptor)
 }
 
-/// Sets the number in a map of [`flag`].
-pub(super) fn set_flag(map: BorrowedFd<'_>, value: u32) -> io::Result<()> {
+/// Sets the first value in a map.
+pub(crate) fn set_flag(map: BorrowedFd<'_>, value: u32) -> io::Result<()> {
     #[repr(C)]
     struct Update {
         map: u32,
@@ -126,7 +154,7 @@ pub(super) fn set_flag(map: BorrowedFd<'_>, value: u32) -> io::Result<()> {
 }
 
 /// Loads a program, which the kernel checks.
-pub(super) fn program(kind: Kind, name: &str, code: &[Instruction]) -> io::Result<OwnedFd> {
+pub(crate) fn program(kind: Kind, name: &str, code: &[Instruction]) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Load {
         kind: u32,
@@ -162,7 +190,15 @@ pub(super) fn program(kind: Kind, name: &str, code: &[Instruction]) -> io::Resul
 ///
 /// # Errors
 /// The system's: `EINVAL` before Linux 6.6.
-pub(super) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+pub(crate) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+    link(program, interface, TCX_INGRESS, BEFORE)
+}
+
+/// Ties a program to a point of an interface, until the descriptor is closed.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn link(program: BorrowedFd<'_>, interface: u32, point: u32, flags: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Create {
         program: u32,
@@ -176,8 +212,8 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<Owne
     let create = Create {
         program: program.as_raw_fd() as u32,
         interface,
-        point: TCX_INGRESS,
-        flags: BEFORE,
+        point,
+        flags,
         relative: 0,
         padding: 0,
         revision: 0,
@@ -186,12 +222,12 @@ pub(super) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<Owne
 }
 
 /// Lets a socket receive only what a filter keeps.
-pub(super) fn filter(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn filter(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
     set(socket, libc::SO_ATTACH_BPF, program.as_raw_fd())
 }
 
 /// Lets a socket receive everything again.
-pub(super) fn unfilter(socket: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn unfilter(socket: BorrowedFd<'_>) -> io::Result<()> {
     set(socket, libc::SO_DETACH_FILTER, 0)
 }
 

@@ -1,0 +1,67 @@
+//! What an interface does to frames that bytes alone do not tell.
+//!
+//! Source: ethtool(8), and the kernel's include/uapi/linux/ethtool.h.
+
+#![allow(unsafe_code)]
+
+use super::super::interface::request_about;
+use super::super::system::checked;
+use crate::error::GateError;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+use std::io;
+use std::os::fd::AsRawFd;
+
+const GET_FLAGS: u32 = 0x25;
+const GET_GRO: u32 = 0x2b;
+const GET_CHANNELS: u32 = 0x3c;
+const TAGS_TAKEN_OUT: u32 = 1 << 8;
+const LRO: u32 = 1 << 15;
+
+/// Whether frames come as they were on the wire, and at one queue.
+///
+/// # Errors
+/// When they do not, with what to do.
+pub(super) fn check(name: &str) -> Result<(), GateError> {
+    let failed = |error| GateError::system(format!("what interface `{name}` does"), error);
+    let flags = ask::<2>(name, GET_FLAGS).map_err(failed)?[1];
+    let gro = ask::<2>(name, GET_GRO).map_err(failed)?[1] != 0;
+    let off: Vec<&str> =
+        [(gro, "gro off"), (flags & LRO != 0, "lro off"), (flags & TAGS_TAKEN_OUT != 0, "rxvlan off")]
+            .into_iter()
+            .filter_map(|(on, off)| on.then_some(off))
+            .collect();
+    if !off.is_empty() {
+        return Err(GateError::unfit(
+            name,
+            "it joins frames or takes VLAN tags out of them, which AF_XDP does not tell",
+            format!("ethtool -K {name} {}", off.join(" ")),
+        ));
+    }
+    // Maxima, and then how many there are: receiving, sending, other, combined.
+    let [.., receiving, _, _, combined] = ask::<9>(name, GET_CHANNELS).map_err(failed)?;
+    if receiving + combined > 1 {
+        let which = if combined > 0 { "combined" } else { "rx" };
+        return Err(GateError::unfit(
+            name,
+            "it has several receive queues, and the gate reads one",
+            format!("ethtool -L {name} {which} 1"),
+        ));
+    }
+    Ok(())
+}
+
+/// Asks for words of which the first is the question. All others are zero when the interface does not know.
+fn ask<const WORDS: usize>(name: &str, question: u32) -> io::Result<[u32; WORDS]> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    let mut words = [0; WORDS];
+    words[0] = question;
+    let mut query = request_about(name);
+    query.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+    // SAFETY: the request reads one `ifreq` and fills the words that it points to, as many as the question
+    // has; both outlive the call.
+    match checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut query) }) {
+        Ok(_) => Ok(words),
+        Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok([0; WORDS]),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,104 @@
+"""`tidegate lab`: the gate on a Linux link, measured beside the kernel's queueing disciplines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate.cli.options import Json
+
+if TYPE_CHECKING:
+    from tidegate.lab.measures import Outcome
+
+BROKEN = 3
+"""Exit code when a bar does not hold."""
+
+VERDICTS = {True: "yes", None: "inconclusive", False: "no"}
+
+
+def command(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="Experiment; without it, all are listed.", show_default=False),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option("--for", metavar="SECONDS", help="How long each row is measured.", min=1.0, max=3600.0),
+    ] = 20.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the figures and their plot there.", show_default=False),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure what the gate does in Linux network namespaces, beside the kernel's HTB and TBF.
+
+    Takes root. The namespaces are made for it and removed again. A row is repeated, at most twice, when the
+    gate itself was too late to say anything. Exits with 3 when a bar does not hold.
+    """
+    from tidegate.lab import experiments
+
+    if name is None:
+        _list()
+        return
+    if out is not None:
+        # Before the measurement, so that nobody waits for nothing.
+        out.mkdir(parents=True, exist_ok=True)
+    outcome = experiments.conduct(name, seconds, lambda what: typer.echo(f"{name}: {what}", err=True))
+    document = json.dumps(outcome.document(), ensure_ascii=False)
+    if out is not None:
+        _write(outcome, document, out)
+    if as_json:
+        typer.echo(document)
+    else:
+        _print(outcome)
+    if any(bar.holds is False for bar in outcome.bars):
+        raise typer.Exit(BROKEN)
+
+
+def _list() -> None:
+    from tidegate.cli import screen
+    from tidegate.lab.experiments import NAMES
+
+    table = screen.table("experiment", "")
+    table.columns[-1].justify = "left"
+    for name, about in NAMES.items():
+        table.add_row(name, about)
+    screen.console().print(table)
+
+
+def _write(outcome: Outcome, document: str, out: Path) -> None:
+    from tidegate import plots
+    from tidegate.plots.lab import distributions
+
+    (out / f"{outcome.name}.json").write_text(document + "\n", encoding="utf-8")
+    if outcome.samples:
+        plots.save(distributions(outcome), out / f"{outcome.name}.png")
+
+
+def _print(outcome: Outcome) -> None:
+    from tidegate.cli import screen
+    from tidegate.show import quantity
+
+    console = screen.console()
+    console.print(f"{outcome.name}: {outcome.about}", style="bold")
+    console.print()
+    table = screen.table("", *(column.heading for column in outcome.columns))
+    for row in outcome.rows:
+        cells = (quantity(row.figures.get(column.name), column.unit) for column in outcome.columns)
+        table.add_row(row.name, *cells)
+    console.print(table)
+    console.print()
+    bars = screen.table("asked", "measured", "bar", "holds")
+    for bar in outcome.bars:
+        words = "at least" if bar.at_least else "at most"
+        bars.add_row(
+            bar.name,
+            quantity(bar.measured, bar.unit),
+            f"{words} {quantity(bar.limit, bar.unit)}",
+            VERDICTS[bar.holds],
+        )
+    console.print(bars)

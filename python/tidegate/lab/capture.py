@@ -1,0 +1,171 @@
+"""When packets came: the kernel's own time stamps, in a ring of memory that is read when all is over.
+
+`python -m tidegate.lab.capture INTERFACE PACKETS [PORT …]` says `ready`, lets the kernel write the beginning
+of every packet that comes in into a ring, and prints it when its input is closed. During the experiment it
+does not run at all. UDP for one of the ports has somebody to go to.
+
+The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair
+that is within the call that sent it at the other end, so what comes in at a host is stamped when the box
+handed it over. The clock is CLOCK_REALTIME, the only one that packet sockets stamp with.
+
+Source: the kernel's Documentation/networking/packet_mmap.rst and net/packet/af_packet.c (TPACKET_V2).
+"""
+
+from __future__ import annotations
+
+import mmap
+import socket
+import struct
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tidegate._tidegate import TidegateError
+from tidegate.lab.net import HOST, Net
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+SOL_PACKET = 263
+PACKET_RX_RING, PACKET_STATISTICS, PACKET_VERSION, PACKET_IGNORE_OUTGOING = 5, 6, 10, 23
+TPACKET_V2 = 1
+SO_TIMESTAMPNS = 35
+ETH_P_ALL, ETH_P_IP = 0x0003, 0x0800
+
+SLOT = 128
+"""Bytes of the ring for a packet: its header, and the packet as far as 20 bytes behind a UDP header."""
+BLOCK = 1 << 20
+
+TCP, UDP = 6, 17
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Packets in the order in which they came, one entry of each array for each.
+
+    Attributes:
+        time: When, in ns of CLOCK_REALTIME.
+        length: Bytes of the frame, without its check sequence.
+        protocol: IP's number: 6 is TCP, 17 UDP.
+        source: Port that it came from.
+        target: Port that it goes to.
+        number: The first eight bytes behind a UDP header as a number.
+    """
+
+    time: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int64]
+    protocol: npt.NDArray[np.int64]
+    source: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+    number: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Packets:
+        """Return those that are chosen."""
+        return Packets(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    def between(self, start: int, end: int) -> Packets:
+        """Return those that came in this time, in ns."""
+        return self.where((self.time >= start) & (self.time < end))
+
+
+def parse(ring: bytes) -> Packets:
+    """Read the packets of a ring, as the kernel has written it."""
+    import numpy as np
+
+    slots = np.frombuffer(ring, dtype=np.uint8).reshape(-1, SLOT)
+    words = slots[:, :32].copy().view("<u4")
+    slots = slots[words[:, 0] != 0]
+    words = words[words[:, 0] != 0]
+    mac = slots[:, 12:14].copy().view("<u2")[:, 0].astype(np.int64)
+
+    def big_endian(offset: int, length: int) -> Any:
+        rows = np.arange(len(slots))
+        number = np.zeros(len(slots), dtype=np.int64)
+        for byte in range(length):
+            column = np.minimum(mac + offset + byte, SLOT - 1)
+            number = (number << 8) | slots[rows, column].astype(np.int64)
+        return number
+
+    packets = Packets(
+        time=words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5].astype(np.int64),
+        length=words[:, 1].astype(np.int64),
+        protocol=big_endian(23, 1),
+        source=big_endian(34, 2),
+        target=big_endian(36, 2),
+        number=big_endian(42, 8),
+    )
+    return packets.where(big_endian(12, 2) == ETH_P_IP)
+
+
+class Capture:
+    """What comes in at an interface from now on, until it is read."""
+
+    def __init__(self, net: Net, place: str, interface: str, most: int, ports: tuple[int, ...] = ()) -> None:
+        words = [sys.executable, "-m", __name__, interface, str(most), *map(str, ports)]
+        self._process: subprocess.Popen[bytes] = net.start(place, words)
+        self._name = f"{interface} of {place}"
+        wait_until_ready(self._process, f"the capture at {self._name}")
+
+    def read(self) -> Packets:
+        """End it, and return what came.
+
+        Raises:
+            TidegateError: More came than the ring has room for.
+        """
+        ring, _ = self._process.communicate()
+        if self._process.returncode != 0:
+            raise TidegateError(f"more packets came in at {self._name} than the capture has room for")
+        return parse(ring)
+
+
+def at_host(net: Net, place: str, most: int, ports: tuple[int, ...] = ()) -> Capture:
+    """Return a capture of what comes in at a host."""
+    return Capture(net, place, HOST, most, ports)
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], what: str) -> None:
+    """Wait for a process of the laboratory to say `ready`.
+
+    Raises:
+        TidegateError: It ended before.
+    """
+    assert process.stdout is not None
+    if process.stdout.readline() != b"ready\n":
+        raise TidegateError(f"{what} did not start")
+
+
+def main(interface: str, most: int, ports: tuple[int, ...]) -> None:
+    """Record until the input is closed, then print the ring."""
+    blocks = -(-most * SLOT // BLOCK)
+    sinks = []
+    for port in ports:
+        sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        # What does not fit is dropped, which is all that shall become of it.
+        sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        sink.bind(("", port))
+        sinks.append(sink)
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as recorder:
+        recorder.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+        # Without this nobody stamps a packet before it is written into the ring.
+        recorder.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        recorder.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
+        request = struct.pack("IIII", BLOCK, blocks, SLOT, BLOCK // SLOT * blocks)
+        recorder.setsockopt(SOL_PACKET, PACKET_RX_RING, request)
+        ring = mmap.mmap(recorder.fileno(), BLOCK * blocks)
+        # All protocols: what asks for one is not told of what a bridge takes.
+        recorder.bind((interface, ETH_P_ALL))
+        print("ready", flush=True)
+        sys.stdin.buffer.read()
+        _, dropped = struct.unpack("II", recorder.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+        sys.stdout.buffer.write(ring[:])
+        ring.close()
+    raise SystemExit(1 if dropped else 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), tuple(map(int, sys.argv[3:])))

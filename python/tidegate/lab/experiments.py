@@ -1,0 +1,30 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from tidegate._tidegate import TidegateError
+from tidegate.lab import net
+from tidegate.lab.measures import Outcome
+
+NAMES = {
+    "voice": "a call beside four bulk TCPs on 10 Mbit/s: FIFO, VirtualClock, the kernel's HTB, the simulator",
+    "shaping": "a backlogged source at four rates: departures, gaps, the processor's time, HTB and TBF",
+    "gigabit": "ten TCPs on 1 Gbit/s: total, shares, the processor's time, HTB",
+}
+"""What each is about."""
+
+
+def conduct(name: str, seconds: float, say: Callable[[str], None]) -> Outcome:
+    """Carry out an experiment, each of its rows for `seconds`; `say` is told what is measured now.
+
+    Raises:
+        TidegateError: There is no such experiment, or it cannot be done here.
+    """
+    if name not in NAMES:
+        raise TidegateError(f"there is no experiment `{name}`\n  help: it is one of {', '.join(NAMES)}")
+    net.check_permitted()
+    outcome: Outcome = import_module(f"tidegate.lab.{name}").conduct(seconds, say)
+    return outcome

@@ -1,0 +1,67 @@
+"""A gate in the box: started, watched, stopped."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tidegate._tidegate import TidegateError
+from tidegate.lab.net import Net
+
+OWN = (
+    sys.executable,
+    "-c",
+    "import sys; from tidegate._tidegate import gate; sys.exit(gate(['tidegate gate', *sys.argv[1:]]))",
+)
+"""The package's own gate: the same function as the `tidegate-gate` program."""
+
+
+class Gate:
+    """A gate in the box that runs a file of this package, on one processor.
+
+    Args:
+        net: Where.
+        file: Name of the file in this package.
+        sets: Values that are changed in it, as in `gate.up=20mbit`.
+        processor: The number of the processor.
+        arguments: More arguments of `up`.
+
+    Raises:
+        TidegateError: It did not start.
+    """
+
+    def __init__(
+        self, net: Net, file: str, sets: Sequence[str], processor: int, arguments: Sequence[str] = ()
+    ) -> None:
+        # Its control socket is named after it.
+        changes = [word for one in (f"name={net.name('box')}", *sets) for word in ("--set", one)]
+        words = (*OWN, "up", str(Path(__file__).with_name(file)), "--json", *changes, *arguments)
+        self._process: subprocess.Popen[bytes] = net.start("box", words, processor, subprocess.PIPE)
+        assert self._process.stderr is not None
+        said = self._process.stderr.readline().decode()
+        if " -> " not in said:
+            more = said + self._process.stderr.read().decode()
+            raise TidegateError(f"the gate did not start: {more.strip()}")
+
+    def cpu(self) -> float:
+        """Return the seconds of a processor that it has taken so far, by the kernel's scheduler."""
+        tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
+
+    def stop(self) -> dict[str, Any]:
+        """Stop it as an operator would, and return its report.
+
+        Raises:
+            TidegateError: It did not end well.
+        """
+        self._process.send_signal(signal.SIGTERM)
+        printed, said = self._process.communicate()
+        if self._process.returncode != 0:
+            raise TidegateError(f"the gate failed: {said.decode().strip()}")
+        report: dict[str, Any] = json.loads(printed)
+        return report

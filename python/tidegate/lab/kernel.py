@@ -1,0 +1,63 @@
+"""The kernel's queueing disciplines in the gate's place: at the box's outer interface, behind a bridge.
+
+They charge a frame its length with the Ethernet header, as a gate without `overhead` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tidegate.lab.net import GATE_OUTSIDE, Net
+
+FRAME = 1514
+"""The longest frame, in bytes: one of them may leave ahead of its time."""
+
+
+@dataclass(frozen=True)
+class HtbClass:
+    """A class of HTB that may borrow up to the link's rate.
+
+    Attributes:
+        rate: What is its own, in bit/s.
+        priority: Who is offered first what others leave: the lowest.
+        packets: Room in its queue.
+        port: Port of what belongs to it; None for all that has no other class.
+    """
+
+    rate: int
+    priority: int
+    packets: int
+    port: int | None = None
+
+
+def htb(net: Net, rate: int, classes: Sequence[HtbClass]) -> None:
+    """Put HTB where a gate would be."""
+    net.bridge()
+    rest = next((ix for ix, one in enumerate(classes) if one.port is None), len(classes) - 1)
+    _tc(net, f"qdisc add dev {GATE_OUTSIDE} root handle 1: htb default {10 + rest}")
+    burst = f"burst {FRAME} cburst {FRAME}"
+    _tc(net, f"class add dev {GATE_OUTSIDE} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit {burst}")
+    for ix, one in enumerate(classes):
+        _tc(
+            net,
+            f"class add dev {GATE_OUTSIDE} parent 1:1 classid 1:{10 + ix} htb rate {one.rate}bit "
+            f"ceil {rate}bit prio {one.priority} quantum {FRAME} {burst}",
+        )
+        _tc(net, f"qdisc add dev {GATE_OUTSIDE} parent 1:{10 + ix} pfifo limit {one.packets}")
+        if one.port is not None:
+            _tc(
+                net,
+                f"filter add dev {GATE_OUTSIDE} parent 1: protocol ip prio 1 u32 "
+                f"match ip dport {one.port} 0xffff flowid 1:{10 + ix}",
+            )
+
+
+def tbf(net: Net, rate: int, packets: int) -> None:
+    """Put a token bucket where a gate would be."""
+    net.bridge()
+    _tc(net, f"qdisc add dev {GATE_OUTSIDE} root tbf rate {rate}bit burst {FRAME} limit {packets * FRAME}")
+
+
+def _tc(net: Net, words: str) -> None:
+    net.command(net.name("box"), "tc", *words.split())

@@ -1,0 +1,141 @@
+"""Who sends and receives: `python -m tidegate.lab.traffic KIND …`, each a process of its own in a namespace.
+
+When packets were sent does not come from here: a sender that was late has sent late, and the kernel says
+when.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+
+from tidegate.lab.capture import wait_until_ready
+from tidegate.lab.net import OUTSIDE, Net
+
+HEADERS = 14 + 20 + 8
+"""Bytes of Ethernet, IPv4 and UDP headers."""
+LONGEST_SLEEP = 1e-3
+"""A backlogged source looks at least so often what it owes, in s."""
+BUFFER = 1 << 20
+TCP_PORT = 5201
+
+
+class Receiver:
+    """The far end of TCP flows, in a process of its own; it counts what it gets."""
+
+    def __init__(self, net: Net, flows: int, processor: int) -> None:
+        self._process = _start(net, "outside", ("receive", str(flows)), processor)
+
+    def bytes(self) -> list[int]:
+        """Return the bytes that each flow has delivered so far, in the order of their ports."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+        counts: list[int] = json.loads(self._process.stdout.readline())
+        return counts
+
+
+def start_tcp(net: Net, flows: int, congestion: str, processor: int) -> None:
+    """Start TCP flows from the inside that send all they may."""
+    _start(net, "inside", ("send", str(flows), congestion), processor)
+
+
+def start_udp(net: Net, port: int, frame: int, rate: float, processor: int) -> None:
+    """Start frames of `frame` bytes at `rate` bit/s, evenly as far as a process can."""
+    _start(net, "inside", ("udp", str(port), str(frame), str(rate)), processor)
+
+
+def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subprocess.Popen[bytes]:
+    process = net.start(place, (sys.executable, "-m", __name__, *words), processor)
+    wait_until_ready(process, f"traffic ({words[0]})")
+    return process
+
+
+def send_udp(port: int, frame: int, rate: float) -> None:
+    """Send numbered frames at a rate; what a late wake-up missed is made up for, 10 ms at most."""
+    peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.connect((OUTSIDE, port))
+    gap = frame * 8 / rate
+    payload = bytearray(frame - HEADERS)
+    print("ready", flush=True)
+    number, due = 0, time.monotonic()
+    while True:
+        now = time.monotonic()
+        due = max(due, now - 10e-3)
+        while due <= now:
+            struct.pack_into(">Q", payload, 0, number)
+            # A full queue below is what a backlogged source is for.
+            with contextlib.suppress(OSError):
+                peer.send(payload)
+            number += 1
+            due += gap
+        time.sleep(max(due - time.monotonic(), min(gap, LONGEST_SLEEP)))
+
+
+def send_tcp(flows: int, congestion: str) -> None:
+    """Send without an end on so many connections."""
+    peers = []
+    for ix in range(flows):
+        peer = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        peer.bind(("", 40_000 + ix))
+        peer.connect((OUTSIDE, TCP_PORT + ix))
+        peers.append(peer)
+    print("ready", flush=True)
+
+    def push(peer: socket.socket) -> None:
+        nothing = bytes(BUFFER)
+        # The far end is gone when the experiment is over.
+        with contextlib.suppress(ConnectionError):
+            while True:
+                peer.sendall(nothing)
+
+    for peer in peers:
+        threading.Thread(target=push, args=(peer,), daemon=True).start()
+    sys.stdin.buffer.read()
+
+
+def receive_tcp(flows: int) -> None:
+    """Accept so many connections, and print what each has received whenever a line comes in."""
+    counts = [0] * flows
+
+    def drain(ix: int, listener: socket.socket) -> None:
+        peer, _ = listener.accept()
+        place = bytearray(BUFFER)
+        # The kernel discards it without a copy.
+        while got := peer.recv_into(place, BUFFER, socket.MSG_TRUNC):
+            counts[ix] += got
+
+    for ix in range(flows):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("", TCP_PORT + ix))
+        listener.listen(1)
+        threading.Thread(target=drain, args=(ix, listener), daemon=True).start()
+    print("ready", flush=True)
+    while sys.stdin.buffer.readline():
+        print(json.dumps(counts), flush=True)
+
+
+def main(words: list[str]) -> None:
+    """Do what the words say."""
+    match words:
+        case ["udp", port, frame, rate]:
+            send_udp(int(port), int(frame), float(rate))
+        case ["send", flows, congestion]:
+            send_tcp(int(flows), congestion)
+        case ["receive", flows]:
+            receive_tcp(int(flows))
+        case _:
+            raise SystemExit(f"{words}: there is no such traffic")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
