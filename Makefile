@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name py.typed) pyproject.toml README.md
 
-.PHONY: demo test lint verify bench wheel clean
+.PHONY: demo test lint verify fuzz bench wheel clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -16,6 +16,7 @@ test: $(VENV)/installed
 
 lint: $(VENV)/tools
 	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -25,6 +26,11 @@ lint: $(VENV)/tools
 verify: $(VENV)/installed
 	TIDEGATE_VERIFY=1 PROPTEST_CASES=5000 cargo test --release --workspace --exclude tidegate-bindings --quiet
 	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest
+	fuzz/run.sh
+
+# Every fuzz target for FUZZ_SECONDS (60), from its corpus.
+fuzz:
+	fuzz/run.sh
 
 bench: $(VENV)/installed
 	cargo build --release --benches --package tidegate-sim

@@ -6,8 +6,10 @@
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use tidegate_core::classifier::rules::{Direction, Each, Match, Prefix};
-use tidegate_core::classifier::steering::{Rule, Steering};
+use std::sync::Arc;
+use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
+use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix, inside};
+use tidegate_core::classifier::steering::{Rule, Split, Steering};
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
@@ -48,8 +50,17 @@ fn address(bytes: &mut Bytes<'_>) -> IpAddr {
     match bytes.below(4) {
         0 => Ipv4Addr::from([10, 0, 0, bytes.byte() % 8]).into(),
         1 => Ipv4Addr::from(bytes.array::<4>()).into(),
-        2 => Ipv6Addr::from([0x2001, 0xdb8, 0, u16::from(bytes.byte() % 2), 0, 0, 0, u16::from(bytes.byte() % 8)])
-            .into(),
+        2 => Ipv6Addr::from([
+            0x2001,
+            0xdb8,
+            0,
+            u16::from(bytes.byte() % 2),
+            0,
+            0,
+            0,
+            u16::from(bytes.byte() % 8),
+        ])
+        .into(),
         _ => Ipv6Addr::from(bytes.array::<16>()).into(),
     }
 }
@@ -67,7 +78,6 @@ fn network(bytes: &mut Bytes<'_>) -> Option<Network> {
 
 /// The prefix, by way of its text; with bits beyond its length it is refused, and named as it should be.
 fn prefix((address, length): Network) -> Prefix {
-    use tidegate_core::classifier::rules::NotAPrefix;
     match format!("{address}/{length}").parse() {
         Ok(prefix) => prefix,
         Err(NotAPrefix::HostBits(prefix)) => prefix,
@@ -76,18 +86,23 @@ fn prefix((address, length): Network) -> Prefix {
 }
 
 fn bits(address: IpAddr) -> Vec<bool> {
-    let of = |bytes: &[u8]| bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1)).collect();
+    let of = |bytes: &[u8]| {
+        bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1 == 1)).collect()
+    };
     match address {
         IpAddr::V4(address) => of(&address.octets()),
         IpAddr::V6(address) => of(&address.octets()),
     }
 }
 
-/// A rule, and the networks that its prefixes stand for.
+/// A rule, and the networks that its prefixes and circuits stand for.
+#[derive(Clone)]
 struct Told {
     rule: Rule,
     inside: Option<Network>,
     outside: Option<Network>,
+    /// The networks of every circuit.
+    owned: Vec<(Network, u32)>,
 }
 
 fn small(bytes: &mut Bytes<'_>) -> Option<u16> {
@@ -107,7 +122,18 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
         vlan: small(bytes),
         direction: (bytes.byte() & 3 == 0).then(|| bytes.pick(&Direction::BOTH)),
     };
-    let each = bytes.pick(&[None, Some(Each::Host), Some(Each::Subscriber), Some(Each::FiveTuple)]);
+    let mut owned = Vec::new();
+    let split = match bytes.below(8) {
+        0..=2 => Split::Together,
+        3 => Split::Each(Each::Subscriber),
+        4 => Split::Each(Each::FiveTuple),
+        5 => Split::Each(Each::Host),
+        _ => {
+            let listed;
+            (listed, owned) = circuits(bytes);
+            Split::Circuits(Arc::new(listed))
+        }
+    };
     let rate = |bits| Rate::from_bits_per_second(bits);
     let contract = Contract {
         reserve: bytes.pick(&[None, rate(64_000), rate(1_000_000)]),
@@ -116,7 +142,43 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
     };
     let plan = FlowPlan { contract, ceiling: bytes.pick(&[None, rate(500_000)]), ..FlowPlan::default() };
     let idle = Span::from_millis(u64::from(bytes.byte()) + 1);
-    Told { rule: Rule { matching, each, plan, idle }, inside, outside }
+    Told { rule: Rule { matching, split, plan, idle }, inside, outside, owned }
+}
+
+/// Up to seven circuits of a few networks each, and whose each network is. The names are few, so that lists
+/// have some in common.
+fn circuits(bytes: &mut Bytes<'_>) -> (Circuits, Vec<(Network, u32)>) {
+    let names = bytes.byte();
+    let mut owned: Vec<(Network, u32)> = Vec::new();
+    let mut listed = Vec::new();
+    for name in (0..7).filter(|bit| names >> bit & 1 == 1) {
+        let mut addresses = Vec::new();
+        for network in (0..bytes.below(4)).filter_map(|_| network(bytes)) {
+            let addressed = prefix(network);
+            // Nobody is given what another one has.
+            if owned.iter().all(|(other, _)| prefix(*other) != addressed) {
+                owned.push((network, listed.len() as u32));
+                addresses.push(addressed);
+            }
+        }
+        let rates = [None, Rate::from_bits_per_second(100_000), Rate::from_bits_per_second(2_000_000)];
+        let terms = Terms { class: None, reserve: [bytes.pick(&rates); 2], ceiling: [bytes.pick(&rates); 2] };
+        listed.push(Circuit { name: format!("c{name}"), addresses, terms });
+    }
+    (Circuits::new(listed).expect("every network is there once"), owned)
+}
+
+/// Whose the most special network is that an address is in.
+fn owner(owned: &[(Network, u32)], address: IpAddr) -> Option<u32> {
+    let its = owned.iter().filter(|(network, _)| within(Some(*network), Some(address)));
+    its.max_by_key(|((_, length), _)| *length).map(|(_, circuit)| *circuit)
+}
+
+fn within(network: Option<Network>, address: Option<IpAddr>) -> bool {
+    let Some((network, length)) = network else { return true };
+    let Some(address) = address else { return false };
+    let length = usize::from(length);
+    network.is_ipv4() == address.is_ipv4() && bits(network)[..length] == bits(address)[..length]
 }
 
 fn headers(bytes: &mut Bytes<'_>) -> Headers {
@@ -131,8 +193,17 @@ fn headers(bytes: &mut Bytes<'_>) -> Headers {
     }
     let protocol = bytes.pick(&[1, 6, 17]);
     let ports = (protocol != 1).then(|| (u16::from(bytes.byte() % 4), u16::from(bytes.byte() % 4)));
-    let ip = Ip { source, destination, protocol, dscp: bytes.byte() % 4, ecn: 0, fragment: Fragment::Whole, ports };
-    let vlans = [small(bytes).map(|id| Vlan { id, priority: 0 }), small(bytes).map(|id| Vlan { id, priority: 1 })];
+    let ip = Ip {
+        source,
+        destination,
+        protocol,
+        dscp: bytes.byte() % 4,
+        ecn: 0,
+        fragment: Fragment::Whole,
+        ports,
+    };
+    let vlans =
+        [small(bytes).map(|id| Vlan { id, priority: 0 }), small(bytes).map(|id| Vlan { id, priority: 1 })];
     Headers { vlans, ethertype: None, ip: Some(ip) }
 }
 
@@ -142,12 +213,6 @@ fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<us
         Direction::Up => ((ip.source, ip.ports.map(|p| p.0)), (ip.destination, ip.ports.map(|p| p.1))),
         Direction::Down => ((ip.destination, ip.ports.map(|p| p.1)), (ip.source, ip.ports.map(|p| p.0))),
     });
-    let within = |network: Option<Network>, address: Option<IpAddr>| {
-        let Some((network, length)) = network else { return true };
-        let Some(address) = address else { return false };
-        let length = usize::from(length);
-        network.is_ipv4() == address.is_ipv4() && bits(network)[..length] == bits(address)[..length]
-    };
     rules.iter().position(|told| {
         let matching = &told.rule.matching;
         let (inside, outside) = (sides.map(|sides| sides.0), sides.map(|sides| sides.1));
@@ -161,6 +226,10 @@ fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<us
             && matching.dscp.is_none_or(|dscp| headers.ip.is_some_and(|ip| ip.dscp == dscp))
             && matching.vlan.is_none_or(|id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id))
             && matching.direction.is_none_or(|only| only == direction)
+            && match told.rule.split {
+                Split::Circuits(_) => inside.is_some_and(|end| owner(&told.owned, end.0).is_some()),
+                _ => true,
+            }
     })
 }
 
@@ -177,7 +246,7 @@ fn steer(mut bytes: Bytes<'_>) {
     let mut switch = Switch::new(now, &switch_plan(&mut bytes)).expect("a plan");
     let mut rules: Vec<Told> = (0..bytes.below(6)).map(|_| told(&mut bytes)).collect();
     let mut most = bytes.below(8);
-    let plain = |rules: &[Told]| rules.iter().map(|told| told.rule).collect::<Vec<_>>();
+    let plain = |rules: &[Told]| rules.iter().map(|told| told.rule.clone()).collect::<Vec<_>>();
     let mut steering =
         Steering::new(now, &mut switch, PORT, direction, plain(&rules), most).expect("contracts that fit");
     let mut kept = [None; 4];
@@ -194,9 +263,16 @@ fn steer(mut bytes: Bytes<'_>) {
                     assert!(steering.overflowed() > before, "a packet of rule {wanted:?} went with the rest");
                 } else {
                     assert_eq!(steering.rule_of(leg.flow), wanted);
-                    if let Some((rule, each)) = wanted.and_then(|rule| Some((rule, rules[rule].rule.each?))) {
-                        let key = each.key(&headers, direction);
-                        assert!(steering.members(rule).any(|member| member == (key, leg)));
+                    match wanted.map(|rule| (rule, &rules[rule])) {
+                        Some((rule, Told { rule: Rule { split: Split::Each(each), .. }, .. })) => {
+                            let key = each.key(&headers, direction);
+                            assert!(steering.members(rule).any(|member| member == (key, leg)));
+                        }
+                        Some((rule, Told { rule: Rule { split: Split::Circuits(_), .. }, owned, .. })) => {
+                            let circuit = inside(&headers, direction).and_then(|at| owner(owned, at));
+                            assert_eq!(circuit.and_then(|at| steering.circuit_leg(rule, at)), Some(leg));
+                        }
+                        _ => {}
                     }
                 }
                 assert_eq!(steering.steer(now, &mut switch, &headers), leg);
@@ -255,8 +331,9 @@ fn steer(mut bytes: Bytes<'_>) {
         switch.audit(now).unwrap_or_else(|what| panic!("{what}"));
         let mut flows = BTreeSet::from([steering.rest().flow]);
         for rule in 0..rules.len() {
-            for (key, leg) in steering.members(rule) {
-                assert!(flows.insert(leg.flow), "{key} shares its flow");
+            let of_keys = steering.members(rule).map(|(_, leg)| leg);
+            for leg in of_keys.chain(steering.circuits(rule).map(|(_, leg)| leg)) {
+                assert!(flows.insert(leg.flow), "two flows of rule {rule} are one");
             }
         }
     }

@@ -10,9 +10,12 @@ use std::os::unix::net::UnixStream;
 use tidegate_fuzz::Bytes;
 use tidegate_gate::fuzzing::Reception;
 
-const FILE: &str = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\" }\n";
+const FILE: &str =
+    "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\" }\n";
 /// A request of this length is refused.
 const LONGEST: usize = 16 << 10;
+/// There is room for so many clients at a time.
+const MOST: usize = 32;
 
 struct Client {
     stream: UnixStream,
@@ -51,9 +54,11 @@ fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
     let mut reception = Reception::open(FILE);
     let mut clients = [false, false, true].map(|metrics| come(&mut reception, metrics));
-    let mut steps = 0;
-    while !bytes.is_empty() && steps < 500 {
-        steps += 1;
+    let mut came = clients.len();
+    for _ in 0..500 {
+        if bytes.is_empty() {
+            break;
+        }
         let client = &mut clients[bytes.below(3)];
         match bytes.below(8) {
             0..=2 => {
@@ -72,7 +77,11 @@ fuzz_target!(|data: &[u8]| {
             }
             4 => client.hear(),
             5 => _ = client.stream.shutdown(Shutdown::Write),
-            6 => *client = come(&mut reception, client.metrics),
+            // One more than there is room for puts another one out, as it should.
+            6 if came < MOST => {
+                came += 1;
+                *client = come(&mut reception, client.metrics);
+            }
             _ => reception.look(),
         }
     }

@@ -1,11 +1,13 @@
-//! Gate files and scenarios, with overrides: read, or refused with reasons; and what is read can be run, or is
+//! Gate files, scenarios and lists of circuits: read, or refused with reasons; and what is read can be run, or is
 //! refused with a reason.
 //!
-//! The first byte says which of them, then comes the text; what follows a line `--set` is overrides, one a line.
+//! The first byte says which of them (0, 1, 2), then comes the text. What follows a line `--set` in a gate file or a
+//! scenario is overrides, one a line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 use tidegate_fuzz::Bytes;
 use tidegate_gate::fuzzing::{Gate, Wanted};
 use tidegate_spec::{GateFile, Scenario, SpecErrors};
@@ -15,13 +17,35 @@ const MOST: usize = 500;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
-    let is_gate = bytes.byte() & 1 == 0;
+    let kind = bytes.byte() % 3;
+    if kind == 2 {
+        return circuits(bytes.0);
+    }
     let Ok(text) = std::str::from_utf8(bytes.0) else { return };
     let (text, sets) = text.split_once("\n--set\n").unwrap_or((text, ""));
     let sets: Vec<_> = sets.lines().filter_map(|line| line.split_once('=')).collect();
     let sets: Vec<_> = sets.into_iter().map(|(path, value)| (path.to_owned(), value.to_owned())).collect();
-    if is_gate { gate(text, &sets) } else { scenario(text, &sets) }
+    if kind == 0 { gate(text, &sets) } else { scenario(text, &sets) }
 });
+
+/// A gate file that names a list of circuits, which is written anew each time.
+static WITH_CIRCUITS: LazyLock<(PathBuf, String)> = LazyLock::new(|| {
+    let list = std::env::temp_dir().join(format!("tidegate-fuzz-{}.csv", std::process::id()));
+    let text = format!(
+        "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"8mbit\", down = \"80mbit\" }}\n\
+         class = [{{ name = \"north\", scheduler = \"virtual-clock\", reserve = \"4mbit\" }}]\n\
+         [[flow]]\nname = \"subscribers\"\ncircuits = \"{}\"\n",
+        list.display()
+    );
+    (list, text)
+});
+
+fn circuits(list: &[u8]) {
+    let (path, text) = &*WITH_CIRCUITS;
+    std::fs::write(path, list).expect("room for a small file");
+    gate(text, &[]);
+    let _ = std::fs::remove_file(path);
+}
 
 fn refused(errors: &SpecErrors) {
     let text = errors.to_string();

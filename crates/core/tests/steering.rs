@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kind, rate};
+use common::{kind, rate, rounds};
 use proptest::prelude::*;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
@@ -130,6 +130,64 @@ fn an_hour_of_comings_and_goings_leaks_nothing() {
     assert!(most <= 53, "{most}");
     assert!(bench.steering.flows(0) <= 51);
     assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 36_000);
+    assert_eq!(bench.steering.overflowed(), 0);
+}
+
+/// A host that comes, sends now and then, some of them far more than they reserve, and goes.
+struct Guest {
+    host: u32,
+    burst: u64,
+    leaves: Time,
+    /// When it was heard last.
+    heard: Time,
+    /// When it has sent no more than it reserves.
+    even: Time,
+}
+
+/// The same with hosts that stay for a while and get into debt: at every moment there are as many flows as
+/// hosts that are not idle or not even, and never more slots than there were such hosts at once.
+#[test]
+fn slots_are_as_many_as_hosts_that_count() {
+    const IDLE: Span = Span::from_secs(2);
+    const STEP: Span = Span::from_millis(50);
+    let until = Time::ORIGIN + Span::from_secs(rounds(3600));
+    let mut bench = Bench::new(vec![each_host(IDLE)], 10_000);
+    let mut rng = Rng::named(1, "guests");
+    let mut guests: Vec<Guest> = Vec::new();
+    let (mut hosts, mut packets, mut most, mut highest, mut memory) = (0, 0, 0, 0, 0);
+    while bench.now < until {
+        let now = bench.now;
+        if rng.chance(0.2) {
+            hosts += 1;
+            let burst = if rng.chance(0.1) { 20 } else { 1 };
+            let leaves = now + Span::from_millis(rng.below(20_000));
+            guests.push(Guest { host: hosts, burst, leaves, heard: now, even: now });
+        }
+        for guest in guests.iter_mut().filter(|guest| guest.leaves >= now) {
+            if rng.chance(0.1) || guest.heard == now {
+                for _ in 0..guest.burst {
+                    highest = highest.max(bench.pass(&from_host(guest.host, 1), 1000));
+                    packets += 1;
+                    guest.even = guest.even.max(now) + rate(80_000).time_for(1000);
+                }
+                guest.heard = now;
+            }
+        }
+        let counts = |guest: &Guest, at: Time| guest.even.max(guest.heard + IDLE) > at;
+        guests.retain(|guest| guest.leaves >= now || counts(guest, now));
+        bench.wait(STEP);
+        let counting = guests.iter().filter(|guest| counts(guest, bench.now)).count();
+        assert_eq!(bench.steering.flows(0), counting, "at {:?}", bench.now);
+        // A slot that was left since the last step may be taken only in the next.
+        most = most.max(guests.iter().filter(|guest| counts(guest, now)).count());
+        if now.since(Time::ORIGIN) < Span::from_secs(900) {
+            memory = bench.switch.memory();
+        }
+    }
+    assert!(hosts > 10_000 && highest as usize <= most, "{hosts} hosts, index {highest} for {most} at once");
+    let now = bench.switch.memory();
+    assert!(now <= 2 * memory, "{memory} bytes after a quarter of an hour, {now} at the end");
+    assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, packets);
     assert_eq!(bench.steering.overflowed(), 0);
 }
 

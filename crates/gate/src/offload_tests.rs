@@ -68,7 +68,7 @@ fn super_packet(shape: &Shape) -> (Vec<u8>, [u8; HEADER], usize, usize) {
         frame.extend(1u8..=32);
     } else {
         frame.extend([0x45, 0]);
-        frame.extend((20 + transport_length as u16).to_be_bytes());
+        frame.extend(((20 + transport_length) as u16).to_be_bytes());
         frame.extend(shape.identification.to_be_bytes());
         frame.extend([0x40, 0, 64, protocol, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
         let sum = !slow_sum(&frame[ip..]);

@@ -278,6 +278,8 @@ mod tests {
             one(|stream| Stream::Metrics(std::os::fd::OwnedFd::from(stream).into()));
         client.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
         client.shutdown(Shutdown::Write).unwrap();
+        // One look to answer, one to see to who is done.
+        look(&mut server);
         look(&mut server);
         assert_eq!(hear(&mut client), (b"Metrics".to_vec(), false));
         let (mut server, mut client) = one(Stream::Control);

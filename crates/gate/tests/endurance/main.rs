@@ -126,6 +126,19 @@ fn hostile(net: &Net, socket: PathBuf, stop: &Arc<AtomicBool>) -> Tireless {
     })
 }
 
+/// Reloads the gate's file: whether it was done, and what was said. A crowd puts out who has connected and not
+/// asked yet, so this may take another try.
+fn reload(path: &str) -> (bool, String) {
+    for _ in 0..20 {
+        let told = Command::new(BINARY).args(["reload", path]).output().unwrap();
+        let said = String::from_utf8_lossy(&told.stderr).into_owned();
+        if told.status.success() || !said.contains("the control socket") {
+            return (told.status.success(), said);
+        }
+    }
+    panic!("nobody gets through to the gate");
+}
+
 /// What a process has in memory, in kB.
 fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -159,9 +172,8 @@ fn nothing_wears_it_out() {
     let (begun, mut warm, mut most, mut reloads) = (Instant::now(), None, 0, 0);
     while begun.elapsed() < lasting {
         std::fs::write(&path, &texts[reloads % 3]).unwrap();
-        let told = Command::new(BINARY).args(["reload", &path]).output().unwrap();
-        let expected = reloads % 3 != 2;
-        assert_eq!(told.status.success(), expected, "{}", String::from_utf8_lossy(&told.stderr));
+        let (done, said) = reload(&path);
+        assert_eq!(done, reloads % 3 != 2, "{said}");
         reloads += 1;
         std::thread::sleep(Duration::from_millis(40));
         if begun.elapsed() > lasting / 4 {
