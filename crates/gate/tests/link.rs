@@ -135,28 +135,24 @@ fn a_flood_is_shaped_to_the_rate() {
     }
 }
 
-/// A gate that sleeps between its bursts keeps the rate and the order; a burst's length of 5 ms is 0.2 % of the
-/// time.
+/// A gate that sleeps between its bursts is late by intent, and never faster than the link: a burst of 5 ms is
+/// 0.2 % of the time. (It may be slower, when the source does not keep up.)
 #[test]
-fn a_gate_that_coalesces_keeps_the_rate() {
+fn a_gate_that_coalesces_does_not_exceed_the_rate() {
     const FRAME: usize = 1042;
     let Some(net) = Net::new() else { return };
-    let error = measured(|| {
-        let file = TempFile::gate("10mbit", "10mbit", "switch = { buffer = \"50p\" }");
-        let gate = Gate::start_with(&net, file, &["--coalesce", "5ms"]);
-        assert!(net.ping(1));
-        let times = arrivals(&net, 9);
-        blast(&net, 9, FRAME - 42, 20e6, Duration::from_secs(3)).join().unwrap();
-        let times = times.join().unwrap();
-        let report = gate.stop();
-        let steady = &times[100..times.len() - 100];
-        let error = rate_error(steady, FRAME as f64 * 8.0 / 10e6);
-        println!("{error:+.1e}; lateness {}", report["directions"]["up"]["lateness"]);
-        (report["directions"]["up"]["stalls"] == 0).then_some(error)
-    });
-    if let Some(error) = error {
-        assert!(error.abs() < 1e-2, "rate error {error}");
-    }
+    let file = TempFile::gate("10mbit", "10mbit", "switch = { buffer = \"50p\" }");
+    let gate = Gate::start_with(&net, file, &["--coalesce", "5ms"]);
+    assert!(net.ping(1));
+    let times = arrivals(&net, 9);
+    blast(&net, 9, FRAME - 42, 20e6, Duration::from_secs(3)).join().unwrap();
+    let times = times.join().unwrap();
+    let late = gate.stop()["directions"]["up"]["lateness"].clone();
+    let steady = &times[100..times.len() - 100];
+    let error = rate_error(steady, FRAME as f64 * 8.0 / 10e6);
+    println!("{error:+.1e}; lateness {late}");
+    assert!(error < 1e-2, "rate error {error}");
+    assert!(late["p50"].as_f64().unwrap() > 1e-3, "{late}");
 }
 
 /// Two flows that each send as much as the link carries, and reserve 3 and 1. There is room for all that they

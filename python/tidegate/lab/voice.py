@@ -62,6 +62,8 @@ class _Run:
 
 def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
     """Measure every arrangement for `seconds`, one after the other."""
+    say("simulator")
+    predicted = _predict()
     runs = []
     for name, scheduler in (("gate, FIFO", "fifo"), ("gate, VirtualClock", "virtual-clock")):
 
@@ -79,8 +81,7 @@ def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
     ):
         say(name)
         runs.append(_measure(name, seconds, None, classes))
-    say("simulator")
-    rows = [run.row for run in runs] + _predict()
+    rows = [run.row for run in runs] + predicted
     fifo, clock = (run.row.figures for run in runs[:2])
     in_time = clock["lateness_p99"] <= SLACK
     bars = (
