@@ -16,6 +16,8 @@ from tidegate.lab.net import Net, processors
 RATE = 1_000_000_000
 FLOWS = 10
 ROOM = 1000
+BURST = 131_072
+"""Of HTB, in bytes: 1 ms, and more than a super-packet has."""
 WARM_UP = 3.0
 
 OFF = 0.015
@@ -68,7 +70,7 @@ def _measure(way: str, seconds: float) -> Row:
         else:
             share = RATE // FLOWS
             classes = [HtbClass(share, 0, ROOM // FLOWS, traffic.TCP_PORT + flow) for flow in range(FLOWS)]
-            kernel.htb(net, RATE, [*classes, HtbClass(8_000, 1, ROOM)])
+            kernel.htb(net, RATE, [*classes, HtbClass(8_000, 1, ROOM)], BURST)
         receiver = traffic.Receiver(net, FLOWS, here)
         traffic.start_tcp(net, FLOWS, "cubic", here)
         time.sleep(WARM_UP)
