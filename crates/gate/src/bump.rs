@@ -87,6 +87,7 @@ impl Bump {
             (_, io) => io,
         };
         let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
+        crate::io::check_rates(&file)?;
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);

@@ -14,6 +14,7 @@ pub(crate) mod place;
 mod server;
 
 use crate::error::GateError;
+use crate::last_good::LastGood;
 use crate::orders::{Caller, CircuitCounters};
 use crate::plan::Plan;
 use crate::privileges;
@@ -97,13 +98,19 @@ impl Control {
 pub(crate) struct Desk {
     caller: Caller,
     source: Source,
+    last_good: Option<LastGood>,
     file: Arc<GateFile>,
     watch: Watch,
 }
 
 impl Desk {
-    pub(crate) fn new(caller: Caller, source: Source, file: Arc<GateFile>) -> Desk {
-        Desk { caller, source, file, watch: Watch::default() }
+    pub(crate) fn new(
+        caller: Caller,
+        source: Source,
+        last_good: Option<LastGood>,
+        file: Arc<GateFile>,
+    ) -> Desk {
+        Desk { caller, source, last_good, file, watch: Watch::default() }
     }
 
     fn work(mut self, doors: &Doors) {
@@ -207,9 +214,13 @@ impl Desk {
         let file = Arc::new(self.source.load()?);
         let changes = source::changes(&self.file, &file)?;
         if !changes.is_empty() {
+            crate::io::check_rates(&file)?;
             let plan = Plan::of(&file);
             self.caller.apply(Arc::clone(&file), plan).ok_or(GateError::Silent)??;
             self.file = file;
+        }
+        if let Some(last_good) = &self.last_good {
+            last_good.keep(&self.source, &self.file);
         }
         Ok(changes.iter().map(Change::to_string).collect())
     }
