@@ -143,6 +143,15 @@ def test_without_root_or_tools_there_is_one_clear_message(monkeypatch):
         net.check_permitted()
 
 
+def test_the_simulator_predicts_the_call_of_the_same_file():
+    from tidegate.lab import voice
+
+    fifo, clock = (row.figures for row in voice.predict())
+    assert fifo["p99"] >= voice.FIFO_AT_LEAST
+    assert clock["p99"] <= voice.MTU_TIME
+    assert clock["lost"] == 0.0
+
+
 def permitted():
     try:
         net.check_permitted()

@@ -63,7 +63,7 @@ class _Run:
 def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
     """Measure every arrangement for `seconds`, one after the other."""
     say("simulator")
-    predicted = _predict()
+    predicted = predict()
     runs = []
     for name, scheduler in (("gate, FIFO", "fifo"), ("gate, VirtualClock", "virtual-clock")):
 
@@ -150,7 +150,7 @@ def _measure(name: str, seconds: float, scheduler: str | None, classes: tuple[Ht
     return _Run(Row(name, figures), delays)
 
 
-def _predict() -> list[Row]:
+def predict() -> list[Row]:
     """Return what the simulator says of the same file."""
     from tidegate.comparison import compare
 
