@@ -125,6 +125,9 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
     rows.append(["reading a list of 20,000 circuits", f"{measured['load_ms']} ms", "100"])
     rows.append(["following a list with one line changed, in a direction", f"{measured['change_ms']} ms", ""])
+    simulated = json.loads(run(sys.executable, ROOT / "benches" / "subscribers.py", "--json"))
+    ratio = f"{simulated['ratio']:.2f} of an ordinary scenario with the same classes"
+    rows.append(["the simulator with a gate file of 20,000 circuits, packet-hops per CPU s", ratio, "1"])
     check = [str(ROOT / ".venv" / "bin" / "tidegate"), "check", str(ROOT / "examples" / "ten-lines.toml")]
     seconds = statistics.median(cpu_seconds(*check)[0] for _ in range(5))
     rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", "well under 1"])
