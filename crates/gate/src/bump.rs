@@ -5,7 +5,7 @@ use crate::engine::{Engine, Loss};
 use crate::error::GateError;
 use crate::handover::{Guard, Handover, Port};
 use crate::io::{BATCH, Interface, Receiver, Sender, Side};
-use crate::orders::{Member, Order, Orders};
+use crate::orders::{CircuitCounters, Member, Order, Orders};
 use crate::plan::Plan;
 use crate::priority::Priority;
 use crate::report::{Process, Report};
@@ -87,6 +87,7 @@ impl Bump {
             (_, io) => io,
         };
         let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
+        crate::io::check_rates(&file)?;
         let longest = inside.interface.mtu.max(outside.interface.mtu) + FRAMING;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, LATEST, 3);
@@ -192,6 +193,9 @@ impl Bump {
             }
             Order::Members(answer) => {
                 let _ = answer.send(self.members());
+            }
+            Order::Circuits(answer) => {
+                let _ = answer.send(self.circuits());
             }
             Order::Apply(file, plan, answer) => {
                 let done = self.engine.reconfigure(self.clock.now(), &plan);
@@ -304,6 +308,18 @@ impl Bump {
             };
             self.engine.left(direction, sent, refused);
         }
+    }
+
+    fn circuits(&self) -> Vec<CircuitCounters> {
+        let lists = self.file.flows.iter().enumerate();
+        let lists = lists.filter_map(|(rule, flow)| Some((rule, flow.circuits.as_ref()?.len() as u32)));
+        let counted = lists.flat_map(|(rule, count)| {
+            (0..count).map(move |circuit| {
+                let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
+                CircuitCounters { rule, circuit, counters }
+            })
+        });
+        counted.filter(|one| one.counters.iter().any(|way| way.arrived.packets > 0)).collect()
     }
 
     /// What came for every flow that was made for each of something.

@@ -5,6 +5,7 @@ use crate::control::client::Client;
 use crate::control::{Control, Desk, Doors, place};
 use crate::error::GateError;
 use crate::handover;
+use crate::last_good::LastGood;
 use crate::observe;
 use crate::orders;
 use crate::privileges;
@@ -14,6 +15,7 @@ use crate::source::Source;
 use crate::top;
 use crate::waiting::Waiting;
 use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::io::Write;
@@ -83,6 +85,9 @@ struct Running {
 struct Status {
     #[command(flatten)]
     running: Running,
+    /// Says it of every circuit that has had packets instead, those first that were sent most.
+    #[arg(long)]
+    circuits: bool,
     /// Prints it as JSON.
     #[arg(long)]
     json: bool,
@@ -123,6 +128,9 @@ struct Up {
     /// processor, and frames leave together, up to so much late.
     #[arg(long, value_name = "TIME", value_parser = parse_nap, conflicts_with = "busy")]
     coalesce: Option<Span>,
+    /// Keeps the last good file in this folder, and starts with that one when FILE holds mistakes.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
     /// Prints what it did as JSON.
     #[arg(long)]
     json: bool,
@@ -201,8 +209,12 @@ fn connect(running: &Running) -> Result<Client, GateError> {
 }
 
 fn status(status: &Status) -> Result<String, GateError> {
-    let said = connect(&status.running)?.ask("status")?;
-    Ok(if status.json { format!("{said:#}\n") } else { top::table(&said) })
+    let (question, shown): (_, fn(&Value) -> String) = match status.circuits {
+        true => ("circuits", top::circuits),
+        false => ("status", top::table),
+    };
+    let said = connect(&status.running)?.ask(question)?;
+    Ok(if status.json { format!("{said:#}\n") } else { shown(&said) })
 }
 
 fn reload(running: &Running) -> Result<String, GateError> {
@@ -279,9 +291,30 @@ fn give_up_privileges(waiting: Waiting) -> Result<(), GateError> {
         .map_err(|error| GateError::system("giving up privileges", error))
 }
 
+/// The file, or, with its mistakes told, the last good one.
+fn load(source: &Source, last_good: Option<&LastGood>) -> Result<GateFile, GateError> {
+    match (source.load(), last_good) {
+        (Ok(file), kept) => {
+            if let Some(kept) = kept {
+                kept.keep(source, &file);
+            }
+            Ok(file)
+        }
+        (Err(error), None) => Err(error),
+        (Err(error), Some(kept)) => match kept.load(source) {
+            Ok(file) => {
+                say(&format!("{error}\n{}: warning: starting with the last good file", file.name));
+                Ok(file)
+            }
+            Err(_) => Err(error),
+        },
+    }
+}
+
 fn run(up: &Up) -> Result<String, GateError> {
     let source = up.source.source();
-    let file = Arc::new(source.load()?);
+    let last_good = up.keep.as_deref().map(LastGood::in_folder);
+    let file = Arc::new(load(&source, last_good.as_ref())?);
     let (caller, mut orders) = orders::line()?;
     caller.stop_on(&[SIGINT, SIGTERM])?;
     let doors = Doors::open(&file)?;
@@ -293,7 +326,7 @@ fn run(up: &Up) -> Result<String, GateError> {
         (false, false) => Waiting::RealTime,
     };
     give_up_privileges(waiting)?;
-    let control = Control::start(doors, Desk::new(caller, source, file))?;
+    let control = Control::start(doors, Desk::new(caller, source, last_good, file))?;
     let outcome = bump.run(&mut orders, up.lasting, waiting, up.coalesce.unwrap_or(Span::ZERO));
     let report = bump.report();
     // Whoever waits for the gate's end at the control socket waits for the bridge's beginning.

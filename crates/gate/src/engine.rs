@@ -407,6 +407,11 @@ impl Engine {
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
     }
 
+    /// What a circuit of a rule has sent and lost in a direction.
+    pub(crate) fn circuit(&self, direction: Direction, rule: usize, circuit: u32) -> FlowCounters {
+        self.ports[direction as usize].steering.circuit_counters(&self.switch, rule, circuit)
+    }
+
     /// By how much the clock of the rule's flow that is furthest ahead is ahead of real time.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
         self.ports[direction as usize].steering.lead(self.clock, &self.switch, rule)

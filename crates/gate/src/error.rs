@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use tidegate_core::contract::Refused;
 use tidegate_spec::SpecErrors;
+use tidegate_spec::units::show_rate;
 
 /// Why a gate does not start, or stops by itself.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +24,19 @@ pub enum GateError {
     /// An interface is not up.
     #[error("interface `{0}` is down\n  help: ip link set {0} up")]
     Down(String),
+    /// A rate is above what the interface carries.
+    #[error(
+        "gate.{direction} is above what `{interface}` carries ({}): the queue would be in the card, where nobody manages it\n  \
+         help: a few per cent below what the line carries", show_rate(*carries)
+    )]
+    TooFast {
+        /// `up` or `down`.
+        direction: &'static str,
+        /// Where it would go out.
+        interface: String,
+        /// Bits per second.
+        carries: u64,
+    },
     /// An interface carries something else than Ethernet frames.
     #[error("interface `{0}` carries no Ethernet frames, and a gate forwards nothing else")]
     NotEthernet(String),

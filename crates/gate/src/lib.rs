@@ -18,6 +18,7 @@ mod error;
 pub mod fuzzing;
 mod handover;
 mod io;
+mod last_good;
 mod metrics;
 mod observe;
 mod offload;

@@ -143,6 +143,10 @@ impl Observer {
     /// What every flow of the file should reserve, by its place in the file: `None` for one that sent nothing.
     fn suggestions(&self, file: &GateFile) -> Vec<Option<u64>> {
         let wanted = |(ix, flow): (usize, &GateFlow)| {
+            // What circuits reserve is in their list.
+            if flow.circuits.is_some() {
+                return None;
+            }
             let peaks: Vec<f64> = match flow.each {
                 None => [0, 1]
                     .iter()

@@ -13,6 +13,7 @@ use std::time::Duration;
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::contract::Refused;
 use tidegate_core::dropper::Backlog;
+use tidegate_core::switch::FlowCounters;
 use tidegate_spec::GateFile;
 
 /// How long an answer may take: the other thread is never away for so long, unless it is gone.
@@ -29,12 +30,24 @@ pub(crate) struct Member {
     pub(crate) arrived: Backlog,
 }
 
+/// A circuit that has had packets.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CircuitCounters {
+    /// Its rule's place in the file, and its number in the list.
+    pub(crate) rule: usize,
+    pub(crate) circuit: u32,
+    /// Of each direction, up first.
+    pub(crate) counters: [FlowCounters; 2],
+}
+
 /// Something to do between two frames.
 pub(crate) enum Order {
     /// Say what was seen so far.
     Report(Sender<Report>),
     /// Say what came for every flow that a rule has made for each of something.
     Members(Sender<Vec<Member>>),
+    /// Say what every circuit has sent and lost.
+    Circuits(Sender<Vec<CircuitCounters>>),
     /// Go on with another file.
     Apply(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
 }
@@ -131,6 +144,14 @@ impl Caller {
     pub(crate) fn members(&self) -> Option<Vec<Member>> {
         let (sender, answer) = channel();
         self.orders.send(Order::Members(sender)).ok()?;
+        self.ring();
+        answer.recv_timeout(PATIENCE).ok()
+    }
+
+    /// What every circuit that has had packets has sent and lost; `None` when the gate does not answer.
+    pub(crate) fn circuits(&self) -> Option<Vec<CircuitCounters>> {
+        let (sender, answer) = channel();
+        self.orders.send(Order::Circuits(sender)).ok()?;
         self.ring();
         answer.recv_timeout(PATIENCE).ok()
     }

@@ -211,11 +211,11 @@ impl FlowReport {
     }
 
     fn json(&self) -> Value {
-        let FlowCounters { arrived, sent, dropped } = self.counters;
         let drops: serde_json::Map<String, Value> =
             self.drops().map(|(reason, count)| (reason.name().to_owned(), count.into())).collect();
         let [p50, p99, max] = self.seen.delay_quantiles();
-        json!({
+        let mut json = counters(self.counters);
+        let more = json!({
             "name": self.name,
             "flows": self.flows,
             "reserve": self.reserve,
@@ -225,14 +225,25 @@ impl FlowReport {
             "warnings": self.seen.warned,
             "delay": { "p50": p50, "p99": p99, "max": max },
             "lead": self.lead.as_secs_f64(),
-            "arrived_packets": arrived.packets,
-            "arrived_bytes": arrived.bytes,
-            "sent_packets": sent.packets,
-            "sent_bytes": sent.bytes,
-            "dropped_packets": dropped.packets,
-            "dropped_bytes": dropped.bytes,
-        })
+        });
+        if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
+            json.extend(more);
+        }
+        json
     }
+}
+
+/// Packets, and bytes on the wire.
+pub(crate) fn counters(counters: FlowCounters) -> Value {
+    let FlowCounters { arrived, sent, dropped } = counters;
+    json!({
+        "arrived_packets": arrived.packets,
+        "arrived_bytes": arrived.bytes,
+        "sent_packets": sent.packets,
+        "sent_bytes": sent.bytes,
+        "dropped_packets": dropped.packets,
+        "dropped_bytes": dropped.bytes,
+    })
 }
 
 impl fmt::Display for Report {

@@ -96,6 +96,28 @@ pub(crate) fn table(status: &Value) -> String {
     text
 }
 
+/// What circuits have sent and lost in all, a line each.
+pub(crate) fn circuits(list: &Value) -> String {
+    let none = Vec::new();
+    let mut text = format!(
+        "{:<32} {:>14} {:>12} {:>14} {:>12}\n",
+        "circuit", "up bytes", "dropped", "down bytes", "dropped"
+    );
+    for one in list.as_array().unwrap_or(&none) {
+        let of = |way: &str, key: &str| one[way][key].as_u64().unwrap_or(0);
+        let _ = writeln!(
+            text,
+            "{:<32} {:>14} {:>12} {:>14} {:>12}",
+            one["circuit"].as_str().unwrap_or("?"),
+            of("up", "sent_bytes"),
+            of("up", "dropped_packets"),
+            of("down", "sent_bytes"),
+            of("down", "dropped_packets"),
+        );
+    }
+    text
+}
+
 fn rate(value: &Value) -> String {
     match value.as_f64() {
         Some(rate) if rate >= 1.0 => show_rate(crate::watch::round(rate)),

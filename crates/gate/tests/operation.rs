@@ -257,6 +257,66 @@ fn hostile_clients_are_survived() {
     running.stop();
 }
 
+/// A file with mistakes at a start, and the last good one that was kept with its list.
+#[test]
+fn the_last_good_file_is_kept() {
+    let Some(net) = Net::new() else { return };
+    let folder = std::env::temp_dir().join(format!("tidegate-keep-{}", std::process::id()));
+    let (kept, etc) = (folder.join("kept"), folder.join("etc"));
+    std::fs::create_dir_all(&etc).unwrap();
+    let (file, _) = file(["10mbit", "10mbit"], "[[flow]]\nname = \"all\"\ncircuits = \"list.csv\"\n");
+    let good = std::fs::read_to_string(file.path()).unwrap();
+    let path = etc.join("gate.toml");
+    std::fs::write(&path, &good).unwrap();
+    std::fs::write(etc.join("list.csv"), "name,addresses\nann,10.7.0.1\n").unwrap();
+    let path = path.to_str().unwrap();
+    let up = |keep: &std::path::Path| {
+        net.output(Place::Gate, BINARY, &["up", path, "--for", "200ms", "--keep", keep.to_str().unwrap()])
+    };
+    assert!(!up(&kept).stdout.is_empty());
+    assert_eq!(std::fs::read_to_string(kept.join("gate.toml")).unwrap(), good);
+    std::fs::write(path, good.replace("10mbit", "10mbits")).unwrap();
+    std::fs::remove_file(etc.join("list.csv")).unwrap();
+    let started = up(&kept);
+    let said = String::from_utf8_lossy(&started.stderr).into_owned();
+    assert!(started.status.success(), "{said}");
+    assert!(said.contains("10mbits") && said.contains("starting with the last good file"), "{said}");
+    assert!(refused(&up(&folder.join("nowhere"))).contains("10mbits"));
+    // Where nothing can be kept the link is served all the same.
+    std::fs::write(path, good.replace("circuits = \"list.csv\"", "")).unwrap();
+    let served = up(std::path::Path::new("/proc/nowhere"));
+    assert!(served.status.success());
+    assert!(String::from_utf8_lossy(&served.stderr).contains("is not kept in /proc/nowhere"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Circuits are counted one by one, and a reload changes one line of their list.
+#[test]
+fn circuits_are_counted_and_changed_one_by_one() {
+    let Some(net) = Net::new() else { return };
+    let head = "name,addresses,up_ceiling,down_ceiling\n";
+    let list = TempFile::new(&format!("{head}ann,10.7.0.1,5mbit,5mbit\nben,10.7.0.9,5mbit,5mbit\n"));
+    let rules = format!("[[flow]]\nname = \"all\"\ncircuits = \"{}\"\n", list.path());
+    let (file, _) = file(["10mbit", "10mbit"], &rules);
+    let path = file.path().to_owned();
+    let running = Gate::start(&net, file);
+    assert!(net.ping(3));
+    let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
+    assert_eq!((told.as_array().unwrap().len(), &told[0]["circuit"]), (1, &"ann".into()), "{told:#}");
+    let sent = |told: &Value| ["up", "down"].map(|way| told[0][way]["sent_packets"].as_u64().unwrap());
+    let before = sent(&told);
+    assert!(before.iter().all(|sent| *sent >= 3), "{told:#}");
+    assert!(text(&gate(&["status", &path, "--circuits"])).contains("\nann "));
+    std::fs::write(list.path(), format!("{head}ben,10.7.0.9,5mbit,5mbit\nann,10.7.0.1,7mbit,5mbit\n"))
+        .unwrap();
+    let changes = text(&gate(&["reload", &path]));
+    assert!(changes.contains("flow.all.circuits") && changes.contains("1 with other terms"), "{changes}");
+    assert!(net.ping(1));
+    let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
+    assert!(told[0]["circuit"] == "ann" && sent(&told)[0] > before[0], "{told:#}");
+    running.stop();
+}
+
 #[test]
 fn what_cannot_be_opened_is_named() {
     let Some(net) = Net::new() else { return };

@@ -31,18 +31,18 @@ class HtbClass:
     port: int | None = None
 
 
-def htb(net: Net, rate: int, classes: Sequence[HtbClass]) -> None:
-    """Put HTB where a gate would be."""
+def htb(net: Net, rate: int, classes: Sequence[HtbClass], burst: int = FRAME) -> None:
+    """Put HTB where a gate would be; `burst` bytes may leave ahead of their time."""
     net.bridge()
     rest = next((ix for ix, one in enumerate(classes) if one.port is None), len(classes) - 1)
     _tc(net, f"qdisc add dev {GATE_OUTSIDE} root handle 1: htb default {10 + rest}")
-    burst = f"burst {FRAME} cburst {FRAME}"
-    _tc(net, f"class add dev {GATE_OUTSIDE} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit {burst}")
+    bursts = f"burst {burst} cburst {burst}"
+    _tc(net, f"class add dev {GATE_OUTSIDE} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit {bursts}")
     for ix, one in enumerate(classes):
         _tc(
             net,
             f"class add dev {GATE_OUTSIDE} parent 1:1 classid 1:{10 + ix} htb rate {one.rate}bit "
-            f"ceil {rate}bit prio {one.priority} quantum {FRAME} {burst}",
+            f"ceil {rate}bit prio {one.priority} quantum {FRAME} {bursts}",
         )
         _tc(net, f"qdisc add dev {GATE_OUTSIDE} parent 1:{10 + ix} pfifo limit {one.packets}")
         if one.port is not None:

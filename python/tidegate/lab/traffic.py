@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import socket
 import struct
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 from tidegate.lab.capture import wait_until_ready
-from tidegate.lab.net import OUTSIDE, Net
+from tidegate.lab.net import HOST, OUTSIDE, Net
 
 HEADERS = 14 + 20 + 8
 """Bytes of Ethernet, IPv4 and UDP headers."""
@@ -41,6 +43,12 @@ class Receiver:
         counts: list[int] = json.loads(self._process.stdout.readline())
         return counts
 
+    def on_wire(self) -> int:
+        """Return the bytes of all frames that have come in at the far host so far."""
+        rows = Path(f"/proc/{self._process.pid}/net/dev").read_text().splitlines()
+        row = next(row for row in rows if row.strip().startswith(f"{HOST}:"))
+        return int(row.split(":")[1].split()[0])
+
 
 def start_tcp(net: Net, flows: int, congestion: str, processor: int) -> None:
     """Start TCP flows from the inside that send all they may."""
@@ -48,8 +56,9 @@ def start_tcp(net: Net, flows: int, congestion: str, processor: int) -> None:
 
 
 def start_udp(net: Net, port: int, frame: int, rate: float, processor: int) -> None:
-    """Start frames of `frame` bytes at `rate` bit/s, evenly as far as a process can."""
-    _start(net, "inside", ("udp", str(port), str(frame), str(rate)), processor)
+    """Start frames of `frame` bytes at `rate` bit/s, evenly as far as a process can, before all others."""
+    source = _start(net, "inside", ("udp", str(port), str(frame), str(rate)), processor)
+    os.sched_setscheduler(source.pid, os.SCHED_FIFO, os.sched_param(1))
 
 
 def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subprocess.Popen[bytes]:
@@ -59,7 +68,7 @@ def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subp
 
 
 def send_udp(port: int, frame: int, rate: float) -> None:
-    """Send numbered frames at a rate; what a late wake-up missed is made up for, 10 ms at most."""
+    """Send numbered frames at a rate; what a late wake-up missed is made up for, 100 ms at most."""
     peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     peer.connect((OUTSIDE, port))
     gap = frame * 8 / rate
@@ -68,7 +77,7 @@ def send_udp(port: int, frame: int, rate: float) -> None:
     number, due = 0, time.monotonic()
     while True:
         now = time.monotonic()
-        due = max(due, now - 10e-3)
+        due = max(due, now - 100e-3)
         while due <= now:
             struct.pack_into(">Q", payload, 0, number)
             # A full queue below is what a backlogged source is for.

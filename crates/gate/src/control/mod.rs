@@ -1,7 +1,7 @@
 //! The thread that talks to people while another one forwards: it answers at the control socket, serves
 //! metrics, reads the file again when asked to, and says what is worth a warning.
 //!
-//! The protocol: a line of JSON with `ask` ("status", "reload" or "stop"), answered by a line of JSON with
+//! The protocol: a line of JSON with `ask` ("status", "circuits", "reload" or "stop"), answered by a line of JSON with
 //! `ok` or `error`.
 
 #![allow(clippy::disallowed_types, reason = "people live in real time")]
@@ -14,9 +14,11 @@ pub(crate) mod place;
 mod server;
 
 use crate::error::GateError;
-use crate::orders::Caller;
+use crate::last_good::LastGood;
+use crate::orders::{Caller, CircuitCounters};
 use crate::plan::Plan;
 use crate::privileges;
+use crate::report;
 use crate::say::say;
 use crate::source::{self, Source};
 use crate::watch::Watch;
@@ -96,13 +98,19 @@ impl Control {
 pub(crate) struct Desk {
     caller: Caller,
     source: Source,
+    last_good: Option<LastGood>,
     file: Arc<GateFile>,
     watch: Watch,
 }
 
 impl Desk {
-    pub(crate) fn new(caller: Caller, source: Source, file: Arc<GateFile>) -> Desk {
-        Desk { caller, source, file, watch: Watch::default() }
+    pub(crate) fn new(
+        caller: Caller,
+        source: Source,
+        last_good: Option<LastGood>,
+        file: Arc<GateFile>,
+    ) -> Desk {
+        Desk { caller, source, last_good, file, watch: Watch::default() }
     }
 
     fn work(mut self, doors: &Doors) {
@@ -165,6 +173,10 @@ impl Desk {
                 Some(status) => json!({ "ok": status }),
                 None => json!({ "error": "the gate does not answer" }),
             },
+            Some("circuits") => match self.circuits() {
+                Some(circuits) => json!({ "ok": circuits }),
+                None => json!({ "error": "the gate does not answer" }),
+            },
             Some("reload") => match self.reload() {
                 Ok(changes) => json!({ "ok": { "changes": changes } }),
                 Err(error) => json!({ "error": error.to_string() }),
@@ -173,7 +185,7 @@ impl Desk {
                 self.caller.stop();
                 json!({ "ok": {} })
             }
-            _ => json!({ "error": "`ask` is one of status, reload, stop" }),
+            _ => json!({ "error": "`ask` is one of status, circuits, reload, stop" }),
         }
     }
 
@@ -183,14 +195,32 @@ impl Desk {
         Some(self.watch.json(&report))
     }
 
+    /// What every circuit that has had packets has sent and lost, those first that were sent most.
+    fn circuits(&self) -> Option<Value> {
+        let mut counted = self.caller.circuits()?;
+        let bytes = |one: &CircuitCounters| -> u64 { one.counters.iter().map(|way| way.sent.bytes).sum() };
+        counted.sort_by_key(|one| (std::cmp::Reverse(bytes(one)), one.rule, one.circuit));
+        let told = counted.iter().filter_map(|one| {
+            let flow = self.file.flows.get(one.rule)?;
+            let [up, down] = one.counters.map(report::counters);
+            let name = flow.circuits.as_ref()?.name(one.circuit);
+            Some(json!({ "flow": flow.name, "circuit": name, "up": up, "down": down }))
+        });
+        Some(told.collect())
+    }
+
     /// Reads the file again, and has the gate do what it says now: all of it, or nothing.
     fn reload(&mut self) -> Result<Vec<String>, GateError> {
         let file = Arc::new(self.source.load()?);
         let changes = source::changes(&self.file, &file)?;
         if !changes.is_empty() {
+            crate::io::check_rates(&file)?;
             let plan = Plan::of(&file);
             self.caller.apply(Arc::clone(&file), plan).ok_or(GateError::Silent)??;
             self.file = file;
+        }
+        if let Some(last_good) = &self.last_good {
+            last_good.keep(&self.source, &self.file);
         }
         Ok(changes.iter().map(Change::to_string).collect())
     }

@@ -8,7 +8,7 @@ use libc::c_int;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::mem::zeroed;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Frames that may wait for the gate at an interface of its own making.
 const QUEUE: c_int = 8192;
@@ -20,6 +20,8 @@ pub(crate) struct Interface {
     pub(crate) mtu: usize,
     pub(crate) up: bool,
     pub(crate) ethernet: bool,
+    /// Bits per second of a card's link; `None` where that is not known, and for what is no card.
+    pub(crate) speed: Option<u64>,
 }
 
 impl Interface {
@@ -48,6 +50,7 @@ impl Interface {
             mtu: usize::try_from(mtu).unwrap_or(0),
             up: c_int::from(flags) & libc::IFF_UP != 0,
             ethernet: kind == libc::ARPHRD_ETHER,
+            speed: speed(&socket, name),
         })
     }
 
@@ -68,6 +71,42 @@ impl Interface {
         }
         Ok(interface)
     }
+}
+
+/// What ethtool(8) says of a card's link, in bit/s. A virtual interface, which is on no bus, makes a number up.
+fn speed(socket: &OwnedFd, name: &str) -> Option<u64> {
+    let mut driver = [0_u8; DRIVER_INFO];
+    driver[..4].copy_from_slice(&ETHTOOL_GDRVINFO.to_ne_bytes());
+    ask_ethtool(socket, name, &mut driver)?;
+    if driver[BUS] == 0 {
+        return None;
+    }
+    let mut link = [0_u8; LINK];
+    link[..4].copy_from_slice(&ETHTOOL_GSET.to_ne_bytes());
+    ask_ethtool(socket, name, &mut link)?;
+    let half = |at: usize| u64::from(u16::from_ne_bytes([link[at], link[at + 1]]));
+    let megabits = half(SPEED) | half(SPEED_HIGH) << 16;
+    (megabits > 0 && megabits < UNKNOWN).then_some(megabits * 1_000_000)
+}
+
+/// Requests, and the sizes and fields of what they fill (linux/ethtool.h).
+const ETHTOOL_GSET: u32 = 1;
+const ETHTOOL_GDRVINFO: u32 = 3;
+const DRIVER_INFO: usize = 196;
+const BUS: usize = 4 + 3 * 32;
+const LINK: usize = 44;
+const SPEED: usize = 12;
+const SPEED_HIGH: usize = 28;
+/// What a driver says that does not know.
+const UNKNOWN: u64 = 0xffff_ffff;
+
+/// `None` when the driver does not answer.
+fn ask_ethtool(socket: &OwnedFd, name: &str, answer: &mut [u8]) -> Option<()> {
+    let mut query = request_about(name);
+    query.ifr_ifru.ifru_data = answer.as_mut_ptr().cast();
+    // SAFETY: the request reads and writes `query` and the structure that it points to, whose first field
+    // says which one it is; `answer` has its size, and both outlive the call.
+    checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut query) }).ok().map(drop)
 }
 
 /// An `ifreq` that names an interface, and is else zero.

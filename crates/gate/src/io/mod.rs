@@ -18,7 +18,8 @@ use crate::error::GateError;
 use crate::offload::{HEADER, Whole};
 use std::io;
 use std::os::fd::BorrowedFd;
-use tidegate_spec::Io;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_spec::{GateFile, Io};
 
 /// Frames that are received or sent at once at most.
 pub(crate) const BATCH: usize = 32;
@@ -79,6 +80,22 @@ impl Side {
         let help = "cargo build --release -p tidegate-gate --features xdp";
         Err(GateError::unfit(name, "this build of the gate has no AF_XDP", help))
     }
+}
+
+/// Refuses rates above what the cards carry on which they go out.
+///
+/// # Errors
+/// The direction and the card.
+pub(crate) fn check_rates(file: &GateFile) -> Result<(), GateError> {
+    for (direction, name) in Direction::BOTH.into_iter().zip([&file.outside, &file.inside]) {
+        let speed = Interface::find(name).ok().and_then(|interface| interface.speed);
+        let rate = file.rates[direction as usize].bits_per_second();
+        if let Some(carries) = speed.filter(|carries| rate > *carries as f64) {
+            let (direction, interface) = (direction.name(), name.clone());
+            return Err(GateError::TooFast { direction, interface, carries });
+        }
+    }
+    Ok(())
 }
 
 /// Receives what comes in at an interface, whomever it is for; what this host sends there is not received.

@@ -29,6 +29,16 @@ impl fmt::Display for Change {
 }
 
 impl GateFile {
+    /// The other files that it names, as written: lists of circuits, and traces.
+    pub fn files(&self) -> Vec<String> {
+        let names_a_file = |path: &str| matches!(path.rsplit('.').next(), Some("circuits" | "trace"));
+        flat(&self.effective)
+            .into_iter()
+            .filter(|(path, _)| names_a_file(path))
+            .map(|(_, file)| file)
+            .collect()
+    }
+
     /// What is written differently in the other file, in the order of the paths, and then what lists of circuits
     /// have differently. Comments and defaults that are left out do not count.
     pub fn changes_to(&self, other: &GateFile) -> Vec<Change> {
