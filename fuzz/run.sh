@@ -6,7 +6,7 @@
 # the memory or the time.
 #
 #   fuzz/run.sh [TARGET...]          run these targets, or all
-#   fuzz/run.sh --merge [TARGET...]  add to the corpus what was found below fuzz/target, as little as covers it
+#   fuzz/run.sh --merge [TARGET...]  add what was found to the corpus, as little as covers it
 set -eu
 cd "$(dirname "$0")"
 seconds=${FUZZ_SECONDS:-60}
@@ -39,9 +39,7 @@ for name in "$@"; do
     found="$target/found/$name"
     mkdir -p "$found" "artifacts/$name" "corpus/$name"
     if $merge; then
-        smaller=$(mktemp -d)
-        "$run" -merge=1 -max_len=4096 "$smaller" "corpus/$name" "$found"
-        rm -rf "corpus/$name" && mv "$smaller" "corpus/$name" && chmod 755 "corpus/$name"
+        "$run" -set_cover_merge=1 -use_counters=0 -max_len=1200 "corpus/$name" "$found"
         continue
     fi
     echo "fuzz: $name for $seconds s"
