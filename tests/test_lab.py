@@ -4,12 +4,13 @@ import json
 import os
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from conftest import call
+from conftest import call, start
 from tidegate import TidegateError
 from tidegate.lab import capture, experiments, measures, net
 from tidegate.lab.capture import SLOT, Packets
@@ -186,6 +187,20 @@ def test_a_network_that_fails_while_it_is_made_is_removed(monkeypatch):
     monkeypatch.setattr(net.Net, "command", fail)
     with pytest.raises(TidegateError), net.Net():
         pass
+
+
+@pytest.mark.usefixtures("laboratory")
+def test_an_experiment_that_is_terminated_removes_its_namespaces():
+    running = start("lab", "gigabit")
+    ours = f"tglab{running.pid}x"
+    for _ in range(300):
+        if any(name.startswith(ours) for name in namespaces()) or running.poll() is not None:
+            break
+        time.sleep(0.1)
+    running.terminate()
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 143, said
+    assert not [name for name in namespaces() if name.startswith(ours)]
 
 
 @pytest.mark.usefixtures("laboratory")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 BROKEN = 3
 """Exit code when a bar does not hold."""
+
+TERMINATED = 128 + signal.SIGTERM
 
 VERDICTS = {True: "yes", None: "inconclusive", False: "no"}
 
@@ -47,6 +51,8 @@ def command(
     if out is not None:
         # Before the measurement, so that nobody waits for nothing.
         out.mkdir(parents=True, exist_ok=True)
+    # Its namespaces are removed then, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     outcome = experiments.conduct(name, seconds, lambda what: typer.echo(f"{name}: {what}", err=True))
     document = json.dumps(outcome.document(), ensure_ascii=False)
     if out is not None:
