@@ -112,6 +112,25 @@ fn ping_once(net: &Net) -> bool {
     net.output(Place::Inside, "ping", &["-c", "1", "-W", "0.3", OUTSIDE]).status.success()
 }
 
+/// A wait for the kernel's lock on its network configuration that is longer than this says that someone else
+/// held it, such as a test that removes its namespaces: a guard cannot go without it.
+const HELD_UP: Duration = Duration::from_millis(100);
+
+/// The longest that anyone waits for that lock, over so long.
+fn lock_waits(net: &Net, lasting: Duration) -> JoinHandle<Duration> {
+    let mut ask = net.command(Place::Gate, "ip", &["link", "set", "dev", "lo", "up"]);
+    std::thread::spawn(move || {
+        let start = Instant::now();
+        let mut longest = Duration::ZERO;
+        while start.elapsed() < lasting {
+            let asked = Instant::now();
+            ask.output().unwrap();
+            longest = longest.max(asked.elapsed());
+        }
+        longest
+    })
+}
+
 /// Kill -9 under load, both directions at once.
 #[test]
 fn a_killed_gate_is_followed_by_its_bridge() {
@@ -122,9 +141,10 @@ fn a_killed_gate_is_followed_by_its_bridge() {
         let lasting = Duration::from_millis(2000);
         let flows = [flow(&net, true, 7000, lasting), flow(&net, false, 7000, lasting)];
         std::thread::sleep(Duration::from_millis(1000));
+        let quiet = Duration::from_millis(700);
+        let waits = lock_waits(&net, quiet);
         let killed = Instant::now();
         gate.signal(Signal::KILL);
-        let quiet = Duration::from_millis(700);
         let (mut before, mut after) = (0.0_f64, 0.0_f64);
         for flow in flows {
             let arrivals = flow.join().unwrap();
@@ -141,13 +161,14 @@ fn a_killed_gate_is_followed_by_its_bridge() {
             assert!(after < quiet.as_secs_f64(), "nothing passes any more");
         }
         drop(gate);
-        if before <= SLACK {
+        let waits = waits.join().unwrap();
+        if before <= SLACK && waits <= HELD_UP {
             assert!(after <= BAR, "{after} s without traffic");
             return;
         }
-        println!("attempt {attempt}: the machine itself was late");
+        println!("attempt {attempt}: the machine itself was late, or its lock was held ({waits:?})");
     }
-    println!("inconclusive: packets came late before the gate was killed, too");
+    println!("inconclusive: packets came late before the gate was killed, too, or the kernel was busy");
 }
 
 #[test]
