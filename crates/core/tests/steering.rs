@@ -13,7 +13,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 use tidegate_core::wire::{Fragment, Headers, Ip};
 
@@ -142,6 +142,41 @@ struct Guest {
     heard: Time,
     /// When it has sent no more than it reserves.
     even: Time,
+}
+
+/// Plans that take turns, in one of which hosts are in a class: however often, the slots are those of as many
+/// hosts as there are at once.
+#[test]
+fn plans_that_take_turns_leak_no_slot() {
+    const HOSTS: u32 = 50;
+    let port = |classes: Vec<ClassPlan>| PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
+    let class =
+        ClassPlan { parent: None, scheduler: kind("fifo"), contract: Contract::default(), ceiling: None };
+    let plans =
+        [vec![class], Vec::new()].map(|classes| SwitchPlan { ports: vec![port(classes)], buffer: None });
+    let mut bench = Bench::new(vec![each_host(Span::from_secs(1))], 10_000);
+    let (mut highest, mut memory) = (0, Vec::new());
+    for turn in 0..100 {
+        let mut rule = each_host(Span::from_secs(1));
+        rule.plan.class = (turn % 2 == 0).then_some(0);
+        let now = bench.now;
+        let mut out = Vec::new();
+        let mut cx = Ctx { now, rng: &mut bench.rng, out: &mut out };
+        // No rule goes on an old one: every flow is closed, and made anew.
+        bench.switch.reconfigure(&mut cx, &plans[turn % 2], &[]).unwrap_or_else(|_| {
+            panic!("turn {turn} is refused");
+        });
+        bench.steering.replan(now, &mut bench.switch, vec![rule], &[None], 10_000);
+        for host in 0..HOSTS {
+            highest = highest.max(bench.pass(&from_host(host, 1), 100));
+        }
+        // Before the next plan takes the class away, its flows are closed and even.
+        bench.steering.replan(bench.now, &mut bench.switch, Vec::new(), &[], 10_000);
+        bench.wait(Span::from_secs(20));
+        memory.push(bench.switch.memory());
+    }
+    assert!(highest <= 2 * HOSTS, "{highest} slots for {HOSTS} hosts at once");
+    assert!(memory[99] <= memory[9], "{memory:?}");
 }
 
 /// The same with hosts that stay for a while and get into debt: at every moment there are as many flows as

@@ -61,6 +61,9 @@ pub(super) struct FlowTable {
     pub(super) ceilings: u32,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
+    /// The closed flows that have no index of their own in the tree, since it was built after they were closed;
+    /// by when they may be forgotten.
+    adrift: BinaryHeap<Reverse<(Time, FlowIx)>>,
     /// What closed flows have sent whose index was given to others.
     pub(super) forgotten: Backlog,
     /// Flows in [`State::Closing`].
@@ -78,6 +81,20 @@ impl FlowTable {
             return None;
         }
         closed.pop().map(|Reverse((_, flow))| flow)
+    }
+
+    /// The index of a closed flow without a place in the tree that is forgettable at `now`, if there is one.
+    pub(super) fn adrift(&mut self, now: Time) -> Option<FlowIx> {
+        let Reverse((at, _)) = self.adrift.peek()?;
+        if *at > now {
+            return None;
+        }
+        self.adrift.pop().map(|Reverse((_, flow))| flow)
+    }
+
+    /// The flow is as it was before [`adrift`](Self::adrift) gave it.
+    pub(super) fn set_adrift(&mut self, now: Time, flow: FlowIx) {
+        self.adrift.push(Reverse((now, flow)));
     }
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
@@ -100,11 +117,19 @@ impl FlowTable {
         }
     }
 
-    /// The flows have come to other nodes.
-    pub(super) fn replanted(&mut self) {
-        let closed: Vec<_> = self.forgettable.drain(..).flatten().collect();
-        for Reverse((at, flow)) in closed {
-            self.retire(flow, at);
+    /// There is a new tree. Closed flows have their places in it, or all stand at `vacant`, where there
+    /// never is a packet.
+    pub(super) fn replanted(&mut self, vacant: Option<(u16, FlowIx)>) {
+        let mut closed = core::mem::take(&mut self.adrift);
+        closed.extend(self.forgettable.drain(..).flatten());
+        match vacant {
+            Some((node, slot)) => {
+                for entry in self.flows.iter_mut().filter(|entry| entry.state == State::Closed) {
+                    (entry.node, entry.slot) = (node, slot);
+                }
+                self.adrift = closed;
+            }
+            None => closed.into_iter().for_each(|Reverse((at, flow))| self.retire(flow, at)),
         }
     }
 
@@ -141,6 +166,7 @@ impl FlowTable {
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
             + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())
-            + self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() * size_of::<(Time, FlowIx)>()
+            + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.adrift.capacity())
+                * size_of::<(Time, FlowIx)>()
     }
 }

@@ -70,20 +70,26 @@ impl Port {
             return Err(Refused(format!("port {} has no class {}", self.ix.0, node - 1)));
         }
         if let Some(flow) = self.table.reusable(now, node) {
-            if let Some(meter) = &mut self.meter {
-                meter.forget(flow);
-            }
-            if let Err(refused) = self.change(now, flow, plan) {
+            if let Err(refused) = self.reopen(now, flow, plan) {
                 self.table.retire(flow, now);
                 return Err(refused);
             }
-            let sent = self.counters(flow).sent;
-            self.table.forgotten.packets += sent.packets;
-            self.table.forgotten.bytes += sent.bytes;
+            return Ok(flow);
+        }
+        if let Some(flow) = self.table.adrift(now) {
+            let slot = match self.tree.add(now, node, Member::Flow(flow), &plan.contract) {
+                Ok(slot) => slot,
+                Err(refused) => {
+                    self.table.set_adrift(now, flow);
+                    return Err(refused);
+                }
+            };
             let entry = &mut self.table.flows[flow.ix()];
-            (entry.state, entry.arrived, entry.dropped) =
-                (State::Open, Default::default(), Default::default());
-            self.gate(now, flow, Gate::Open);
+            (entry.node, entry.slot) = (node as u16, slot);
+            if let Err(refused) = self.reopen(now, flow, plan) {
+                self.table.retire(flow, now);
+                return Err(refused);
+            }
             return Ok(flow);
         }
         let flow = FlowIx(self.table.flows.len() as u32);
@@ -105,6 +111,21 @@ impl Port {
         }
         self.set_extras(now, flow, plan);
         Ok(flow)
+    }
+
+    /// A closed flow's index goes to another flow.
+    fn reopen(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
+        if let Some(meter) = &mut self.meter {
+            meter.forget(flow);
+        }
+        self.change(now, flow, plan)?;
+        let sent = self.counters(flow).sent;
+        self.table.forgotten.packets += sent.packets;
+        self.table.forgotten.bytes += sent.bytes;
+        let entry = &mut self.table.flows[flow.ix()];
+        (entry.state, entry.arrived, entry.dropped) = (State::Open, Default::default(), Default::default());
+        self.gate(now, flow, Gate::Open);
+        Ok(())
     }
 
     pub(super) fn is_open(&self, flow: FlowIx) -> bool {

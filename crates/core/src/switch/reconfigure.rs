@@ -104,7 +104,7 @@ impl Switch {
         let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(()) };
         let flows = 0..port.table.flows.len();
         let plans: Vec<FlowPlan> = flows.map(|flow| port.table.plan_of(FlowIx(flow as u32))).collect();
-        let tree = plant(cx.now, &port.plan, &plans)?;
+        let tree = port.plant(cx.now, &port.plan, &plans)?;
         port.replant(cx, tree, &[], |packet, _| whose(packet));
         port.retire_drained();
         port.ask(cx);
@@ -136,8 +136,8 @@ impl Port {
         for (flow, plan) in self.new_plans(flows) {
             plans[flow.ix()] = *plan;
         }
-        // Closed flows are nobody's: they stand wherever there is a place. So do those that have packets
-        // left, and they keep their contracts where they can stay.
+        // Closed flows are nobody's: what they were does not matter. Those that have packets left keep their
+        // contracts where they can stay.
         for (entry, plan) in self.table.flows.iter().zip(&mut plans) {
             let class = plan.class.filter(|class| usize::from(*class) < wanted.classes.len());
             if entry.state == State::Closed || (entry.state == State::Closing && class != plan.class) {
@@ -152,7 +152,7 @@ impl Port {
             return Err(Refused(format!("port {}: flows remain in class {missing}", self.ix.0)));
         }
         if moves || !self.plan.same_tree(wanted) {
-            return plant(now, wanted, &plans).map(Some);
+            return self.plant(now, wanted, &plans).map(Some);
         }
         for (class, plan) in wanted.classes.iter().enumerate() {
             if plan.contract != self.plan.classes[class].contract {
@@ -161,7 +161,7 @@ impl Port {
         }
         let divides = |kind: &SchedulerKind| kind.divides();
         if divides(&wanted.scheduler) || wanted.classes.iter().any(|class| divides(&class.scheduler)) {
-            plant(now, wanted, &plans)?;
+            self.plant(now, wanted, &plans)?;
         }
         for (_, plan) in self.new_plans(flows) {
             would_accept(wanted.scheduler_of(plan.class), &plan.contract)?;
@@ -221,6 +221,22 @@ impl Port {
         Ok(())
     }
 
+    /// A new tree with all flows. Without classes, the root's members are the port's flows in their order.
+    /// With classes, the first of the closed flows stands there for all of them: with a place for each, in
+    /// the class that it was in, a port whose flows come and go between plans would grow without end.
+    fn plant(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
+        let mut tree = Tree::new(now, wanted)?;
+        let mut vacant = false;
+        for (flow, (plan, entry)) in plans.iter().zip(&self.table.flows).enumerate() {
+            let closed = entry.state == State::Closed;
+            if wanted.classes.is_empty() || !(closed && vacant) {
+                tree.add(now, node_of(plan.class), Member::Flow(FlowIx(flow as u32)), &plan.contract)?;
+            }
+            vacant |= closed;
+        }
+        Ok(tree)
+    }
+
     /// Moves all that is queued into the new tree, in the order of arrival; `whose` says of a packet and its
     /// flow which flow it belongs to from now on.
     fn replant(
@@ -252,7 +268,9 @@ impl Port {
                 }
             }
         }
-        self.table.replanted();
+        let classes = self.tree.nodes.len() > 1;
+        let closed = self.table.flows.iter().find(|entry| classes && entry.state == State::Closed);
+        self.table.replanted(closed.map(|entry| (entry.node, entry.slot)));
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
             self.apply_gate(cx.now, flow, Gate::Open);
@@ -275,15 +293,6 @@ impl PortPlan {
             None => &self.scheduler,
         }
     }
-}
-
-/// A new tree with all flows.
-fn plant(now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
-    let mut tree = Tree::new(now, wanted)?;
-    for (flow, plan) in plans.iter().enumerate() {
-        tree.add(now, node_of(plan.class), Member::Flow(FlowIx(flow as u32)), &plan.contract)?;
-    }
-    Ok(tree)
 }
 
 /// Whether a scheduler of this kind takes this contract.
