@@ -2,9 +2,11 @@
 //! simulator's links and for the links that the gate emulates.
 
 mod framing;
+mod line;
 mod loss;
 mod trace;
 
 pub use framing::Framing;
+pub use line::{Flight, Line, LinePlan};
 pub use loss::Loss;
 pub use trace::{NotATrace, Trace, TracedLink};

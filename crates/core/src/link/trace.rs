@@ -152,6 +152,12 @@ impl TracedLink {
         self.at
     }
 
+    /// Bytes of the opportunities from `from` on and before `until`; none comes before the trace's start.
+    pub fn offered(&self, from: Time, until: Time) -> u64 {
+        let before = |at: Time| self.trace.opportunities_within(at.since(self.start));
+        before(until).saturating_sub(before(from)).saturating_mul(u64::from(Trace::BYTES))
+    }
+
     fn take(&mut self, number: u64) {
         self.number = number;
         self.at = self.start + self.trace.comes(number);

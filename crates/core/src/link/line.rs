@@ -1,0 +1,217 @@
+//! One line behind a port: its rate or its trace, its propagation delay, its loss, and what is in flight.
+//!
+//! A driver asks in this order. [`opens`](Line::opens): when may a packet start? [`begin`](Line::begin):
+//! when is its last bit out? [`fly`](Line::fly): is it lost, at the far end, or in flight?
+//! [`land`](Line::land): what has reached the far end? The driver keeps the clock and the random generator.
+//!
+//! A plain line has a rate and nothing else. What it costs is one test: all that is rare is boxed.
+
+use super::{Loss, Trace, TracedLink};
+use crate::rng::Rng;
+use crate::units::{Rate, Span, Time};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a line is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinePlan {
+    /// How fast bits leave; with a trace, the trace says so instead.
+    pub rate: Rate,
+    /// When bytes leave; `None` for always, at the rate.
+    pub trace: Option<Arc<Trace>>,
+    /// Propagation delay: from the last bit out to the last bit in.
+    pub delay: Span,
+    /// Which of the packets that were sent never arrive.
+    pub loss: Loss,
+}
+
+impl LinePlan {
+    /// A line with a rate and nothing else.
+    pub fn plain(rate: Rate) -> LinePlan {
+        LinePlan { rate, trace: None, delay: Span::ZERO, loss: Loss::NONE }
+    }
+
+    fn is_plain(&self) -> bool {
+        self.trace.is_none() && self.delay == Span::ZERO && !self.loss.happens()
+    }
+}
+
+/// What becomes of a packet that a line carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flight {
+    /// It is lost.
+    Lost,
+    /// It is at the far end now.
+    Arrived,
+    /// It is in flight; [`land`](Line::land) returns it when it arrives.
+    InFlight {
+        /// Whether it is the only one in flight, so that [`next_arrival`](Line::next_arrival) has changed.
+        first: bool,
+    },
+}
+
+/// A line that carries items of type `T`: a packet, or the number of one.
+#[derive(Clone, Debug)]
+pub struct Line<T> {
+    rate: Rate,
+    /// Trace, delay and loss; `None` as long as the line is plain.
+    extras: Option<Box<Extras<T>>>,
+}
+
+/// What a line has besides its rate.
+#[derive(Clone, Debug)]
+struct Extras<T> {
+    traced: Option<TracedLink>,
+    delay: Span,
+    loss: Loss,
+    /// What is in flight and when it arrives, in order.
+    in_flight: VecDeque<(Time, T)>,
+    lost: u64,
+}
+
+impl<T: Copy> Line<T> {
+    /// A line as the plan says; a trace starts at `now`.
+    pub fn new(now: Time, plan: &LinePlan) -> Line<T> {
+        let mut line = Line { rate: plan.rate, extras: None };
+        line.change(now, plan);
+        line
+    }
+
+    /// Makes the line what another plan says, from `now` on. A trace that stays goes on where it is. What is
+    /// in flight arrives when it would have, and nothing that is sent later arrives before it.
+    pub fn change(&mut self, now: Time, plan: &LinePlan) {
+        self.rate = plan.rate;
+        if self.extras.is_none() && plan.is_plain() {
+            return;
+        }
+        let extras = self.extras.get_or_insert_default();
+        (extras.delay, extras.loss) = (plan.delay, plan.loss);
+        if extras.traced.as_ref().map(TracedLink::trace) != plan.trace.as_deref() {
+            extras.traced = plan.trace.clone().map(|trace| TracedLink::new(trace, now));
+        }
+    }
+
+    /// The rate; with a trace, it is not what packets are sent at.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// The propagation delay.
+    pub fn delay(&self) -> Span {
+        self.extras.as_ref().map_or(Span::ZERO, |extras| extras.delay)
+    }
+
+    /// Whether a trace says when bytes leave.
+    pub fn is_traced(&self) -> bool {
+        self.traced().is_some()
+    }
+
+    /// Whether every packet is at the far end as soon as its last bit is out: without delay, loss, and packets
+    /// in flight.
+    pub fn is_immediate(&self) -> bool {
+        self.extras.as_ref().is_none_or(|extras| {
+            extras.delay == Span::ZERO && !extras.loss.happens() && extras.in_flight.is_empty()
+        })
+    }
+
+    fn traced(&self) -> Option<&TracedLink> {
+        self.extras.as_ref()?.traced.as_ref()
+    }
+
+    /// When a packet that waits at `now` may start on the free line: `now`, or with a trace the next
+    /// opportunity; [`Time::NEVER`] at the end of time. Asking changes nothing. `now` does not go back.
+    #[inline]
+    pub fn opens(&mut self, now: Time) -> Time {
+        match &mut self.extras {
+            None => now,
+            Some(extras) => extras.traced.as_mut().map_or(now, |traced| traced.opens(now)),
+        }
+    }
+
+    /// Starts a packet that is charged `len` bytes, at `now` or when the line [`opens`](Self::opens). Returns
+    /// when its last bit is out.
+    #[inline(always)]
+    pub fn begin(&mut self, now: Time, len: u32) -> Time {
+        match &mut self.extras {
+            None => now + self.rate.time_for(len),
+            Some(extras) => extras.begin(now, len, self.rate),
+        }
+    }
+
+    /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws one number
+    /// if the line loses packets at all. The caller keeps a copy of what is lost or has arrived.
+    #[inline]
+    pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
+        match &mut self.extras {
+            None if leaves <= now => Flight::Arrived,
+            extras => extras.get_or_insert_default().fly(now, leaves, item, rng),
+        }
+    }
+
+    /// When the first item in flight arrives; [`Time::NEVER`] when none is.
+    #[inline]
+    pub fn next_arrival(&self) -> Time {
+        let first = self.extras.as_ref().and_then(|extras| extras.in_flight.front());
+        first.map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// Takes the first item that has arrived by `now`.
+    #[inline]
+    pub fn land(&mut self, now: Time) -> Option<T> {
+        let in_flight = &mut self.extras.as_mut()?.in_flight;
+        let arrived = in_flight.front().is_some_and(|(at, _)| *at <= now);
+        if arrived { in_flight.pop_front().map(|(_, item)| item) } else { None }
+    }
+
+    /// How many items are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.extras.as_ref().map_or(0, |extras| extras.in_flight.len())
+    }
+
+    /// Packets that were lost since the line was made.
+    pub fn lost(&self) -> u64 {
+        self.extras.as_ref().map_or(0, |extras| extras.lost)
+    }
+
+    /// Bytes of the trace's opportunities from `from` on and before `until`; `None` without a trace. Before the
+    /// trace started there is none.
+    pub fn offered(&self, from: Time, until: Time) -> Option<u64> {
+        self.traced().map(|traced| traced.offered(from, until))
+    }
+}
+
+impl<T> Default for Extras<T> {
+    fn default() -> Extras<T> {
+        Extras { traced: None, delay: Span::ZERO, loss: Loss::NONE, in_flight: VecDeque::new(), lost: 0 }
+    }
+}
+
+impl<T> Extras<T> {
+    #[inline(never)]
+    fn begin(&mut self, now: Time, len: u32, rate: Rate) -> Time {
+        match &mut self.traced {
+            None => now + rate.time_for(len),
+            Some(traced) => traced.departure(now, len),
+        }
+    }
+
+    fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
+        if self.loss.takes(rng) {
+            self.lost += 1;
+            return Flight::Lost;
+        }
+        let due = leaves.max(now) + self.delay;
+        match self.in_flight.back() {
+            None if due == now => Flight::Arrived,
+            last => {
+                let at = last.map_or(due, |(last, _)| due.max(*last));
+                self.in_flight.push_back((at, item));
+                Flight::InFlight { first: self.in_flight.len() == 1 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

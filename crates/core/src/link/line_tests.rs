@@ -1,0 +1,220 @@
+use super::*;
+use crate::rng::Rng;
+use proptest::prelude::*;
+
+/// The same line, slow and obvious: opportunities one by one, packets in flight in a list.
+struct Oracle {
+    plan: LinePlan,
+    start: Time,
+    /// Bytes that were used of each opportunity since the trace started.
+    used: Vec<u32>,
+    in_flight: Vec<(Time, u32)>,
+    lost: u64,
+}
+
+impl Oracle {
+    fn new(now: Time, plan: &LinePlan) -> Oracle {
+        Oracle { plan: plan.clone(), start: now, used: Vec::new(), in_flight: Vec::new(), lost: 0 }
+    }
+
+    fn change(&mut self, now: Time, plan: &LinePlan) {
+        if plan.trace != self.plan.trace {
+            self.start = now;
+            self.used.clear();
+        }
+        self.plan = plan.clone();
+    }
+
+    /// When opportunity `number` comes, found by counting milliseconds from the trace's start.
+    fn comes(&self, trace: &[u32], number: usize) -> Time {
+        let (round, ix) = (number / trace.len(), number % trace.len());
+        let milliseconds = round as u64 * u64::from(trace[trace.len() - 1]) + u64::from(trace[ix]);
+        self.start + Span::from_millis(milliseconds)
+    }
+
+    /// The first opportunity from `now` on that has a byte left.
+    fn next(&mut self, trace: &[u32], now: Time) -> usize {
+        let mut number = 0;
+        loop {
+            if self.used.len() <= number {
+                self.used.push(0);
+            }
+            if self.comes(trace, number) >= now && self.used[number] < Trace::BYTES {
+                return number;
+            }
+            number += 1;
+        }
+    }
+
+    fn opens(&mut self, trace: Option<&[u32]>, now: Time) -> Time {
+        trace.map_or(now, |trace| {
+            let number = self.next(trace, now);
+            self.comes(trace, number)
+        })
+    }
+
+    fn begin(&mut self, trace: Option<&[u32]>, now: Time, len: u32) -> Time {
+        let Some(trace) = trace else { return now + self.plan.rate.time_for(len) };
+        let mut at = now;
+        for _ in 0..len {
+            let number = self.next(trace, now);
+            self.used[number] += 1;
+            at = self.comes(trace, number);
+        }
+        at
+    }
+
+    fn fly(&mut self, now: Time, leaves: Time, item: u32, probability: f64, rng: &mut Rng) -> Flight {
+        if probability > 0.0 && rng.chance(probability) {
+            self.lost += 1;
+            return Flight::Lost;
+        }
+        let due = leaves + self.plan.delay;
+        if due == now && self.in_flight.is_empty() {
+            return Flight::Arrived;
+        }
+        // Nothing overtakes: it arrives when all before it have.
+        let at = self.in_flight.iter().map(|(at, _)| *at).chain([due]).max().unwrap();
+        self.in_flight.push((at, item));
+        Flight::InFlight { first: self.in_flight.len() == 1 }
+    }
+
+    fn landed(&mut self, now: Time) -> Vec<(Time, u32)> {
+        let (landed, rest) = self.in_flight.iter().partition(|(at, _)| *at <= now);
+        self.in_flight = rest;
+        landed
+    }
+
+    fn offered(&self, trace: &[u32], from: Time, until: Time) -> u64 {
+        let times = (0..).map(|number| self.comes(trace, number)).take_while(|at| *at < until);
+        times.filter(|at| *at >= from).count() as u64 * u64::from(Trace::BYTES)
+    }
+}
+
+/// A plan with what the oracle needs of it: the trace's milliseconds and the probability of loss.
+#[derive(Clone, Debug)]
+struct Sample {
+    plan: LinePlan,
+    trace: Option<Vec<u32>>,
+    probability: f64,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Wait(Span),
+    /// A packet is sent as soon as the line is free and opens.
+    Send(u32),
+    Change(usize),
+}
+
+fn samples() -> impl Strategy<Value = Sample> {
+    let trace = prop_oneof![
+        2 => Just(None),
+        1 => Just(Some(vec![0, 3, 3, 7])),
+        1 => prop::collection::vec(0u32..4, 1..6).prop_map(|gaps| {
+            let mut at = 1;
+            Some(gaps.iter().map(|gap| { at += gap; at }).collect::<Vec<u32>>())
+        }),
+    ];
+    let delay = prop_oneof![Just(0u64), 0u64..20_000];
+    let loss = prop_oneof![3 => Just(0.0), 1 => Just(0.3), 1 => Just(1.0)];
+    (1_000_000u64..50_000_000, trace, delay, loss).prop_map(|(bits, trace, delay, probability)| Sample {
+        plan: LinePlan {
+            rate: Rate::from_bits_per_second(bits).unwrap(),
+            trace: trace.clone().map(|trace: Vec<u32>| Arc::new(Trace::new(trace).unwrap())),
+            delay: Span::from_micros(delay),
+            loss: Loss::new(probability).unwrap(),
+        },
+        trace,
+        probability,
+    })
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        2 => (0u64..12_000).prop_map(|micros| Step::Wait(Span::from_micros(micros))),
+        6 => (1u32..4000).prop_map(Step::Send),
+        1 => (0usize..4).prop_map(Step::Change),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+proptest! {
+    /// Rates, traces, delays, losses and changes of them: the line does what counting says. A packet is sent
+    /// off when its last bit is out, as the simulator does it, or `ahead`, when its first is, as the gate does.
+    #[test]
+    fn a_line_does_what_the_slow_one_does(
+        samples in prop::collection::vec(samples(), 4), steps in steps(), ahead: bool,
+    ) {
+        let mut now = Time::ORIGIN;
+        let mut sample = &samples[0];
+        let (mut line, mut oracle) = (Line::new(now, &sample.plan), Oracle::new(now, &sample.plan));
+        let (mut rng, mut oracles_rng) = (Rng::named(1, "line"), Rng::named(1, "line"));
+        let mut free = now;
+        for (item, step) in (0..).zip(steps) {
+            match step {
+                Step::Wait(span) => now += span,
+                Step::Change(ix) => {
+                    sample = &samples[ix];
+                    line.change(now, &sample.plan);
+                    oracle.change(now, &sample.plan);
+                }
+                Step::Send(len) => {
+                    let trace = sample.trace.as_deref();
+                    let opens = line.opens(now.max(free));
+                    prop_assert_eq!(opens, oracle.opens(trace, now.max(free)));
+                    prop_assert_eq!(line.opens(opens), opens);
+                    free = line.begin(opens, len);
+                    prop_assert_eq!(free, oracle.begin(trace, opens, len));
+                    now = if ahead { opens } else { free };
+                    let flight = line.fly(now, free, item, &mut rng);
+                    let expected = oracle.fly(now, free, item, sample.probability, &mut oracles_rng);
+                    prop_assert_eq!(flight, expected);
+                }
+            }
+            let mut landed = Vec::new();
+            loop {
+                let at = line.next_arrival();
+                let Some(item) = line.land(now) else { break };
+                landed.push((at, item));
+            }
+            prop_assert_eq!(landed, oracle.landed(now));
+            prop_assert_eq!(line.in_flight(), oracle.in_flight.len());
+            prop_assert_eq!(line.next_arrival(), oracle.in_flight.first().map_or(Time::NEVER, |(at, _)| *at));
+            prop_assert_eq!(line.lost(), oracle.lost);
+            let from = now.before(Span::from_millis(7));
+            let offered = sample.trace.as_deref().map(|trace| oracle.offered(trace, from, now));
+            prop_assert_eq!(line.offered(from, now), offered);
+            let immediate =
+                sample.plan.delay == Span::ZERO && sample.probability == 0.0 && oracle.in_flight.is_empty();
+            prop_assert_eq!(line.is_immediate(), immediate);
+        }
+    }
+
+    /// A line whose times are all later by the same span, and whose plan is the same, differs by that span only.
+    #[test]
+    fn a_line_does_not_know_the_date(sample in samples(), lengths in prop::collection::vec(1u32..4000, 1..40), later in 0u64..1 << 50) {
+        let run = |origin: Time| {
+            let mut line = Line::new(origin, &sample.plan);
+            let mut rng = Rng::named(2, "line");
+            let mut free = origin;
+            let mut seen = Vec::new();
+            for (item, len) in (0u32..).zip(&lengths) {
+                let opens = line.opens(free);
+                free = line.begin(opens, *len);
+                let flight = line.fly(free, free, item, &mut rng);
+                let arrives = line.next_arrival();
+                let arrives = (arrives != Time::NEVER).then(|| arrives.since(origin));
+                seen.push((free.since(origin), flight, arrives));
+            }
+            seen
+        };
+        prop_assert_eq!(run(Time::ORIGIN), run(Time::ORIGIN + Span::from_ticks(later)));
+    }
+}
+
+/// A plain line is a rate and an empty pointer: the simulator has one a port.
+#[test]
+fn a_plain_line_is_small() {
+    assert!(size_of::<Line<u64>>() <= size_of::<Rate>() + 8);
+}
