@@ -6,11 +6,14 @@
 pub mod build;
 pub mod event_queue;
 pub mod fingerprint;
+pub mod host;
 pub mod input;
 pub mod network;
+pub mod payload;
 pub mod probe;
 pub mod record;
+pub mod relay;
 pub mod results;
-pub mod traffic;
+pub mod source;
 pub mod watch;
 pub mod world;

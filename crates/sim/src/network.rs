@@ -1,6 +1,8 @@
 //! What a world is built from: nodes, links and flows, with every name resolved.
 
-use crate::traffic::Traffic;
+use crate::relay::RelayFactory;
+use crate::source::Traffic;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::steering::Rule;
@@ -51,8 +53,14 @@ pub struct FlowSetup {
     pub name: String,
     /// Index of its group.
     pub group: usize,
-    /// Indexes of the links on the way, at least one.
+    /// Indexes of the links on the way, at least one. Of a multicast flow: those of its tree in preorder, each
+    /// link followed by all that is behind it.
     pub route: Vec<usize>,
+    /// For a multicast flow, how many links of the route come between its source and the end of each link,
+    /// that link included; empty for a flow with one destination.
+    pub depths: Vec<u16>,
+    /// Index of the flow in the other direction of its connection: what sends that one receives this one.
+    pub peer: Option<usize>,
     /// Its plan at each link of the route.
     pub plans: Vec<FlowPlan>,
     /// The user-behaviour envelope, in front of the first port.
@@ -67,6 +75,17 @@ pub struct FlowSetup {
     pub headers: Option<Headers>,
     /// When it comes and goes.
     pub life: Life,
+}
+
+/// A relay beside a node.
+#[derive(Clone, Debug)]
+pub struct RelayPlan {
+    /// Its name; also names its random stream.
+    pub name: String,
+    /// Index of the node.
+    pub node: usize,
+    /// What makes it.
+    pub factory: Arc<dyn RelayFactory>,
 }
 
 /// A gate, in place of the ports of the two nodes that it joins: one switch for both directions.
@@ -136,6 +155,8 @@ pub struct Network {
     pub policies: Vec<Policy>,
     /// Flows, by index.
     pub flows: Vec<FlowSetup>,
+    /// What stands beside nodes besides the built-in relays.
+    pub relays: Vec<RelayPlan>,
     /// How long the run lasts.
     pub duration: Span,
     /// Packets that leave their source before this are carried but not measured.
@@ -149,6 +170,20 @@ impl Network {
             Some(gate) if gate.links.contains(&link) => self.nodes.len(),
             _ => self.links[link].from,
         }
+    }
+
+    /// For each link the one in the other direction: of those between the same nodes, the one with the same place
+    /// among them.
+    pub(crate) fn reverse_links(&self) -> Vec<Option<u32>> {
+        let mut between: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+        let mut places = Vec::with_capacity(self.links.len());
+        for (ix, link) in self.links.iter().enumerate() {
+            let alike = between.entry((link.from, link.to)).or_default();
+            places.push(alike.len());
+            alike.push(ix as u32);
+        }
+        let back = |(link, place): (&LinkPlan, usize)| between.get(&(link.to, link.from))?.get(place).copied();
+        self.links.iter().zip(places).map(back).collect()
     }
 
     /// Each link's port at its sending node: nodes number their ports in the order of their links.

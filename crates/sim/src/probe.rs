@@ -1,6 +1,9 @@
 //! What is recorded besides the counters. Probes change no outcome.
 
+use crate::network::Network;
 use crate::watch::Watch;
+use crate::world::World;
+use std::collections::BTreeMap;
 use tidegate_core::units::{Span, Time};
 
 /// What to record.
@@ -10,45 +13,70 @@ pub struct Probes {
     pub delays: bool,
     /// Delays by flow: some 200 KB a flow.
     pub flow_delays: bool,
-    /// Queues and throughput every so often; `None` for not at all.
+    /// Quantities over time, sampled every so often; `None` for not at all.
     pub sample: Option<Span>,
     /// Packets to follow.
     pub watch: Option<Watch>,
 }
 
-/// Queues, utilisation and throughput over time.
+/// What a series is of, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// One direction of a link.
+    Link(u32),
+    /// A group of flows.
+    Group(u32),
+    /// A flow: what its endpoint shows.
+    Flow(u32),
+    /// A relay that was planned beside a node.
+    Relay(u32),
+}
+
+/// One quantity over time.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// What it is of.
+    pub subject: Subject,
+    /// What was measured, as the table `series` names it.
+    pub metric: &'static str,
+    /// The sample at which it begins, from 0.
+    pub from: usize,
+    /// Its values, one a sample.
+    pub values: Vec<f64>,
+}
+
+/// Quantities over time, by subject and metric.
 #[derive(Clone, Debug)]
 pub struct Series {
     spacing: Span,
     next: Time,
-    links: usize,
-    /// Packets in each link's queue at each sample, sample by sample.
-    queues: Vec<u32>,
-    /// Ticks for which each link was sending since the sample before, sample by sample.
-    busy: Vec<u64>,
-    /// Those that its switch had counted at the sample before, modulo 2⁶⁴.
+    taken: usize,
+    columns: Vec<Column>,
+    places: BTreeMap<(Subject, &'static str), usize>,
+    /// Ticks for which each link had been sending at the sample before, modulo 2⁶⁴; with a trace, the bytes that
+    /// it had sent.
     busy_before: Vec<u64>,
-    /// Bytes received by each group since the sample before, sample by sample.
-    bytes: Vec<u64>,
-    since: Vec<u64>,
-    /// The most that a flow of each group was ahead at each sample, and how often the group has been
-    /// warned by then, sample by sample; empty when no port has a meter.
-    leads: Vec<(Span, u64)>,
+    /// Bytes received by each group since the sample before.
+    received: Vec<u64>,
+    /// Warnings to each group by the sample before.
+    warnings_before: Vec<u64>,
+    /// Whether any port has a meter.
+    metered: bool,
 }
 
 impl Series {
-    pub(crate) fn new(spacing: Span, links: usize, groups: usize) -> Series {
-        let next = Time::ORIGIN + spacing;
+    pub(crate) fn new(spacing: Span, network: &Network) -> Series {
+        let (links, groups) = (network.links.len(), network.groups.len());
         Series {
             spacing,
-            next,
-            links,
-            queues: Vec::new(),
-            busy: Vec::new(),
+            next: Time::ORIGIN + spacing,
+            taken: 0,
+            columns: Vec::new(),
+            places: BTreeMap::new(),
             busy_before: vec![0; links],
-            bytes: Vec::new(),
-            since: vec![0; groups],
-            leads: Vec::new(),
+            received: vec![0; groups],
+            warnings_before: vec![0; groups],
+            metered: network.links.iter().any(|link| link.port.meter.is_some()),
         }
     }
 
@@ -58,22 +86,52 @@ impl Series {
         self.next
     }
 
-    /// Takes a sample: of each link, the packets in its queue and how long it has been sending in all.
-    pub(crate) fn take(&mut self, links: impl Iterator<Item = (u64, Span)>) {
-        for ((packets, busy), before) in links.zip(&mut self.busy_before) {
-            self.queues.push(u32::try_from(packets).unwrap_or(u32::MAX));
-            self.busy.push(busy.ticks().wrapping_sub(*before));
-            *before = busy.ticks();
+    /// Takes a sample of everything.
+    pub(crate) fn take<Q>(&mut self, world: &World<Q>) {
+        for (ix, link) in world.fabric.links.iter().enumerate() {
+            let subject = Subject::Link(ix as u32);
+            let switch = &world.fabric.nodes[link.node as usize].switch;
+            self.add(subject, "queue", switch.backlog(link.port).packets as f64);
+            let offered = link.line.offered(self.next.before(self.spacing), self.next);
+            let so_far = match offered {
+                Some(_) => switch.sent(link.port).bytes,
+                None => switch.busy(self.next, link.port).ticks(),
+            };
+            let since = so_far.wrapping_sub(std::mem::replace(&mut self.busy_before[ix], so_far));
+            // A link with a trace is said to be sending for the share of an interval that it used of what it
+            // was offered.
+            let busy = match offered {
+                Some(0) => 0,
+                Some(offered) => (self.spacing.ticks() as f64 * (since as f64 / offered as f64)) as u64,
+                None => since,
+            };
+            self.add(subject, "utilisation", Span::from_ticks(busy).as_secs_f64() / self.spacing.as_secs_f64());
         }
-        self.bytes.extend_from_slice(&self.since);
-        self.since.fill(0);
+        let leads = if self.metered { world.leads(self.next, self.received.len()) } else { Vec::new() };
+        for group in 0..self.received.len() {
+            let subject = Subject::Group(group as u32);
+            let bytes = std::mem::take(&mut self.received[group]);
+            self.add(subject, "throughput", bytes as f64 * 8.0 / self.spacing.as_secs_f64());
+            if let Some((lead, warnings)) = leads.get(group) {
+                self.add(subject, "lead", lead.as_secs_f64());
+                let before = std::mem::replace(&mut self.warnings_before[group], *warnings);
+                self.add(subject, "warnings", warnings.saturating_sub(before) as f64);
+            }
+        }
+        world.gauges(&mut |subject, metric, value| self.add(subject, metric, value));
+        self.taken += 1;
         self.next += self.spacing;
     }
 
-    /// Takes what meters say at a sample: of each group, the most that a flow is ahead, and how often it
-    /// has been warned so far.
-    pub(crate) fn take_leads(&mut self, groups: impl Iterator<Item = (Span, u64)>) {
-        self.leads.extend(groups);
+    fn add(&mut self, subject: Subject, metric: &'static str, value: f64) {
+        let place = *self.places.entry((subject, metric)).or_insert_with(|| {
+            self.columns.push(Column { subject, metric, from: self.taken, values: Vec::new() });
+            self.columns.len() - 1
+        });
+        let column = &mut self.columns[place];
+        // What is not shown at a sample has no value there.
+        column.values.resize(self.taken - column.from, f64::NAN);
+        column.values.push(value);
     }
 
     /// A link's count of the time for which it was sending starts anew; it stood at `busy`.
@@ -83,12 +141,7 @@ impl Series {
 
     #[inline]
     pub(crate) fn received(&mut self, group: usize, len: u32) {
-        self.since[group] += u64::from(len);
-    }
-
-    /// How many groups there are.
-    pub(crate) fn groups(&self) -> usize {
-        self.since.len()
+        self.received[group] += u64::from(len);
     }
 
     /// From one sample to the next.
@@ -96,31 +149,14 @@ impl Series {
         self.spacing
     }
 
-    /// Packets in the link's queue at each sample, the first one `spacing` into the run.
-    pub fn queue(&self, link: usize) -> impl Iterator<Item = u32> + '_ {
-        self.queues.iter().skip(link).step_by(self.links.max(1)).copied()
+    /// Every quantity, in the order in which they are listed.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
     }
 
-    /// For how long the link was sending between samples.
-    pub fn busy(&self, link: usize) -> impl Iterator<Item = Span> + '_ {
-        self.busy.iter().skip(link).step_by(self.links.max(1)).map(|ticks| Span::from_ticks(*ticks))
-    }
-
-    /// The most that VirtualClock was ahead of real time at each sample, over the flows of a group and
-    /// the ports on their ways; nothing without meters.
-    pub fn lead(&self, group: usize) -> impl Iterator<Item = Span> + '_ {
-        self.leads.iter().skip(group).step_by(self.since.len().max(1)).map(|(lead, _)| *lead)
-    }
-
-    /// Warnings to flows of a group between samples; nothing without meters.
-    pub fn warnings(&self, group: usize) -> impl Iterator<Item = u64> + '_ {
-        let so_far =
-            self.leads.iter().skip(group).step_by(self.since.len().max(1)).map(|(_, warnings)| *warnings);
-        so_far.scan(0, |before, now| Some(now - std::mem::replace(before, now)))
-    }
-
-    /// Bytes that the group received between samples.
-    pub fn received_by(&self, group: usize) -> impl Iterator<Item = u64> + '_ {
-        self.bytes.iter().skip(group).step_by(self.since.len().max(1)).copied()
+    /// The values of one quantity; nothing for one that was never measured.
+    pub fn values(&self, subject: Subject, metric: &str) -> &[f64] {
+        let column = self.columns.iter().find(|column| (column.subject, column.metric) == (subject, metric));
+        column.map_or(&[], |column| &column.values)
     }
 }

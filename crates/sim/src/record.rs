@@ -15,6 +15,8 @@ pub struct FlowRecord {
     pub dropped: u64,
     /// Packets that the envelope discarded at the source.
     pub discarded: u64,
+    /// Packets that relays on the way took for themselves.
+    pub absorbed: u64,
     /// From leaving the source to last bit in at the destination.
     pub delay: Moments,
     /// From last bit in to first bit out, summed over hops.

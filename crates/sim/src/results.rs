@@ -1,6 +1,7 @@
 //! What a run has measured, as the tables that [`tidegate_spec::TABLES`] describes.
 
 use crate::network::Network;
+use crate::probe::Subject;
 use crate::record::{Delays, quantile};
 use crate::world::{Answer, Signal, World};
 use hdrhistogram::Histogram;
@@ -184,26 +185,23 @@ impl<Q> Run<'_, Q> {
         let mut table = Table::new("series");
         let Some(series) = self.world.series() else { return table };
         let spacing = series.spacing().as_secs_f64();
-        let mut add = |subject: &str, metric: &str, values: &mut dyn Iterator<Item = f64>| {
-            for (ix, value) in values.enumerate() {
+        for column in series.columns() {
+            let subject = match column.subject {
+                Subject::Link(ix) => self.network.links[ix as usize].name.as_str(),
+                Subject::Group(ix) => self.network.groups[ix as usize].as_str(),
+                Subject::Flow(ix) => self.network.flows[ix as usize].name.as_str(),
+                Subject::Relay(ix) => self.network.relays[ix as usize].name.as_str(),
+            };
+            for (ix, value) in column.values.iter().enumerate() {
                 table.row([
                     Cell::Whole(self.replication),
                     Cell::Whole(self.seed),
                     Cell::Text(subject),
-                    Cell::Number(Some(spacing * (ix + 1) as f64)),
-                    Cell::Text(metric),
-                    Cell::Number(Some(value)),
+                    Cell::Number(Some(spacing * (column.from + ix + 1) as f64)),
+                    Cell::Text(column.metric),
+                    Cell::Number(Some(*value).filter(|value| !value.is_nan())),
                 ]);
             }
-        };
-        for (ix, link) in self.network.links.iter().enumerate() {
-            add(&link.name, "queue", &mut series.queue(ix).map(f64::from));
-            add(&link.name, "utilisation", &mut series.busy(ix).map(|busy| busy.as_secs_f64() / spacing));
-        }
-        for (ix, group) in self.network.groups.iter().enumerate() {
-            add(group, "throughput", &mut series.received_by(ix).map(|bytes| bytes as f64 * 8.0 / spacing));
-            add(group, "lead", &mut series.lead(ix).map(Span::as_secs_f64));
-            add(group, "warnings", &mut series.warnings(ix).map(|warnings| warnings as f64));
         }
         table
     }

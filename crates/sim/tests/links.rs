@@ -11,9 +11,9 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar};
 use tidegate_sim::network::Network;
-use tidegate_sim::probe::Probes;
+use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::results::{Values, tables};
-use tidegate_sim::traffic::{Emission, Traffic};
+use tidegate_sim::source::{Emission, Traffic};
 use tidegate_sim::world::World;
 
 const SECONDS: u64 = if cfg!(debug_assertions) { 20 } else { 200 };
@@ -103,8 +103,7 @@ fn a_greedy_flow_gets_all_that_a_trace_offers() {
         assert!((offered as f64 / measured / capacity - 1.0).abs() < 0.02);
         let [utilisation] = number(&world, &network, 1, "utilisation")[..] else { panic!() };
         assert!((utilisation - 1.0).abs() < 0.01, "{utilisation}");
-        let series: Vec<f64> =
-            world.series().unwrap().busy(0).map(|busy| busy.as_secs_f64() / 0.25).collect();
+        let series = world.series().unwrap().values(Subject::Link(0), "utilisation");
         let mean = series.iter().sum::<f64>() / series.len() as f64;
         assert!((mean - 1.0).abs() < 0.01 && series.iter().all(|share| (0.8..1.2).contains(share)), "{mean}");
     }

@@ -8,8 +8,8 @@ use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::probe::Probes;
-use tidegate_sim::traffic::{Emission, Traffic};
+use tidegate_sim::probe::{Probes, Subject};
+use tidegate_sim::source::{Emission, Traffic};
 use tidegate_sim::world::World;
 
 /// One link of 1 Mbit/s under 0.8 of its load: services of 1 and of 4 ms.
@@ -51,7 +51,8 @@ fn samples_of_utilisation_are_exact_across_the_end_of_the_warm_up() {
     assert!(packets.iter().any(|(_, begins, ends)| (*begins..*ends).contains(&warm_at)));
     let mut end = Time::ORIGIN;
     let mut samples = 0;
-    for measured in world.series().unwrap().busy(0) {
+    for share in world.series().unwrap().values(Subject::Link(0), "utilisation") {
+        let measured = Span::from_secs_f64(share * spacing.as_secs_f64());
         let (from, to) = (end, end + spacing);
         let within = |(_, begins, ends): &(Time, Time, Time)| {
             (*ends).min(to).since((*begins).max(from).min((*ends).min(to))).ticks()

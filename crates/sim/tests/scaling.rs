@@ -13,7 +13,7 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::Span;
 use tidegate_sim::input::TraceFlow;
 use tidegate_sim::network::Network;
-use tidegate_sim::traffic::{Emission, Gap, Traffic};
+use tidegate_sim::source::{Emission, Gap, Traffic};
 
 const FASTER: u64 = 1000;
 const PACKET: u32 = 250;

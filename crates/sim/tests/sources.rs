@@ -8,7 +8,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
-use tidegate_sim::traffic::{Emission, Gap, Traffic};
+use tidegate_sim::source::{Emission, Gap, Traffic};
 
 /// Mean rate over `packets` packets, and the gaps in ticks.
 fn observe(traffic: &Traffic, packets: usize) -> (f64, Vec<u64>) {

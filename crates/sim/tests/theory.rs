@@ -7,7 +7,7 @@ use common::{add, chain, five_servers, rate, run};
 use std::sync::Arc;
 use tidegate_core::units::Span;
 use tidegate_sim::network::Network;
-use tidegate_sim::traffic::Traffic;
+use tidegate_sim::source::Traffic;
 
 /// Mean wait at the first link over replications, and the half width of its 99.9 % interval.
 fn mean_wait(network: &Network, replications: u64) -> (f64, f64) {

@@ -88,6 +88,12 @@ impl Switch {
         port.change(now, leg.flow, plan)
     }
 
+    /// What an open flow is promised at a port; `None` for a leg that is not open.
+    pub fn plan_of(&self, leg: Leg) -> Option<FlowPlan> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        port.is_open(leg.flow).then(|| port.table.plan_of(leg.flow))
+    }
+
     /// Closes a flow: later packets are dropped, those queued are still sent. The index is
     /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
     /// leg that is not open.

@@ -37,6 +37,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
+        relays: Vec::new(),
         duration: scenario.duration,
         warmup: scenario.warmup,
     };
@@ -166,6 +167,8 @@ fn set_up(
         group: index,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
+        depths: Vec::new(),
+        peer: None,
         envelope,
         largest: traffic.largest(),
         traffic,

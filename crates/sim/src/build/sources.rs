@@ -2,7 +2,7 @@
 
 use super::{fail, rate};
 use crate::input::{self, Trace, TraceFlow};
-use crate::traffic::{Gap, Traffic};
+use crate::source::{Gap, Traffic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,49 +1,40 @@
-//! The discrete-event world: switches of [`tidegate_core`], links between them, sources and sinks.
+//! The discrete-event world: switches of [`tidegate_core`], links between them, hosts and relays.
 //!
-//! Events are in a total order: time, then what is done (a departure before an arrival, a timer,
+//! Events are in a total order: time, then what is done (a relay, a departure before an arrival, a timer,
 //! a source), then the index of the link or source, which has one event of a kind at a time. A link
 //! without delay hands over at once, after its next packet has started; one with a delay keeps what
 //! is in flight and schedules only the first.
+//!
+//! `fabric` is what packets pass, `hosts` calls endpoints and `relays` calls relays, `service` is what links do,
+//! `delivery` what happens at the end of a link, `effects` what switches report, `measures` what is counted.
 
-mod agenda;
-mod conduct;
-mod flow_network;
-mod forwarding;
-mod gate;
-mod meters;
+mod delivery;
+mod effects;
+mod fabric;
+mod hosts;
+mod mail;
+mod measures;
+mod packets;
 mod pending;
+mod relays;
 mod report;
+mod service;
 mod setup;
-mod wires;
 
-pub use flow_network::{Answer, Signal};
-pub use gate::GateFlow;
+pub use crate::relay::{Answer, GateFlow, Signal};
+pub(crate) use fabric::{Fabric, NOWHERE, Node};
+pub use measures::Checks;
+pub(crate) use measures::Measures;
+pub(crate) use packets::Packets;
 pub use report::LinkReport;
 
-use agenda::Agenda;
-use conduct::Conduct;
-use flow_network::Standing;
-use gate::Gate;
-use meters::FlowMeters;
-
 use crate::event_queue::EventQueue;
-use crate::fingerprint::Fingerprint;
-use crate::network::FlowSetup;
-use crate::probe::Series;
-use crate::record::{DelayCounts, Delays, FlowRecord};
-use crate::traffic::Emission;
-use crate::watch::Watch;
+use crate::host::{Outbox, Source};
+use crate::relay::AnyRelay;
+use core::ops::Range;
+use mail::Mail;
 use pending::Pending;
-use std::collections::VecDeque;
-use tidegate_core::admission::Ledger;
-use tidegate_core::context::Effect;
-use tidegate_core::dropper::Backlog;
-use tidegate_core::packet::{Leg, Packet, PortIx};
-use tidegate_core::rng::Rng;
-use tidegate_core::stats::Moments;
-use tidegate_core::switch::Switch;
-use tidegate_core::units::{Rate, Span, Time};
-use wires::{Wire, Wires};
+use tidegate_core::units::{Span, Time};
 
 /// What is to happen; indexes are of links or flows.
 #[derive(Clone, Copy, Debug)]
@@ -55,100 +46,30 @@ pub enum Event {
     Arrived(u32),
     /// A port asked to be woken.
     Timer(u32),
-    /// A source's next packet.
+    /// A source's next packet, or the time that an endpoint asked for.
     Source(u32),
 }
 
-/// A packet's own data, while it is in the network.
-#[derive(Clone, Copy, Debug)]
-struct PacketBody {
-    /// When it left its source.
-    born: Time,
-    queueing: Span,
-    sequence: u64,
-    flow: u32,
-    /// Index into the world's hops: where it is now.
-    hop: u32,
-    group: u32,
-}
-
-/// One link of a flow's route.
-#[derive(Clone, Copy, Debug)]
-struct HopEntry {
-    link: u32,
-    /// The node in front of the link.
-    node: u32,
-    leg: Leg,
-    /// The first hop of a greedy flow: what leaves it makes room for more.
-    tops_up: bool,
-    around: Around,
-    /// Whether the link has a delay or loses packets: what leaves it is not at its end at once.
-    flies: bool,
-    last: bool,
-}
-
-/// What a packet passes at a hop besides the port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Around {
-    Nothing,
-    /// The envelope of its flow, whose first hop this is.
-    Envelope,
-    Gate,
-}
-
-/// A switch with what stands around it.
-struct Node {
-    switch: Switch,
-    rng: Rng,
-    /// The link behind each port.
-    links: Vec<u32>,
-}
-
-struct Link {
-    node: u32,
-    port: PortIx,
-    rate: Rate,
-    delay: Span,
-    in_flight: VecDeque<(Time, Packet)>,
-    /// Whether it is the first of a greedy flow, or has a trace.
-    unusual: bool,
-    /// How long the packet in service had to wait.
-    waiting: Span,
-    dropped: u64,
-    /// Ticks from last bit in to first bit out, since the warm-up.
-    waited: u128,
-    /// What was sent and how many packets had started when the warm-up ended.
-    before: (Backlog, u64),
-}
-
-impl Link {
-    /// A packet starts; returns when it departs.
-    #[inline(always)]
-    fn begin(&mut self, now: Time, packet: &Packet) -> Time {
-        self.waiting = now.since(packet.arrived);
-        self.waited = self.waited.wrapping_add(u128::from(self.waiting.ticks()));
-        now + self.rate.time_for(packet.len)
-    }
-
-    /// What it has sent, and how many packets have started.
-    fn done(&self, switch: &Switch) -> (Backlog, u64) {
-        let sent = switch.sent(self.port);
-        (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
-    }
-}
-
-struct Flow {
-    emission: Emission,
-    /// Whether it sends by its own pattern and nothing else.
-    plain: bool,
-    first_hop: u32,
+/// A flow at work.
+pub(crate) struct Flow {
+    pub(crate) source: Source,
+    pub(crate) first_hop: u32,
+    /// How many hops it has.
+    pub(crate) hops: u32,
     /// The size of the packet whose event is pending.
     pending: u32,
-    /// Greedy sources: packets in the first queue.
-    in_first_queue: u32,
     stop: Time,
-    next_sequence: u64,
-    group: u32,
+    pub(crate) next_sequence: u64,
+    pub(crate) group: u32,
+    /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
+    pub(crate) peer: Option<u32>,
+}
+
+impl Flow {
+    /// Its hops.
+    fn range(&self) -> Range<usize> {
+        self.first_hop as usize..(self.first_hop + self.hops) as usize
+    }
 }
 
 /// A network at work.
@@ -156,47 +77,15 @@ pub struct World<Q> {
     events: Pending<Q>,
     now: Time,
     until: Time,
-    warm_at: Time,
-    warm: bool,
-    /// When the warm-up or a sample is due.
+    /// When the warm-up, a relay, a notice or a sample is due.
     due_at: Time,
-    nodes: Vec<Node>,
-    links: Vec<Link>,
-    wires: Box<Wires>,
+    pub(crate) fabric: Fabric,
     flows: Vec<Flow>,
-    records: Vec<FlowRecord>,
-    hops: Vec<HopEntry>,
-    bodies: Vec<PacketBody>,
-    free_bodies: Vec<u32>,
-    out: Vec<Effect>,
-    fingerprint: Fingerprint,
-    packet_hops: u64,
-    group_counts: Vec<DelayCounts>,
-    flow_counts: Vec<DelayCounts>,
-    /// Made of the counts in the end.
-    group_delays: Vec<Delays>,
-    flow_delays: Vec<Delays>,
-    series: Option<Series>,
-    watch: Option<Watch>,
-    /// How long packets waited in each flow's envelope; empty when no flow has one.
-    envelopes: Vec<Moments>,
-    agenda: Agenda,
-    conducts: Vec<Conduct>,
-    meters: Vec<FlowMeters>,
-    standings: Vec<Standing>,
-    /// From being set up to the first packet.
-    first_gaps: Vec<Span>,
-    /// One a link; empty when no flow is set up by signalling, as are `setups`.
-    ledgers: Vec<Ledger>,
-    setups: Vec<FlowSetup>,
-    signals: Vec<Signal>,
-    /// Whether any port has a meter.
-    has_meters: bool,
-    /// Whether there is a series or a watch.
-    probed: bool,
-    gate: Option<Box<Gate>>,
-    /// Whether something is to be done before a packet enters a port: it is watched or steered.
-    attended: bool,
+    packets: Packets,
+    relays: Vec<AnyRelay>,
+    outbox: Outbox,
+    mail: Mail,
+    measures: Measures,
 }
 
 impl<Q: EventQueue> World<Q> {
@@ -238,20 +127,31 @@ impl<Q: EventQueue> World<Q> {
     fn rarer(&mut self, component: u32) {
         match self.events.of_link(component) {
             Event::Arrived(link) => self.arrived(link),
-            Event::Timer(link) => self.timer(link),
+            Event::Timer(link) => {
+                self.events.set(Event::Timer(link), Time::NEVER);
+                self.timer(link);
+            }
             // Carried out where these are looked for first.
             Event::Departed(_) | Event::Source(_) => {}
         }
     }
 
-    /// Does what is due: ends the warm-up, acts on a message, or takes a sample.
+    /// Does what is due: ends the warm-up, wakes a relay, hands over a notice, or takes a sample.
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self) {
-        if !self.warm && self.due_at == self.warm_at {
+        let (relay_at, relay) = self.events.relays.first();
+        if !self.measures.warm && self.due_at == self.measures.warm_at {
             self.warm_up();
-        } else if self.due_at == self.agenda.next() {
-            self.do_deed();
+        } else if self.due_at == relay_at {
+            self.now = relay_at;
+            self.wake_relay(relay);
+        } else if self.due_at == self.mail.next() {
+            self.now = self.due_at;
+            if let Some((flow, notice)) = self.mail.pop() {
+                self.outbox.notices.push_back((flow, notice));
+                self.settle();
+            }
         } else {
             self.sample(self.due_at);
         }
@@ -260,83 +160,24 @@ impl<Q: EventQueue> World<Q> {
 
     /// Says when [`catch_up`](Self::catch_up) has something to do.
     fn set_due(&mut self) {
-        let warm_at = if self.warm { Time::NEVER } else { self.warm_at };
+        let warm_at = if self.measures.warm { Time::NEVER } else { self.measures.warm_at };
         // A sample is taken after the events of its instant.
-        let sample_at = self.series.as_ref().map_or(Time::NEVER, |series| series.next());
-        self.due_at = warm_at.min(sample_at + Span::from_ticks(1)).min(self.agenda.next());
+        let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
+        let (relay_at, _) = self.events.relays.first();
+        self.due_at = warm_at.min(sample_at + Span::from_ticks(1)).min(self.mail.next()).min(relay_at);
     }
 
     /// The run is over: brings the clock and the series to its end.
     fn finish(&mut self) {
-        if !self.warm {
+        if !self.measures.warm {
             self.warm_up();
         }
         self.sample(self.until + Span::from_ticks(1));
         self.now = self.until;
         for (flow, waiting) in self.in_envelopes() {
-            let sent = &mut self.records[flow].sent;
+            let sent = &mut self.measures.records[flow].sent;
             *sent = (sent.0 - waiting.packets, sent.1 - waiting.bytes);
         }
-        self.group_delays.extend(self.group_counts.drain(..).map(DelayCounts::into_delays));
-        self.flow_delays.extend(self.flow_counts.drain(..).map(DelayCounts::into_delays));
-    }
-
-    /// What was counted so far does not count.
-    #[cold]
-    #[inline(never)]
-    fn warm_up(&mut self) {
-        self.warm = true;
-        self.records.iter_mut().for_each(|record| record.sent = (0, 0));
-        for (flow, waiting) in self.in_envelopes() {
-            self.records[flow].sent = (waiting.packets, waiting.bytes);
-        }
-        self.meter_anew();
-        self.lost_anew();
-        if let Some(gate) = &mut self.gate {
-            gate.count_anew(&self.nodes);
-        }
-        for (ix, link) in self.links.iter_mut().enumerate() {
-            let switch = &mut self.nodes[link.node as usize].switch;
-            (link.before, link.dropped, link.waited) = (link.done(switch), 0, 0);
-            let by_samples = self.wires.of[ix].as_ref().and_then(Wire::sampled).is_some();
-            if let Some(series) = self.series.as_mut().filter(|_| !by_samples) {
-                series.busy_anew(ix, switch.busy(self.warm_at, link.port));
-            }
-            switch.reset_stats(self.warm_at, link.port);
-        }
-    }
-
-    /// What waits in the envelope of each flow that has one: it was counted as sent when its
-    /// source made it, and has not left it yet.
-    fn in_envelopes(&self) -> Vec<(usize, Backlog)> {
-        let waiting = |(ix, flow): (usize, &Flow)| {
-            let hop = &self.hops[flow.first_hop as usize];
-            let shaped = || self.nodes[hop.node as usize].switch.shaped(hop.leg);
-            (hop.around == Around::Envelope).then(|| (ix, shaped()))
-        };
-        self.flows.iter().enumerate().filter_map(waiting).collect()
-    }
-
-    /// Takes all samples that are due before `at`.
-    #[cold]
-    #[inline(never)]
-    fn sample(&mut self, at: Time) {
-        while let Some(series) = &mut self.series
-            && series.next() < at
-            && series.next() <= self.until
-        {
-            let (at, spacing) = (series.next(), series.spacing());
-            self.sample_wires(at, spacing);
-            let state = |(link, wire): (&Link, &Option<Wire>)| {
-                let switch = &self.nodes[link.node as usize].switch;
-                let busy =
-                    wire.as_ref().and_then(Wire::sampled).unwrap_or_else(|| switch.busy(at, link.port));
-                (switch.backlog(link.port).packets, busy)
-            };
-            if let Some(series) = &mut self.series {
-                series.take(self.links.iter().zip(&self.wires.of).map(state));
-            }
-            self.sample_meters(at);
-        }
+        self.measures.finish();
     }
 }

@@ -5,20 +5,27 @@ use crate::event_queue::EventQueue;
 use crate::network::Network;
 use tidegate_core::units::Time;
 
-/// When what is next. Links and flows have a queue each: links are fewer, and busier.
+/// When what is next. Links, sources and relays have a queue each: links are fewer than sources, and busier.
 pub(super) struct Pending<Q> {
     /// Departures first, so that an arrival at the same instant meets a free place; then the
     /// arrivals, then the timers of all links.
     pub(super) links: Q,
     pub(super) sources: Q,
+    /// Of one instant, what relays do comes before everything else.
+    pub(super) relays: Q,
     /// How many links there are.
     pub(super) count: u32,
 }
 
 impl<Q: EventQueue> Pending<Q> {
-    pub(super) fn new(network: &Network) -> Pending<Q> {
+    pub(super) fn new(network: &Network, relays: usize) -> Pending<Q> {
         let count = network.links.len() as u32;
-        Pending { links: Q::new(3 * count), sources: Q::new(network.flows.len() as u32), count }
+        Pending {
+            links: Q::new(3 * count),
+            sources: Q::new(network.flows.len() as u32),
+            relays: Q::new(relays as u32),
+            count,
+        }
     }
 
     #[inline(always)]

@@ -1,8 +1,10 @@
 //! What a world has measured.
 
-use super::{Around, GateFlow, Signal, World};
-use crate::probe::Series;
+use super::{GateFlow, Signal, World};
+use crate::host::Source;
+use crate::probe::{Series, Subject};
 use crate::record::{Delays, FlowRecord};
+use crate::relay::{AnyRelay, FlowNetwork};
 use crate::watch::Watch;
 use tidegate_core::admission::Ledger;
 use tidegate_core::stats::Moments;
@@ -18,84 +20,101 @@ impl<Q> World<Q> {
 
     /// The sum over outcomes so far.
     pub fn fingerprint(&self) -> u64 {
-        self.fingerprint.value()
+        self.measures.fingerprint.value()
     }
 
     /// Packets that have left an output port.
     pub fn packet_hops(&self) -> u64 {
-        self.packet_hops
+        self.measures.packet_hops
     }
 
     /// One record a flow, in the network's order.
     pub fn records(&self) -> &[FlowRecord] {
-        &self.records
+        &self.measures.records
     }
 
     /// How long a flow's packets waited in its envelope; `None` for a flow without one.
     pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
-        let first = self.flows.get(flow)?.first_hop as usize;
-        self.envelopes.get(flow).filter(|_| self.hops[first].around == Around::Envelope)
+        self.measures.envelopes.get(&(flow as u32))
     }
 
     /// Delays by group; empty when they were not asked for, and until the run is over.
     pub fn group_delays(&self) -> &[Delays] {
-        &self.group_delays
+        &self.measures.group_delays
     }
 
     /// Delays by flow; empty when they were not asked for, and until the run is over.
     pub fn flow_delays(&self) -> &[Delays] {
-        &self.flow_delays
+        &self.measures.flow_delays
     }
 
-    /// Queues and throughput over time, if they were asked for.
+    /// Quantities over time, if they were asked for.
     pub fn series(&self) -> Option<&Series> {
-        self.series.as_ref()
+        self.measures.series.as_ref()
     }
 
     /// What the watched packets met.
     pub fn watch(&self) -> Option<&Watch> {
-        self.watch.as_ref()
+        self.measures.watch.as_ref()
     }
 
     /// What links have booked; empty without admission.
     pub fn ledgers(&self) -> &[Ledger] {
-        &self.ledgers
+        self.flow_network().map_or(&[], FlowNetwork::ledgers)
     }
 
     /// What became of requests, in the order of time.
     pub fn signals(&self) -> &[Signal] {
-        &self.signals
+        self.flow_network().map_or(&[], FlowNetwork::signals)
+    }
+
+    /// Packets of a flow that links on its way have lost, of those sent since the warm-up.
+    pub fn lost(&self, flow: usize) -> u64 {
+        self.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
     }
 
     /// What a link has done since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
-        let link = &self.links[ix];
-        let switch = &self.nodes[link.node as usize].switch;
-        let measured = self.now.since(self.warm_at);
-        let stats = switch.queue_stats(link.port);
+        let link = &self.fabric.links[ix];
+        let switch = &self.fabric.nodes[link.node as usize].switch;
         let (sent, started) = link.done(switch);
         let sent = (sent.packets - link.before.0.packets, sent.bytes - link.before.0.bytes);
-        let waited = (started - link.before.1, link.waited);
         LinkReport {
             sent,
             dropped: link.dropped,
-            lost: self.lost_on(ix),
-            waited,
-            measured,
-            stats,
-            offered: self.offered(ix, self.warm_at, self.now),
+            lost: link.line.lost() - link.before.2,
+            waited: (started - link.before.1, link.waited),
+            measured: self.now.since(self.measures.warm_at),
+            stats: switch.queue_stats(link.port),
+            offered: link.line.offered(self.measures.warm_at, self.now),
         }
     }
 
     /// What each direction of the gate has done since the warm-up, flow by flow as its file has them, and what no
     /// flow means last; nothing without a gate.
     pub fn gate_flows(&self) -> Vec<GateFlow> {
-        self.gate.as_ref().map(|gate| gate.flows(&self.nodes)).unwrap_or_default()
+        self.gate_edge().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
+    }
+
+    /// What endpoints and relays show at this moment.
+    pub(crate) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
+        for (ix, flow) in self.flows.iter().enumerate() {
+            if let Source::Endpoint(endpoint) = &flow.source {
+                endpoint.gauges(&mut |metric, value| show(Subject::Flow(ix as u32), metric, value));
+            }
+        }
+        let planned = self.relays.iter().filter_map(|relay| match relay {
+            AnyRelay::Custom(relay) => Some(relay),
+            _ => None,
+        });
+        for (ix, relay) in planned.enumerate() {
+            relay.gauges(&mut |metric, value| show(Subject::Relay(ix as u32), metric, value));
+        }
     }
 
     /// Bytes of memory held by the switches for flows and packets.
     pub fn memory(&self) -> usize {
-        self.nodes.iter().map(|node| node.switch.memory()).sum()
+        self.fabric.nodes.iter().map(|node| node.switch.memory()).sum()
     }
 }
 

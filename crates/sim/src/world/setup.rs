@@ -1,24 +1,22 @@
 //! From a network to a world: switches, links, flows, and what is known to happen from the start.
 
-use super::agenda::{Agenda, Deed};
-use super::conduct::Conduct;
-use super::flow_network::{NOWHERE, Standing};
-use super::meters::FlowMeters;
+use super::fabric::{After, Hop, Link, NOWHERE, Node};
+use super::mail::Mail;
+use super::measures::Measures;
+use super::packets::Packets;
 use super::pending::Pending;
-use super::wires::{Wire, Wires};
-use super::{Around, Event, Flow, Gate, HopEntry, Link, Node, World};
+use super::{Event, Fabric, Flow, World};
 use crate::event_queue::EventQueue;
-use crate::fingerprint::Fingerprint;
+use crate::host::{Outbox, Seat, Source};
 use crate::network::{FlowSetup, Network, NodePlan};
-use crate::probe::{Probes, Series};
-use crate::record::{DelayCounts, FlowRecord};
-use crate::traffic::{Emission, Traffic};
-use std::collections::VecDeque;
-use tidegate_core::admission::Ledger;
+use crate::probe::Probes;
+use crate::relay::{AnyRelay, Envelope, FlowNetwork, GateEdge};
+use crate::source::Traffic;
+use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
-use tidegate_core::packet::Leg;
+use tidegate_core::link::{Line, LinePlan};
+use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -30,172 +28,275 @@ impl<Q: EventQueue> World<Q> {
     /// When a scheduler refuses a plan.
     pub fn new(network: &Network, seed: u64, probes: &Probes) -> Result<World<Q>, Refused> {
         let ports = network.ports();
-        let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer);
-        let gate = network.gate.as_ref().map(|gate| ("gate".to_owned(), Some(gate.buffer)));
-        let switches: Vec<_> = network.nodes.iter().map(node).chain(gate).collect();
-        let mut plans = vec![SwitchPlan::default(); switches.len()];
-        let mut links_of = vec![Vec::new(); switches.len()];
-        for (ix, link) in network.links.iter().enumerate() {
-            plans[network.switch_of(ix)].ports.push(link.port.clone());
-            links_of[network.switch_of(ix)].push(ix as u32);
+        let mut fabric = fabric(network, seed, &ports)?;
+        let mut relays = Relays::new(network, seed, &ports, &mut fabric)?;
+        let mut flows = Vec::with_capacity(network.flows.len());
+        let mut events: Pending<Q> = Pending::new(network, relays.all.len());
+        let mut arrivals = Arrivals::new(network, seed);
+        for (ix, setup) in network.flows.iter().enumerate() {
+            let start = Time::ORIGIN + arrivals.next(setup);
+            let mut flow = flow(network, ix, seed, start, fabric.hops.len() as u32);
+            lay_route(network, setup, &mut fabric, &mut relays, probes)?;
+            relays.expect(setup, start, flow.stop);
+            let begins = match &mut flow.source {
+                Source::Endpoint(endpoint) => {
+                    if endpoint.watches_first_queue() {
+                        fabric.links[setup.route[0]].stepwise = true;
+                    }
+                    start
+                }
+                Source::OpenLoop(emission) => {
+                    let first = emission.next_packet();
+                    flow.pending = first.map_or(0, |(_, len)| len);
+                    first.map_or(Time::NEVER, |(gap, _)| start + gap)
+                }
+            };
+            if begins < flow.stop {
+                events.set(Event::Source(ix as u32), begins);
+            }
+            flows.push(flow);
         }
-        let mut nodes = Vec::with_capacity(plans.len());
-        for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
-            plan.buffer = buffer;
-            let switch = Switch::new(Time::ORIGIN, &plan)?;
-            nodes.push(Node { switch, rng: Rng::named(seed, &name), links });
+        fabric.relay_sets = relays.sets;
+        for (ix, relay) in relays.all.iter().enumerate() {
+            let at = match relay {
+                AnyRelay::FlowNetwork(network) => network.next(),
+                AnyRelay::Custom(_) => Time::ORIGIN,
+                AnyRelay::GateEdge(_) | AnyRelay::Envelope(_) => Time::NEVER,
+            };
+            events.relays.set(ix as u32, at);
         }
-        let gate = match &network.gate {
-            Some(plan) => Some(Box::new(Gate::new(plan, &ports, &mut nodes)?)),
-            None => None,
+        let mut world = World {
+            events,
+            now: Time::ORIGIN,
+            // What never happens does not happen in a run without end either.
+            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
+            due_at: Time::NEVER,
+            fabric,
+            flows,
+            packets: Packets::default(),
+            relays: relays.all,
+            outbox: Outbox::default(),
+            mail: Mail::default(),
+            measures: Measures::new(network, probes),
         };
-        let link = |(ix, link): (usize, &crate::network::LinkPlan)| Link {
+        world.set_due();
+        Ok(world)
+    }
+}
+
+/// Switches and links.
+fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refused> {
+    let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer);
+    let gate = network.gate.as_ref().map(|gate| ("gate".to_owned(), Some(gate.buffer)));
+    let switches: Vec<_> = network.nodes.iter().map(node).chain(gate).collect();
+    let mut plans = vec![SwitchPlan::default(); switches.len()];
+    let mut links_of = vec![Vec::new(); switches.len()];
+    for (ix, link) in network.links.iter().enumerate() {
+        plans[network.switch_of(ix)].ports.push(link.port.clone());
+        links_of[network.switch_of(ix)].push(ix as u32);
+    }
+    let mut nodes = Vec::with_capacity(plans.len());
+    for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
+        plan.buffer = buffer;
+        let switch = Switch::new(Time::ORIGIN, &plan)?;
+        nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
+    }
+    let reverse = network.reverse_links();
+    let link = |(ix, link): (usize, &crate::network::LinkPlan)| {
+        let plan =
+            LinePlan { rate: link.rate, trace: link.trace.clone(), delay: link.delay, loss: link.loss };
+        Link {
             node: network.switch_of(ix) as u32,
             port: ports[ix],
+            stepwise: link.trace.is_some(),
             rate: link.rate,
-            delay: link.delay,
-            in_flight: VecDeque::new(),
-            unusual: link.trace.is_some(),
+            line: Line::new(Time::ORIGIN, &plan),
+            rng: Rng::named(seed, &format!("link/{}", link.name)),
+            to: link.to as u32,
+            reverse: reverse[ix],
             waiting: Span::ZERO,
             dropped: 0,
             waited: 0,
             before: Default::default(),
+        }
+    };
+    Ok(Fabric {
+        nodes,
+        links: network.links.iter().enumerate().map(link).collect(),
+        hops: Vec::new(),
+        forks: BTreeMap::new(),
+        relay_sets: Vec::new(),
+        out: Vec::new(),
+    })
+}
+
+/// The relays of a network, and which of them packets pass where.
+struct Relays {
+    all: Vec<AnyRelay>,
+    sets: Vec<Box<[u32]>>,
+    index: BTreeMap<Box<[u32]>, u16>,
+    gate_edge: Option<usize>,
+    envelope: Option<usize>,
+}
+
+impl Relays {
+    fn new(
+        network: &Network,
+        seed: u64,
+        ports: &[PortIx],
+        fabric: &mut Fabric,
+    ) -> Result<Relays, Refused> {
+        let mut all = Vec::new();
+        let mut add = |relay: AnyRelay| {
+            all.push(relay);
+            all.len() - 1
         };
-        let groups = network.groups.len();
-        let mut world = World {
-            events: Pending::new(network),
-            now: Time::ORIGIN,
-            // What never happens does not happen in a run without end either.
-            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
-            warm_at: Time::ORIGIN + network.warmup,
-            warm: network.warmup == Span::ZERO,
-            due_at: Time::NEVER,
-            links: network.links.iter().enumerate().map(link).collect(),
-            wires: Wires::new(network, seed),
-            flows: Vec::with_capacity(network.flows.len()),
-            records: vec![FlowRecord::default(); network.flows.len()],
-            hops: Vec::new(),
-            bodies: Vec::new(),
-            free_bodies: Vec::new(),
-            out: Vec::new(),
-            fingerprint: Fingerprint::default(),
-            packet_hops: 0,
-            group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
-            flow_counts: vec![
-                DelayCounts::default();
-                if probes.flow_delays { network.flows.len() } else { 0 }
-            ],
-            group_delays: Vec::new(),
-            flow_delays: Vec::new(),
-            series: probes.sample.map(|spacing| Series::new(spacing, network.links.len(), groups)),
-            watch: probes.watch.clone(),
-            envelopes: match network.flows.iter().any(|flow| flow.envelope.is_some()) {
-                true => vec![Moments::default(); network.flows.len()],
-                false => Vec::new(),
+        if let Some(relay) = FlowNetwork::new(network) {
+            add(AnyRelay::FlowNetwork(Box::new(relay)));
+        }
+        let gate_edge = match &network.gate {
+            Some(plan) => {
+                let edge = GateEdge::new(plan, ports, &mut fabric.nodes)?;
+                Some(add(AnyRelay::GateEdge(Box::new(edge))))
+            }
+            None => None,
+        };
+        let has_envelopes = network.flows.iter().any(|flow| flow.envelope.is_some());
+        let envelope = has_envelopes.then(|| add(AnyRelay::Envelope(Envelope)));
+        for plan in &network.relays {
+            let rng = Rng::named(seed, &format!("relay/{}", plan.name));
+            let ix = add(AnyRelay::Custom(plan.factory.make(plan.node as u32, rng)));
+            fabric.nodes[plan.node].relays.push(ix as u32);
+        }
+        let none: Box<[u32]> = Box::new([]);
+        let index = BTreeMap::from([(none.clone(), 0)]);
+        Ok(Relays { all, sets: vec![none], index, gate_edge, envelope })
+    }
+
+    /// The index of a set of relays.
+    ///
+    /// # Errors
+    /// When there are more sets than can be told apart.
+    fn set(&mut self, relays: Box<[u32]>) -> Result<u16, Refused> {
+        if let Some(ix) = self.index.get(&relays) {
+            return Ok(*ix);
+        }
+        let ix = u16::try_from(self.sets.len())
+            .map_err(|_| Refused(format!("more than {} different sets of relays", u16::MAX)))?;
+        self.sets.push(relays.clone());
+        self.index.insert(relays, ix);
+        Ok(ix)
+    }
+
+    /// The next flow of the world.
+    fn expect(&mut self, setup: &FlowSetup, start: Time, stop: Time) {
+        for relay in &mut self.all {
+            match relay {
+                AnyRelay::FlowNetwork(network) => network.expect(start, stop),
+                AnyRelay::GateEdge(edge) => edge.expect(setup.headers),
+                AnyRelay::Envelope(_) | AnyRelay::Custom(_) => {}
+            }
+        }
+    }
+}
+
+/// A flow whose hops begin at `first_hop`.
+fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) -> Flow {
+    let setup = &network.flows[ix];
+    let stop = match setup.life.lasts {
+        Some(mean) => start + Rng::named(seed, &format!("flow/{}/lasts", setup.name)).exponential(mean),
+        None => setup.life.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop),
+    };
+    let peer = setup.peer.map(|peer| peer as u32);
+    let seat = Seat {
+        flow: ix as u32,
+        peer,
+        rng: Rng::named(seed, &format!("flow/{}", setup.name)),
+        start,
+        stop,
+        rate: network.links[setup.route[0]].rate,
+    };
+    Flow {
+        source: Source::new(setup, seat),
+        first_hop,
+        hops: setup.route.len() as u32,
+        pending: 0,
+        stop,
+        next_sequence: 0,
+        group: setup.group as u32,
+        peer,
+    }
+}
+
+/// Opens the flow at the ports on its way, and says what becomes of its packets there.
+fn lay_route(
+    network: &Network,
+    setup: &FlowSetup,
+    fabric: &mut Fabric,
+    relays: &mut Relays,
+    probes: &Probes,
+) -> Result<(), Refused> {
+    let first = fabric.hops.len();
+    for (ix, (link, plan)) in setup.route.iter().zip(&setup.plans).enumerate() {
+        // The envelope is a shaper in front of the first port.
+        let shaper = if ix == 0 { setup.envelope } else { None };
+        let plan = FlowPlan { shaper, ..*plan };
+        let Link { node, port, .. } = fabric.links[*link];
+        let at_gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
+        let leg = match setup.life.set_up || at_gate {
+            true => Leg { port, flow: NOWHERE },
+            false => fabric.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
+        };
+        let mut passed = fabric.nodes[node as usize].relays.clone();
+        passed.extend(relays.gate_edge.filter(|_| at_gate).map(|ix| ix as u32));
+        let enveloped = ix == 0 && setup.envelope.is_some() && !at_gate;
+        passed.extend(relays.envelope.filter(|_| enveloped).map(|ix| ix as u32));
+        let depth = |ix: usize| setup.depths.get(ix).copied().unwrap_or(ix as u16 + 1);
+        let last = ix + 1 == setup.route.len() || (!setup.depths.is_empty() && depth(ix + 1) <= depth(ix));
+        let forks = !setup.depths.is_empty();
+        let received_plainly = setup.peer.is_none()
+            && !matches!(setup.traffic, Traffic::Endpoint(_))
+            && network.relays.is_empty()
+            && probes.sample.is_none()
+            && probes.watch.is_none();
+        let link = &mut fabric.links[*link];
+        link.stepwise |= !passed.is_empty() || forks || probes.watch.is_some();
+        let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
+        fabric.hops.push(Hop {
+            link: setup.route[ix] as u32,
+            node,
+            leg,
+            attended: !passed.is_empty() || forks || probes.watch.is_some(),
+            relays: relays.set(passed.into())?,
+            after: match (travels, last) {
+                (true, last) => After::Travel { last },
+                (false, true) => After::Sink,
+                (false, false) => After::Next,
             },
-            agenda: Agenda::default(),
-            conducts: Vec::with_capacity(network.flows.len()),
-            meters: vec![FlowMeters::default(); network.flows.len()],
-            standings: Vec::with_capacity(network.flows.len()),
-            first_gaps: Vec::with_capacity(network.flows.len()),
-            ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
-            setups: if network.policies.is_empty() { Vec::new() } else { network.flows.clone() },
-            signals: Vec::new(),
-            has_meters: network.links.iter().any(|link| link.port.meter.is_some()),
-            probed: probes.sample.is_some() || probes.watch.is_some(),
-            attended: probes.watch.is_some() || gate.is_some(),
-            gate,
-            nodes,
-        };
-        let mut arrivals = Arrivals::new(network, seed);
-        for setup in &network.flows {
-            let start = Time::ORIGIN + arrivals.next(setup);
-            world.add_flow(setup, seed, start)?;
-        }
-        world.set_due();
-        Ok(world)
-    }
-
-    fn add_flow(&mut self, setup: &FlowSetup, seed: u64, start: Time) -> Result<(), Refused> {
-        let first = self.hops.len() as u32;
-        for (ix, (link, plan)) in setup.route.iter().zip(&setup.plans).enumerate() {
-            // The envelope is a shaper in front of the first port.
-            let shaper = if ix == 0 { setup.envelope } else { None };
-            let plan = FlowPlan { shaper, ..*plan };
-            let Link { node, port, delay, .. } = self.links[*link];
-            let loses = self.wires.of[*link].as_ref().is_some_and(Wire::loses);
-            let at_gate = self.gate.as_ref().is_some_and(|gate| gate.has(*link));
-            let leg = match setup.life.set_up || at_gate {
-                true => Leg { port, flow: NOWHERE },
-                false => self.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
-            };
-            let tops_up = ix == 0 && matches!(setup.traffic, Traffic::Greedy { .. });
-            self.links[*link].unusual |= tops_up;
-            self.hops.push(HopEntry {
-                link: *link as u32,
-                node,
-                leg,
-                tops_up,
-                around: match setup.envelope {
-                    _ if at_gate => Around::Gate,
-                    Some(_) if ix == 0 => Around::Envelope,
-                    _ => Around::Nothing,
-                },
-                flies: delay > Span::ZERO || loses,
-                last: ix + 1 == setup.route.len(),
-            });
-        }
-        if let Some(gate) = &mut self.gate {
-            gate.expect(setup.headers);
-        }
-        let rng = Rng::named(seed, &format!("flow/{}", setup.name));
-        let mut emission = Emission::new(setup.traffic.clone(), rng);
-        let stop = match setup.life.lasts {
-            Some(mean) => start + Rng::named(seed, &format!("flow/{}/lasts", setup.name)).exponential(mean),
-            None => setup.life.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop),
-        };
-        let first_packet = if emission.window() > 0 { Some((Span::ZERO, 0)) } else { emission.next_packet() };
-        let flow = self.flows.len() as u32;
-        if setup.life.set_up {
-            self.plan_signals(setup, flow, start, stop);
-        } else if let Some((gap, _)) = first_packet
-            && start + gap < stop
-        {
-            self.events.set(Event::Source(flow), start + gap);
-        }
-        self.standings.push(if setup.life.set_up { Standing::New } else { Standing::Given });
-        self.first_gaps.push(first_packet.map_or(Span::ZERO, |(gap, _)| gap));
-        let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
-        self.conducts.push(Conduct::new(setup.when_warned, reserve));
-        self.flows.push(Flow {
-            plain: emission.window() == 0,
-            emission,
-            first_hop: first,
-            pending: first_packet.map_or(0, |(_, len)| len),
-            in_first_queue: 0,
-            stop,
-            next_sequence: 0,
-            group: setup.group as u32,
         });
-        Ok(())
     }
+    fork(setup, first, fabric);
+    Ok(())
+}
 
-    /// What is known from the start about a flow that is set up.
-    fn plan_signals(&mut self, setup: &FlowSetup, flow: u32, start: Time, stop: Time) {
-        if start >= stop {
-            // Its turn in the group came too late.
-            return;
-        }
-        self.agenda.note(start, flow, Deed::SetUp);
-        if stop < Time::NEVER {
-            self.agenda.note(stop, flow, Deed::Finish);
-        }
-        if let Some(at) = setup.life.hangup {
-            self.agenda.note(Time::ORIGIN + at, flow, Deed::HangUp);
-        }
-        for (nth, change) in setup.life.changes.iter().enumerate() {
-            self.agenda.note(Time::ORIGIN + change.at, flow, Deed::Change(nth));
-        }
+/// Where the route of a multicast flow forks: by the first of the hops that leave a node.
+fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
+    let mut siblings: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
+    // The last hop at each depth on the way to the present one.
+    let mut way: Vec<usize> = Vec::new();
+    for (ix, depth) in setup.depths.iter().enumerate() {
+        let depth = usize::from(*depth);
+        let eldest = match way.get(depth - 1) {
+            // It leaves the node that the hop before it at this depth leaves.
+            Some(eldest) => *eldest,
+            None => ix,
+        };
+        way.truncate(depth - 1);
+        way.push(eldest);
+        siblings.entry(eldest).or_default().push((first + ix) as u32);
+    }
+    for (eldest, hops) in siblings.into_iter().filter(|(_, hops)| hops.len() > 1) {
+        fabric.forks.insert((first + eldest) as u32, hops.into());
     }
 }
 

@@ -10,7 +10,7 @@ use tidegate_core::units::{Rate, Span};
 use tidegate_sim::event_queue::{Calendar, EventQueue};
 use tidegate_sim::network::{FlowSetup, Life, LinkPlan, Network, NodePlan};
 use tidegate_sim::probe::Probes;
-use tidegate_sim::traffic::Traffic;
+use tidegate_sim::source::Traffic;
 use tidegate_sim::world::World;
 use tidegate_spec::WhenWarned;
 
@@ -37,6 +37,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         gate: None,
         groups: vec!["all".into()],
         policies: Vec::new(),
+        relays: Vec::new(),
         flows: Vec::new(),
         duration,
         warmup: Span::ZERO,
@@ -51,6 +52,8 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         group: 0,
         plans: vec![FlowPlan { contract, ..FlowPlan::default() }; route.len()],
         route: route.collect(),
+        depths: Vec::new(),
+        peer: None,
         envelope: None,
         largest: traffic.largest(),
         traffic,

@@ -1,5 +1,6 @@
 //! What a flow sends when.
 
+use crate::host::EndpointFactory;
 use crate::input::TraceFlow;
 use std::sync::Arc;
 use tidegate_core::rng::Rng;
@@ -53,6 +54,8 @@ pub enum Traffic {
         /// How many times.
         repeat: u64,
     },
+    /// What a state machine sends that hears of the network: one end of a connection, for example.
+    Endpoint(Arc<dyn EndpointFactory>),
 }
 
 impl Traffic {
@@ -64,6 +67,7 @@ impl Traffic {
             | Traffic::Trains { sizes, .. }
             | Traffic::Greedy { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
             Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).max().unwrap_or(0),
+            Traffic::Endpoint(_) => 0,
         }
     }
 
@@ -73,7 +77,7 @@ impl Traffic {
             Traffic::Cbr { rate, .. } | Traffic::Poisson { rate, .. } | Traffic::Trains { rate, .. } => {
                 Some(rate.bits_per_second())
             }
-            Traffic::Greedy { .. } | Traffic::Recorded { .. } => None,
+            Traffic::Greedy { .. } | Traffic::Recorded { .. } | Traffic::Endpoint(_) => None,
         }
     }
 
@@ -87,7 +91,7 @@ impl Traffic {
                 [one] => one,
                 _ => 0,
             },
-            Traffic::Recorded { .. } => 0,
+            Traffic::Recorded { .. } | Traffic::Endpoint(_) => 0,
         }
     }
 }
@@ -135,13 +139,12 @@ impl Emission {
     }
 
     /// The next packet: how long after the one before (the first: after the start), and its
-    /// size. `None` when there is none, and for greedy sources, which the world asks for
-    /// [`size`](Self::size) only.
+    /// size. `None` when there is none, and for what is not a pattern.
     #[inline(always)]
     pub fn next_packet(&mut self) -> Option<(Span, u32)> {
         if let Traffic::Poisson { sizes, .. } = &self.traffic {
             let gap = self.rng.exponential_of(self.mean);
-            let len = if self.size > 0 { self.size } else { draw(sizes, &mut self.rng) };
+            let len = if self.size > 0 { self.size } else { draw_size(sizes, &mut self.rng) };
             return Some((gap, len));
         }
         self.next_of_others()
@@ -151,7 +154,7 @@ impl Emission {
     fn next_of_others(&mut self) -> Option<(Span, u32)> {
         match &self.traffic {
             Traffic::Cbr { rate, sizes } => {
-                let len = draw(sizes, &mut self.rng);
+                let len = draw_size(sizes, &mut self.rng);
                 let gap = match self.last {
                     0 => Span::from_ticks(self.rng.below(rate.time_for(len).ticks())),
                     before => rate.time_for(before as u32),
@@ -160,7 +163,7 @@ impl Emission {
                 Some((gap, len))
             }
             Traffic::Trains { length, gap, sizes, .. } => {
-                let len = draw(sizes, &mut self.rng);
+                let len = draw_size(sizes, &mut self.rng);
                 let gap = if self.position > 0 {
                     self.position -= 1;
                     match gap {
@@ -181,23 +184,14 @@ impl Emission {
                 self.last = at.ticks();
                 Some((gap, len))
             }
-            Traffic::Greedy { .. } | Traffic::Poisson { .. } => None,
+            Traffic::Greedy { .. } | Traffic::Poisson { .. } | Traffic::Endpoint(_) => None,
         }
-    }
-
-    /// How many packets a greedy source keeps in its first queue; zero for any other.
-    pub fn window(&self) -> u32 {
-        if let Traffic::Greedy { window, .. } = self.traffic { window } else { 0 }
-    }
-
-    /// The size of a greedy source's next packet.
-    pub fn size(&mut self) -> u32 {
-        if let Traffic::Greedy { sizes, .. } = &self.traffic { draw(sizes, &mut self.rng) } else { 0 }
     }
 }
 
+/// One of the sizes, with equal chance.
 #[inline]
-fn draw(sizes: &[u32], rng: &mut Rng) -> u32 {
+pub(crate) fn draw_size(sizes: &[u32], rng: &mut Rng) -> u32 {
     match sizes {
         [one] => *one,
         sizes => sizes[rng.below(sizes.len() as u64) as usize],

@@ -1,20 +1,24 @@
-//! A gate among the links: core's own steering says which flow of the gate's ports a packet goes to.
+//! The edge of a gate among the links: core's own steering says which flow of the gate's ports a packet goes to,
+//! and what it is charged there.
 //!
-//! A flow's packets all look alike, so that the way of the one before is kept and only looked for anew when the
-//! gate has forgotten it.
+//! The packets of a flow have the same headers, so that the result of the last look-up is kept until the gate
+//! forgets it.
 
-use super::{Node, World};
+use super::{Crossing, Passage, Relay, RelayCx};
 use crate::network::GatePlan;
+use crate::payload::Payload;
+use crate::world::Node;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::classifier::steering::{Steered, Steering};
 use tidegate_core::contract::Refused;
 use tidegate_core::link::Framing;
-use tidegate_core::packet::{BodyId, Mark, Packet, PortIx};
+use tidegate_core::packet::{Mark, Packet, PortIx};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
 use tidegate_core::wire::Headers;
 
-pub(super) struct Gate {
+/// The edge of a gate, in both directions.
+pub(crate) struct GateEdge {
     /// Its links, up first.
     links: [usize; 2],
     /// Its switch among the nodes.
@@ -54,10 +58,10 @@ pub struct GateFlow {
     pub counters: FlowCounters,
 }
 
-impl Gate {
+impl GateEdge {
     /// # Errors
     /// When the gate's scheduler refuses a flow.
-    pub(super) fn new(plan: &GatePlan, ports: &[PortIx], nodes: &mut [Node]) -> Result<Gate, Refused> {
+    pub(crate) fn new(plan: &GatePlan, ports: &[PortIx], nodes: &mut [Node]) -> Result<GateEdge, Refused> {
         let node = nodes.len() - 1;
         let mut steering = |direction: Direction| {
             let (port, rules) =
@@ -65,7 +69,7 @@ impl Gate {
             Steering::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, rules, plan.most_flows)
         };
         let rules = plan.names.len();
-        Ok(Gate {
+        Ok(GateEdge {
             links: plan.links,
             node,
             steering: [steering(Direction::Up)?, steering(Direction::Down)?],
@@ -79,21 +83,15 @@ impl Gate {
     }
 
     /// Whether a link is one of its directions.
-    pub(super) fn has(&self, link: usize) -> bool {
+    pub(crate) fn has(&self, link: usize) -> bool {
         self.links.contains(&link)
     }
 
     /// The next flow of the world.
-    pub(super) fn expect(&mut self, headers: Option<Headers>) {
+    pub(crate) fn expect(&mut self, headers: Option<Headers>) {
         let headers = headers.unwrap_or_default();
         let mark = headers.ip.map_or(Mark::NONE, |ip| Mark::from_ip(ip.dscp, ip.ecn));
         self.passing.push(Passing { headers, mark, steered: None });
-    }
-
-    /// The length that a packet had before it was charged.
-    #[cold]
-    pub(super) fn length(&self, body: BodyId) -> u32 {
-        self.lengths[body.0 as usize]
     }
 
     fn counters(&self, nodes: &[Node], direction: Direction) -> Vec<FlowCounters> {
@@ -102,12 +100,7 @@ impl Gate {
         of_rules.chain([switch.counters(steering.rest())]).collect()
     }
 
-    /// What was counted so far does not count.
-    pub(super) fn count_anew(&mut self, nodes: &[Node]) {
-        self.before = Direction::BOTH.map(|direction| self.counters(nodes, direction));
-    }
-
-    pub(super) fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {
+    pub(crate) fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {
         let of = |direction: Direction| {
             let before = &self.before[direction as usize];
             self.counters(nodes, direction).into_iter().zip(before).enumerate().map(
@@ -132,22 +125,37 @@ fn since(mut now: FlowCounters, before: &FlowCounters) -> FlowCounters {
     now
 }
 
-impl<Q> World<Q> {
-    /// A packet reaches the gate: its hop leads to its flow there. What it is charged, and its mark.
-    pub(super) fn enter_gate(&mut self, hop: u32, packet: &Packet) -> (u32, Mark) {
-        let Some(gate) = &mut self.gate else { return (packet.len, packet.mark) };
-        let hop = &mut self.hops[hop as usize];
-        let switch = &mut self.nodes[hop.node as usize].switch;
-        let passing = &mut gate.passing[self.bodies[packet.body.0 as usize].flow as usize];
-        let steering = &mut gate.steering[usize::from(hop.link as usize == gate.links[1])];
-        hop.leg = steering.steer_again(self.now, switch, &passing.headers, &mut passing.steered);
-        let set = steering.rule_of(hop.leg.flow).and_then(|rule| gate.set_dscp[rule]);
-        let mark = set.map_or(passing.mark, |dscp| passing.mark.with_dscp(dscp));
+impl Relay for GateEdge {
+    fn enter(
+        &mut self,
+        cx: &mut RelayCx<'_>,
+        at: Crossing,
+        packet: &mut Packet,
+        _: &mut Payload,
+    ) -> Passage {
+        let Some(hop) = at.to else { return Passage::Forward };
+        let hop = &mut cx.fabric.hops[hop as usize];
+        let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
+        let passing = &mut self.passing[at.flow as usize];
+        let steering = &mut self.steering[usize::from(hop.link as usize == self.links[1])];
+        hop.leg = steering.steer_again(cx.now, switch, &passing.headers, &mut passing.steered);
+        let set = steering.rule_of(hop.leg.flow).and_then(|rule| self.set_dscp[rule]);
         let body = packet.body.0 as usize;
-        if gate.lengths.len() <= body {
-            gate.lengths.resize(body + 1, 0);
+        if self.lengths.len() <= body {
+            self.lengths.resize(body + 1, 0);
         }
-        gate.lengths[body] = packet.len;
-        (gate.framing.charge(packet.len), mark)
+        self.lengths[body] = packet.len;
+        packet.mark = set.map_or(passing.mark, |dscp| passing.mark.with_dscp(dscp));
+        packet.len = self.framing.charge(packet.len);
+        Passage::Forward
+    }
+
+    /// Behind the gate a packet has its own length again.
+    fn leave(&mut self, _: &mut RelayCx<'_>, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
+        packet.len = self.lengths[packet.body.0 as usize];
+    }
+
+    fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
+        self.before = Direction::BOTH.map(|direction| self.counters(&cx.fabric.nodes, direction));
     }
 }

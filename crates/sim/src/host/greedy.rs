@@ -1,0 +1,126 @@
+//! A greedy source: it always has something to send, and keeps a fixed number of packets in the first
+//! queue on its way.
+//!
+//! What is dropped there at once is not tried again before the queue has sent something, or, with nothing
+//! of the flow in the queue, a packet's time later. Once it is slowed by a warning it sends by the clock.
+
+use super::{Endpoint, HostCx, Notice, Restraint, Seat};
+use crate::payload::Payload;
+use crate::source::draw_size;
+use std::sync::Arc;
+use tidegate_core::packet::{Mark, Packet};
+use tidegate_core::rng::Rng;
+use tidegate_core::units::{Rate, Time};
+
+/// A source that keeps its window in the first queue full.
+pub struct Greedy {
+    window: u32,
+    sizes: Arc<[u32]>,
+    rng: Rng,
+    restraint: Restraint,
+    /// Rate of the first link.
+    rate: Rate,
+    stop: Time,
+    in_first_queue: u32,
+    /// The packet that it has just tried to put there: how many there were before, and its size.
+    tried: Option<(u32, u32)>,
+    /// Whether it waits for its flow to be set up.
+    waits: bool,
+    next: Time,
+}
+
+impl Greedy {
+    /// Keeps `window` packets of these sizes, drawn with equal chance, in the first queue.
+    pub fn new(window: u32, sizes: Arc<[u32]>, restraint: Restraint, set_up: bool, seat: Seat) -> Greedy {
+        let Seat { rng, rate, stop, .. } = seat;
+        let (in_first_queue, tried, next) = (0, None, Time::NEVER);
+        Greedy { window, sizes, rng, restraint, rate, stop, in_first_queue, tried, waits: set_up, next }
+    }
+
+    /// Sends one packet more, if there is room for it.
+    fn fill(&mut self, cx: &mut HostCx<'_>) -> Time {
+        if let Some((before, len)) = self.tried.take()
+            && self.in_first_queue <= before
+        {
+            // It was refused.
+            let again = self.in_first_queue == 0;
+            return if again { cx.now() + self.rate.time_for(len) } else { Time::NEVER };
+        }
+        if self.in_first_queue >= self.window || cx.now() >= self.stop {
+            return Time::NEVER;
+        }
+        let len = draw_size(&self.sizes, &mut self.rng);
+        self.tried = Some((self.in_first_queue, len));
+        self.in_first_queue += 1;
+        cx.send(len, Mark::NONE, Payload::None);
+        cx.now()
+    }
+
+    /// Sends by the clock, as it was told to.
+    fn send_slowed(&mut self, cx: &mut HostCx<'_>, until: Time) -> Time {
+        let before_stop = |at: Time| if at < self.stop { at } else { Time::NEVER };
+        let now = cx.now();
+        if now < until {
+            return before_stop(until);
+        }
+        let len = draw_size(&self.sizes, &mut self.rng);
+        let next = before_stop(self.restraint.keep_to_reservation(now, len).unwrap_or(now));
+        if self.in_first_queue < self.window {
+            self.in_first_queue += 1;
+            cx.send(len, Mark::NONE, Payload::None);
+        }
+        next
+    }
+}
+
+impl Endpoint for Greedy {
+    fn wake(&mut self, cx: &mut HostCx<'_>) -> Time {
+        self.next = match self.restraint.slowed_until() {
+            _ if self.waits => Time::NEVER,
+            Some(until) => self.send_slowed(cx, until),
+            None => self.fill(cx),
+        };
+        self.next
+    }
+
+    fn receive(&mut self, _: &mut HostCx<'_>, _: &Packet, _: &Payload) -> Time {
+        self.next
+    }
+
+    fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time {
+        let is_slowed = self.restraint.slowed_until().is_some();
+        match notice {
+            Notice::Granted => {
+                self.waits = false;
+                self.next = if cx.now() < self.stop { cx.now() } else { Time::NEVER };
+            }
+            Notice::Ahead(lead) => {
+                self.restraint.warned(cx.now(), lead);
+                if let Some(until) = self.restraint.slowed_until().filter(|_| !is_slowed) {
+                    // From now on it sends by the clock.
+                    (self.tried, self.next) = (None, until);
+                }
+            }
+            Notice::Changed { reserve, pace } => self.restraint.change(reserve, pace),
+            Notice::HungUp => (self.stop, self.next) = (cx.now(), Time::NEVER),
+            Notice::Left => {
+                self.in_first_queue -= 1;
+                if !is_slowed {
+                    self.next = self.fill(cx);
+                }
+            }
+            Notice::Dropped(len) => {
+                self.in_first_queue -= 1;
+                if self.in_first_queue == 0 && !is_slowed {
+                    // Nothing of it is left whose departure would make room.
+                    self.next = cx.now() + self.rate.time_for(len);
+                }
+            }
+        }
+        self.next
+    }
+
+    fn watches_first_queue(&self) -> bool {
+        true
+    }
+}

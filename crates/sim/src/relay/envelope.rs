@@ -1,0 +1,23 @@
+//! The user-behaviour envelope in front of a flow's first port (Zhang 1991, section 3.3).
+//!
+//! The port's shaper delays the packets; this relay keeps the account: a packet leaves its source when the
+//! envelope lets it go.
+
+use super::{Relay, RelayCx};
+use crate::payload::Payload;
+use tidegate_core::packet::Packet;
+
+/// The account of every envelope.
+pub(crate) struct Envelope;
+
+impl Relay for Envelope {
+    fn leave(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
+        if hop != cx.hops_of(flow).start {
+            return;
+        }
+        let body = cx.packets.body_mut(packet.body);
+        let waited = packet.arrived.since(body.born);
+        body.born = packet.arrived;
+        cx.measures.left_envelope(flow, packet.arrived, waited);
+    }
+}

@@ -1,0 +1,389 @@
+//! The Flow Network (Zhang 1991, section 2): flows are set up link by link before they send, changed
+//! while they run, and torn down from either end.
+//!
+//! Messages take the propagation delay of the links that they cross, back as well as forth, and no
+//! capacity. A source that has stopped tears its flow down when its last packet is through or
+//! lost; packets under way when the destination does so are lost.
+
+use super::{Relay, RelayCx};
+use crate::host::Notice;
+use crate::network::{FlowSetup, Network};
+use crate::world::NOWHERE;
+use std::collections::BTreeMap;
+use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
+use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal};
+use tidegate_core::switch::plan::FlowPlan;
+use tidegate_core::units::{Span, Time};
+
+/// What is to be done for a flow.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Its source asks for it to be set up.
+    SetUp,
+    /// Its source asks for the change with this number.
+    Change(usize),
+    /// A message reaches a link of its route.
+    Pass(Message),
+    /// A message reaches its source.
+    AtSource(What),
+    /// A message reaches its destination.
+    AtDestination(What),
+    /// Its source has nothing more to send: it is torn down as soon as its packets are through.
+    Finish,
+    /// Its destination tears it down.
+    HangUp,
+}
+
+/// How far a flow's set-up is, as its source knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Open from the start: nobody asks for anything.
+    Given,
+    /// Not asked for yet.
+    New,
+    Asked,
+    Granted,
+    /// With a change under way, by its number.
+    Changing(usize),
+    /// Refused or torn down.
+    Gone,
+}
+
+/// What a message about a flow has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It was set up.
+    Granted,
+    /// It was not: at this link of the network, for this reason.
+    Refused(usize, Refusal),
+    /// Its (AR, AI) changed.
+    Changed,
+    /// It did not: at this link, for this reason.
+    ChangeRefused(usize, Refusal),
+    /// A change was due while it could not be asked for: it was not set up, or one was under way.
+    ChangeMissed,
+    /// It was torn down by its source.
+    TornDown,
+    /// It was torn down by its destination.
+    HungUp,
+}
+
+impl Answer {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Answer::Granted => "granted",
+            Answer::Refused(..) => "refused",
+            Answer::Changed => "changed",
+            Answer::ChangeRefused(..) => "change refused",
+            Answer::ChangeMissed => "change missed",
+            Answer::TornDown => "torn down",
+            Answer::HungUp => "hung up",
+        }
+    }
+}
+
+/// An answer, when it was known at the flow's source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// When.
+    pub at: Time,
+    /// Index of the flow.
+    pub flow: u32,
+    /// What.
+    pub answer: Answer,
+}
+
+/// The state of every flow's set-up, the books of every link, and the messages under way.
+pub(crate) struct FlowNetwork {
+    /// What is planned of each flow.
+    setups: Vec<FlowSetup>,
+    standings: Vec<Standing>,
+    /// When a flow stops, as far as that is planned.
+    stops: Vec<Time>,
+    /// One a link.
+    ledgers: Vec<Ledger>,
+    signals: Vec<Signal>,
+    /// Steps by their time, those of one instant in the order in which they were noted.
+    agenda: BTreeMap<(Time, u64), (u32, Step)>,
+    noted: u64,
+}
+
+impl FlowNetwork {
+    /// The Flow Network of `network`; `None` where no flow is set up by signalling.
+    pub(crate) fn new(network: &Network) -> Option<FlowNetwork> {
+        if network.policies.is_empty() {
+            return None;
+        }
+        Some(FlowNetwork {
+            setups: network.flows.clone(),
+            standings: Vec::with_capacity(network.flows.len()),
+            stops: Vec::with_capacity(network.flows.len()),
+            ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
+            signals: Vec::new(),
+            agenda: BTreeMap::new(),
+            noted: 0,
+        })
+    }
+
+    /// The next flow of the world: what is known of it from the start.
+    pub(crate) fn expect(&mut self, start: Time, stop: Time) {
+        let flow = self.standings.len() as u32;
+        let life = self.setups[flow as usize].life.clone();
+        self.standings.push(if life.set_up { Standing::New } else { Standing::Given });
+        self.stops.push(stop);
+        if !life.set_up || start >= stop {
+            // Open from the start, or its turn in the group came too late.
+            return;
+        }
+        self.note(start, flow, Step::SetUp);
+        if stop < Time::NEVER {
+            self.note(stop, flow, Step::Finish);
+        }
+        if let Some(at) = life.hangup {
+            self.note(Time::ORIGIN + at, flow, Step::HangUp);
+        }
+        for (nth, change) in life.changes.iter().enumerate() {
+            self.note(Time::ORIGIN + change.at, flow, Step::Change(nth));
+        }
+    }
+
+    /// When the first step is due; [`Time::NEVER`] when none is.
+    pub(crate) fn next(&self) -> Time {
+        self.agenda.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
+    }
+
+    /// What links have booked.
+    pub(crate) fn ledgers(&self) -> &[Ledger] {
+        &self.ledgers
+    }
+
+    /// What became of requests, in the order of time.
+    pub(crate) fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
+    fn note(&mut self, at: Time, flow: u32, step: Step) {
+        self.noted += 1;
+        self.agenda.insert((at, self.noted), (flow, step));
+    }
+
+    fn setup(&self, ix: u32) -> &FlowSetup {
+        &self.setups[ix as usize]
+    }
+
+    /// How many links the flow crosses.
+    fn links_of(&self, ix: u32) -> u32 {
+        self.setup(ix).route.len() as u32
+    }
+
+    /// The delay of the link with this place on the flow's route.
+    fn delay_at(&self, cx: &RelayCx<'_>, ix: u32, place: u32) -> Span {
+        cx.fabric.links[self.setup(ix).route[place as usize]].line.delay()
+    }
+
+    fn spec(&self, ix: u32, plan: &FlowPlan) -> FlowSpec {
+        let contract = &plan.contract;
+        let rate = contract.reserve.map_or(0, |rate| rate.bits_per_second().round() as u64);
+        FlowSpec { rate, interval: contract.interval, largest: self.setup(ix).largest }
+    }
+
+    fn send(&mut self, at: Time, ix: u32, place: u32, what: What) {
+        let message = Message { flow: FlowId(u64::from(ix)), place, what };
+        self.note(at, ix, Step::Pass(message));
+    }
+
+    fn answer(&mut self, now: Time, ix: u32, answer: Answer) {
+        self.signals.push(Signal { at: now, flow: ix, answer });
+    }
+
+    fn ask_for_set_up(&mut self, now: Time, ix: u32) {
+        self.standings[ix as usize] = Standing::Asked;
+        let spec = self.spec(ix, &self.setup(ix).plans[0]);
+        self.send(now, ix, 0, What::SetUp(spec));
+    }
+
+    fn ask_for_change(&mut self, now: Time, ix: u32, nth: usize) {
+        if self.standings[ix as usize] != Standing::Granted {
+            return self.answer(now, ix, Answer::ChangeMissed);
+        }
+        self.standings[ix as usize] = Standing::Changing(nth);
+        let plan = FlowPlan { contract: self.setup(ix).life.changes[nth].contract, ..FlowPlan::default() };
+        let spec = self.spec(ix, &plan);
+        self.send(now, ix, 0, What::Change(spec));
+    }
+
+    fn pass_link(&mut self, cx: &mut RelayCx<'_>, ix: u32, message: Message) {
+        let links = self.links_of(ix);
+        let link = self.setup(ix).route[message.place as usize];
+        let (act, next) = pass(&mut self.ledgers[link], message, links);
+        match act {
+            Act::Nothing => {}
+            Act::Promise(_) => self.promise(cx, ix, message.place),
+            Act::Close => self.close_at(cx, ix, message.place),
+        }
+        match next {
+            Next::Link(next) => {
+                // The link between the two places: the one in front of the farther.
+                let after = self.delay_at(cx, ix, message.place.min(next.place));
+                self.note(cx.now + after, ix, Step::Pass(next));
+            }
+            Next::Destination(what) => {
+                let after = self.delay_at(cx, ix, message.place);
+                self.note(cx.now + after, ix, Step::AtDestination(what));
+            }
+            Next::Source(what) => self.note(cx.now, ix, Step::AtSource(what)),
+        }
+    }
+
+    /// The switch in front of a link opens the flow or changes its contract.
+    fn promise(&self, cx: &mut RelayCx<'_>, ix: u32, place: u32) {
+        let setup = self.setup(ix);
+        let mut plan = setup.plans[place as usize];
+        let hop = cx.hops_of(ix).start + place;
+        let link = cx.link_of(hop);
+        let hop = &mut cx.fabric.hops[hop as usize];
+        let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
+        match self.standings[ix as usize] {
+            Standing::Asked => {
+                plan.shaper = setup.envelope.filter(|_| place == 0);
+                if let Ok(leg) = switch.open(cx.now, hop.leg.port, &plan) {
+                    hop.leg = leg;
+                }
+            }
+            Standing::Changing(nth) => {
+                let change = &setup.life.changes[nth];
+                plan.contract = change.contract;
+                plan.shaper = change.envelope.filter(|_| place == 0);
+                // Ledgers promise no more than schedulers take: building the network checks it.
+                let _ = switch.change(cx.now, hop.leg, &plan);
+                cx.outbox.ready.push(link);
+            }
+            // Its source has given it up meanwhile: its tear-down is on the way.
+            Standing::Given | Standing::New | Standing::Granted | Standing::Gone => {}
+        }
+    }
+
+    fn close_at(&self, cx: &mut RelayCx<'_>, ix: u32, place: u32) {
+        let at = (cx.hops_of(ix).start + place) as usize;
+        let hop = cx.fabric.hops[at];
+        let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
+        if let Some(metered) = switch.metered(hop.leg) {
+            cx.measures.closed_at_port(ix, &metered);
+        }
+        switch.close(cx.now, hop.leg);
+        cx.fabric.hops[at].leg.flow = NOWHERE;
+    }
+
+    fn destination_asked(&mut self, cx: &RelayCx<'_>, ix: u32, what: What) {
+        if matches!(what, What::SetUp(_) | What::Change(_)) {
+            let last = self.links_of(ix) - 1;
+            let after = self.delay_at(cx, ix, last);
+            self.send(cx.now + after, ix, last, What::Confirm);
+        }
+    }
+
+    fn source_told(&mut self, cx: &mut RelayCx<'_>, ix: u32, what: What) {
+        let standing = self.standings[ix as usize];
+        match (what, standing) {
+            (What::Confirm, Standing::Asked) => {
+                self.standings[ix as usize] = Standing::Granted;
+                self.answer(cx.now, ix, Answer::Granted);
+                cx.notify(ix, Notice::Granted);
+            }
+            (What::Confirm, Standing::Changing(nth)) => {
+                self.standings[ix as usize] = Standing::Granted;
+                self.answer(cx.now, ix, Answer::Changed);
+                let change = &self.setup(ix).life.changes[nth];
+                cx.notify(ix, Notice::Changed { reserve: change.contract.reserve, pace: change.pace });
+            }
+            (What::Refuse(place, refusal), Standing::Asked) => {
+                self.standings[ix as usize] = Standing::Gone;
+                let link = self.setup(ix).route[place as usize];
+                self.answer(cx.now, ix, Answer::Refused(link, refusal));
+            }
+            (What::Refuse(place, refusal), Standing::Changing(_)) => {
+                self.standings[ix as usize] = Standing::Granted;
+                let link = self.setup(ix).route[place as usize];
+                self.answer(cx.now, ix, Answer::ChangeRefused(link, refusal));
+            }
+            (What::TearDown { .. }, Standing::Asked | Standing::Granted | Standing::Changing(_)) => {
+                self.standings[ix as usize] = Standing::Gone;
+                self.answer(cx.now, ix, Answer::HungUp);
+                cx.notify(ix, Notice::HungUp);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish_flow(&mut self, cx: &mut RelayCx<'_>, ix: u32) {
+        match self.standings[ix as usize] {
+            Standing::Given | Standing::New | Standing::Gone => return,
+            Standing::Asked | Standing::Granted | Standing::Changing(_) => {}
+        }
+        if self.is_under_way(cx, ix) {
+            let setup = self.setup(ix);
+            let again = setup.plans[0].contract.reserve.map(|rate| rate.time_for(setup.largest));
+            let after = again.unwrap_or(Span::ZERO).max(Span::from_ticks(1));
+            return self.note(cx.now + after, ix, Step::Finish);
+        }
+        self.standings[ix as usize] = Standing::Gone;
+        self.answer(cx.now, ix, Answer::TornDown);
+        self.send(cx.now, ix, 0, What::TearDown { forward: true });
+    }
+
+    /// Whether a packet of the flow is still in front of a link.
+    fn is_under_way(&self, cx: &RelayCx<'_>, ix: u32) -> bool {
+        let hops = cx.hops_of(ix);
+        let counters = |hop: u32| {
+            let hop = &cx.fabric.hops[hop as usize];
+            cx.fabric.nodes[hop.node as usize].switch.counters(hop.leg)
+        };
+        let dropped: u64 = hops.clone().map(|hop| counters(hop).dropped.packets).sum();
+        counters(hops.end - 1).sent.packets + dropped < cx.flows[ix as usize].next_sequence
+    }
+
+    fn hang_up(&mut self, cx: &RelayCx<'_>, ix: u32) {
+        let links = self.links_of(ix);
+        match self.standings[ix as usize] {
+            Standing::Given | Standing::Gone => {}
+            // It cannot hang up on a flow that has not been answered: it tries again a path's time later.
+            Standing::New | Standing::Asked => {
+                let delays = (0..links).map(|place| self.delay_at(cx, ix, place));
+                let path = delays.fold(Span::from_ticks(1), |sum, delay| sum + delay);
+                self.note(cx.now + path, ix, Step::HangUp);
+            }
+            Standing::Granted | Standing::Changing(_) => {
+                let after = self.delay_at(cx, ix, links - 1);
+                self.send(cx.now + after, ix, links - 1, What::TearDown { forward: false });
+            }
+        }
+    }
+}
+
+impl Relay for FlowNetwork {
+    /// Does the first step that is due.
+    fn wake(&mut self, cx: &mut RelayCx<'_>) {
+        if self.next() <= cx.now
+            && let Some((_, (ix, step))) = self.agenda.pop_first()
+        {
+            match step {
+                Step::SetUp => self.ask_for_set_up(cx.now, ix),
+                Step::Change(nth) => self.ask_for_change(cx.now, ix, nth),
+                Step::Pass(message) => self.pass_link(cx, ix, message),
+                Step::AtSource(what) => self.source_told(cx, ix, what),
+                Step::AtDestination(what) => self.destination_asked(cx, ix, what),
+                Step::Finish => self.finish_flow(cx, ix),
+                Step::HangUp => self.hang_up(cx, ix),
+            }
+        }
+        cx.wake_at(self.next());
+    }
+
+    fn source_ended(&mut self, cx: &mut RelayCx<'_>, flow: u32) {
+        if self.stops[flow as usize] == Time::NEVER && self.standings[flow as usize] != Standing::Given {
+            self.note(cx.now, flow, Step::Finish);
+            cx.wake_at(self.next());
+        }
+    }
+}

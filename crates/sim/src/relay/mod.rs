@@ -1,0 +1,229 @@
+//! Relays: what stands beside a node and sees what passes it, in both directions.
+//!
+//! A relay may read and write what a packet carries, keep the packet for itself, send packets of its own along
+//! a flow's way from its node on, open and close flows at the node's ports, and hold them back. Explicit-rate
+//! control, credits, the edge of a gate and the Flow Network's signalling are relays. A packet-hop that passes
+//! none pays one test for them.
+
+mod envelope;
+mod flow_network;
+mod gate_edge;
+
+pub(crate) use envelope::Envelope;
+pub use flow_network::{Answer, Signal};
+pub(crate) use flow_network::FlowNetwork;
+pub use gate_edge::GateFlow;
+pub(crate) use gate_edge::GateEdge;
+
+use crate::host::{Notice, Outbox, Sending};
+use crate::payload::Payload;
+use crate::world::{Fabric, Flow, Measures, Packets};
+use core::fmt;
+use tidegate_core::dropper::Backlog;
+use tidegate_core::packet::{Leg, Mark, Packet};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::Gate;
+use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::FlowPlan;
+use tidegate_core::units::{Rate, Time};
+
+/// Something beside a node.
+pub trait Relay: Send {
+    /// The last bit of a packet is in at the node, before it enters the next port or reaches its receiver.
+    fn enter(
+        &mut self,
+        cx: &mut RelayCx<'_>,
+        at: Crossing,
+        packet: &mut Packet,
+        payload: &mut Payload,
+    ) -> Passage {
+        let _ = (cx, at, packet, payload);
+        Passage::Forward
+    }
+
+    /// The last bit of a packet of `flow` has left the node's port of `hop`, whose next packet has not started.
+    fn leave(
+        &mut self,
+        cx: &mut RelayCx<'_>,
+        flow: u32,
+        hop: u32,
+        packet: &mut Packet,
+        payload: &mut Payload,
+    ) {
+        let _ = (cx, flow, hop, packet, payload);
+    }
+
+    /// The run begins, or the time has come that [`RelayCx::wake_at`] asked for.
+    fn wake(&mut self, cx: &mut RelayCx<'_>) {
+        let _ = cx;
+    }
+
+    /// The source of a flow has nothing more to send, ever.
+    fn source_ended(&mut self, cx: &mut RelayCx<'_>, flow: u32) {
+        let _ = (cx, flow);
+    }
+
+    /// The warm-up is over: what was counted so far does not count.
+    fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
+        let _ = cx;
+    }
+
+    /// Shows what can be recorded over time, by name.
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = show;
+    }
+}
+
+/// Where a packet is when a relay sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// Index of its flow.
+    pub flow: u32,
+    /// The hop over which it came; `None` when it enters the network here.
+    pub from: Option<u32>,
+    /// The hop over which it goes on; `None` when it is at its destination.
+    pub to: Option<u32>,
+}
+
+/// What becomes of a packet that has entered a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It goes on.
+    Forward,
+    /// The relay has taken it.
+    Absorb,
+}
+
+/// Makes relays: what a plan holds of one that is written outside this crate.
+pub trait RelayFactory: fmt::Debug + Send + Sync {
+    /// The relay beside node `node`, with a random stream of its own.
+    fn make(&self, node: u32, rng: Rng) -> Box<dyn Relay>;
+}
+
+/// What a relay is given: the network around it, and where it hands out what it does.
+pub struct RelayCx<'a> {
+    pub(crate) now: Time,
+    pub(crate) fabric: &'a mut Fabric,
+    pub(crate) flows: &'a [Flow],
+    pub(crate) packets: &'a mut Packets,
+    pub(crate) measures: &'a mut Measures,
+    pub(crate) outbox: &'a mut Outbox,
+    /// When it is to be woken, if it said so.
+    pub(crate) wake_at: Option<Time>,
+}
+
+impl RelayCx<'_> {
+    /// The current time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Asks to be woken at `at`, not earlier than now, in place of what was asked for before;
+    /// [`Time::NEVER`] for not at all.
+    pub fn wake_at(&mut self, at: Time) {
+        self.wake_at = Some(at);
+    }
+
+    /// The hop of a flow whose port is at `node`; `None` where it does not pass or ends.
+    pub fn hop_at(&self, flow: u32, node: u32) -> Option<u32> {
+        self.hops_of(flow).find(|hop| self.fabric.hops[*hop as usize].node == node)
+    }
+
+    /// The hops of a flow, in the order of its route.
+    pub fn hops_of(&self, flow: u32) -> std::ops::Range<u32> {
+        let Flow { first_hop, hops, .. } = &self.flows[flow as usize];
+        *first_hop..first_hop + hops
+    }
+
+    /// The flow in the other direction of a flow's connection.
+    pub fn peer(&self, flow: u32) -> Option<u32> {
+        self.flows[flow as usize].peer
+    }
+
+    /// Index of the link of a hop.
+    pub fn link_of(&self, hop: u32) -> u32 {
+        self.fabric.hops[hop as usize].link
+    }
+
+    /// The link in the other direction.
+    pub fn reverse_of(&self, link: u32) -> Option<u32> {
+        self.fabric.links[link as usize].reverse
+    }
+
+    /// The rate of a link.
+    pub fn rate_of(&self, link: u32) -> Rate {
+        self.fabric.links[link as usize].rate
+    }
+
+    /// The queue of the port in front of a link, the packet in service included.
+    pub fn queue_of(&self, link: u32) -> Backlog {
+        let (switch, leg) = self.fabric.port_of(link);
+        switch.backlog(leg)
+    }
+
+    /// What waits of a flow in its shaper at a hop.
+    pub fn shaped_at(&self, hop: u32) -> Backlog {
+        let (switch, leg) = self.at(hop);
+        switch.shaped(leg)
+    }
+
+    /// Sends a packet of `len` bytes along the way of `flow`, from the port of `hop` on, which is one of its hops.
+    pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
+        self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload });
+    }
+
+    /// Opens or closes the gate of a flow at a hop: credit, back pressure.
+    pub fn take_part(&mut self, hop: u32, how: Gate) {
+        let now = self.now;
+        let (switch, leg) = self.at_mut(hop);
+        switch.gate(now, leg, how);
+        self.outbox.ready.push(self.fabric.hops[hop as usize].link);
+    }
+
+    /// Changes the shaper of a flow at a hop: its pace from now on; `None` takes it away. Does nothing where the
+    /// flow is not open.
+    pub fn set_pace(&mut self, hop: u32, shaper: Option<ShaperPlan>) {
+        let now = self.now;
+        let (switch, leg) = self.at_mut(hop);
+        if let Some(plan) = switch.plan_of(leg) {
+            // A plan whose contract stays is not refused.
+            let _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
+            self.outbox.ready.push(self.fabric.hops[hop as usize].link);
+        }
+    }
+
+    /// Tells the source of a flow something, at once.
+    pub fn notify(&mut self, flow: u32, notice: Notice) {
+        self.outbox.notices.push_back((flow, notice));
+    }
+
+    fn at(&self, hop: u32) -> (&Switch, Leg) {
+        let hop = &self.fabric.hops[hop as usize];
+        (&self.fabric.nodes[hop.node as usize].switch, hop.leg)
+    }
+
+    fn at_mut(&mut self, hop: u32) -> (&mut Switch, Leg) {
+        let hop = &self.fabric.hops[hop as usize];
+        (&mut self.fabric.nodes[hop.node as usize].switch, hop.leg)
+    }
+}
+
+/// Every relay: the built-in ones, whose results are read, and `Custom` for the others.
+pub(crate) enum AnyRelay {
+    FlowNetwork(Box<FlowNetwork>),
+    GateEdge(Box<GateEdge>),
+    Envelope(Envelope),
+    Custom(Box<dyn Relay>),
+}
+
+impl AnyRelay {
+    pub(crate) fn relay(&mut self) -> &mut dyn Relay {
+        match self {
+            AnyRelay::FlowNetwork(relay) => relay.as_mut(),
+            AnyRelay::GateEdge(relay) => relay.as_mut(),
+            AnyRelay::Envelope(relay) => relay,
+            AnyRelay::Custom(relay) => relay.as_mut(),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! What happens at the end of a link: packets are lost, go on, or are received.
+
+use super::World;
+use super::fabric::After;
+use super::packets::PacketBody;
+use crate::event_queue::EventQueue;
+use crate::fingerprint::Outcome;
+use crate::relay::Crossing;
+use tidegate_core::packet::Packet;
+use tidegate_core::stats::tally_packet;
+
+impl<Q: EventQueue> World<Q> {
+    /// The packet is at the far end of its link.
+    #[inline(never)]
+    pub(super) fn reach(&mut self, mut packet: Packet) {
+        let body = self.packets.body_mut(packet.body);
+        let hop = body.hop;
+        if (After::Travel { last: true }) == self.fabric.hops[hop as usize].after {
+            return self.receive(hop, packet);
+        }
+        body.hop = hop + 1;
+        self.enter(hop + 1, &mut packet, Some(hop));
+    }
+
+    /// The packet is at its destination: relays there see it, it is counted, and the endpoint that receives
+    /// its flow is told.
+    fn receive(&mut self, hop: u32, mut packet: Packet) {
+        let flow = self.packets.body(packet.body).flow;
+        let to = self.fabric.links[self.fabric.hops[hop as usize].link as usize].to;
+        if !self.fabric.nodes[to as usize].relays.is_empty() {
+            let relays = self.fabric.nodes[to as usize].relays.clone();
+            if !self.pass_relays(&relays, Crossing { flow, from: Some(hop), to: None }, &mut packet) {
+                return self.settle();
+            }
+        }
+        let body = *self.packets.body(packet.body);
+        let payload = self.packets.payload(packet.body);
+        self.packets.forget(packet.body);
+        self.probe_sink(&packet, &body);
+        self.sink(&packet, &body);
+        if let Some(peer) = self.flows[flow as usize].peer {
+            self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, &packet, &payload));
+        }
+        self.settle();
+    }
+
+    /// Counts a packet that has been received.
+    #[inline(always)]
+    pub(super) fn sink(&mut self, packet: &Packet, body: &PacketBody) {
+        let measures = &mut self.measures;
+        if body.born < measures.warm_at {
+            return;
+        }
+        let delay = self.now.since(body.born);
+        let record = &mut measures.records[body.flow as usize];
+        tally_packet(&mut record.received.0, &mut record.received.1, packet.len);
+        record.delay.add(delay);
+        record.queueing.add(body.queueing);
+        if let Some(delays) = measures.group_counts.get_mut(body.group as usize) {
+            delays.add(delay, body.queueing);
+        }
+        if let Some(delays) = measures.flow_counts.get_mut(body.flow as usize) {
+            delays.add(delay, body.queueing);
+        }
+    }
+
+    fn probe_sink(&mut self, packet: &Packet, body: &PacketBody) {
+        if let Some(series) = &mut self.measures.series {
+            series.received(body.group as usize, packet.len);
+        }
+        if let Some(watch) = &mut self.measures.watch
+            && body.born >= self.measures.warm_at
+        {
+            watch.delivered(body.flow, body.sequence, self.now, self.now.since(body.born));
+        }
+    }
+
+    /// The line behind a port has lost the packet.
+    pub(super) fn lose(&mut self, ix: u32, packet: &Packet) {
+        let body = *self.packets.body(packet.body);
+        self.packets.forget(packet.body);
+        let measures = &mut self.measures;
+        measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Lost);
+        if let Some(watch) = &mut measures.watch {
+            watch.dropped(ix, body.flow, body.sequence);
+        }
+        if body.born >= measures.warm_at {
+            *measures.losses.entry(body.flow).or_default() += 1;
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What switches report: drops, wake-ups, notices.
+
+use super::{Event, World};
+use crate::event_queue::EventQueue;
+use crate::fingerprint::Outcome;
+use crate::host::Notice;
+use tidegate_core::context::{Body, Effect, Reason};
+use tidegate_core::packet::Packet;
+
+impl<Q: EventQueue> World<Q> {
+    /// Acts on what a switch has reported.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn effects(&mut self, node: u32) {
+        let mut out = core::mem::take(&mut self.fabric.out);
+        for effect in out.drain(..) {
+            match effect {
+                Effect::Dropped { port, packet, reason, body } => {
+                    let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
+                    self.dropped(link, packet, reason, body);
+                }
+                Effect::Wake { port, at } => {
+                    // Earlier than a wake-up that was asked for before, if there is one.
+                    let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
+                    self.events.set(Event::Timer(link), at.max(self.now));
+                }
+                Effect::Warned { body, lead, .. } => self.notify_back(body, Notice::Ahead(lead)),
+                Effect::Marked { .. } => {}
+            }
+        }
+        self.fabric.out = out;
+        self.settle();
+    }
+
+    fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body) {
+        let body = *self.packets.body(packet.body);
+        if held == Body::Released {
+            self.packets.forget(packet.body);
+        }
+        let measures = &mut self.measures;
+        measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);
+        if let Some(watch) = &mut measures.watch {
+            watch.dropped(ix, body.flow, body.sequence);
+        }
+        let is_first = body.hop == self.flows[body.flow as usize].first_hop;
+        let enveloped = is_first && measures.envelopes.contains_key(&body.flow);
+        let discarded = enveloped && reason == Reason::Shaper;
+        if !discarded {
+            self.fabric.links[ix as usize].dropped += 1;
+        }
+        // An envelope's packet left its source when it was let go: when it reached the port's queue.
+        let left_source = if enveloped { packet.arrived } else { body.born };
+        if left_source >= measures.warm_at {
+            let record = &mut measures.records[body.flow as usize];
+            if discarded {
+                // It never left the source.
+                record.discarded += 1;
+                record.sent.0 -= 1;
+                record.sent.1 -= u64::from(packet.len);
+            } else {
+                record.dropped += 1;
+            }
+        }
+        if is_first && self.watches_first_queue(body.flow) {
+            self.outbox.notices.push_back((body.flow, Notice::Dropped(packet.len)));
+        }
+    }
+
+    /// Checks conservation, work conservation and order within flows where the event was; in
+    /// large networks now and then, since it looks at every flow.
+    #[cfg(debug_assertions)]
+    pub(super) fn audit(&self, event: Event) {
+        let link = match event {
+            Event::Departed(link) | Event::Arrived(link) | Event::Timer(link) => link,
+            Event::Source(flow) => self.fabric.hops[self.flows[flow as usize].first_hop as usize].link,
+        };
+        if self.flows.len() <= 32 || self.measures.packet_hops.is_multiple_of(1024) {
+            let node = self.fabric.links[link as usize].node as usize;
+            if let Err(what) = self.fabric.nodes[node].switch.audit(self.now) {
+                panic!("node {node} at {:?}, after {event:?}: {what}", self.now);
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! What packets pass: switches, the links behind their ports, and the hops of every flow's route.
+
+use std::collections::BTreeMap;
+use tidegate_core::context::Effect;
+use tidegate_core::dropper::Backlog;
+use tidegate_core::link::Line;
+use tidegate_core::packet::{FlowIx, Leg, Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::switch::Switch;
+use tidegate_core::units::{Rate, Span, Time};
+
+/// The index of a flow that is not open at a port.
+pub(crate) const NOWHERE: FlowIx = FlowIx(u32::MAX);
+
+/// Switches, links and routes.
+pub(crate) struct Fabric {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) hops: Vec<Hop>,
+    /// The hops onto which a multicast packet forks, by the first of them.
+    pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
+    /// Sets of relays, of which hops have an index: the first one is empty.
+    pub(crate) relay_sets: Vec<Box<[u32]>>,
+    /// What a switch has reported and the world has not acted on yet.
+    pub(crate) out: Vec<Effect>,
+}
+
+/// A switch with what stands around it.
+pub(crate) struct Node {
+    pub(crate) switch: Switch,
+    pub(crate) rng: Rng,
+    /// The link behind each port.
+    pub(crate) links: Vec<u32>,
+    /// The relays beside it.
+    pub(crate) relays: Vec<u32>,
+}
+
+/// One direction of a link, with the port in front of it.
+pub(crate) struct Link {
+    pub(crate) node: u32,
+    pub(crate) port: PortIx,
+    /// Whether something is done between the end of a packet and the start of the next: a relay or a
+    /// source is told of it, a copy of a multicast packet is made, a trace is asked.
+    pub(crate) stepwise: bool,
+    pub(crate) rate: Rate,
+    pub(crate) line: Line<Packet>,
+    /// For what the line loses.
+    pub(crate) rng: Rng,
+    /// The node at its end.
+    pub(crate) to: u32,
+    /// The link in the other direction.
+    pub(crate) reverse: Option<u32>,
+    /// How long the packet in service had to wait.
+    pub(crate) waiting: Span,
+    pub(crate) dropped: u64,
+    /// Ticks from last bit in to first bit out, since the warm-up.
+    pub(crate) waited: u128,
+    /// What had been sent, how many packets had started, and how many were lost when the warm-up ended.
+    pub(crate) before: (Backlog, u64, u64),
+}
+
+/// One link of a flow's route.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hop {
+    pub(crate) link: u32,
+    /// The node in front of the link.
+    pub(crate) node: u32,
+    pub(crate) leg: Leg,
+    /// The relays that packets pass here: an index into the sets.
+    pub(crate) relays: u16,
+    /// Whether something sees packets before they enter the port: a relay, a watch, a fork of a multicast route.
+    pub(crate) attended: bool,
+    pub(crate) after: After,
+}
+
+/// What becomes of a packet that has left a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// It enters the next hop's port at once.
+    Next,
+    /// It is received at once, and nobody but the counters is told.
+    Sink,
+    /// It goes on after a flight, or forks, or somebody is told of its reception.
+    Travel {
+        /// Whether the link is the last one on the way to a destination.
+        last: bool,
+    },
+}
+
+impl Link {
+    /// A packet starts; returns when it departs.
+    #[inline(always)]
+    pub(super) fn begin(&mut self, now: Time, packet: &Packet) -> Time {
+        self.waiting = now.since(packet.arrived);
+        self.waited = self.waited.wrapping_add(u128::from(self.waiting.ticks()));
+        self.line.begin(now, packet.len)
+    }
+
+    /// What it has sent, and how many packets have started.
+    pub(super) fn done(&self, switch: &Switch) -> (Backlog, u64) {
+        let sent = switch.sent(self.port);
+        (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
+    }
+}
+
+impl Fabric {
+    /// The port in front of a link.
+    pub(crate) fn port_of(&self, link: u32) -> (&Switch, PortIx) {
+        let link = &self.links[link as usize];
+        (&self.nodes[link.node as usize].switch, link.port)
+    }
+
+    /// The hops onto which a packet forks that enters at `hop`; nothing for a hop without siblings.
+    pub(super) fn fork(&self, hop: u32) -> &[u32] {
+        self.forks.get(&hop).map_or(&[], |hops| hops)
+    }
+
+    /// The relays that packets pass at a hop.
+    pub(super) fn relays_at(&self, hop: u32) -> &[u32] {
+        &self.relay_sets[usize::from(self.hops[hop as usize].relays)]
+    }
+
+    /// The hop over which a packet that is at the fork of `hop` leaves by `link`.
+    pub(super) fn hop_over(&self, hop: u32, link: u32) -> u32 {
+        let over = self.fork(hop).iter().find(|other| self.hops[**other as usize].link == link);
+        over.copied().unwrap_or(hop)
+    }
+}

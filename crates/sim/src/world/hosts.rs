@@ -1,0 +1,127 @@
+//! What sends: sources of their own pattern on the fast path, endpoints through their contexts.
+
+use super::packets::PacketBody;
+use super::{Event, World};
+use crate::event_queue::EventQueue;
+use crate::host::{HostCx, Notice, Sending, Source};
+use crate::payload::Payload;
+use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::stats::tally;
+use tidegate_core::units::Time;
+
+impl<Q: EventQueue> World<Q> {
+    /// The event of a flow's source has come.
+    #[inline(always)]
+    pub(super) fn source(&mut self, ix: u32) {
+        let flow = &mut self.flows[ix as usize];
+        let Source::OpenLoop(emission) = &mut flow.source else {
+            return self.wake_endpoint(ix);
+        };
+        let len = flow.pending;
+        let mut next = Time::NEVER;
+        if let Some((gap, len)) = emission.next_packet() {
+            let at = self.now + gap;
+            if at < flow.stop {
+                flow.pending = len;
+                next = at;
+            }
+        }
+        self.events.set(Event::Source(ix), next);
+        let (hop, sequence, group) = (flow.first_hop, flow.next_sequence, flow.group);
+        tally(&mut flow.next_sequence, 1);
+        self.measures.records[ix as usize].count_sent(len);
+        let id = self.packets.store(PacketBody::new(self.now, sequence, ix, hop, group));
+        self.enter(hop, &mut Packet::new(id, len), None);
+    }
+
+    #[inline(never)]
+    fn wake_endpoint(&mut self, ix: u32) {
+        self.call_endpoint(ix, |endpoint, cx| endpoint.wake(cx));
+        self.settle();
+    }
+
+    /// Calls the endpoint that sends a flow, if it is one, and notes its next time. What it hands out waits
+    /// in the outbox.
+    pub(super) fn call_endpoint(
+        &mut self,
+        ix: u32,
+        call: impl FnOnce(&mut dyn crate::host::Endpoint, &mut HostCx<'_>) -> Time,
+    ) {
+        let Source::Endpoint(endpoint) = &mut self.flows[ix as usize].source else { return };
+        let mut cx = HostCx { now: self.now, flow: ix, outbox: &mut self.outbox };
+        let at = call(endpoint.as_mut(), &mut cx);
+        if at <= self.now {
+            if !self.outbox.again.contains(&ix) {
+                self.outbox.again.push_back(ix);
+            }
+            self.events.set(Event::Source(ix), Time::NEVER);
+        } else {
+            self.events.set(Event::Source(ix), at);
+        }
+    }
+
+    /// Whether what sends a flow is told of its packets in the first queue.
+    pub(super) fn watches_first_queue(&self, ix: u32) -> bool {
+        matches!(&self.flows[ix as usize].source, Source::Endpoint(endpoint) if endpoint.watches_first_queue())
+    }
+
+    /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
+    #[inline(never)]
+    pub(super) fn settle(&mut self) {
+        if self.outbox.being_emptied {
+            // Further up, somebody is at it.
+            return;
+        }
+        self.outbox.being_emptied = true;
+        loop {
+            if let Some(sending) = self.outbox.sends.pop_front() {
+                self.send(sending);
+            } else if let Some((flow, notice)) = self.outbox.notices.pop_front() {
+                self.call_endpoint(flow, |endpoint, cx| endpoint.notice(cx, notice));
+            } else if let Some(flow) = self.outbox.again.pop_front() {
+                self.call_endpoint(flow, |endpoint, cx| endpoint.wake(cx));
+            } else if let Some(link) = self.outbox.ready.pop() {
+                self.timer(link);
+            } else if let Some(flow) = self.outbox.ended.pop() {
+                for relay in 0..self.relays.len() {
+                    self.call_relay(relay as u32, |relay, cx| relay.source_ended(cx, flow));
+                }
+            } else {
+                break;
+            }
+        }
+        self.outbox.being_emptied = false;
+    }
+
+    /// A packet that was handed out enters the network.
+    fn send(&mut self, Sending { flow: ix, hop, len, mark, payload }: Sending) {
+        let flow = &mut self.flows[ix as usize];
+        let hop = hop.unwrap_or(flow.first_hop);
+        let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
+        tally(&mut flow.next_sequence, 1);
+        self.measures.records[ix as usize].count_sent(len);
+        let id = self.packets.store(body);
+        if payload != Payload::None {
+            self.packets.set_payload(id, payload);
+        }
+        let mut packet = Packet::new(id, len);
+        packet.mark = mark;
+        self.enter(hop, &mut packet, None);
+    }
+
+    /// A monitor that has just seen a packet warns its source: the notice goes back the way that the packet
+    /// has come.
+    pub(super) fn notify_back(&mut self, body: BodyId, notice: Notice) {
+        let body = self.packets.body(body);
+        let flow = &self.flows[body.flow as usize];
+        if matches!(flow.source, Source::OpenLoop(_)) {
+            // It sends by its own pattern, whatever it is told.
+            return;
+        }
+        let way = &self.fabric.hops[flow.first_hop as usize..body.hop as usize];
+        let back = way.iter().map(|hop| self.fabric.links[hop.link as usize].line.delay());
+        let at = back.fold(self.now, |at, delay| at + delay);
+        self.mail.send(at, body.flow, notice);
+        self.set_due();
+    }
+}

@@ -1,0 +1,28 @@
+//! Notices on their way to sources.
+
+use crate::host::Notice;
+use std::collections::BTreeMap;
+use tidegate_core::units::Time;
+
+/// Notices by the time at which they arrive, those of one instant in the order in which they were sent.
+#[derive(Debug, Default)]
+pub(super) struct Mail {
+    under_way: BTreeMap<(Time, u64), (u32, Notice)>,
+    sent: u64,
+}
+
+impl Mail {
+    pub(super) fn send(&mut self, at: Time, flow: u32, notice: Notice) {
+        self.sent += 1;
+        self.under_way.insert((at, self.sent), (flow, notice));
+    }
+
+    /// When the first arrives; [`Time::NEVER`] when there is none.
+    pub(super) fn next(&self) -> Time {
+        self.under_way.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
+    }
+
+    pub(super) fn pop(&mut self) -> Option<(u32, Notice)> {
+        self.under_way.pop_first().map(|(_, mail)| mail)
+    }
+}

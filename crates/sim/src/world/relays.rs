@@ -1,0 +1,74 @@
+//! How the world calls relays.
+
+use super::World;
+use crate::event_queue::EventQueue;
+use crate::relay::{Crossing, Passage, Relay, RelayCx};
+use tidegate_core::packet::Packet;
+use tidegate_core::units::Time;
+
+impl<Q: EventQueue> World<Q> {
+    /// Calls a relay, and notes when it is to be woken. What it hands out waits in the outbox.
+    pub(super) fn call_relay<T>(
+        &mut self,
+        ix: u32,
+        call: impl FnOnce(&mut dyn Relay, &mut RelayCx<'_>) -> T,
+    ) -> T {
+        let mut cx = RelayCx {
+            now: self.now,
+            fabric: &mut self.fabric,
+            flows: &self.flows,
+            packets: &mut self.packets,
+            measures: &mut self.measures,
+            outbox: &mut self.outbox,
+            wake_at: None,
+        };
+        let answer = call(self.relays[ix as usize].relay(), &mut cx);
+        if let Some(at) = cx.wake_at {
+            self.events.relays.set(ix, at.max(self.now));
+            self.set_due();
+        }
+        answer
+    }
+
+    pub(super) fn wake_relay(&mut self, ix: u32) {
+        self.events.relays.set(ix, Time::NEVER);
+        self.call_relay(ix, |relay, cx| relay.wake(cx));
+        self.settle();
+    }
+
+    /// A packet is in at a node, for the hop `at.to` or for its receiver: whether it goes on.
+    pub(super) fn pass_relays(&mut self, relays: &[u32], at: Crossing, packet: &mut Packet) -> bool {
+        let mut payload = self.packets.payload(packet.body);
+        let before = payload;
+        let mut goes_on = true;
+        for relay in relays {
+            let passage = self.call_relay(*relay, |relay, cx| relay.enter(cx, at, packet, &mut payload));
+            if passage == Passage::Absorb {
+                goes_on = false;
+                break;
+            }
+        }
+        if !goes_on {
+            self.measures.records[at.flow as usize].absorbed += 1;
+            self.packets.forget(packet.body);
+        } else if payload != before {
+            self.packets.set_payload(packet.body, payload);
+        }
+        goes_on
+    }
+
+    /// A packet has left the port of `hop`, and relays are told.
+    pub(super) fn leave_relays(&mut self, hop: u32, packet: &mut Packet) {
+        let relays = usize::from(self.fabric.hops[hop as usize].relays);
+        let flow = self.packets.body(packet.body).flow;
+        let mut payload = self.packets.payload(packet.body);
+        let before = payload;
+        for place in 0..self.fabric.relay_sets[relays].len() {
+            let relay = self.fabric.relay_sets[relays][place];
+            self.call_relay(relay, |relay, cx| relay.leave(cx, flow, hop, packet, &mut payload));
+        }
+        if payload != before {
+            self.packets.set_payload(packet.body, payload);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What links do: packets enter their ports, are served, and fly to their far ends.
+
+use super::fabric::{After, Hop, Link};
+use super::{Event, World};
+use crate::event_queue::EventQueue;
+use crate::fingerprint::Outcome;
+use crate::relay::Crossing;
+use crate::watch::Ahead;
+use tidegate_core::context::{Body, Ctx};
+use tidegate_core::link::Flight;
+use tidegate_core::packet::{Leg, Packet};
+use tidegate_core::stats::tally;
+use tidegate_core::units::{Span, Time};
+
+impl<Q: EventQueue> World<Q> {
+    /// The switch in front of a hop takes a packet in, whose last bit is in; it came over the hop `from`.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
+        let Hop { link, node: at, leg, attended, .. } = self.fabric.hops[hop as usize];
+        if attended {
+            return self.enter_attended(hop, packet, from);
+        }
+        let node = &mut self.fabric.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        let idle = node.switch.arrive_for(&mut cx, leg, packet);
+        if !self.fabric.out.is_empty() {
+            self.effects(at);
+        }
+        if idle {
+            self.start(link);
+        }
+    }
+
+    /// The same where something sees the packet first, or where the route forks.
+    #[inline(never)]
+    fn enter_attended(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
+        let flow = self.packets.body(packet.body).flow;
+        self.watch_arrival(hop, packet);
+        let relays = self.fabric.relays_at(hop);
+        if !relays.is_empty() {
+            let relays = relays.to_vec();
+            if !self.pass_relays(&relays, Crossing { flow, from, to: Some(hop) }, packet) {
+                return self.settle();
+            }
+        }
+        let mut onto = self.fabric.fork(hop).to_vec();
+        if onto.is_empty() {
+            onto.push(hop);
+        }
+        let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
+        let at = self.fabric.hops[hop as usize].node;
+        let node = &mut self.fabric.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        node.switch.arrive(&mut cx, &legs, *packet);
+        if !self.fabric.out.is_empty() {
+            self.effects(at);
+        }
+        for hop in onto {
+            self.start(self.fabric.hops[hop as usize].link);
+        }
+        self.settle();
+    }
+
+    fn watch_arrival(&mut self, hop: u32, packet: &Packet) {
+        let Some(watch) = &mut self.measures.watch else { return };
+        let hop = &self.fabric.hops[hop as usize];
+        let body = self.packets.body(packet.body);
+        let queue = self.fabric.nodes[hop.node as usize].switch.backlog(hop.leg.port).packets;
+        watch.arrived(hop.link, body.flow, body.sequence, self.now, queue);
+    }
+
+    /// The link is free: its next packet starts, if there is one.
+    #[inline(never)]
+    pub(super) fn start(&mut self, ix: u32) {
+        if self.fabric.links[ix as usize].stepwise && !self.opens(ix) {
+            return;
+        }
+        let link = &mut self.fabric.links[ix as usize];
+        let node = &mut self.fabric.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        if let Some(packet) = node.switch.start(&mut cx, link.port) {
+            let at = link.begin(self.now, &packet);
+            self.events.set(Event::Departed(ix), at);
+            if self.measures.watch.is_some() {
+                self.watch_start(ix);
+            }
+        }
+        if !self.fabric.out.is_empty() {
+            self.effects(self.fabric.links[ix as usize].node);
+        }
+    }
+
+    /// Whether a packet may start now on a link that is free. If not, and something waits for it, the next
+    /// opportunity of its trace is noted.
+    fn opens(&mut self, ix: u32) -> bool {
+        let link = &mut self.fabric.links[ix as usize];
+        let switch = &self.fabric.nodes[link.node as usize].switch;
+        if !link.line.is_traced() || !switch.is_idle(link.port) || switch.backlog(link.port).packets == 0 {
+            // It has no trace, or nothing will start.
+            return true;
+        }
+        let at = link.line.opens(self.now);
+        if at > self.now {
+            self.events.set(Event::Departed(ix), at);
+        }
+        at == self.now
+    }
+
+    #[cold]
+    fn watch_start(&mut self, ix: u32) {
+        let Link { node, port, .. } = self.fabric.links[ix as usize];
+        if let Some(watch) = &mut self.measures.watch
+            && let Some(packet) = self.fabric.nodes[node as usize].switch.in_service(port)
+        {
+            let body = self.packets.body(packet.body);
+            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: self.now };
+            watch.started(ix, body.sequence, ahead);
+        }
+    }
+
+    /// The last bit of the packet in service is out, and the next packet starts.
+    #[inline(always)]
+    pub(super) fn departed(&mut self, ix: u32) {
+        let link = &mut self.fabric.links[ix as usize];
+        if link.stepwise {
+            return self.departed_stepwise(ix);
+        }
+        let waited = link.waiting;
+        let node = &mut self.fabric.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        let Some(&(mut packet)) = node.switch.in_service(link.port) else { return };
+        let Some((held, next)) = node.switch.finish_and_start(&mut cx, link.port) else { return };
+        debug_assert_eq!(held, Body::Released, "a link that multicast packets pass goes step by step");
+        let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
+        self.events.set(Event::Departed(ix), at);
+        if !self.fabric.out.is_empty() {
+            self.effects(self.fabric.links[ix as usize].node);
+        }
+        self.sent(ix, &mut packet, waited);
+    }
+
+    /// The same where something is done before the next packet starts.
+    #[inline(never)]
+    fn departed_stepwise(&mut self, ix: u32) {
+        let link = &mut self.fabric.links[ix as usize];
+        let waited = link.waiting;
+        let node = &mut self.fabric.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        let finished = node.switch.finish(&mut cx, link.port);
+        self.events.set(Event::Departed(ix), Time::NEVER);
+        let Some((mut packet, held)) = finished else {
+            // An opportunity of the link's trace has come.
+            return self.start(ix);
+        };
+        let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, ix);
+        if held == Body::Kept {
+            packet.body = self.packets.copy(packet.body);
+        }
+        self.packets.body_mut(packet.body).hop = hop;
+        self.leave_relays(hop, &mut packet);
+        let flow = self.packets.body(packet.body).flow;
+        if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
+            self.outbox.notices.push_back((flow, crate::host::Notice::Left));
+        }
+        self.settle();
+        self.start(ix);
+        self.sent(ix, &mut packet, waited);
+    }
+
+    /// The last bit of a packet that has waited so long is out of a link.
+    #[inline(always)]
+    fn sent(&mut self, ix: u32, packet: &mut Packet, waited: Span) {
+        tally(&mut self.measures.packet_hops, 1);
+        let body = self.packets.body_mut(packet.body);
+        self.measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
+        body.queueing += waited;
+        let hop = body.hop;
+        match self.fabric.hops[hop as usize].after {
+            After::Next => {
+                body.hop = hop + 1;
+                self.enter(hop + 1, packet, Some(hop));
+            }
+            After::Sink => {
+                let body = *body;
+                self.packets.forget_plain(packet.body);
+                self.sink(packet, &body);
+            }
+            After::Travel { .. } => self.fly(ix, *packet),
+        }
+    }
+
+    /// The packet's last bit is on the way to the end of the link, which it may never reach.
+    #[inline(never)]
+    fn fly(&mut self, ix: u32, packet: Packet) {
+        let link = &mut self.fabric.links[ix as usize];
+        match link.line.fly(self.now, self.now, packet, &mut link.rng) {
+            Flight::Lost => self.lose(ix, &packet),
+            Flight::Arrived => self.reach(packet),
+            Flight::InFlight { first: true } => {
+                self.events.set(Event::Arrived(ix), link.line.next_arrival());
+            }
+            Flight::InFlight { first: false } => {}
+        }
+    }
+
+    /// The first packet in flight reaches the far end of its link.
+    #[inline(never)]
+    pub(super) fn arrived(&mut self, ix: u32) {
+        let line = &mut self.fabric.links[ix as usize].line;
+        let Some(packet) = line.land(self.now) else { return };
+        self.events.set(Event::Arrived(ix), line.next_arrival());
+        self.reach(packet);
+    }
+
+    /// A port asked to be woken now, or something may have made it ready.
+    #[inline(never)]
+    pub(super) fn timer(&mut self, ix: u32) {
+        let Link { node: at, port, .. } = self.fabric.links[ix as usize];
+        let node = &mut self.fabric.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        node.switch.timer(&mut cx, port);
+        self.effects(at);
+        self.start(ix);
+    }
+}
