@@ -53,7 +53,8 @@ impl Greedy {
         self.tried = Some((self.in_first_queue, len));
         self.in_first_queue += 1;
         cx.send(len, Mark::NONE, Payload::None);
-        cx.now()
+        cx.again();
+        Time::NEVER
     }
 
     /// Sends by the clock, as it was told to.

@@ -27,8 +27,8 @@ use tidegate_core::units::{Rate, Span, Time};
 /// One end of a flow or a connection.
 ///
 /// Every call returns the endpoint's next time: when it is to be woken, whatever it asked for
-/// before. [`HostCx::now`] asks for another call of [`wake`](Endpoint::wake) at once, after what
-/// was sent has entered the network; [`Time::NEVER`] asks for none.
+/// before. A time that is not later than [`HostCx::now`] means in this instant, after what links do
+/// in it; [`Time::NEVER`] means not at all.
 pub trait Endpoint: Send {
     /// The flow starts, or the time has come that was asked for.
     fn wake(&mut self, cx: &mut HostCx<'_>) -> Time;
@@ -89,6 +89,12 @@ impl HostCx<'_> {
     /// Sends a packet of `len` bytes on the endpoint's own flow.
     pub fn send(&mut self, len: u32, mark: Mark, payload: Payload) {
         self.outbox.sends.push_back(Sending { flow: self.flow, hop: None, len, mark, payload });
+    }
+
+    /// Asks for another call of [`Endpoint::wake`] as soon as what was sent has entered the network, before
+    /// anything else happens.
+    pub fn again(&mut self) {
+        self.outbox.again.push_back(self.flow);
     }
 
     /// The source has nothing more to send, ever.

@@ -50,14 +50,7 @@ impl<Q: EventQueue> World<Q> {
         let Source::Endpoint(endpoint) = &mut self.flows[ix as usize].source else { return };
         let mut cx = HostCx { now: self.now, flow: ix, outbox: &mut self.outbox };
         let at = call(endpoint.as_mut(), &mut cx);
-        if at <= self.now {
-            if !self.outbox.again.contains(&ix) {
-                self.outbox.again.push_back(ix);
-            }
-            self.events.set(Event::Source(ix), Time::NEVER);
-        } else {
-            self.events.set(Event::Source(ix), at);
-        }
+        self.events.set(Event::Source(ix), at.max(self.now));
     }
 
     /// Whether what sends a flow is told of its packets in the first queue.
