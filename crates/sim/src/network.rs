@@ -182,7 +182,8 @@ impl Network {
             places.push(alike.len());
             alike.push(ix as u32);
         }
-        let back = |(link, place): (&LinkPlan, usize)| between.get(&(link.to, link.from))?.get(place).copied();
+        let back =
+            |(link, place): (&LinkPlan, usize)| between.get(&(link.to, link.from))?.get(place).copied();
         self.links.iter().zip(places).map(back).collect()
     }
 

@@ -105,7 +105,11 @@ impl Series {
                 Some(offered) => (self.spacing.ticks() as f64 * (since as f64 / offered as f64)) as u64,
                 None => since,
             };
-            self.add(subject, "utilisation", Span::from_ticks(busy).as_secs_f64() / self.spacing.as_secs_f64());
+            self.add(
+                subject,
+                "utilisation",
+                Span::from_ticks(busy).as_secs_f64() / self.spacing.as_secs_f64(),
+            );
         }
         let leads = if self.metered { world.leads(self.next, self.received.len()) } else { Vec::new() };
         for group in 0..self.received.len() {

@@ -259,7 +259,8 @@ fn an_envelope_ends_the_random_walk() {
             network.flows.last_mut().unwrap().envelope = envelope;
         }
         let world = run(&network, 1);
-        let lead = world.series().unwrap().values(Subject::Group(0), "lead").iter().copied().fold(0.0, f64::max);
+        let lead =
+            world.series().unwrap().values(Subject::Group(0), "lead").iter().copied().fold(0.0, f64::max);
         (0..12).fold((0, 0, lead), |(checks, warnings, lead), flow| {
             let of = world.checks(flow);
             (checks + of.checks, warnings + of.warnings, lead)

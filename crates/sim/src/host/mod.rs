@@ -167,9 +167,13 @@ impl Source {
         let restraint = Restraint::new(setup.when_warned, reserve);
         match &setup.traffic {
             Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
-            Traffic::Greedy { window, sizes } => {
-                Source::Endpoint(Box::new(Greedy::new(*window, sizes.clone(), restraint, setup.life.set_up, seat)))
-            }
+            Traffic::Greedy { window, sizes } => Source::Endpoint(Box::new(Greedy::new(
+                *window,
+                sizes.clone(),
+                restraint,
+                setup.life.set_up,
+                seat,
+            ))),
             traffic => {
                 let (set_up, stop) = (setup.life.set_up, seat.stop);
                 let emission = Emission::new(traffic.clone(), seat.rng);

@@ -126,13 +126,7 @@ fn since(mut now: FlowCounters, before: &FlowCounters) -> FlowCounters {
 }
 
 impl Relay for GateEdge {
-    fn enter(
-        &mut self,
-        cx: &mut RelayCx<'_>,
-        at: Crossing,
-        packet: &mut Packet,
-        _: &mut Payload,
-    ) -> Passage {
+    fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let hop = &mut cx.fabric.hops[hop as usize];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;

@@ -10,10 +10,10 @@ mod flow_network;
 mod gate_edge;
 
 pub(crate) use envelope::Envelope;
-pub use flow_network::{Answer, Signal};
 pub(crate) use flow_network::FlowNetwork;
-pub use gate_edge::GateFlow;
+pub use flow_network::{Answer, Signal};
 pub(crate) use gate_edge::GateEdge;
+pub use gate_edge::GateFlow;
 
 use crate::host::{Notice, Outbox, Sending};
 use crate::payload::Payload;

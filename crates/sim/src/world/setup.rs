@@ -140,12 +140,7 @@ struct Relays {
 }
 
 impl Relays {
-    fn new(
-        network: &Network,
-        seed: u64,
-        ports: &[PortIx],
-        fabric: &mut Fabric,
-    ) -> Result<Relays, Refused> {
+    fn new(network: &Network, seed: u64, ports: &[PortIx], fabric: &mut Fabric) -> Result<Relays, Refused> {
         let mut all = Vec::new();
         let mut add = |relay: AnyRelay| {
             all.push(relay);
