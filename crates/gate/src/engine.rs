@@ -4,7 +4,8 @@
 //! as long as its bytes take at the port's rate, and the next packet's first bit is due at that very
 //! moment, however late the process wakes up. So the rate is exact over any stretch of time, and being
 //! late shows only in the gaps. A frame is handed to the kernel when its *first* bit is due: the link
-//! behind takes its own time for it. An emulated link has none behind it; see [`wire`](crate::wire).
+//! behind takes its own time for it. An emulated link is the link itself: a frame leaves it when its last bit
+//! is out of the port and the delay has passed, unless it was lost.
 //!
 //! This file does no I/O and reads no clock, so it is tested in virtual time.
 
@@ -15,15 +16,14 @@ use crate::offload::Whole;
 use crate::plan::Plan;
 use crate::rewrite;
 use crate::seen::Seen;
-use crate::wire::{Fate, Wire};
 use tidegate_core::classifier::rules::{Direction, Key};
-use tidegate_core::classifier::steering::Steering;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::Refused;
 use tidegate_core::dropper::Backlog;
-use tidegate_core::link::Framing;
-use tidegate_core::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
+use tidegate_core::link::{Flight, Line};
+use tidegate_core::packet::{BodyId, FlowIx, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::steering::{Edge, Steered};
 use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::{Span, Time};
 use tidegate_core::wire::{Headers, LinkType};
@@ -110,8 +110,12 @@ pub(crate) struct Departure {
 }
 
 struct Port {
-    wire: Wire,
-    steering: Steering,
+    edge: Edge,
+    /// The line behind it; without a trace, delay and loss where a real link follows.
+    line: Line<BodyId>,
+    emulated: bool,
+    /// Draws which frames the emulated link loses.
+    loss_rng: Rng,
     /// When the packet in service has left: [`Time::NEVER`] when there is none.
     free_at: Time,
     /// When what waits for an emulated link may start: [`Time::NEVER`] when nothing does.
@@ -131,8 +135,17 @@ impl Port {
         self.free_at.min(self.open_at).min(self.wake_at)
     }
 
+    /// Hands on the frames that have come out of the emulated link by `now`.
+    fn land(&mut self, now: Time) {
+        loop {
+            let due = self.line.next_arrival();
+            let Some(body) = self.line.land(now) else { return };
+            self.leaving.push(Departure { body, due });
+        }
+    }
+
     fn seen(&mut self, flow: FlowIx) -> &mut Seen {
-        let rule = self.steering.rule_of(flow).unwrap_or(self.seen.len() - 1);
+        let rule = self.edge.steering().rule_of(flow).unwrap_or(self.seen.len() - 1);
         &mut self.seen[rule]
     }
 }
@@ -141,11 +154,8 @@ impl Port {
 pub(crate) struct Engine {
     switch: Switch,
     ports: [Port; 2],
-    framing: Framing,
     /// The names of the rules.
     names: Vec<String>,
-    /// The DSCP that their packets get.
-    set_dscp: Vec<Option<u8>>,
     arena: Arena,
     rng: Rng,
     effects: Vec<Effect>,
@@ -160,12 +170,14 @@ impl Engine {
     pub(crate) fn new(now: Time, plan: &Plan, longest_frame: usize) -> Result<Engine, Refused> {
         let mut switch = Switch::new(now, &plan.switch)?;
         let mut port = |direction: Direction| -> Result<Port, Refused> {
-            let rules = plan.rules[direction as usize].clone();
-            let ix = PortIx(direction as u16);
-            let seen = vec![Seen::nothing(); rules.len() + 1];
+            let (side, ix) = (direction as usize, PortIx(direction as u16));
+            let edge = plan.edges[side].clone();
+            let seen = vec![Seen::nothing(); edge.rules.len() + 1];
             Ok(Port {
-                wire: Wire::new(now, plan, direction),
-                steering: Steering::new(now, &mut switch, ix, direction, rules, plan.most_flows)?,
+                edge: Edge::new(now, &mut switch, ix, direction, edge)?,
+                line: Line::new(now, &plan.lines[side]),
+                emulated: plan.emulated[side],
+                loss_rng: Rng::named(1, &format!("link/{}", direction.name())),
                 free_at: Time::NEVER,
                 open_at: Time::NEVER,
                 wake_at: Time::NEVER,
@@ -178,9 +190,7 @@ impl Engine {
         Ok(Engine {
             switch,
             ports,
-            framing: plan.framing,
             names: plan.names.clone(),
-            set_dscp: plan.set_dscp.clone(),
             arena: Arena::new(plan.places, longest_frame),
             rng: Rng::named(1, "gate"),
             effects: Vec::new(),
@@ -227,15 +237,10 @@ impl Engine {
         let length = self.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
         self.clock = self.clock.max(came);
-        let leg = port.steering.steer(self.clock, &mut self.switch, headers);
-        let mut packet = Packet::new(body, self.framing.charge(length as u32));
-        if let Some(ip) = headers.ip {
-            packet.mark = Mark::from_ip(ip.dscp, ip.ecn);
-            let rule = port.steering.rule_of(leg.flow);
-            if let Some(dscp) = rule.and_then(|rule| self.set_dscp[rule]) {
-                packet.mark = packet.mark.with_dscp(dscp);
-            }
-        }
+        let Steered { leg, charged, mark } =
+            port.edge.steer(self.clock, &mut self.switch, headers, length as u32);
+        let mut packet = Packet::new(body, charged);
+        packet.mark = mark;
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         let idle = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
@@ -279,12 +284,12 @@ impl Engine {
         }
         self.clock = self.clock.max(now);
         for port in &mut self.ports {
-            port.wire.deliver(now, &mut port.leaving);
+            port.land(now);
         }
         if self.clock >= self.forget_at {
             self.forget_at = self.clock + FORGETTING;
             for port in &mut self.ports {
-                port.steering.forget_idle(self.clock, &mut self.switch);
+                port.edge.close_idle(self.clock, &mut self.switch);
             }
         }
     }
@@ -295,7 +300,7 @@ impl Engine {
         if port.free_at != Time::NEVER {
             return;
         }
-        let opens = port.wire.opens(self.clock);
+        let opens = port.line.opens(self.clock);
         if opens > self.clock {
             let waits = self.switch.backlog(ix).packets > 0;
             port.open_at = if waits { opens } else { Time::NEVER };
@@ -307,12 +312,13 @@ impl Engine {
                 rewrite::show(self.arena.frame_mut(packet.body), packet.mark);
             }
             port.seen(packet.flow).delayed(self.clock.since(packet.arrived));
-            let sent = port.wire.send(self.clock, packet.body, packet.len);
-            port.free_at = sent.free_at;
-            match sent.fate {
-                Fate::Leaves => port.leaving.push(Departure { body: packet.body, due: self.clock }),
-                Fate::Flies => {}
-                Fate::Lost => {
+            port.free_at = port.line.begin(self.clock, packet.len);
+            // A real link gets the frame with its first bit, and an emulated one has it until its last is out.
+            let leaves = if port.emulated { port.free_at } else { self.clock };
+            match port.line.fly(self.clock, leaves, packet.body, &mut port.loss_rng) {
+                Flight::Arrived => port.leaving.push(Departure { body: packet.body, due: self.clock }),
+                Flight::InFlight { .. } => {}
+                Flight::Lost => {
                     port.counters.lose(Loss::Emulated);
                     self.arena.free(packet.body);
                 }
@@ -344,7 +350,9 @@ impl Engine {
 
     /// When something is due next: [`Time::NEVER`] for nothing.
     pub(crate) fn next_due(&self) -> Time {
-        self.ports.iter().fold(Time::NEVER, |least, port| least.min(port.next()).min(port.wire.next()))
+        self.ports
+            .iter()
+            .fold(Time::NEVER, |least, port| least.min(port.next()).min(port.line.next_arrival()))
     }
 
     /// Whether a direction's link is busy, or closed to what waits.
@@ -387,7 +395,7 @@ impl Engine {
         // What is in service has its first bit out: it was handed on, or is among those leaving.
         let in_service = u64::from(self.switch.in_service(ix).is_some());
         let port = &self.ports[direction as usize];
-        self.switch.backlog(ix).packets - in_service + (port.leaving.len() + port.wire.flying()) as u64
+        self.switch.backlog(ix).packets - in_service + (port.leaving.len() + port.line.in_flight()) as u64
     }
 
     /// Frames that have a place in memory.
@@ -403,34 +411,34 @@ impl Engine {
 
     /// What came for each of a rule's flows, whose rule makes one for each of something.
     pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Backlog)> {
-        let members = self.ports[direction as usize].steering.members(rule);
+        let members = self.ports[direction as usize].edge.steering().members(rule);
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
     }
 
     /// What a circuit of a rule has sent and lost in a direction.
     pub(crate) fn circuit(&self, direction: Direction, rule: usize, circuit: u32) -> FlowCounters {
-        self.ports[direction as usize].steering.circuit_counters(&self.switch, rule, circuit)
+        self.ports[direction as usize].edge.steering().circuit_counters(&self.switch, rule, circuit)
     }
 
     /// By how much the clock of the rule's flow that is furthest ahead is ahead of real time.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
-        self.ports[direction as usize].steering.lead(self.clock, &self.switch, rule)
+        self.ports[direction as usize].edge.steering().lead(self.clock, &self.switch, rule)
     }
 
     /// What a rule's flows have sent and lost, how many there are, in a direction.
     pub(crate) fn rule(&self, direction: Direction, rule: usize) -> (FlowCounters, usize) {
-        let steering = &self.ports[direction as usize].steering;
+        let steering = self.ports[direction as usize].edge.steering();
         (steering.counters(&self.switch, rule), steering.flows(rule))
     }
 
     /// The same for what no rule means.
     pub(crate) fn rest(&self, direction: Direction) -> FlowCounters {
-        self.switch.counters(self.ports[direction as usize].steering.rest())
+        self.switch.counters(self.ports[direction as usize].edge.steering().rest())
     }
 
     /// Packets for which no flow could be made.
     pub(crate) fn overflowed(&self, direction: Direction) -> u64 {
-        self.ports[direction as usize].steering.overflowed()
+        self.ports[direction as usize].edge.steering().overflowed()
     }
 }
 

@@ -1,6 +1,7 @@
 use super::*;
 use proptest::prelude::*;
-use tidegate_spec::{Emulation, GateFile};
+use tidegate_core::link::LinePlan;
+use tidegate_spec::GateFile;
 
 const PLAIN: [u8; 10] = [0; 10];
 
@@ -181,7 +182,9 @@ proptest! {
             let loss = tidegate_core::link::Loss::new(0.1).unwrap();
             let trace = tidegate_core::link::Trace::new([0, 3, 3, 9]).unwrap();
             let trace = Some(std::sync::Arc::new(trace)).filter(|_| emulated > 1);
-            plan.emulated = [Some(Emulation { trace, delay: Span::from_millis(15), loss }), None];
+            let line = plan.lines[0].clone();
+            plan.lines[0] = LinePlan { trace, delay: Span::from_millis(15), loss, ..line };
+            plan.emulated = [true, false];
         }
         let mut bench = Bench::of(&plan);
         let way = |up: bool| if up { Direction::Up } else { Direction::Down };

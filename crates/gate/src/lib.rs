@@ -35,7 +35,6 @@ mod source;
 mod top;
 mod waiting;
 mod watch;
-mod wire;
 
 pub use cli::cli;
 pub use error::GateError;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::classifier::steering::Rule;
-use tidegate_core::link::Framing;
+use tidegate_core::link::LinePlan;
 use tidegate_core::params::Limit;
+use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::SwitchPlan;
-use tidegate_core::units::Rate;
 use tidegate_spec::{Emulation, GateFile};
 
 /// Places for what is on its way into the pool or out of it, beyond what the pool holds.
@@ -22,22 +21,16 @@ const BURST: u64 = 4;
 /// A gate: two directions, each a port of one switch. Up comes first, as in [`Direction`].
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    /// The rate of each direction; with a trace, its mean.
-    pub(crate) rates: [Rate; 2],
-    /// What the link of each direction does besides; `None` where a real link follows.
-    pub(crate) emulated: [Option<Emulation>; 2],
-    /// What a frame is charged.
-    pub(crate) framing: Framing,
+    /// The line behind each port.
+    pub(crate) lines: [LinePlan; 2],
+    /// Whether that line is emulated; if not, a real link follows.
+    pub(crate) emulated: [bool; 2],
     /// The two ports.
     pub(crate) switch: SwitchPlan,
-    /// The rules of each direction, in the order of the file.
-    pub(crate) rules: [Vec<Rule>; 2],
-    /// Their names, the same in both directions.
+    /// The edge in front of each port: its rules in the order of the file.
+    pub(crate) edges: [EdgePlan; 2],
+    /// The names of the rules, the same in both directions.
     pub(crate) names: Vec<String>,
-    /// The DSCP that the packets of each rule get, the same in both directions.
-    pub(crate) set_dscp: Vec<Option<u8>>,
-    /// The most flows that are made in each direction by rules with `each`.
-    pub(crate) most_flows: usize,
     /// Places for frames.
     pub(crate) places: usize,
 }
@@ -56,14 +49,16 @@ impl Plan {
         });
         let flying = flying.fold(0, u64::saturating_add);
         Plan {
-            rates: file.rates,
-            emulated: file.emulated.clone(),
-            framing: file.framing,
+            lines: Direction::BOTH.map(|direction| line(file, direction)),
+            emulated: [0, 1].map(|side| file.emulated[side].is_some()),
             switch: file.switch_plan(),
-            rules: Direction::BOTH.map(|direction| file.rules(direction)),
+            edges: Direction::BOTH.map(|direction| EdgePlan {
+                rules: file.rules(direction),
+                set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
+                most_flows: file.most_flows,
+                framing: file.framing,
+            }),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
-            set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
-            most_flows: file.most_flows,
             places: held.saturating_add(SPARE_PLACES).saturating_add(flying).min(MOST_PLACES) as usize,
         }
     }
@@ -73,5 +68,14 @@ impl Plan {
         let by_name: BTreeMap<&String, usize> =
             before.iter().enumerate().map(|(ix, name)| (name, ix)).collect();
         self.names.iter().map(|name| by_name.get(name).copied()).collect()
+    }
+}
+
+/// The line that a direction's frames leave over: what is emulated, or the rate of the port alone.
+fn line(file: &GateFile, direction: Direction) -> LinePlan {
+    let plain = LinePlan::plain(file.rates[direction as usize]);
+    match file.emulated[direction as usize].clone() {
+        None => plain,
+        Some(Emulation { trace, delay, loss }) => LinePlan { trace, delay, loss, ..plain },
     }
 }

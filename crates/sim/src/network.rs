@@ -3,12 +3,12 @@
 use crate::traffic::Traffic;
 use std::sync::Arc;
 use tidegate_core::admission::Policy;
-use tidegate_core::classifier::steering::Rule;
 use tidegate_core::contract::Contract;
 use tidegate_core::link::{Framing, Loss, Trace};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::steering::Rule;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
 use tidegate_core::wire::Headers;

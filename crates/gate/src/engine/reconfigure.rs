@@ -24,17 +24,18 @@ impl Engine {
         let mut changes = Vec::new();
         for direction in Direction::BOTH {
             let classes = plan.switch.ports[direction as usize].classes.len();
-            let rules = &plan.rules[direction as usize];
-            changes.extend(self.ports[direction as usize].steering.changes(rules, &from, classes));
+            let rules = &plan.edges[direction as usize].rules;
+            changes.extend(self.ports[direction as usize].edge.steering().changes(rules, &from, classes));
         }
         self.clock = self.clock.max(now);
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         self.switch.reconfigure(&mut cx, &plan.switch, &changes)?;
         for direction in Direction::BOTH {
-            let port = &mut self.ports[direction as usize];
-            let rules = plan.rules[direction as usize].clone();
-            port.steering.replan(self.clock, &mut self.switch, rules, &from, plan.most_flows);
-            port.wire.replan(self.clock, plan, direction);
+            let side = direction as usize;
+            let port = &mut self.ports[side];
+            port.edge.replan(self.clock, &mut self.switch, plan.edges[side].clone(), &from);
+            port.line.change(self.clock, &plan.lines[side]);
+            port.emulated = plan.emulated[side];
             port.open_at = Time::NEVER;
             let rest = port.seen.len() - 1;
             let goes_on = from.iter().copied().chain([Some(rest)]);
@@ -42,9 +43,7 @@ impl Engine {
                 .map(|before| before.map_or_else(Seen::nothing, |before| port.seen[before].clone()))
                 .collect();
         }
-        self.framing = plan.framing;
         self.names.clone_from(&plan.names);
-        self.set_dscp.clone_from(&plan.set_dscp);
         self.arena.reach(plan.places);
         self.take_effects();
         for direction in Direction::BOTH {
@@ -62,9 +61,10 @@ impl Engine {
         let mut whose = BTreeMap::new();
         let mut moved = false;
         for (body, flow) in waiting {
-            let headers = Headers::read(LinkType::Ethernet, self.arena.frame(body));
-            let steering = &mut self.ports[direction as usize].steering;
-            let leg = steering.steer(self.clock, &mut self.switch, &headers);
+            let frame = self.arena.frame(body);
+            let (headers, length) = (Headers::read(LinkType::Ethernet, frame), frame.len() as u32);
+            let edge = &mut self.ports[direction as usize].edge;
+            let leg = edge.steer(self.clock, &mut self.switch, &headers, length).leg;
             moved |= leg.flow != flow;
             whose.insert(body, leg.flow);
         }

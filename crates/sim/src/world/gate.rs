@@ -1,15 +1,14 @@
-//! A gate among the links: core's own steering says which flow of the gate's ports a packet goes to.
+//! A gate among the links: core's edge says which flow of the gate's ports a packet goes to, what it is charged,
+//! and its mark.
 //!
-//! A flow's packets all look alike, so that the way of the one before is kept and only looked for anew when the
-//! gate has forgotten it.
+//! A flow's packets have the same headers, so that the lookup is cached until the gate closes the flow.
 
 use super::{Node, World};
 use crate::network::GatePlan;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::classifier::steering::{Steered, Steering};
 use tidegate_core::contract::Refused;
-use tidegate_core::link::Framing;
 use tidegate_core::packet::{BodyId, Mark, Packet, PortIx};
+use tidegate_core::steering::{Cached, Edge, EdgePlan};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
 use tidegate_core::wire::Headers;
@@ -19,16 +18,13 @@ pub(super) struct Gate {
     links: [usize; 2],
     /// Its switch among the nodes.
     node: usize,
-    steering: [Steering; 2],
-    framing: Framing,
+    edges: [Edge; 2],
     /// By flow of the world.
     passing: Vec<Passing>,
     /// How long packets are that are charged otherwise, by body.
     lengths: Vec<u32>,
     /// How many rules there are.
     rules: usize,
-    /// The DSCP that the packets of each rule get.
-    set_dscp: Vec<Option<u8>>,
     /// What had been counted when the warm-up ended, for each direction, rule by rule and then the rest.
     before: [Vec<FlowCounters>; 2],
 }
@@ -37,8 +33,7 @@ pub(super) struct Gate {
 #[derive(Clone, Copy, Debug, Default)]
 struct Passing {
     headers: Headers,
-    mark: Mark,
-    steered: Option<Steered>,
+    cached: Option<Cached>,
 }
 
 /// What a flow of a gate's file has done in one direction.
@@ -59,21 +54,24 @@ impl Gate {
     /// When the gate's scheduler refuses a flow.
     pub(super) fn new(plan: &GatePlan, ports: &[PortIx], nodes: &mut [Node]) -> Result<Gate, Refused> {
         let node = nodes.len() - 1;
-        let mut steering = |direction: Direction| {
-            let (port, rules) =
-                (ports[plan.links[direction as usize]], plan.rules[direction as usize].clone());
-            Steering::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, rules, plan.most_flows)
+        let mut edge = |direction: Direction| {
+            let port = ports[plan.links[direction as usize]];
+            let plan = EdgePlan {
+                rules: plan.rules[direction as usize].clone(),
+                set_dscp: plan.set_dscp.clone(),
+                most_flows: plan.most_flows,
+                framing: plan.framing,
+            };
+            Edge::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, plan)
         };
         let rules = plan.names.len();
         Ok(Gate {
             links: plan.links,
             node,
-            steering: [steering(Direction::Up)?, steering(Direction::Down)?],
-            framing: plan.framing,
+            edges: [edge(Direction::Up)?, edge(Direction::Down)?],
             passing: Vec::new(),
             lengths: Vec::new(),
             rules,
-            set_dscp: plan.set_dscp.clone(),
             before: [(); 2].map(|()| vec![FlowCounters::default(); rules + 1]),
         })
     }
@@ -85,9 +83,7 @@ impl Gate {
 
     /// The next flow of the world.
     pub(super) fn expect(&mut self, headers: Option<Headers>) {
-        let headers = headers.unwrap_or_default();
-        let mark = headers.ip.map_or(Mark::NONE, |ip| Mark::from_ip(ip.dscp, ip.ecn));
-        self.passing.push(Passing { headers, mark, steered: None });
+        self.passing.push(Passing { headers: headers.unwrap_or_default(), cached: None });
     }
 
     /// The length that a packet had before it was charged.
@@ -97,7 +93,7 @@ impl Gate {
     }
 
     fn counters(&self, nodes: &[Node], direction: Direction) -> Vec<FlowCounters> {
-        let (steering, switch) = (&self.steering[direction as usize], &nodes[self.node].switch);
+        let (steering, switch) = (self.edges[direction as usize].steering(), &nodes[self.node].switch);
         let of_rules = (0..self.rules).map(|rule| steering.counters(switch, rule));
         of_rules.chain([switch.counters(steering.rest())]).collect()
     }
@@ -113,7 +109,7 @@ impl Gate {
             self.counters(nodes, direction).into_iter().zip(before).enumerate().map(
                 move |(ix, (now, before))| {
                     let rule = Some(ix).filter(|ix| *ix < self.rules);
-                    let flows = rule.map_or(1, |rule| self.steering[direction as usize].flows(rule));
+                    let flows = rule.map_or(1, |rule| self.edges[direction as usize].steering().flows(rule));
                     GateFlow { direction, rule, flows, counters: since(now, before) }
                 },
             )
@@ -139,15 +135,14 @@ impl<Q> World<Q> {
         let hop = &mut self.hops[hop as usize];
         let switch = &mut self.nodes[hop.node as usize].switch;
         let passing = &mut gate.passing[self.bodies[packet.body.0 as usize].flow as usize];
-        let steering = &mut gate.steering[usize::from(hop.link as usize == gate.links[1])];
-        hop.leg = steering.steer_again(self.now, switch, &passing.headers, &mut passing.steered);
-        let set = steering.rule_of(hop.leg.flow).and_then(|rule| gate.set_dscp[rule]);
-        let mark = set.map_or(passing.mark, |dscp| passing.mark.with_dscp(dscp));
+        let edge = &mut gate.edges[usize::from(hop.link as usize == gate.links[1])];
+        let steered = edge.steer_again(self.now, switch, &passing.headers, packet.len, &mut passing.cached);
+        hop.leg = steered.leg;
         let body = packet.body.0 as usize;
         if gate.lengths.len() <= body {
             gate.lengths.resize(body + 1, 0);
         }
         gate.lengths[body] = packet.len;
-        (gate.framing.charge(packet.len), mark)
+        (steered.charged, steered.mark)
     }
 }

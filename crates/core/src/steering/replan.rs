@@ -1,7 +1,8 @@
-//! New rules for a port that has flows: what stays what it was keeps its flow, and its queue.
+//! Replaces the rules of a port that has flows: a rule that continues keeps its flows and their queues.
 
-use super::lines::{self, Line};
-use super::{Rule, Split, Steering, Whose, sum};
+use super::circuits::{self, CircuitState};
+use super::flows::{Owner, sum};
+use super::{Rule, Split, Steering};
 use crate::packet::Leg;
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
@@ -9,9 +10,8 @@ use crate::units::Time;
 use std::collections::BTreeMap;
 
 impl Steering {
-    /// The flows whose plans have to change before [`replan`](Self::replan) with the same arguments: to be
-    /// given to [`Switch::reconfigure`], which takes all of them or none. `classes` is how many classes the
-    /// port will have.
+    /// The flows whose plans [`Switch::reconfigure`] has to change before [`replan`](Self::replan) with the same
+    /// arguments; it takes all of them or none. `classes` is how many classes the port will have.
     pub fn changes(&self, rules: &[Rule], from: &[Option<usize>], classes: usize) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
         for (before, after) in self.now_at(rules, from).into_iter().enumerate() {
@@ -20,7 +20,7 @@ impl Steering {
             let mut change = |leg: Leg, plan: FlowPlan, wanted: Option<FlowPlan>| {
                 let wanted = match wanted {
                     Some(wanted) => wanted,
-                    // It is closed then; until its queue is empty it has to stand somewhere.
+                    // It will be closed; until its queue is empty it needs a place in the tree.
                     None if plan.class.is_some_and(|class| usize::from(class) >= classes) => {
                         FlowPlan::default()
                     }
@@ -35,8 +35,8 @@ impl Steering {
                 continue;
             };
             let renumbered = self.renumbered(before, next);
-            for (line, number) in self.lines[before].iter().zip(0..) {
-                let Some(at) = line.member() else { continue };
+            for (state, number) in self.circuits[before].iter().zip(0..) {
+                let Some(at) = state.member() else { continue };
                 let plan = circuits.plan(number, self.direction, &old.plan);
                 let wanted = next.zip(renumbered[number as usize]).and_then(|(next, number)| {
                     let Split::Circuits(circuits) = &next.split else { return None };
@@ -48,11 +48,9 @@ impl Steering {
         changes
     }
 
-    /// Puts new rules in the place of the old ones. `from[i]` is the old rule that the new rule `i` goes on;
-    /// its flows stay as they are, to whomever its packets belong from now on. It is a new rule all the
-    /// same when something else has a flow of its own. Flows of rules that are not gone on with are
-    /// closed: what they have queued is still sent. So are those of circuits whose name is no more; the others
-    /// keep theirs, and what they have sent and lost.
+    /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows stay open. A
+    /// rule whose [`Split`] is of another kind continues nothing. The flows of old rules that none continues are
+    /// closed; what they have queued is still sent. Circuits are continued by name, with their counters.
     pub fn replan(
         &mut self,
         now: Time,
@@ -63,14 +61,14 @@ impl Steering {
     ) {
         let now_at = self.now_at(&rules, from);
         let mut fixed = vec![None; rules.len()];
-        let mut gone = vec![FlowCounters::default(); rules.len()];
+        let mut closed = vec![FlowCounters::default(); rules.len()];
         for (before, after) in now_at.iter().enumerate() {
             match *after {
-                Some(after) => (fixed[after], gone[after]) = (self.fixed[before], self.gone[before]),
+                Some(after) => (fixed[after], closed[after]) = (self.fixed[before], self.closed[before]),
                 None => self.fixed[before].into_iter().for_each(|leg| switch.close(now, leg)),
             }
         }
-        // Members keep their places, so that the checks for the idle ones still find them.
+        // Members keep their indexes: the checks for idle ones refer to them.
         let mut by_key = BTreeMap::new();
         for ((before, key), at) in std::mem::take(&mut self.by_key) {
             match now_at[before] {
@@ -81,20 +79,20 @@ impl Steering {
                 None => self.close_member(now, switch, at),
             }
         }
-        let mut lines: Vec<Vec<Line>> = rules.iter().map(lines::of).collect();
+        let mut circuits: Vec<Vec<CircuitState>> = rules.iter().map(circuits::of).collect();
         for (before, after) in now_at.iter().enumerate() {
             let renumbered = self.renumbered(before, after.map(|after| &rules[after]));
-            for (number, line) in std::mem::take(&mut self.lines[before]).into_iter().enumerate() {
-                match (*after, renumbered[number], line.member()) {
+            for (number, state) in std::mem::take(&mut self.circuits[before]).into_iter().enumerate() {
+                match (*after, renumbered[number], state.member()) {
                     (Some(after), Some(number), member) => {
-                        lines[after][number as usize] = line;
+                        circuits[after][number as usize] = state;
                         if let Some(at) = member {
-                            (self.members[at].rule, self.members[at].whose) = (after, Whose::Circuit(number));
+                            (self.members[at].rule, self.members[at].owner) = (after, Owner::Circuit(number));
                         }
                     }
                     (after, _, Some(at)) => {
                         if let Some(after) = after {
-                            gone[after] = sum(gone[after], switch.counters(self.members[at].leg));
+                            closed[after] = sum(closed[after], switch.counters(self.members[at].leg));
                         }
                         self.close_member(now, switch, at);
                     }
@@ -102,15 +100,15 @@ impl Steering {
                 }
             }
         }
-        (self.rules, self.fixed, self.gone, self.by_key, self.most) = (rules, fixed, gone, by_key, most);
-        self.lines = lines;
-        self.plans += 1;
+        (self.rules, self.fixed, self.closed, self.by_key, self.most) = (rules, fixed, closed, by_key, most);
+        self.circuits = circuits;
+        self.generation += 1;
         self.note_rules();
         self.open_missing(now, switch);
     }
 
-    /// Opens the flows that rules without `each` lack: those of new rules, and any that the scheduler had no
-    /// room for before. Until it has, their packets go with the rest.
+    /// Opens the flows that rules with [`Split::Together`] lack: those of new rules, and those that the scheduler
+    /// had no room for before. Until then their packets go with the rest.
     pub(super) fn open_missing(&mut self, now: Time, switch: &mut Switch) {
         for rule in 0..self.rules.len() {
             if self.fixed[rule].is_none()
@@ -123,7 +121,7 @@ impl Steering {
         }
     }
 
-    /// Where each old rule goes on, if it does.
+    /// The new rule that continues each old rule.
     fn now_at(&self, rules: &[Rule], from: &[Option<usize>]) -> Vec<Option<usize>> {
         let mut now_at = vec![None; self.rules.len()];
         for (after, before) in from.iter().enumerate() {
@@ -145,7 +143,7 @@ impl Steering {
         }
     }
 
-    /// No more of this member; its place is free at the next check.
+    /// Closes a member's flow; its slot is free at the next check.
     fn close_member(&mut self, now: Time, switch: &mut Switch, at: usize) {
         switch.close(now, self.members[at].leg);
         self.members[at].closed = true;
@@ -157,7 +155,7 @@ impl Steering {
     }
 }
 
-/// Whether the same things have flows of their own; circuits are told apart by their names later.
+/// Whether the same owners have flows; circuits are compared by name later.
 fn alike(before: &Split, after: &Split) -> bool {
     match (before, after) {
         (Split::Circuits(_), Split::Circuits(_)) => true,
