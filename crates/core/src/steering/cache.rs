@@ -1,20 +1,10 @@
 //! A cached lookup: packets with the same headers go to the same flow.
 
-use super::Steering;
+use super::flows::{Cached, Steering};
 use crate::packet::Leg;
 use crate::switch::Switch;
 use crate::units::Time;
 use crate::wire::Headers;
-
-/// The flow that a packet went to, for the next one with the same headers.
-#[derive(Clone, Copy, Debug)]
-pub struct Cached {
-    pub(super) leg: Leg,
-    /// The member and its number, where a packet opened the flow.
-    pub(super) member: Option<(usize, u64)>,
-    /// The generation of the rules that it was found by.
-    pub(super) generation: u64,
-}
 
 impl Steering {
     /// The same as [`steer`](Steering::steer) for one of many packets with the same headers. `cached` is what

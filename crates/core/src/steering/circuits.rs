@@ -1,9 +1,7 @@
 //! The state of every circuit, whether it has a flow or not.
 
-use super::flows::sum;
-use super::{Rule, Split, Steering};
-use crate::packet::Leg;
-use crate::switch::{FlowCounters, Switch};
+use super::rule::{Rule, Split};
+use crate::switch::FlowCounters;
 
 /// A circuit in one direction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,7 +9,7 @@ pub(super) struct CircuitState {
     /// Its flow, as one more than the index of the member; 0 for none.
     member: u32,
     /// The counters of its closed flows.
-    closed: FlowCounters,
+    pub(super) closed: FlowCounters,
 }
 
 /// The circuits of a rule, all without a flow.
@@ -39,27 +37,13 @@ impl CircuitState {
     }
 }
 
-impl Steering {
-    /// The circuits of a rule that have a flow at this moment, by their numbers.
-    pub fn circuits(&self, rule: usize) -> impl Iterator<Item = (u32, Leg)> {
-        let circuits = self.circuits.get(rule).map(Vec::as_slice).unwrap_or_default();
-        circuits
-            .iter()
-            .zip(0..)
-            .filter_map(|(state, circuit)| Some((circuit, self.members[state.member()?].leg)))
+/// The counters of two flows together.
+pub(super) fn sum(mut total: FlowCounters, more: FlowCounters) -> FlowCounters {
+    for (total, more) in
+        [(&mut total.arrived, more.arrived), (&mut total.sent, more.sent), (&mut total.dropped, more.dropped)]
+    {
+        total.packets += more.packets;
+        total.bytes += more.bytes;
     }
-
-    /// The counters of a circuit of a rule at the port, those of its closed flows included; zeros for a number
-    /// that no circuit has.
-    pub fn circuit_counters(&self, switch: &Switch, rule: usize, circuit: u32) -> FlowCounters {
-        let state = self.circuits.get(rule).and_then(|circuits| circuits.get(circuit as usize));
-        let closed = state.map(|state| state.closed).unwrap_or_default();
-        self.circuit_leg(rule, circuit).map_or(closed, |leg| sum(closed, switch.counters(leg)))
-    }
-
-    /// The flow that a circuit of a rule has at this moment.
-    pub fn circuit_leg(&self, rule: usize, circuit: u32) -> Option<Leg> {
-        let at = self.circuits.get(rule)?.get(circuit as usize)?.member()?;
-        Some(self.members[at].leg)
-    }
+    total
 }

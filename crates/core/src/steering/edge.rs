@@ -1,6 +1,7 @@
 //! A packet enters a network: which flow it goes to, what it is charged, and the mark that it gets.
 
-use super::{Cached, Rule, Steering};
+use super::flows::{Cached, Steering};
+use super::rule::Rule;
 use crate::classifier::rules::Direction;
 use crate::contract::Refused;
 use crate::link::Framing;

@@ -5,44 +5,17 @@
 //! flow alike: a flow that has sent ahead of its reservation cannot shed that by a pause. The counters of a
 //! circuit outlive its flows.
 
-use super::cache::Cached;
-use super::circuits::{self, CircuitState};
-use crate::classifier::FiveTuple;
-use crate::classifier::circuits::Circuits;
-use crate::classifier::rules::{Direction, Each, Key, Match, inside};
+use super::circuits::{self, CircuitState, sum};
+use super::rule::{Rule, Split};
+use crate::classifier::rules::{Direction, Key, inside};
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Leg, PortIx};
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
-use crate::units::{Span, Time};
+use crate::units::Time;
 use crate::wire::Headers;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::Arc;
-
-/// Which packets match, and the flow that they get.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
-    /// Which packets match.
-    pub matching: Match,
-    /// What has a flow of its own.
-    pub split: Split,
-    /// The plan of its flow, or of every one of its flows, at the port; a circuit's own terms come first.
-    pub plan: FlowPlan,
-    /// How long a flow that was opened by a packet stays open without packets.
-    pub idle: Span,
-}
-
-/// What has a flow of its own, among the packets that match a rule.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Split {
-    /// All of them have one flow.
-    Together,
-    /// Each host, subscriber or 5-tuple has one.
-    Each(Each),
-    /// Each of these circuits has one. Packets of addresses that no circuit has go on to the next rule.
-    Circuits(Arc<Circuits>),
-}
 
 /// The owner of a flow that was opened by a packet.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +35,16 @@ pub(super) struct Member {
     pub(super) closed: bool,
     /// Which flow this is, counted over all that were opened; 0 once it is closed.
     pub(super) number: u64,
+}
+
+/// The flow that a packet went to, for the next one with the same headers.
+#[derive(Clone, Copy, Debug)]
+pub struct Cached {
+    pub(super) leg: Leg,
+    /// The member and its number, where a packet opened the flow.
+    pub(super) member: Option<(usize, u64)>,
+    /// The generation of the rules that it was found by.
+    pub(super) generation: u64,
 }
 
 /// The rules of one port and the flows that they have there.
@@ -90,7 +73,7 @@ pub struct Steering {
     /// The counters of the closed members of each rule.
     pub(super) closed: Vec<FlowCounters>,
     /// Packets for which no flow could be opened.
-    overflowed: u64,
+    pub(super) overflowed: u64,
 }
 
 impl Steering {
@@ -278,66 +261,4 @@ impl Steering {
             self.free.push(ix);
         }
     }
-
-    /// The counters of a rule's flows at the port, those of closed flows included.
-    pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
-        let before = self.closed.get(rule).copied().unwrap_or_default();
-        let fixed = self.fixed.get(rule).copied().flatten();
-        let legs = fixed.into_iter().chain(self.member_legs(rule));
-        legs.fold(before, |total, leg| sum(total, switch.counters(leg)))
-    }
-
-    pub(super) fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        let of_keys = self.members(rule).map(|(_, leg)| leg);
-        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg))
-    }
-
-    /// The flows that a rule with [`Split::Each`] has at this moment, by their keys.
-    pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
-        let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
-        members.map(|((_, key), at)| (*key, self.members[*at].leg))
-    }
-
-    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead.
-    pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
-        let fixed = self.fixed.get(rule).copied().flatten();
-        let legs = fixed.into_iter().chain(self.member_legs(rule));
-        legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
-    }
-
-    /// The flow of packets that match no rule.
-    pub fn rest(&self) -> Leg {
-        self.rest
-    }
-
-    /// Flows of a rule at this moment.
-    pub fn flows(&self, rule: usize) -> usize {
-        match self.fixed.get(rule) {
-            Some(Some(_)) => 1,
-            _ => self.member_legs(rule).count(),
-        }
-    }
-
-    /// Packets that went with the rest since no flow could be opened for them.
-    pub fn overflowed(&self) -> u64 {
-        self.overflowed
-    }
-}
-
-/// Before every other key: the order is that of the variants, and of addresses within them.
-const LEAST: Key = Key::Flow(FiveTuple::Ip {
-    source: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
-    destination: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
-    ports: None,
-    protocol: 0,
-});
-
-pub(super) fn sum(mut total: FlowCounters, more: FlowCounters) -> FlowCounters {
-    for (total, more) in
-        [(&mut total.arrived, more.arrived), (&mut total.sent, more.sent), (&mut total.dropped, more.dropped)]
-    {
-        total.packets += more.packets;
-        total.bytes += more.bytes;
-    }
-    total
 }

@@ -7,8 +7,10 @@ mod cache;
 mod circuits;
 mod edge;
 mod flows;
+mod inspect;
 mod replan;
+mod rule;
 
-pub use cache::Cached;
 pub use edge::{Edge, EdgePlan, Steered};
-pub use flows::{Rule, Split, Steering};
+pub use flows::{Cached, Steering};
+pub use rule::{Rule, Split};

@@ -1,8 +1,8 @@
 //! Replaces the rules of a port that has flows: a rule that continues keeps its flows and their queues.
 
-use super::circuits::{self, CircuitState};
-use super::flows::{Owner, sum};
-use super::{Rule, Split, Steering};
+use super::circuits::{self, CircuitState, sum};
+use super::flows::{Owner, Steering};
+use super::rule::{Rule, Split};
 use crate::packet::Leg;
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};

@@ -137,10 +137,10 @@ fn a_rules_codepoint_is_set_as_its_frames_leave() {
     bench.receive(Direction::Up, &other);
     bench.engine.advance(at(5));
     let frames: Vec<Vec<u8>> =
-        bench.engine.leaving(Direction::Up).iter().map(|one| bench.engine.frame(*one).to_vec()).collect();
+        bench.engine.departures(Direction::Up).iter().map(|one| bench.engine.frame(*one).to_vec()).collect();
     let [first, second] = &frames[..] else { panic!("{frames:?}") };
     let mut expected = mine;
-    crate::rewrite::show(&mut expected, Mark::NONE.with_dscp(46));
+    crate::frame::rewrite::write_mark(&mut expected, Mark::NONE.with_dscp(46));
     assert_eq!((first, second), (&expected, &other));
     assert_eq!(Headers::read(LinkType::Ethernet, first).ip.map(|ip| (ip.dscp, ip.ecn)), Some((46, 0)));
 }

@@ -20,14 +20,14 @@ impl Bench {
     fn numbers(&mut self, at: Time) -> Vec<(Time, u16, u64)> {
         self.now = at;
         self.engine.advance(at);
-        let leaving = self.engine.leaving(Direction::Up).to_vec();
+        let leaving = self.engine.departures(Direction::Up).to_vec();
         let read = |departure: &super::super::Departure| {
             let frame = self.engine.frame(*departure);
             let port = u16::from_be_bytes([frame[34], frame[35]]);
             (departure.due, port, u64::from_be_bytes(frame[42..50].try_into().unwrap()))
         };
         let numbers = leaving.iter().map(read).collect();
-        self.engine.left(Direction::Up, leaving.len(), 0);
+        self.engine.complete(Direction::Up, leaving.len(), 0);
         numbers
     }
 }
