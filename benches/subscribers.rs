@@ -16,12 +16,12 @@ use std::sync::Arc;
 use std::time::Instant;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
 use tidegate_core::classifier::rules::{Direction, Match};
-use tidegate_core::classifier::steering::{Rule, Split, Steering};
 use tidegate_core::context::{Ctx, Effect};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::steering::{Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -201,7 +201,7 @@ fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     }
     let active = per(ALLOCATED.allocated());
     line.advance(line.now + Span::from_secs(100));
-    line.steering.forget_idle(line.now, &mut line.switch);
+    line.steering.close_idle(line.now, &mut line.switch);
     Ok([idle, active, per(ALLOCATED.allocated())])
 }
 

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
 use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix, inside};
-use tidegate_core::classifier::steering::{Rule, Split, Steering};
+use tidegate_core::steering::{Rule, Split, Steering};
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
@@ -296,7 +296,7 @@ fn steer(mut bytes: Bytes<'_>) {
             }
             6 => {
                 now += Span::from_millis(bytes.byte().into());
-                steering.forget_idle(now, &mut switch);
+                steering.close_idle(now, &mut switch);
             }
             _ => {
                 // Some rules go on, turned about; others come and go.

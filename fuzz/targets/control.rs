@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use tidegate_fuzz::Bytes;
-use tidegate_gate::fuzzing::Reception;
+use tidegate_gate::fuzzing::ControlServer;
 
 const FILE: &str =
     "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\" }\n";
@@ -33,27 +33,27 @@ impl Client {
     }
 
     /// What it is to be told for what it said.
-    fn wanted(&self, reception: &mut Reception) -> Vec<u8> {
+    fn wanted(&self, server: &mut ControlServer) -> Vec<u8> {
         if self.metrics {
-            return reception.scrape(&self.said).unwrap_or_default();
+            return server.scrape(&self.said).unwrap_or_default();
         }
         let lines = self.said.split_inclusive(|byte| *byte == b'\n');
         let complete = lines.filter_map(|line| line.strip_suffix(b"\n"));
-        complete.flat_map(|line| reception.answer(line)).collect()
+        complete.flat_map(|line| server.answer(line)).collect()
     }
 }
 
-fn come(reception: &mut Reception, metrics: bool) -> Client {
+fn come(server: &mut ControlServer, metrics: bool) -> Client {
     let (stream, other) = UnixStream::pair().expect("descriptors");
     stream.set_nonblocking(true).expect("a socket");
-    reception.admit(other, metrics);
+    server.connect(other, metrics);
     Client { stream, metrics, said: Vec::new(), heard: Vec::new() }
 }
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
-    let mut reception = Reception::open(FILE);
-    let mut clients = [false, false, true].map(|metrics| come(&mut reception, metrics));
+    let mut server = ControlServer::open(FILE);
+    let mut clients = [false, false, true].map(|metrics| come(&mut server, metrics));
     let mut came = clients.len();
     for _ in 0..500 {
         if bytes.is_empty() {
@@ -80,22 +80,22 @@ fuzz_target!(|data: &[u8]| {
             // One more than there is room for puts another one out, as it should.
             6 if came < MOST => {
                 came += 1;
-                *client = come(&mut reception, client.metrics);
+                *client = come(&mut server, client.metrics);
             }
-            _ => reception.look(),
+            _ => server.step(),
         }
     }
     for client in &mut clients {
         // As many looks as it may take to write all answers and read all questions.
         for _ in 0..client.said.len() + 8 {
             let before = client.heard.len();
-            reception.look();
+            server.step();
             client.hear();
             if client.heard.len() == before {
                 break;
             }
         }
-        let wanted = client.wanted(&mut reception);
+        let wanted = client.wanted(&mut server);
         let starts = wanted.starts_with(&client.heard);
         assert!(starts, "{:?} was answered with {:?}", client.said, client.heard);
         if client.said.len() < LONGEST {

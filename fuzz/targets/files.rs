@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tidegate_fuzz::Bytes;
-use tidegate_gate::fuzzing::{Gate, Wanted};
+use tidegate_gate::fuzzing::{Gate, GatePlan};
 use tidegate_spec::{GateFile, Scenario, SpecErrors};
 
 /// More of anything only takes longer.
@@ -65,7 +65,7 @@ fn gate(text: &str, sets: &[(String, String)]) {
     if file.flows.len() > MOST {
         return;
     }
-    let wanted = Wanted::of(&file);
+    let wanted = GatePlan::of(&file);
     if let Ok(mut gate) = Gate::new(&wanted, 64) {
         gate.reload(&wanted).expect("what started can be gone on with");
         gate.check();

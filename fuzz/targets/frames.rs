@@ -11,7 +11,7 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::Span;
 use tidegate_core::wire::{Fragment, Headers, LinkType, has_ports};
 use tidegate_fuzz::Bytes;
-use tidegate_gate::fuzzing::{Gate, Wanted, make_whole};
+use tidegate_gate::fuzzing::{Gate, GatePlan, segment};
 use tidegate_spec::GateFile;
 
 fuzz_target!(|data: &[u8]| {
@@ -68,7 +68,7 @@ fn whole(mut bytes: Bytes<'_>) {
     let size = usize::from(u16::from_ne_bytes([header[4], header[5]]));
     // Thousands of frames from one say no more than some.
     let frame = [frame, &vec![0; zeroes.min(size * 64)]].concat();
-    let Some((longest, pieces)) = make_whole(&header, &frame, inserted) else { return };
+    let Some((longest, pieces)) = segment(&header, &frame, inserted) else { return };
     let field = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
     let (start, offset) = (field(6) + inserted, field(8));
     let is_cut = header[1] & 0x7f != 0;
@@ -121,7 +121,7 @@ fn sum(bytes: &[u8]) -> i64 {
 }
 
 /// Files that a gate goes to and fro between.
-static WANTED: LazyLock<[Wanted; 3]> = LazyLock::new(|| {
+static WANTED: LazyLock<[GatePlan; 3]> = LazyLock::new(|| {
     let head = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\", flows = 4 }\n";
     [
         "switch = { buffer = \"8p\" }\n",
@@ -134,7 +134,7 @@ static WANTED: LazyLock<[Wanted; 3]> = LazyLock::new(|| {
          [[flow]]\nname = \"each\"\neach = \"subscriber\"\nidle = \"10ms\"\nclass = \"c\"\n",
     ]
     .map(|rest| {
-        Wanted::of(&GateFile::parse(&format!("{head}{rest}"), "fuzz.toml", &[]).expect("a gate file"))
+        GatePlan::of(&GateFile::parse(&format!("{head}{rest}"), "fuzz.toml", &[]).expect("a gate file"))
     })
 });
 

@@ -1,11 +1,10 @@
 //! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
-//! numbers the flows that it meets. [`rules`] say which packets are meant at a device with two sides,
-//! [`circuits`] whose they are, and [`steering`] sends them to their flows at a port.
+//! numbers the flows that it meets. [`rules`] say which packets match at a device with two sides, and
+//! [`circuits`] whose they are.
 
 pub mod addresses;
 pub mod circuits;
 pub mod rules;
-pub mod steering;
 
 use crate::wire::{Headers, has_ports};
 use core::fmt;

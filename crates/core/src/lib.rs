@@ -21,6 +21,7 @@ pub mod rng;
 pub mod scheduler;
 pub mod shaper;
 pub mod stats;
+pub mod steering;
 pub mod switch;
 pub mod units;
 pub mod wire;

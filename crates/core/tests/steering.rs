@@ -7,11 +7,11 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
 use tidegate_core::classifier::rules::{Direction, Each, Match};
-use tidegate_core::classifier::steering::{Rule, Split, Steering};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::steering::{Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -62,7 +62,7 @@ impl Bench {
 
     fn wait(&mut self, span: Span) {
         self.now += span;
-        self.steering.forget_idle(self.now, &mut self.switch);
+        self.steering.close_idle(self.now, &mut self.switch);
     }
 }
 

@@ -1,40 +1,41 @@
-//! What the fuzz targets need of this crate's inside. It is built with `--cfg fuzzing` only.
+//! What the fuzz targets need of this crate. It is built with `--cfg fuzzing` only.
 
-pub use crate::control::fuzzing::Reception;
+pub use crate::control::fuzzing::ControlServer;
 
-use crate::engine::{Engine, Loss};
-use crate::offload::{HEADER, Whole};
-use crate::plan::Plan;
+use crate::config::plan::Plan;
+use crate::engine::Engine;
+use crate::frame::offload::{HEADER, Offloaded};
+use crate::stats::LossReason;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
 use tidegate_core::units::{Span, Time};
 use tidegate_spec::GateFile;
 
-/// The frames that a frame with this virtio-net header makes, and how long they are at most; `None` for one
-/// that cannot be made whole. `inserted` bytes of VLAN tags were put back into it.
+/// The frames that a frame with this virtio-net header is segmented into, and how long they are at most; `None`
+/// when the header is unsupported. `inserted` bytes of VLAN tags were put back into the frame.
 ///
 /// # Panics
-/// When a frame does not fit the place that it asks for.
-pub fn make_whole(header: &[u8; HEADER], frame: &[u8], inserted: usize) -> Option<(usize, Vec<Vec<u8>>)> {
-    let whole = Whole::new(header, frame, inserted).ok()?;
-    let longest = whole.longest();
-    let piece = |ix| {
-        let mut place = vec![0xee; longest];
-        let length = whole.write(ix, &mut place).expect("room for the longest");
-        place.truncate(length);
-        place
+/// When a frame is longer than said.
+pub fn segment(header: &[u8; HEADER], frame: &[u8], inserted: usize) -> Option<(usize, Vec<Vec<u8>>)> {
+    let offloaded = Offloaded::new(header, frame, inserted).ok()?;
+    let longest = offloaded.longest();
+    let one = |ix| {
+        let mut buffer = vec![0xee; longest];
+        let length = offloaded.write(ix, &mut buffer).expect("room for the longest");
+        buffer.truncate(length);
+        buffer
     };
-    Some((longest, (0..whole.count()).map(piece).collect()))
+    Some((longest, (0..offloaded.segments()).map(one).collect()))
 }
 
-/// What a file asks of a gate.
+/// The plan of a gate file.
 #[derive(Clone)]
-pub struct Wanted(Plan);
+pub struct GatePlan(Plan);
 
-impl Wanted {
-    /// What this file asks for.
-    pub fn of(file: &GateFile) -> Wanted {
-        Wanted(Plan::of(file))
+impl GatePlan {
+    /// The plan of this file.
+    pub fn of(file: &GateFile) -> GatePlan {
+        GatePlan(Plan::of(file))
     }
 }
 
@@ -49,39 +50,39 @@ impl Gate {
     ///
     /// # Errors
     /// When the switch refuses the plan.
-    pub fn new(wanted: &Wanted, longest: usize) -> Result<Gate, Refused> {
-        Ok(Gate { engine: Engine::new(Time::ORIGIN, &wanted.0, longest)?, now: Time::ORIGIN })
+    pub fn new(plan: &GatePlan, longest: usize) -> Result<Gate, Refused> {
+        Ok(Gate { engine: Engine::new(Time::ORIGIN, &plan.0, longest)?, now: Time::ORIGIN })
     }
 
-    /// Time passes; what is due is ready to be sent.
+    /// Lets time pass; frames that become due can be sent.
     pub fn wait(&mut self, span: Span) {
         self.now += span;
         self.engine.advance(self.now);
     }
 
-    /// A frame comes in.
+    /// Receives a frame.
     pub fn receive(&mut self, direction: Direction, header: &[u8; HEADER], frame: &[u8], inserted: usize) {
-        match Whole::new(header, frame, inserted) {
-            Ok(whole) => self.engine.receive(self.now, direction, &whole),
-            Err(_) => self.engine.receive_unfit(direction, Loss::Offload),
+        match Offloaded::new(header, frame, inserted) {
+            Ok(frame) => self.engine.receive(self.now, direction, &frame),
+            Err(_) => self.engine.count_lost(direction, LossReason::Offload),
         }
     }
 
-    /// The kernel takes what is due, or refuses the first of it.
+    /// Sends the frames that are due; the kernel takes all of them, or refuses the first.
     pub fn send(&mut self, direction: Direction, taken: bool) {
-        let count = self.engine.leaving(direction).len();
+        let count = self.engine.departures(direction).len();
         match taken {
-            true => self.engine.left(direction, count, 0),
-            false => self.engine.left(direction, 0, count.min(1)),
+            true => self.engine.complete(direction, count, 0),
+            false => self.engine.complete(direction, 0, count.min(1)),
         }
     }
 
-    /// Another plan, all of it or nothing.
+    /// Reconfigures the engine for another plan, all of it or nothing.
     ///
     /// # Errors
     /// When the switch refuses it.
-    pub fn reload(&mut self, wanted: &Wanted) -> Result<(), Refused> {
-        self.engine.reconfigure(self.now, &wanted.0)
+    pub fn reload(&mut self, plan: &GatePlan) -> Result<(), Refused> {
+        self.engine.reconfigure(self.now, &plan.0)
     }
 
     /// Checks that every frame is accounted for.
@@ -92,9 +93,10 @@ impl Gate {
         let mut held = 0;
         for direction in Direction::BOTH {
             let counters = self.engine.counters(direction);
-            assert_eq!(counters.received, counters.sent + counters.dropped() + self.engine.held(direction));
+            let accounted = counters.sent + counters.total_dropped() + self.engine.held(direction);
+            assert_eq!(counters.received, accounted);
             held += self.engine.held(direction);
         }
-        assert_eq!(held, self.engine.places_used() as u64);
+        assert_eq!(held, self.engine.buffers_used() as u64);
     }
 }

@@ -1,42 +1,26 @@
-//! The real world around `tidegate-core`: packets from Linux interfaces, through a switch of core's, out
+//! The real world around `tidegate-core`: frames from Linux interfaces go through a switch of core's and out
 //! again at the times that the link's rate gives.
 //!
-//! A frame comes in through `io`, is made whole by `offload`, waits in `arena` while `engine`
-//! decides when it leaves, and `bump` hands it to the kernel when that time has come. `handover` sees to what
-//! becomes of traffic without it, and `privileges` to what it may do.
+//! Modules, from the top: [`cli`](fn@cli) starts a gate or asks one that runs. `control` answers requests on a
+//! thread of its own, and sends commands to the `runtime`, whose forwarder waits for frames, passes them from
+//! `io` to the `engine`, and sends them when they are due. `telemetry` makes reports, warnings and metrics of the
+//! engine's state. `config` turns a gate file into a plan, and `failover` holds the bridge that forwards while no
+//! gate runs. Below all of them: `frame`, `stats`, `sys` and `error`.
 
-mod arena;
-mod bpf;
-mod bump;
-mod checksum;
 mod cli;
-mod clock;
+mod config;
 mod control;
 mod engine;
 mod error;
+mod failover;
+mod frame;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod handover;
 mod io;
-mod last_good;
-mod metrics;
-mod observe;
-mod offload;
-mod orders;
-mod plan;
-mod priority;
-mod privileges;
-mod report;
-mod rewrite;
-mod say;
-mod seen;
-mod sold;
-mod source;
-mod top;
-mod waiting;
-mod watch;
-mod wire;
+mod runtime;
+mod stats;
+mod sys;
+mod telemetry;
 
 pub use cli::cli;
-pub use error::GateError;
-pub use handover::HandoverError;
+pub use error::{FailoverError, GateError};

@@ -121,7 +121,7 @@ fn a_reload_is_all_or_nothing() {
     assert_eq!(status["directions"]["up"]["flows"][0]["reserve"], 128_000);
 
     let fixed = refused(&reload(&before.replace("inside = \"gi\"", "inside = \"gx\"")));
-    assert!(fixed.contains("gate.inside: gi -> gx") && fixed.contains("a new start"), "{fixed}");
+    assert!(fixed.contains("gate.inside: gi -> gx") && fixed.contains("a restart"), "{fixed}");
     std::fs::write(&path, before.replace("reserve = \"80kbit\"", "reserve = \"80kbits\"")).unwrap();
     let mistaken = refused(&gate(&["reload", &path]));
     assert!(mistaken.contains("80kbits"), "{mistaken}");

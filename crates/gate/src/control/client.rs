@@ -1,4 +1,4 @@
-//! The other end of the control socket.
+//! The client of the control socket.
 
 use crate::error::GateError;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A gate that takes longer to answer hangs.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long to wait for an answer: longer than the gate itself waits for its forwarding thread.
+const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// A line to a running gate.
+/// A connection to a running gate.
 pub(crate) struct Client {
     socket: PathBuf,
     stream: BufReader<UnixStream>,
@@ -18,11 +18,11 @@ pub(crate) struct Client {
 
 impl Client {
     /// # Errors
-    /// When no gate listens there, or it is not permitted to ask it.
+    /// When no gate listens there, or the socket may not be used.
     pub(crate) fn connect(socket: PathBuf) -> Result<Client, GateError> {
         let connected = UnixStream::connect(&socket).and_then(|stream| {
-            stream.set_read_timeout(Some(PATIENCE))?;
-            stream.set_write_timeout(Some(PATIENCE))?;
+            stream.set_read_timeout(Some(TIMEOUT))?;
+            stream.set_write_timeout(Some(TIMEOUT))?;
             Ok(stream)
         });
         match connected {
@@ -34,37 +34,37 @@ impl Client {
         }
     }
 
-    /// Has the gate stop, and waits until it has.
+    /// Stops the gate and waits until it has stopped.
     ///
     /// # Errors
     /// When it does not answer, or does not stop.
     pub(crate) fn stop(&mut self) -> Result<(), GateError> {
         self.ask("stop")?;
-        // It closes the socket when it has.
+        // The gate closes the connection when it has stopped.
         match self.stream.read_line(&mut String::new()) {
             Ok(0) => Ok(()),
             Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(()),
-            _ => Err(GateError::Silent),
+            _ => Err(GateError::NoAnswer),
         }
     }
 
-    /// Asks, and gives what the gate says to it.
+    /// Sends a request and returns what the gate answers.
     ///
     /// # Errors
-    /// What the gate refuses, and when it does not answer.
-    pub(crate) fn ask(&mut self, what: &str) -> Result<Value, GateError> {
+    /// When the gate rejects the request or does not answer.
+    pub(crate) fn ask(&mut self, request: &str) -> Result<Value, GateError> {
         let failed =
             |error| GateError::system(format!("the control socket {}", self.socket.display()), error);
-        let mut line = json!({ "ask": what }).to_string();
+        let mut line = json!({ "ask": request }).to_string();
         line.push('\n');
         self.stream.get_mut().write_all(line.as_bytes()).map_err(failed)?;
         let mut answer = String::new();
         self.stream.read_line(&mut answer).map_err(failed)?;
-        let answer: Value = serde_json::from_str(&answer).map_err(|_| GateError::Silent)?;
+        let answer: Value = serde_json::from_str(&answer).map_err(|_| GateError::NoAnswer)?;
         match (answer.get("ok"), answer.get("error").and_then(Value::as_str)) {
             (Some(ok), _) => Ok(ok.clone()),
-            (None, Some(error)) => Err(GateError::Told(error.to_owned())),
-            (None, None) => Err(GateError::Silent),
+            (None, Some(error)) => Err(GateError::Rejected(error.to_owned())),
+            (None, None) => Err(GateError::NoAnswer),
         }
     }
 }

@@ -1,9 +1,10 @@
-//! The control thread's work without the thread: the same server and the same desk, step by step.
+//! The control thread's server and request handler without the thread, step by step.
 
-use super::server::{Question, Server, Stream};
-use super::{Desk, http};
-use crate::orders;
-use crate::source::Source;
+use super::RequestHandler;
+use super::http::HttpRequest;
+use super::server::{Request, Server, Stream};
+use crate::config::source::Source;
+use crate::runtime::commands;
 use std::io::Write;
 use std::net::TcpStream;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,54 +13,54 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidegate_spec::GateFile;
 
-/// A server with the desk behind it. The gate itself does not answer, and its file cannot be read again.
-pub struct Reception {
+/// A server with its request handler. The forwarder does not answer, and the file cannot be read again.
+pub struct ControlServer {
     server: Server<'static>,
-    desk: Desk,
-    /// Can be read, so that the server returns after every look around.
-    bell: UnixStream,
-    _ring: UnixStream,
+    handler: RequestHandler,
+    /// Readable, so that the server returns after every step.
+    wakeup: UnixStream,
+    _waker: UnixStream,
 }
 
-impl Reception {
-    /// Nobody is there yet.
+impl ControlServer {
+    /// A server without clients.
     ///
     /// # Panics
     /// When the text is no gate file, or the system has no descriptors left.
-    pub fn open(text: &str) -> Reception {
+    pub fn open(text: &str) -> ControlServer {
         let file = GateFile::parse(text, "fuzz.toml", &[]).expect("a gate file");
-        let source = Source { path: "/nowhere/fuzz.toml".into(), sets: Vec::new() };
-        let (caller, orders) = orders::line().expect("descriptors");
-        drop(orders);
-        let (mut ring, bell) = UnixStream::pair().expect("descriptors");
-        ring.write_all(&[0]).expect("room for a byte");
-        let desk = Desk::new(caller, source, Arc::new(file));
-        Reception { server: Server::new(None, None), desk, bell, _ring: ring }
+        let source = Source { path: "/nowhere/fuzz.toml".into(), overrides: Vec::new() };
+        let (sender, queue) = commands::queue().expect("descriptors");
+        drop(queue);
+        let (mut waker, wakeup) = UnixStream::pair().expect("descriptors");
+        waker.write_all(&[0]).expect("room for a byte");
+        let handler = RequestHandler::new(sender, source, None, Arc::new(file));
+        ControlServer { server: Server::new(None, None), handler, wakeup, _waker: waker }
     }
 
-    /// A client comes to the control socket, or to the metrics.
-    pub fn admit(&mut self, client: UnixStream, metrics: bool) {
-        self.server.admit(match metrics {
-            // What is done with it is done with any stream.
+    /// Connects a client to the control socket, or to the metrics address.
+    pub fn connect(&mut self, client: UnixStream, metrics: bool) {
+        self.server.connect(match metrics {
+            // The server uses a TCP stream as it would any other.
             true => Stream::Metrics(TcpStream::from(OwnedFd::from(client))),
             false => Stream::Control(client),
         });
     }
 
-    /// Reads, answers and writes what can be, once for every client.
-    pub fn look(&mut self) {
-        let Reception { server, desk, bell, .. } = self;
-        server
-            .serve(Instant::now() + Duration::from_secs(60), bell.as_fd(), |question| desk.answer(question));
+    /// Reads requests and writes answers as far as possible, once for every client.
+    pub fn step(&mut self) {
+        let ControlServer { server, handler, wakeup, .. } = self;
+        let until = Instant::now() + Duration::from_secs(60);
+        server.serve(until, wakeup.as_fd(), |request| handler.handle(request));
     }
 
-    /// What a line at the control socket is answered with.
+    /// The answer to a line at the control socket.
     pub fn answer(&mut self, line: &[u8]) -> Vec<u8> {
-        self.desk.answer(Question::Line(line))
+        self.handler.handle(Request::Line(line))
     }
 
-    /// What a request for metrics is answered with; `None` while it is not complete.
+    /// The response to a request at the metrics address; `None` while it is incomplete.
     pub fn scrape(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
-        http::Request::read(bytes).map(|request| self.desk.answer(Question::Scrape(request)))
+        HttpRequest::parse(bytes).map(|request| self.handler.handle(Request::Scrape(request)))
     }
 }

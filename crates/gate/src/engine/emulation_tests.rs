@@ -2,6 +2,7 @@ use super::tests::{Bench, file, udp};
 use super::*;
 use std::sync::Arc;
 use tidegate_core::link::Trace;
+use tidegate_core::packet::Mark;
 use tidegate_core::units::Rate;
 
 fn at(milliseconds: u64) -> Time {
@@ -12,8 +13,8 @@ fn at(milliseconds: u64) -> Time {
 fn traced(opportunities: &[u32], rest: &str) -> Bench {
     let mut plan = Plan::of(&file(&format!("emulate = {{ up = {{}} }}\n{rest}")));
     let trace = Trace::new(opportunities).unwrap();
-    plan.rates[0] = Rate::from_bits_per_second(trace.mean_bits_per_second().round() as u64).unwrap();
-    plan.emulated[0].as_mut().unwrap().trace = Some(Arc::new(trace));
+    plan.lines[0].rate = Rate::from_bits_per_second(trace.mean_bits_per_second().round() as u64).unwrap();
+    plan.lines[0].trace = Some(Arc::new(trace));
     Bench::of(&plan)
 }
 
@@ -117,7 +118,7 @@ fn a_trace_that_stays_goes_on() {
     bench.wake(at(30), Direction::Up);
     let mut plan = Plan::of(&file("emulate = { up = { delay = \"1ms\" } }"));
     for (trace, due) in [([100], 101), ([50], 81)] {
-        plan.emulated[0].as_mut().unwrap().trace = Some(Arc::new(Trace::new(trace).unwrap()));
+        plan.lines[0].trace = Some(Arc::new(Trace::new(trace).unwrap()));
         bench.engine.reconfigure(bench.now, &plan).unwrap();
         bench.receive(Direction::Up, &udp(1, 934));
         assert_eq!(bench.engine.next_due(), at(due - 1), "{trace:?}");
@@ -136,10 +137,10 @@ fn a_rules_codepoint_is_set_as_its_frames_leave() {
     bench.receive(Direction::Up, &other);
     bench.engine.advance(at(5));
     let frames: Vec<Vec<u8>> =
-        bench.engine.leaving(Direction::Up).iter().map(|one| bench.engine.frame(*one).to_vec()).collect();
+        bench.engine.departures(Direction::Up).iter().map(|one| bench.engine.frame(*one).to_vec()).collect();
     let [first, second] = &frames[..] else { panic!("{frames:?}") };
     let mut expected = mine;
-    crate::rewrite::show(&mut expected, Mark::NONE.with_dscp(46));
+    crate::frame::rewrite::write_mark(&mut expected, Mark::NONE.with_dscp(46));
     assert_eq!((first, second), (&expected, &other));
     assert_eq!(Headers::read(LinkType::Ethernet, first).ip.map(|ip| (ip.dscp, ip.ecn)), Some((46, 0)));
 }

@@ -1,8 +1,8 @@
-//! Another plan for a gate that runs: all of it or nothing, and no frame is lost by it.
+//! Reconfiguration of a running engine: all of a plan or nothing, and no frame is lost by it.
 
 use super::Engine;
-use crate::plan::Plan;
-use crate::seen::Seen;
+use crate::config::plan::Plan;
+use crate::stats::FlowStatistics;
 use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::context::Ctx;
@@ -12,40 +12,41 @@ use tidegate_core::units::Time;
 use tidegate_core::wire::{Headers, LinkType};
 
 impl Engine {
-    /// Makes the gate what another plan says. What is queued stays queued, and every flow whose rule kept
-    /// its name keeps its queue; what a changed scheduler means for clocks, [`Switch::reconfigure`] tells.
+    /// Carries out another plan from now on. Queued frames stay queued, and every flow whose rule kept its name
+    /// keeps its queue. [`Switch::reconfigure`] says what a changed scheduler means for clocks.
     ///
     /// # Errors
-    /// Nothing is changed when the switch refuses the plan.
+    /// When the switch refuses the plan; then nothing is changed.
+    ///
+    /// [`Switch::reconfigure`]: tidegate_core::switch::Switch::reconfigure
     pub(crate) fn reconfigure(&mut self, now: Time, plan: &Plan) -> Result<(), Refused> {
-        // A flow can be refused only when the others are there: what would not start is not begun.
+        // Whether a flow is refused depends on the others: a plan is tried as a whole first.
         Engine::new(now, plan, 1)?;
-        let from = plan.goes_on(&self.names);
+        let from = plan.continued(&self.names);
         let mut changes = Vec::new();
         for direction in Direction::BOTH {
             let classes = plan.switch.ports[direction as usize].classes.len();
-            let rules = &plan.rules[direction as usize];
-            changes.extend(self.ports[direction as usize].steering.changes(rules, &from, classes));
+            let rules = &plan.edges[direction as usize].rules;
+            changes.extend(self.ports[direction as usize].edge.steering().changes(rules, &from, classes));
         }
         self.clock = self.clock.max(now);
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         self.switch.reconfigure(&mut cx, &plan.switch, &changes)?;
         for direction in Direction::BOTH {
-            let port = &mut self.ports[direction as usize];
-            let rules = plan.rules[direction as usize].clone();
-            port.steering.replan(self.clock, &mut self.switch, rules, &from, plan.most_flows);
-            port.wire.replan(self.clock, plan, direction);
+            let side = direction as usize;
+            let port = &mut self.ports[side];
+            port.edge.replan(self.clock, &mut self.switch, plan.edges[side].clone(), &from);
+            port.line.change(self.clock, &plan.lines[side]);
+            port.emulated = plan.emulated[side];
             port.open_at = Time::NEVER;
-            let rest = port.seen.len() - 1;
-            let goes_on = from.iter().copied().chain([Some(rest)]);
-            port.seen = goes_on
-                .map(|before| before.map_or_else(Seen::nothing, |before| port.seen[before].clone()))
+            let rest = port.statistics.len() - 1;
+            let continued = from.iter().copied().chain([Some(rest)]);
+            port.statistics = continued
+                .map(|before| before.map_or_else(FlowStatistics::new, |ix| port.statistics[ix].clone()))
                 .collect();
         }
-        self.framing = plan.framing;
         self.names.clone_from(&plan.names);
-        self.set_dscp.clone_from(&plan.set_dscp);
-        self.arena.reach(plan.places);
+        self.arena.grow_to(plan.buffers);
         self.take_effects();
         for direction in Direction::BOTH {
             self.reassign(direction)?;
@@ -54,24 +55,25 @@ impl Engine {
         Ok(())
     }
 
-    /// What waits goes to the flows that the rules now say: packets of one conversation that come from now on
-    /// would else overtake those that came before.
+    /// Moves queued frames to the flows that the rules now say. Otherwise later frames of the same conversation
+    /// would overtake them.
     fn reassign(&mut self, direction: Direction) -> Result<(), Refused> {
         let ix = PortIx(direction as u16);
         let waiting: Vec<_> = self.switch.waiting(ix).map(|(flow, packet)| (packet.body, flow)).collect();
-        let mut whose = BTreeMap::new();
+        let mut flows = BTreeMap::new();
         let mut moved = false;
         for (body, flow) in waiting {
-            let headers = Headers::read(LinkType::Ethernet, self.arena.frame(body));
-            let steering = &mut self.ports[direction as usize].steering;
-            let leg = steering.steer(self.clock, &mut self.switch, &headers);
+            let frame = self.arena.frame(body);
+            let (headers, length) = (Headers::read(LinkType::Ethernet, frame), frame.len() as u32);
+            let edge = &mut self.ports[direction as usize].edge;
+            let leg = edge.steer(self.clock, &mut self.switch, &headers, length).leg;
             moved |= leg.flow != flow;
-            whose.insert(body, leg.flow);
+            flows.insert(body, leg.flow);
         }
         if moved {
             let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
             self.switch
-                .reassign(&mut cx, ix, |packet| whose.get(&packet.body).copied().unwrap_or(packet.flow))?;
+                .reassign(&mut cx, ix, |packet| flows.get(&packet.body).copied().unwrap_or(packet.flow))?;
             self.take_effects();
         }
         Ok(())

@@ -20,14 +20,14 @@ impl Bench {
     fn numbers(&mut self, at: Time) -> Vec<(Time, u16, u64)> {
         self.now = at;
         self.engine.advance(at);
-        let leaving = self.engine.leaving(Direction::Up).to_vec();
+        let leaving = self.engine.departures(Direction::Up).to_vec();
         let read = |departure: &super::super::Departure| {
             let frame = self.engine.frame(*departure);
             let port = u16::from_be_bytes([frame[34], frame[35]]);
             (departure.due, port, u64::from_be_bytes(frame[42..50].try_into().unwrap()))
         };
         let numbers = leaving.iter().map(read).collect();
-        self.engine.left(Direction::Up, leaving.len(), 0);
+        self.engine.complete(Direction::Up, leaving.len(), 0);
         numbers
     }
 }
@@ -58,15 +58,15 @@ fn a_refused_plan_changes_nothing() {
     let mut bench = Bench::new("[[flow]]\nname = \"a\"\nmatch = { inside_port = 1 }\n");
     bench.receive(Direction::Up, &udp(1, 100));
     let mut plan = Plan::of(&file("port = { scheduler = \"virtual-clock\" }"));
-    plan.rules[0].push(plan_with_a_missing_class());
+    plan.edges[0].rules.push(plan_with_a_missing_class());
     plan.names.push("lost".into());
     assert!(bench.engine.reconfigure(bench.now, &plan).is_err());
     assert_eq!(bench.engine.names, ["a"]);
     assert_eq!(bench.engine.rule(Direction::Up, 0).0.arrived.packets, 1);
 }
 
-fn plan_with_a_missing_class() -> tidegate_core::classifier::steering::Rule {
-    let mut rule = Plan::of(&file("[[flow]]\nname = \"x\"\n")).rules[0][0].clone();
+fn plan_with_a_missing_class() -> tidegate_core::steering::Rule {
+    let mut rule = Plan::of(&file("[[flow]]\nname = \"x\"\n")).edges[0].rules[0].clone();
     rule.plan.class = Some(3);
     rule
 }

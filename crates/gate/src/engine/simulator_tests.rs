@@ -83,9 +83,9 @@ fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> 
             bench.now = at;
             bench.engine.advance(at);
             for direction in Direction::BOTH {
-                let leaving = bench.engine.leaving(direction).to_vec();
+                let leaving = bench.engine.departures(direction).to_vec();
                 left.extend(leaving.iter().map(|one| (whose(bench.engine.frame(*one)), one.due)));
-                bench.engine.left(direction, leaving.len(), 0);
+                bench.engine.complete(direction, leaving.len(), 0);
             }
             if at == until {
                 break;

@@ -1,36 +1,32 @@
-//! How frames come in and go out: one way for both sides of a gate, chosen when it starts.
+//! Input and output of frames: packet sockets, rings, TAP devices or AF_XDP, chosen by the gate file.
 //!
-//! The unsafe code of the data path is below here. Whatever the way, a frame comes with a virtio-net
-//! header that says what the kernel left undone, and what is sent is whole and takes none.
+//! The unsafe code of the data path is below here. A received frame has a virtio-net header that describes its
+//! offloads. A frame that is sent has none left.
 
-mod interface;
 mod packet;
 mod ring;
-mod system;
 mod tap;
 #[cfg(feature = "xdp")]
 mod xdp;
 
-pub(crate) use interface::Interface;
-
-use crate::engine::Loss;
 use crate::error::GateError;
-use crate::offload::{HEADER, Whole};
+use crate::frame::offload::{HEADER, Offloaded};
+use crate::stats::LossReason;
+use crate::sys::interface::Interface;
 use std::io;
 use std::os::fd::BorrowedFd;
-use tidegate_core::classifier::rules::Direction;
-use tidegate_spec::{GateFile, Io};
+use tidegate_spec::Io;
 
-/// Frames that are received or sent at once at most.
+/// The most frames that are received or sent at once.
 pub(crate) const BATCH: usize = 32;
-/// Room for a VLAN tag that is put back.
+/// Bytes of a VLAN tag, kept free in front of a frame for the tag that is put back.
 const TAG: usize = 4;
-/// An Ethernet header.
+/// Bytes of an Ethernet header.
 const ETHERNET: usize = 14;
-/// The longest super-packet: 64 KB behind an Ethernet header with two tags.
-const LONGEST: usize = (1 << 16) + 22;
+/// Bytes of the longest super-packet: 64 KB behind an Ethernet header with two tags.
+const MAX_FRAME: usize = (1 << 16) + 22;
 
-/// An interface, opened to receive what comes in at it and to send out at it.
+/// One side of the gate: an interface, opened to receive and to send.
 pub(crate) struct Side {
     pub(crate) interface: Interface,
     pub(crate) receiver: Receiver,
@@ -41,7 +37,7 @@ impl Side {
     /// Opens an interface.
     ///
     /// # Errors
-    /// When it is missing, down, not Ethernet, or not to be had.
+    /// When it is missing, down, not Ethernet, or cannot be opened.
     pub(crate) fn open(io: Io, name: &str) -> Result<Side, GateError> {
         if io == Io::Tap {
             let (interface, receiver, sender) = tap::open(name)?;
@@ -78,27 +74,12 @@ impl Side {
     #[cfg(not(feature = "xdp"))]
     fn open_xdp(name: &str, _: Interface) -> Result<Side, GateError> {
         let help = "cargo build --release -p tidegate-gate --features xdp";
-        Err(GateError::unfit(name, "this build of the gate has no AF_XDP", help))
+        Err(GateError::unsuitable(name, "this build of the gate has no AF_XDP", help))
     }
 }
 
-/// Refuses rates above what the cards carry on which they go out.
-///
-/// # Errors
-/// The direction and the card.
-pub(crate) fn check_rates(file: &GateFile) -> Result<(), GateError> {
-    for (direction, name) in Direction::BOTH.into_iter().zip([&file.outside, &file.inside]) {
-        let speed = Interface::find(name).ok().and_then(|interface| interface.speed);
-        let rate = file.rates[direction as usize].bits_per_second();
-        if let Some(carries) = speed.filter(|carries| rate > *carries as f64) {
-            let (direction, interface) = (direction.name(), name.clone());
-            return Err(GateError::TooFast { direction, interface, carries });
-        }
-    }
-    Ok(())
-}
-
-/// Receives what comes in at an interface, whomever it is for; what this host sends there is not received.
+/// Receives the frames that come in at an interface, whatever their destination, and not those that this host
+/// sends there.
 pub(crate) enum Receiver {
     Packet(packet::Receiver),
     Slots(ring::slots::Receiver),
@@ -109,7 +90,7 @@ pub(crate) enum Receiver {
 }
 
 impl Receiver {
-    /// What can be read, for poll(2), when there are frames.
+    /// A descriptor that is readable when there are frames, for poll(2).
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Receiver::Packet(receiver) => receiver.fd(),
@@ -121,7 +102,7 @@ impl Receiver {
         }
     }
 
-    /// Gives up to [`BATCH`] frames, as many as are there, to `take`, and says how many there were.
+    /// Passes up to [`BATCH`] frames to `take`, as many as are there, and returns how many there were.
     ///
     /// # Errors
     /// The system's: `EAGAIN` when there is none, `ENETDOWN` once when the interface went down, `EINVAL`
@@ -137,7 +118,7 @@ impl Receiver {
         }
     }
 
-    /// Looks whether frames still come in; to be called several times a second.
+    /// Checks that frames can still come in; to be called several times a second.
     ///
     /// # Errors
     /// The system's, when they cannot come in any more.
@@ -148,7 +129,7 @@ impl Receiver {
         }
     }
 
-    /// Frames that the kernel dropped since the last call, since this receiver was too slow.
+    /// Frames that the kernel dropped since the last call because they were not read in time.
     pub(crate) fn missed(&mut self) -> u64 {
         match self {
             Receiver::Packet(receiver) => receiver.missed(),
@@ -161,7 +142,7 @@ impl Receiver {
     }
 }
 
-/// Sends frames out at an interface, past its queueing discipline: the queue is the gate's.
+/// Sends frames out at an interface, bypassing its queueing discipline.
 pub(crate) enum Sender {
     Packet(packet::Sender),
     Tap(tap::Sender),
@@ -170,10 +151,10 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Sends the first [`BATCH`] of the frames, in order, and says how many the kernel took.
+    /// Sends the first [`BATCH`] of the frames, in order, and returns how many the kernel took.
     ///
     /// # Errors
-    /// The system's, about the first frame; none was sent.
+    /// The system's, for the first frame; none was sent.
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         match self {
             Sender::Packet(sender) => sender.send(frames),
@@ -184,40 +165,40 @@ impl Sender {
     }
 }
 
-/// A frame as it was received. Its bytes start [`TAG`] bytes into `room`.
+/// A received frame. Its bytes start [`TAG`] bytes into `bytes`.
 pub(crate) struct Received<'r> {
     /// The virtio-net header.
     header: [u8; HEADER],
     /// Room for a tag, then the frame.
-    room: &'r mut [u8],
-    /// The VLAN tag that the kernel took out of the frame.
+    bytes: &'r mut [u8],
+    /// The VLAN tag that the kernel has removed from the frame.
     tag: Option<[u8; TAG]>,
-    /// What is known to be wrong with it.
-    unfit: Option<Loss>,
+    /// Why it is lost, if it is.
+    loss: Option<LossReason>,
 }
 
 impl<'r> Received<'r> {
-    /// The frame with its tag, and what it takes to make it whole.
+    /// The frame with its tag and its offloads.
     ///
     /// # Errors
-    /// Why nothing can be kept of it.
-    pub(crate) fn whole(self) -> Result<Whole<'r>, Loss> {
-        let Received { header, room, tag, unfit } = self;
-        if let Some(loss) = unfit {
-            return Err(loss);
+    /// Why it is lost.
+    pub(crate) fn offloaded(self) -> Result<Offloaded<'r>, LossReason> {
+        let Received { header, bytes, tag, loss } = self;
+        if let Some(reason) = loss {
+            return Err(reason);
         }
-        if room.len() < TAG + ETHERNET {
-            return Err(Loss::Malformed);
+        if bytes.len() < TAG + ETHERNET {
+            return Err(LossReason::Malformed);
         }
         let (frame, inserted) = match tag {
-            None => (&room[TAG..], 0),
+            None => (&bytes[TAG..], 0),
             Some(tag) => {
-                // The addresses move forward into the room that was kept for the tag.
-                room.copy_within(TAG..TAG + 12, 0);
-                room[12..12 + TAG].copy_from_slice(&tag);
-                (&*room, TAG)
+                // The addresses move forward into the room for the tag.
+                bytes.copy_within(TAG..TAG + 12, 0);
+                bytes[12..12 + TAG].copy_from_slice(&tag);
+                (&*bytes, TAG)
             }
         };
-        Whole::new(&header, frame, inserted).map_err(|_| Loss::Offload)
+        Offloaded::new(&header, frame, inserted).map_err(|_| LossReason::Offload)
     }
 }

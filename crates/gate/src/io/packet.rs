@@ -1,27 +1,28 @@
-//! Packet sockets (packet(7)): frames from and to one interface, many at a time.
+//! Packet sockets (packet(7)): frames from and to one interface, in batches.
 //!
 //! Each interface has two sockets, since a virtio-net header belongs to a socket as a whole: one
 //! receives frames with that header, the other sends them without.
 
 #![allow(unsafe_code)]
 
-use super::system::{checked, pending_error, set};
-use super::{BATCH, LONGEST, Received, TAG};
-use crate::engine::Loss;
-use crate::offload::HEADER;
+use super::{BATCH, MAX_FRAME, Received, TAG};
+use crate::frame::offload::HEADER;
+use crate::stats::LossReason;
+use crate::sys::calls::{checked, pending_error, set};
 use libc::c_int;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-const PLACE: usize = (TAG + LONGEST).next_multiple_of(64);
+/// Bytes of the buffer for one frame.
+const BUFFER: usize = (TAG + MAX_FRAME).next_multiple_of(64);
 /// Bytes of memory that the kernel may hold for a socket: 20 ms of 10 Gbit/s, twice over.
 const SOCKET_BUFFER: c_int = 64 << 20;
 /// One control message with a `tpacket_auxdata`, in whole words so that it is aligned.
 const CONTROL_WORDS: usize = 6;
 
-/// As much memory as was asked for, or, without the privilege, as the system lets anyone have.
+/// Sets the size of a socket's buffer; without the privilege, up to the system's limit.
 fn set_buffer(socket: &OwnedFd, forced: c_int, plain: c_int) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, forced, &SOCKET_BUFFER)
         .or_else(|_| set(socket, libc::SOL_SOCKET, plain, &SOCKET_BUFFER))
@@ -33,7 +34,7 @@ fn open() -> io::Result<OwnedFd> {
     Ok(socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
 }
 
-/// Lets an interface receive what is for others, as long as the socket is open.
+/// Makes an interface promiscuous as long as the socket is open.
 fn join(socket: &OwnedFd, index: u32) -> io::Result<()> {
     let membership = libc::packet_mreq {
         mr_ifindex: index as c_int,
@@ -44,7 +45,7 @@ fn join(socket: &OwnedFd, index: u32) -> io::Result<()> {
     set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
 }
 
-/// The same with a socket that is for nothing else.
+/// Makes an interface promiscuous by a socket that has no other use.
 #[cfg(feature = "xdp")]
 pub(super) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
     let socket = open()?;
@@ -72,8 +73,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of all that comes in at the interface with this index. What `prepare` does to the
-    /// socket happens before the first frame comes in.
+    /// A receiver of the frames that come in at the interface with this index. `prepare` is called with the socket
+    /// before the first frame can come in.
     ///
     /// # Errors
     /// The system's: `EPERM` without CAP_NET_RAW.
@@ -89,7 +90,7 @@ impl Receiver {
         bind(&socket, index, libc::ETH_P_ALL)?;
         Ok(Receiver {
             socket,
-            bytes: vec![0; PLACE * BATCH].into_boxed_slice(),
+            bytes: vec![0; BUFFER * BATCH].into_boxed_slice(),
             headers: Box::new([[0; HEADER]; BATCH]),
             controls: Box::new([[0; CONTROL_WORDS]; BATCH]),
         })
@@ -104,7 +105,7 @@ impl Receiver {
         self.receive_at_most(BATCH, take)
     }
 
-    /// The same for at most so many, which are at most [`BATCH`].
+    /// The same for at most `most` frames, and at most [`BATCH`].
     pub(super) fn receive_at_most(
         &mut self,
         most: usize,
@@ -113,13 +114,14 @@ impl Receiver {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { zeroed() };
-        let places =
-            self.bytes.chunks_exact_mut(PLACE).zip(self.headers.iter_mut()).zip(self.controls.iter_mut());
-        for (((place, header), control), (parts, message)) in places.zip(parts.iter_mut().zip(&mut messages))
+        let buffers =
+            self.bytes.chunks_exact_mut(BUFFER).zip(self.headers.iter_mut()).zip(self.controls.iter_mut());
+        for (((buffer, header), control), (parts, message)) in
+            buffers.zip(parts.iter_mut().zip(&mut messages))
         {
             *parts = [
                 libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER },
-                libc::iovec { iov_base: place[TAG..].as_mut_ptr().cast(), iov_len: PLACE - TAG },
+                libc::iovec { iov_base: buffer[TAG..].as_mut_ptr().cast(), iov_len: BUFFER - TAG },
             ];
             message.msg_hdr.msg_iov = parts.as_mut_ptr();
             message.msg_hdr.msg_iovlen = parts.len() as _;
@@ -132,14 +134,14 @@ impl Receiver {
         let count = checked(unsafe {
             libc::recvmmsg(fd, messages.as_mut_ptr(), most, libc::MSG_DONTWAIT as _, std::ptr::null_mut())
         })? as usize;
-        let places = self.bytes.chunks_exact_mut(PLACE).zip(self.headers.iter()).zip(self.controls.iter());
-        for (((place, header), control), message) in places.zip(&messages[..count]) {
-            let length = (message.msg_len as usize).saturating_sub(HEADER).min(PLACE - TAG);
+        let buffers = self.bytes.chunks_exact_mut(BUFFER).zip(self.headers.iter()).zip(self.controls.iter());
+        for (((buffer, header), control), message) in buffers.zip(&messages[..count]) {
+            let length = (message.msg_len as usize).saturating_sub(HEADER).min(BUFFER - TAG);
             take(Received {
                 header: *header,
-                room: &mut place[..TAG + length],
+                bytes: &mut buffer[..TAG + length],
                 tag: tag(control, message.msg_hdr.msg_controllen),
-                unfit: (message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0).then_some(Loss::TooLong),
+                loss: (message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0).then_some(LossReason::TooLong),
             });
         }
         Ok(count)
@@ -149,12 +151,12 @@ impl Receiver {
         &self.socket
     }
 
-    /// The error that waits to be told of; `EAGAIN` without one.
+    /// The pending error; `EAGAIN` without one.
     pub(super) fn error(&self) -> io::Error {
         pending_error(&self.socket)
     }
 
-    /// Frames that the kernel dropped since the last call, since this receiver was too slow.
+    /// See [`super::Receiver::missed`].
     pub(super) fn missed(&self) -> u64 {
         let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
@@ -172,7 +174,7 @@ impl Receiver {
     }
 }
 
-/// The VLAN tag in the first control message, which is the only one that was asked for.
+/// The VLAN tag in the first control message, the only one that was requested.
 fn tag(control: &[u64; CONTROL_WORDS], length: usize) -> Option<[u8; TAG]> {
     const WORDS: usize = size_of::<libc::cmsghdr>() / size_of::<u64>();
     if length < size_of::<libc::cmsghdr>() + size_of::<libc::tpacket_auxdata>() {
@@ -190,7 +192,7 @@ fn tag(control: &[u64; CONTROL_WORDS], length: usize) -> Option<[u8; TAG]> {
     vlan_tag(data.tp_status, data.tp_vlan_tci, data.tp_vlan_tpid)
 }
 
-/// The VLAN tag that the kernel took out of a frame, if `status` says so.
+/// The VLAN tag that the kernel has removed from a frame, if `status` says so.
 pub(super) fn vlan_tag(status: u32, tci: u16, protocol: u16) -> Option<[u8; TAG]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
@@ -222,10 +224,7 @@ impl Sender {
         Ok(Sender { socket })
     }
 
-    /// Sends the first [`BATCH`] of the frames, in order, and says how many the kernel took.
-    ///
-    /// # Errors
-    /// The system's, about the first frame; none was sent.
+    /// See [`super::Sender::send`].
     pub(super) fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) = unsafe { zeroed() };

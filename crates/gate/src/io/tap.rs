@@ -1,49 +1,50 @@
-//! TAP devices: interfaces that the gate makes, or opens, and is the wire of.
+//! TAP devices: interfaces that the gate makes, or opens, and stands at the other end of.
 //!
-//! What the host sends to such a device is read here, and what is written here comes in at the host. It
-//! takes no privilege but over the network namespace, so a user namespace of one's own will do. Frames
-//! come with virtio-net headers and with their VLAN tags in place.
+//! The gate reads the frames that the host sends to such a device, and those that it writes come in at the host.
+//! It needs privileges in its network namespace only, so that a user namespace suffices. Frames have virtio-net
+//! headers, and their VLAN tags are in the frame.
 //!
 //! Source: the kernel's Documentation/networking/tuntap.rst and drivers/net/tun.c.
 
 #![allow(unsafe_code)]
 
-use super::interface::{Interface, set_up};
-use super::system::checked;
-use super::{BATCH, LONGEST, Received, TAG};
-use crate::engine::Loss;
+use super::{BATCH, MAX_FRAME, Received, TAG};
 use crate::error::GateError;
-use crate::offload::HEADER;
+use crate::frame::offload::HEADER;
+use crate::stats::LossReason;
+use crate::sys::calls::checked;
+use crate::sys::interface::{Interface, request_about, set_up};
 use libc::c_int;
 use rustix::fs::{Mode, OFlags};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const DEVICE: &str = "/dev/net/tun";
-/// One byte more than the longest frame: what fills it was longer.
-const PLACE: usize = TAG + LONGEST + 1;
-/// What the kernel may leave undone: checksums, and the cutting of TCP; and of UDP, from kernel 6.2.
+/// Bytes of the buffer: one more than the longest frame takes, so that a frame that fills it was longer.
+const BUFFER: usize = TAG + MAX_FRAME + 1;
+/// Offloads that the kernel may leave to the gate: checksums and TCP segmentation.
 const TCP: libc::c_uint = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;
+/// UDP segmentation, from Linux 6.2.
 const UDP: libc::c_uint = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
-/// Makes the TAP device of this name, or opens the one that is there, and sets it up.
+/// Makes the TAP device of this name, or opens the one that exists, and sets it up.
 ///
 /// # Errors
-/// When it cannot be made, is another kind of interface, or another's.
+/// When it cannot be made, is not a TAP device, or is used by another process.
 pub(super) fn open(name: &str) -> Result<(Interface, Receiver, Sender), GateError> {
     let failed = |error: io::Error| match error.raw_os_error() {
         Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => {
-            GateError::unfit(name, format!("there is no {DEVICE} here"), "modprobe tun")
+            GateError::unsuitable(name, format!("there is no {DEVICE} here"), "modprobe tun")
         }
-        Some(libc::EPERM | libc::EACCES) => GateError::unfit(
+        Some(libc::EPERM | libc::EACCES) => GateError::unsuitable(
             name,
             "not permitted to make this TAP device",
             "run it as root, with the capability CAP_NET_ADMIN, or in a user namespace (unshare -Urn)",
         ),
         Some(libc::EBUSY) => {
-            GateError::unfit(name, "this TAP device is in use by another process", "end that first")
+            GateError::unsuitable(name, "this TAP device is in use by another process", "end that first")
         }
-        Some(libc::EINVAL) => GateError::unfit(
+        Some(libc::EINVAL) => GateError::unsuitable(
             name,
             "this interface is there, and is no TAP device that can be opened",
             "with io = \"tap\" the gate makes its interfaces: give it names that are free",
@@ -56,15 +57,15 @@ pub(super) fn open(name: &str) -> Result<(Interface, Receiver, Sender), GateErro
     let other = device.try_clone().map_err(failed)?;
     let missed_before = dropped(name);
     let receiver =
-        Receiver { device, name: name.to_owned(), place: vec![0; PLACE].into_boxed_slice(), missed_before };
+        Receiver { device, name: name.to_owned(), buffer: vec![0; BUFFER].into_boxed_slice(), missed_before };
     Ok((interface, receiver, Sender { device: other }))
 }
 
-/// The device, with virtio-net headers.
+/// Attaches to the device, with virtio-net headers.
 fn attach(name: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let device = rustix::fs::open(DEVICE, flags, Mode::empty())?;
-    let mut query = super::interface::request_about(name);
+    let mut query = request_about(name);
     query.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_VNET_HDR) as libc::c_short;
     let (fd, size) = (device.as_raw_fd(), HEADER as c_int);
     // SAFETY: each request reads the one value that it is given a pointer to, or a number.
@@ -78,9 +79,9 @@ fn attach(name: &str) -> io::Result<OwnedFd> {
     Ok(device)
 }
 
-/// Frames that the device has dropped, as far as this network namespace knows of it.
+/// Frames that the device has dropped, as far as this network namespace shows it.
 fn dropped(name: &str) -> u64 {
-    /// What is dropped while it is sent, in the table's columns behind the name.
+    /// The column of transmit drops, counted after the name.
     const COLUMN: usize = 11;
     let table = std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
     let row = table.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'));
@@ -91,7 +92,7 @@ fn dropped(name: &str) -> u64 {
 pub(crate) struct Receiver {
     device: OwnedFd,
     name: String,
-    place: Box<[u8]>,
+    buffer: Box<[u8]>,
     missed_before: u64,
 }
 
@@ -104,13 +105,13 @@ impl Receiver {
     pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
         for count in 0..BATCH {
             let mut header = [0; HEADER];
-            let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut self.place[TAG..])];
+            let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(&mut self.buffer[TAG..])];
             match rustix::io::readv(&self.device, &mut parts) {
                 Ok(length) => take(Received {
                     header,
-                    room: &mut self.place[..TAG + length.saturating_sub(HEADER)],
+                    bytes: &mut self.buffer[..TAG + length.saturating_sub(HEADER)],
                     tag: None,
-                    unfit: (length == HEADER + PLACE - TAG).then_some(Loss::TooLong),
+                    loss: (length == HEADER + BUFFER - TAG).then_some(LossReason::TooLong),
                 }),
                 Err(_) if count > 0 => return Ok(count),
                 Err(error) => return Err(error.into()),
@@ -126,7 +127,7 @@ impl Receiver {
     }
 }
 
-/// Hands frames to the host as if they came in at a TAP device.
+/// Sends frames to the host: they come in at its TAP device.
 pub(crate) struct Sender {
     device: OwnedFd,
 }
@@ -134,10 +135,10 @@ pub(crate) struct Sender {
 impl Sender {
     /// See [`super::Sender::send`].
     pub(super) fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
-        let whole = [0; HEADER];
+        let no_offloads = [0; HEADER];
         let mut sent = 0;
         for frame in frames.take(BATCH) {
-            match rustix::io::writev(&self.device, &[IoSlice::new(&whole), IoSlice::new(frame)]) {
+            match rustix::io::writev(&self.device, &[IoSlice::new(&no_offloads), IoSlice::new(frame)]) {
                 Ok(_) => sent += 1,
                 Err(_) if sent > 0 => break,
                 Err(error) => return Err(error.into()),

@@ -1,18 +1,16 @@
-//! The edge of a gate among the links: core's own steering says which flow of the gate's ports a packet goes to,
-//! and what it is charged there.
+//! The edge of a gate among the links: core's own edge says which flow of the gate's ports a packet goes to, what it is charged,
+//! and its mark.
 //!
-//! The packets of a flow have the same headers, so that the result of the last look-up is kept until the gate
-//! forgets it.
+//! A flow's packets have the same headers, so that the lookup is cached until the gate closes the flow.
 
 use super::{Crossing, Passage, Relay, RelayCx};
 use crate::network::GatePlan;
 use crate::payload::Payload;
 use crate::world::Node;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::classifier::steering::{Steered, Steering};
 use tidegate_core::contract::Refused;
-use tidegate_core::link::Framing;
-use tidegate_core::packet::{Mark, Packet, PortIx};
+use tidegate_core::packet::{Packet, PortIx};
+use tidegate_core::steering::{Cached, Edge, EdgePlan};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
 use tidegate_core::wire::Headers;
@@ -23,16 +21,13 @@ pub(crate) struct GateEdge {
     links: [usize; 2],
     /// Its switch among the nodes.
     node: usize,
-    steering: [Steering; 2],
-    framing: Framing,
+    edges: [Edge; 2],
     /// By flow of the world.
     passing: Vec<Passing>,
     /// How long packets are that are charged otherwise, by body.
     lengths: Vec<u32>,
     /// How many rules there are.
     rules: usize,
-    /// The DSCP that the packets of each rule get.
-    set_dscp: Vec<Option<u8>>,
     /// What had been counted when the warm-up ended, for each direction, rule by rule and then the rest.
     before: [Vec<FlowCounters>; 2],
 }
@@ -41,8 +36,7 @@ pub(crate) struct GateEdge {
 #[derive(Clone, Copy, Debug, Default)]
 struct Passing {
     headers: Headers,
-    mark: Mark,
-    steered: Option<Steered>,
+    cached: Option<Cached>,
 }
 
 /// What a flow of a gate's file has done in one direction.
@@ -63,21 +57,24 @@ impl GateEdge {
     /// When the gate's scheduler refuses a flow.
     pub(crate) fn new(plan: &GatePlan, ports: &[PortIx], nodes: &mut [Node]) -> Result<GateEdge, Refused> {
         let node = nodes.len() - 1;
-        let mut steering = |direction: Direction| {
-            let (port, rules) =
-                (ports[plan.links[direction as usize]], plan.rules[direction as usize].clone());
-            Steering::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, rules, plan.most_flows)
+        let mut edge = |direction: Direction| {
+            let port = ports[plan.links[direction as usize]];
+            let plan = EdgePlan {
+                rules: plan.rules[direction as usize].clone(),
+                set_dscp: plan.set_dscp.clone(),
+                most_flows: plan.most_flows,
+                framing: plan.framing,
+            };
+            Edge::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, plan)
         };
         let rules = plan.names.len();
         Ok(GateEdge {
             links: plan.links,
             node,
-            steering: [steering(Direction::Up)?, steering(Direction::Down)?],
-            framing: plan.framing,
+            edges: [edge(Direction::Up)?, edge(Direction::Down)?],
             passing: Vec::new(),
             lengths: Vec::new(),
             rules,
-            set_dscp: plan.set_dscp.clone(),
             before: [(); 2].map(|()| vec![FlowCounters::default(); rules + 1]),
         })
     }
@@ -89,13 +86,11 @@ impl GateEdge {
 
     /// The next flow of the world.
     pub(crate) fn expect(&mut self, headers: Option<Headers>) {
-        let headers = headers.unwrap_or_default();
-        let mark = headers.ip.map_or(Mark::NONE, |ip| Mark::from_ip(ip.dscp, ip.ecn));
-        self.passing.push(Passing { headers, mark, steered: None });
+        self.passing.push(Passing { headers: headers.unwrap_or_default(), cached: None });
     }
 
     fn counters(&self, nodes: &[Node], direction: Direction) -> Vec<FlowCounters> {
-        let (steering, switch) = (&self.steering[direction as usize], &nodes[self.node].switch);
+        let (steering, switch) = (self.edges[direction as usize].steering(), &nodes[self.node].switch);
         let of_rules = (0..self.rules).map(|rule| steering.counters(switch, rule));
         of_rules.chain([switch.counters(steering.rest())]).collect()
     }
@@ -106,7 +101,7 @@ impl GateEdge {
             self.counters(nodes, direction).into_iter().zip(before).enumerate().map(
                 move |(ix, (now, before))| {
                     let rule = Some(ix).filter(|ix| *ix < self.rules);
-                    let flows = rule.map_or(1, |rule| self.steering[direction as usize].flows(rule));
+                    let flows = rule.map_or(1, |rule| self.edges[direction as usize].steering().flows(rule));
                     GateFlow { direction, rule, flows, counters: since(now, before) }
                 },
             )
@@ -126,21 +121,21 @@ fn since(mut now: FlowCounters, before: &FlowCounters) -> FlowCounters {
 }
 
 impl Relay for GateEdge {
+    /// A packet reaches the gate: its hop leads to its flow there.
     fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let hop = &mut cx.fabric.hops[hop as usize];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
         let passing = &mut self.passing[at.flow as usize];
-        let steering = &mut self.steering[usize::from(hop.link as usize == self.links[1])];
-        hop.leg = steering.steer_again(cx.now, switch, &passing.headers, &mut passing.steered);
-        let set = steering.rule_of(hop.leg.flow).and_then(|rule| self.set_dscp[rule]);
+        let edge = &mut self.edges[usize::from(hop.link as usize == self.links[1])];
+        let steered = edge.steer_again(cx.now, switch, &passing.headers, packet.len, &mut passing.cached);
+        hop.leg = steered.leg;
         let body = packet.body.0 as usize;
         if self.lengths.len() <= body {
             self.lengths.resize(body + 1, 0);
         }
         self.lengths[body] = packet.len;
-        packet.mark = set.map_or(passing.mark, |dscp| passing.mark.with_dscp(dscp));
-        packet.len = self.framing.charge(packet.len);
+        (packet.len, packet.mark) = (steered.charged, steered.mark);
         Passage::Forward
     }
 

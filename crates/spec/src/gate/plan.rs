@@ -3,10 +3,10 @@
 use super::{GateFile, GateFlow};
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::classifier::steering::{Rule, Split};
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::{MeterKind, flow_monitor};
 use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::steering::{Rule, Split};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 
 impl GateFile {

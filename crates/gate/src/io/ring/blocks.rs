@@ -3,36 +3,37 @@
 #![allow(unsafe_code)]
 
 use super::super::packet;
-use super::super::system::Mapping;
 use super::super::{BATCH, Received};
 use super::{Entry, RING, make};
+use crate::sys::calls::Mapping;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of a block: several super-packets fit, and there are blocks enough.
+/// Bytes of a block: room for several super-packets, and for enough blocks in the ring.
 const BLOCK: usize = 1 << 18;
 const BLOCKS: usize = RING / BLOCK;
-/// After how many milliseconds a block is handed over that is not full: there is no shorter time.
-const RETIRED_AFTER: u32 = 1;
-/// The kernel asks for a frame size, and packs frames as it likes.
+/// After how many milliseconds a block that is not full is handed over; the kernel knows no shorter time.
+const RETIRE_AFTER: u32 = 1;
+/// The frame size that the kernel requires, although it packs frames by their length.
 const FRAME: u32 = 1 << 11;
 
 /// Receives from a ring of blocks.
 pub(crate) struct Receiver {
     packets: packet::Receiver,
     ring: Mapping,
-    /// The block that is read or comes next.
+    /// The block that is being read, or comes next.
     block: usize,
-    /// Frames in it that are not read yet, and where the next one starts.
+    /// Frames in it that are not read yet.
     left: u32,
+    /// Where the next one starts.
     at: usize,
     lost: u64,
 }
 
 impl Receiver {
-    /// A receiver of all that comes in at the interface with this index.
+    /// A receiver of the frames that come in at the interface with this index.
     ///
     /// # Errors
     /// The system's: `EPERM` without CAP_NET_RAW.
@@ -42,7 +43,7 @@ impl Receiver {
             tp_block_nr: BLOCKS as u32,
             tp_frame_size: FRAME,
             tp_frame_nr: (RING / FRAME as usize) as u32,
-            tp_retire_blk_tov: RETIRED_AFTER,
+            tp_retire_blk_tov: RETIRE_AFTER,
             tp_sizeof_priv: 0,
             tp_feature_req_word: 0,
         };
@@ -70,11 +71,11 @@ impl Receiver {
                 AtomicU32::from_ptr(&raw mut (*description).hdr.bh1.block_status)
             };
             if self.left == 0 {
-                // What the kernel wrote before it set the status is seen after.
+                // Acquire: the block was written before the status was set.
                 if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
                     break;
                 }
-                // SAFETY: the block is the gate's until its status is set, and both are plain integers.
+                // SAFETY: the gate owns the block until its status is set, and both are plain integers.
                 let header = unsafe { (*block.cast::<libc::tpacket_block_desc>()).hdr.bh1 };
                 (self.left, self.at) = (header.num_pkts, header.offset_to_first_pkt as usize);
             }
@@ -82,14 +83,14 @@ impl Receiver {
                 count += 1;
                 self.left -= 1;
                 if self.at + size_of::<libc::tpacket3_hdr>() > BLOCK {
-                    // No frame can begin there: what the block still has is lost.
+                    // No frame can begin there: the rest of the block is lost.
                     self.lost += u64::from(std::mem::take(&mut self.left)) + 1;
                     break;
                 }
                 self.take(block, &mut take);
             }
             if self.left == 0 {
-                // Whatever was done with its frames is done before the kernel may write there again.
+                // Release: the frames were read before the kernel may write there again.
                 status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
                 self.block = (self.block + 1) % BLOCKS;
             }
@@ -100,7 +101,7 @@ impl Receiver {
     /// Takes the frame at `at` and goes on to the next.
     fn take(&mut self, block: *mut u8, take: &mut impl FnMut(Received<'_>)) {
         let (at, space) = (self.at, BLOCK - self.at);
-        // SAFETY: there is room for a header before the block's end, it is the gate's until its status is
+        // SAFETY: there is room for a header before the block's end, the gate owns the block until its status is
         // set, and it is plain integers, aligned to eight bytes by the kernel.
         let (start, header) = unsafe {
             let start = block.add(at);
@@ -108,7 +109,7 @@ impl Receiver {
         };
         self.at += header.tp_next_offset as usize;
         if header.tp_status & libc::TP_STATUS_USER == 0 {
-            // Dropped by the kernel when its place was made already: it counts it itself.
+            // The kernel dropped the frame after it had allocated its place, and counts it.
             return;
         }
         let entry = Entry {
@@ -119,7 +120,7 @@ impl Receiver {
             tci: header.hv1.tp_vlan_tci as u16,
             protocol: header.hv1.tp_vlan_tpid,
         };
-        // SAFETY: from `start` on the block has `space` bytes, and is the gate's until its status is set.
+        // SAFETY: from `start` on the block has `space` bytes, and the gate owns it until its status is set.
         match unsafe { entry.received(start, space) } {
             Some(received) => take(received),
             None => self.lost += 1,

@@ -1,10 +1,10 @@
-//! Packet sockets with a ring to receive from (packet_mmap): memory that the kernel writes frames to and
-//! the gate reads them from, with no call in between.
+//! Packet sockets with a receive ring (packet_mmap): memory that the kernel writes frames to and the gate reads
+//! them from, without a system call.
 //!
-//! [`slots`] is its second version, a frame in each slot, seen as soon as it is there. [`blocks`] is the
-//! third: frames packed into blocks, which the kernel hands over when they are full or a millisecond
-//! old. To send from such a ring was measured over veth and is slower than `sendmmsg` (the kernel
-//! pins the ring's pages and has to copy them after all), so senders are those of packet sockets.
+//! [`slots`] uses TPACKET_V2: each frame has a slot and can be read at once. [`blocks`] uses TPACKET_V3: frames
+//! are packed into blocks, which the kernel hands over when they are full or a millisecond old. Sending from a
+//! ring was measured over veth and is slower than `sendmmsg` (the kernel pins the ring's pages and copies them
+//! all the same), so that frames are sent as by [`packet`](super::packet).
 //!
 //! Source: the kernel's Documentation/networking/packet_mmap.rst.
 
@@ -14,10 +14,10 @@ pub(super) mod blocks;
 pub(super) mod slots;
 
 use super::packet::vlan_tag;
-use super::system::{Mapping, set};
 use super::{Received, TAG};
-use crate::engine::Loss;
-use crate::offload::HEADER;
+use crate::frame::offload::HEADER;
+use crate::stats::LossReason;
+use crate::sys::calls::{Mapping, set};
 use libc::c_int;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,20 +32,21 @@ fn make<R: Copy>(socket: &OwnedFd, version: libc::tpacket_versions, request: &R)
     Mapping::of(socket, RING, 0)
 }
 
-/// What the kernel says of a frame in a ring.
+/// The header of a frame in a ring.
 struct Entry {
     status: u32,
-    /// Where it starts, from its header on.
+    /// Offset of the frame from the header.
     mac: usize,
-    /// Bytes of it that are there, and that it has.
+    /// Bytes of it that are in the ring.
     kept: usize,
+    /// Bytes that it had.
     length: usize,
     tci: u16,
     protocol: u16,
 }
 
 impl Entry {
-    /// The frame; `None` when what the kernel says of it does not fit the `space` that it has.
+    /// The frame; `None` when the header does not fit the `space` of the frame.
     ///
     /// # Safety
     /// From `start` on there must be `space` bytes that nothing else uses for as long as `'r`.
@@ -53,15 +54,15 @@ impl Entry {
         if self.mac < HEADER.max(TAG) || self.mac + self.kept > space {
             return None;
         }
-        // SAFETY: both lie within the space, as was looked at; the header is read before the room, which
-        // begins within it, is lent.
-        let (header, room) = unsafe {
+        // SAFETY: both lie within the space, as the check above says; the header is read before the reference to
+        // the bytes, which begin within it, is made.
+        let (header, bytes) = unsafe {
             (
                 start.add(self.mac - HEADER).cast::<[u8; HEADER]>().read(),
                 std::slice::from_raw_parts_mut(start.add(self.mac - TAG), TAG + self.kept),
             )
         };
         let tag = vlan_tag(self.status, self.tci, self.protocol);
-        Some(Received { header, room, tag, unfit: (self.kept < self.length).then_some(Loss::TooLong) })
+        Some(Received { header, bytes, tag, loss: (self.kept < self.length).then_some(LossReason::TooLong) })
     }
 }

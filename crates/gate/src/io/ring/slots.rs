@@ -1,24 +1,24 @@
 //! A ring of slots, one for each frame (TPACKET_V2).
 //!
-//! A slot is as long as the interface's frames take. What is longer, a super-packet, does not fit: the
-//! kernel then also keeps it in the socket's buffer (PACKET_COPY_THRESH), from where it is received as
-//! without a ring, in its turn. So a ring holds many frames in little memory.
+//! A slot has room for a frame of the interface's MTU. A super-packet does not fit: the kernel also keeps it in
+//! the socket's buffer (PACKET_COPY_THRESH), from where it is received in its turn, as without a ring. So a ring
+//! holds many frames in little memory.
 
 #![allow(unsafe_code)]
 
 use super::super::packet;
-use super::super::system::{Mapping, set};
 use super::super::{BATCH, Received};
 use super::{Entry, RING, make};
+use crate::sys::calls::{Mapping, set};
 use libc::c_int;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes that a slot has beside the MTU's: its header, the socket's address, the virtio-net header, the
-/// Ethernet header and two tags.
-const BESIDE: usize = 128;
-/// Bytes of a block, which the kernel gets at once.
+/// Bytes of a slot besides the MTU: its header, the socket's address, the virtio-net header, the Ethernet header
+/// and two tags.
+const SLOT_OVERHEAD: usize = 128;
+/// Bytes of a block, which the kernel allocates at once.
 const BLOCK: usize = 1 << 18;
 
 /// Receives from a ring of slots.
@@ -33,13 +33,13 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of all that comes in at the interface with this index and MTU.
+    /// A receiver of the frames that come in at the interface with this index and MTU.
     ///
     /// # Errors
     /// The system's: `EPERM` without CAP_NET_RAW.
     pub(in super::super) fn open(index: u32, mtu: usize) -> io::Result<Receiver> {
-        // An MTU of 64 KB takes the largest slot, which no longer one would be of use for.
-        let slot = (mtu + BESIDE).next_power_of_two().clamp(1 << 11, 1 << 17);
+        // The largest slot has room for an MTU of 64 KB.
+        let slot = (mtu + SLOT_OVERHEAD).next_power_of_two().clamp(1 << 11, 1 << 17);
         let mut ring = None;
         let packets = packet::Receiver::open(index, |socket| {
             let threshold: c_int = 1;
@@ -59,18 +59,18 @@ impl Receiver {
     pub(in super::super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
         for count in 0..BATCH {
             let slot = self.ring.at(self.next * self.slot, self.slot);
-            // SAFETY: a slot starts with its status, aligned, and both sides use it only as one atom.
+            // SAFETY: a slot starts with its status, aligned, and both sides use it as an atomic only.
             let status = unsafe { AtomicU32::from_ptr(slot.cast()) };
-            // What the kernel wrote before it set the status is seen after.
+            // Acquire: the frame was written before the status was set.
             if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
                 return if count > 0 { Ok(count) } else { Err(self.packets.error()) };
             }
-            // SAFETY: the slot is the gate's until its status is set, and starts with this header, which
+            // SAFETY: the gate owns the slot until its status is set, and starts with this header, which
             // is plain integers.
             let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
             self.took = true;
             self.take(slot, &header, &mut take);
-            // Whatever was done with the frame is done before the kernel may write there again.
+            // Release: the frame was read before the kernel may write there again.
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.next = (self.next + 1) % (RING / self.slot);
         }
@@ -91,10 +91,10 @@ impl Receiver {
             tci: header.tp_vlan_tci,
             protocol: header.tp_vlan_tpid,
         };
-        // SAFETY: the slot has this many bytes, and is the gate's until its status is set.
+        // SAFETY: the slot has this many bytes, and the gate owns it until its status is set.
         match unsafe { entry.received(slot, self.slot) } {
             // Too long for a slot, and the kernel had no memory left to keep it elsewhere.
-            Some(received) if received.unfit.is_some() => self.lost += 1,
+            Some(received) if received.loss.is_some() => self.lost += 1,
             Some(received) => take(received),
             None => self.lost += 1,
         }
@@ -107,17 +107,17 @@ impl Receiver {
         status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0
     }
 
-    /// Makes the ring anew when it has stopped: a super-packet of a kind that a virtio-net header cannot
-    /// describe leaves its slot taken for ever, and the kernel (at least up to 6.18) drops whatever comes
-    /// after it. It shows in frames that were dropped while the ring was empty.
+    /// Makes a new ring when the old one is blocked: a super-packet of a kind that a virtio-net header cannot
+    /// describe leaves its slot in use for ever, and the kernel (at least up to 6.18) drops all frames after it.
+    /// The sign is frames that were dropped while the ring was empty.
     ///
     /// # Errors
-    /// When there is no memory for it any more.
+    /// When there is no memory for a new ring.
     pub(in super::super) fn check(&mut self) -> io::Result<()> {
         let (missed, took) = (self.packets.missed(), std::mem::take(&mut self.took));
         self.lost += missed;
         if missed > 0 && !took && self.is_empty() {
-            // It cannot be changed while it is mapped.
+            // A ring cannot be changed while it is mapped.
             drop(std::mem::replace(&mut self.ring, Mapping::none()));
             let socket = self.packets.socket();
             set(

@@ -1,27 +1,26 @@
 //! AF_XDP sockets: a program at the interface hands frames over before the kernel makes packets of them.
 //!
-//! It is for network cards, whose drivers hand over the very memory that the card has written; over
-//! anything else the kernel copies. A frame comes as bytes and nothing else: there is no virtio-net
-//! header and no VLAN tag beside it. So whatever the card or the kernel would leave undone has to be off,
-//! and [`fitness`] sees to that as far as it can be seen; frames of the other end of a veth whose
-//! checksums are not complete are told by [`partial`], and lost.
+//! It is for network cards: their drivers hand over the memory that the card has written, and for other
+//! interfaces the kernel copies. A frame has no virtio-net header and no VLAN tag beside its bytes. So the
+//! offloads of the interface have to be off, which [`settings`] checks. Frames of a veth whose checksums are
+//! partial are detected by [`partial_checksum`], and lost.
 //!
 //! Source: the kernel's Documentation/networking/af_xdp.rst.
 
 #![allow(unsafe_code)]
 
-mod fitness;
-mod partial;
+mod partial_checksum;
 mod program;
 mod ring;
+mod settings;
 
-use super::interface::Interface;
 use super::packet::promiscuous;
-use super::system::{Mapping, pending_error};
 use super::{BATCH, Received, TAG};
-use crate::engine::Loss;
 use crate::error::GateError;
-use crate::offload::HEADER;
+use crate::frame::offload::HEADER;
+use crate::stats::LossReason;
+use crate::sys::calls::{Mapping, pending_error};
+use crate::sys::interface::Interface;
 use ring::{Consumer, Producer};
 use rustix::io::Errno;
 use rustix::net::xdp::{
@@ -32,39 +31,39 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// Places for frames that come in, and as many for frames that go out; the kernel wants powers of two.
-const PLACES: u32 = 4096;
+/// Chunks of memory for frames that come in, and as many for frames that go out; a power of two.
+const CHUNKS: u32 = 4096;
 /// Bytes that the kernel keeps free in front of a frame (XDP_PACKET_HEADROOM).
 const HEADROOM: usize = 256;
-/// The largest place that there can be: a page.
-const LARGEST: usize = 4096;
-/// How often the kernel is asked to send what it has not sent at once.
-const TRIES: u32 = 4;
+/// Bytes of the largest chunk that the kernel permits: a page.
+const MAX_CHUNK: usize = 4096;
+/// How often the kernel is asked to send before it has sent everything.
+const MAX_ATTEMPTS: u32 = 4;
 /// Bytes of an Ethernet header with two tags.
-const FRAMING: usize = 22;
+const HEADER_ROOM: usize = 22;
 
-/// Opens the interface, whose frames nobody else gets from now on.
+/// Opens the interface. Its frames no longer reach the kernel's network stack.
 ///
 /// # Errors
-/// When it does what frames without headers do not tell, or it is not to be had.
+/// When its settings are unsuitable, or it cannot be opened.
 pub(super) fn open(name: &str, interface: Interface) -> Result<(Receiver, Sender), GateError> {
-    fitness::check(name)?;
-    let place = (interface.mtu + FRAMING + HEADROOM).next_power_of_two().max(2048);
-    if place > LARGEST {
-        let most = LARGEST - HEADROOM - FRAMING;
+    settings::check(name)?;
+    let chunk = (interface.mtu + HEADER_ROOM + HEADROOM).next_power_of_two().max(2048);
+    if chunk > MAX_CHUNK {
+        let most = MAX_CHUNK - HEADROOM - HEADER_ROOM;
         let help = format!("ip link set {name} mtu {most}");
-        return Err(GateError::unfit(name, "its MTU is too long for AF_XDP", help));
+        return Err(GateError::unsuitable(name, "its MTU is too long for AF_XDP", help));
     }
-    sockets(interface.index, place).map_err(|error| match error.raw_os_error() {
+    sockets(interface.index, chunk).map_err(|error| match error.raw_os_error() {
         Some(libc::EAFNOSUPPORT) => {
-            GateError::unfit(name, "the kernel has no AF_XDP", "write another `io` into the file")
+            GateError::unsuitable(name, "the kernel has no AF_XDP", "write another `io` into the file")
         }
-        Some(libc::EBUSY) => GateError::unfit(
+        Some(libc::EBUSY) => GateError::unsuitable(
             name,
             "another program takes its frames by XDP",
             format!("end that first, or ip link set {name} xdp off"),
         ),
-        Some(libc::EPERM | libc::EACCES) => GateError::unfit(
+        Some(libc::EPERM | libc::EACCES) => GateError::unsuitable(
             name,
             "not permitted to take its frames by XDP",
             "run it as root, or with the capabilities CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF",
@@ -73,31 +72,31 @@ pub(super) fn open(name: &str, interface: Interface) -> Result<(Receiver, Sender
     })
 }
 
-fn sockets(index: u32, place: usize) -> io::Result<(Receiver, Sender)> {
+fn sockets(index: u32, chunk: usize) -> io::Result<(Receiver, Sender)> {
     let socket = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
-    let memory = Arc::new(Mapping::anonymous(2 * PLACES as usize * place)?);
+    let memory = Arc::new(Mapping::anonymous(2 * CHUNKS as usize * chunk)?);
     let region = XdpUmemReg {
-        addr: memory.at(0, 2 * PLACES as usize * place).addr() as u64,
-        len: 2 * u64::from(PLACES) * place as u64,
-        chunk_size: place as u32,
+        addr: memory.at(0, 2 * CHUNKS as usize * chunk).addr() as u64,
+        len: 2 * u64::from(CHUNKS) * chunk as u64,
+        chunk_size: chunk as u32,
         headroom: 0,
         flags: XdpUmemRegFlags::empty(),
         tx_metadata_len: 0,
     };
     sockopt::set_xdp_umem_reg(&socket, region)?;
-    sockopt::set_xdp_umem_fill_ring_size(&socket, PLACES)?;
-    sockopt::set_xdp_umem_completion_ring_size(&socket, PLACES)?;
-    sockopt::set_xdp_rx_ring_size(&socket, PLACES)?;
-    sockopt::set_xdp_tx_ring_size(&socket, PLACES)?;
+    sockopt::set_xdp_umem_fill_ring_size(&socket, CHUNKS)?;
+    sockopt::set_xdp_umem_completion_ring_size(&socket, CHUNKS)?;
+    sockopt::set_xdp_rx_ring_size(&socket, CHUNKS)?;
+    sockopt::set_xdp_tx_ring_size(&socket, CHUNKS)?;
     let offsets = sockopt::xdp_mmap_offsets(&socket)?;
-    let received = Consumer::map(&socket, PLACES, offsets.rx, libc::XDP_PGOFF_RX_RING)?;
-    let to_send = Producer::map(&socket, PLACES, offsets.tx, libc::XDP_PGOFF_TX_RING)?;
+    let received = Consumer::map(&socket, CHUNKS, offsets.rx, libc::XDP_PGOFF_RX_RING)?;
+    let to_send = Producer::map(&socket, CHUNKS, offsets.tx, libc::XDP_PGOFF_TX_RING)?;
     let mut empty =
-        Producer::map(&socket, PLACES, offsets.fr, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
+        Producer::map(&socket, CHUNKS, offsets.fr, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
     let sent =
-        Consumer::map(&socket, PLACES, offsets.cr, libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t)?;
-    for ix in 0..PLACES {
-        empty.push(u64::from(ix) * place as u64);
+        Consumer::map(&socket, CHUNKS, offsets.cr, libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t)?;
+    for ix in 0..CHUNKS {
+        empty.push(u64::from(ix) * chunk as u64);
     }
     empty.publish();
     bind(&socket, &SocketAddrXdp::new(SocketAddrXdpFlags::empty(), index, 0))?;
@@ -105,7 +104,7 @@ fn sockets(index: u32, place: usize) -> io::Result<(Receiver, Sender)> {
     let other = socket.try_clone()?;
     let receiver = Receiver {
         memory: Arc::clone(&memory),
-        place,
+        chunk,
         received,
         empty,
         missed_before: 0,
@@ -113,14 +112,14 @@ fn sockets(index: u32, place: usize) -> io::Result<(Receiver, Sender)> {
         _program: program,
         _promiscuous: promiscuous(index)?,
     };
-    let free = (PLACES..2 * PLACES).map(|ix| u64::from(ix) * place as u64).collect();
+    let free = (CHUNKS..2 * CHUNKS).map(|ix| u64::from(ix) * chunk as u64).collect();
     Ok((receiver, Sender { socket: other, memory, to_send, sent, free }))
 }
 
 /// Receives what comes in at an interface.
 pub(crate) struct Receiver {
     memory: Arc<Mapping>,
-    place: usize,
+    chunk: usize,
     received: Consumer<XdpDesc>,
     empty: Producer<u64>,
     missed_before: u64,
@@ -143,17 +142,17 @@ impl Receiver {
         for _ in 0..count {
             let XdpDesc { addr, len, options } = self.received.pop();
             let (at, length) = (addr as usize, len as usize);
-            let bytes = self.memory.at(at - TAG, TAG + length);
-            // SAFETY: the kernel has handed the place over until it is pushed below, and keeps more bytes
-            // free in front of a frame than a tag has.
-            let room = unsafe { std::slice::from_raw_parts_mut(bytes, TAG + length) };
-            let unfit = if options.contains(XdpDescOptions::XDP_PKT_CONTD) {
-                Some(Loss::TooLong)
+            let start = self.memory.at(at - TAG, TAG + length);
+            // SAFETY: the gate owns the chunk until it is pushed below, and the kernel keeps more bytes free in
+            // front of a frame than a tag has.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(start, TAG + length) };
+            let loss = if options.contains(XdpDescOptions::XDP_PKT_CONTD) {
+                Some(LossReason::TooLong)
             } else {
-                partial::is(&room[TAG..]).then_some(Loss::Offload)
+                partial_checksum::is_partial(&bytes[TAG..]).then_some(LossReason::Offload)
             };
-            take(Received { header: [0; HEADER], room, tag: None, unfit });
-            self.empty.push((at & !(self.place - 1)) as u64);
+            take(Received { header: [0; HEADER], bytes, tag: None, loss });
+            self.empty.push((at & !(self.chunk - 1)) as u64);
         }
         self.received.release();
         self.empty.publish();
@@ -175,12 +174,12 @@ pub(crate) struct Sender {
     memory: Arc<Mapping>,
     to_send: Producer<XdpDesc>,
     sent: Consumer<u64>,
-    /// Places that are the gate's.
+    /// Chunks that the gate owns.
     free: Vec<u64>,
 }
 
 impl Sender {
-    /// See [`super::Sender::send`]. What the kernel has taken and not yet sent goes with the next.
+    /// See [`super::Sender::send`]. Frames that the kernel has taken and not yet sent are sent with the next call.
     pub(super) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         for _ in 0..self.sent.available() {
             self.free.push(self.sent.pop());
@@ -188,19 +187,19 @@ impl Sender {
         self.sent.release();
         let mut count = 0;
         for frame in frames.take(BATCH) {
-            let Some(place) = self.free.pop() else { break };
-            let bytes = self.memory.at(place as usize, frame.len());
-            // SAFETY: the place is the gate's, longer than the longest frame, and no frame is in it.
+            let Some(chunk) = self.free.pop() else { break };
+            let bytes = self.memory.at(chunk as usize, frame.len());
+            // SAFETY: the gate owns the chunk, which is longer than the longest frame and holds none.
             unsafe { std::ptr::copy_nonoverlapping(frame.as_ptr(), bytes, frame.len()) };
             let options = XdpDescOptions::empty();
-            self.to_send.push(XdpDesc { addr: place, len: frame.len() as u32, options });
+            self.to_send.push(XdpDesc { addr: chunk, len: frame.len() as u32, options });
             count += 1;
         }
         self.to_send.publish();
         let mut outcome = Ok(());
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             outcome = send(&self.socket, &[], SendFlags::DONTWAIT).map(drop);
-            // It is also "again" when there is nothing more to send.
+            // The kernel returns EAGAIN, too, when there is nothing more to send.
             if outcome != Err(Errno::AGAIN) || self.to_send.pending() == 0 {
                 break;
             }

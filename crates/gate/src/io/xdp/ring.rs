@@ -1,9 +1,9 @@
-//! The four rings between an AF_XDP socket and the kernel: one side writes entries and the other reads
-//! them, and each tells the other how far it is by one number.
+//! The four rings between an AF_XDP socket and the kernel: one side produces entries and the other consumes
+//! them, and each publishes how far it is as one index.
 
 #![allow(unsafe_code)]
 
-use super::super::system::Mapping;
+use crate::sys::calls::Mapping;
 use rustix::net::xdp::XdpRingOffset;
 use std::io;
 use std::marker::PhantomData;
@@ -28,7 +28,7 @@ impl<T: Copy> Shared<T> {
 
     fn number(&self, offset: u64) -> &AtomicU32 {
         let place = self.memory.at(offset as usize, size_of::<u32>());
-        // SAFETY: the kernel says that this number is here, aligned; both sides use it only as one atom.
+        // SAFETY: the kernel says that this number is here, aligned; both sides use it as an atomic only.
         unsafe { AtomicU32::from_ptr(place.cast()) }
     }
 
@@ -40,14 +40,14 @@ impl<T: Copy> Shared<T> {
         self.number(self.offsets.consumer)
     }
 
-    /// Where the entry of this number is. A ring has a power of two of them.
+    /// The address of the entry of this number. The number of entries is a power of two.
     fn entry(&self, number: u32) -> *mut T {
         let ix = (number & (self.size - 1)) as usize;
         self.memory.at(self.offsets.desc as usize + ix * size_of::<T>(), size_of::<T>()).cast()
     }
 }
 
-/// A ring that the kernel writes.
+/// A ring that the kernel produces entries for.
 pub(super) struct Consumer<T> {
     shared: Shared<T>,
     next: u32,
@@ -65,7 +65,7 @@ impl<T: Copy> Consumer<T> {
 
     /// Entries that can be read.
     pub(super) fn available(&self) -> u32 {
-        // What the kernel wrote before it set the number is seen after.
+        // Acquire: the entries were written before the index was set.
         self.shared.produced().load(Ordering::Acquire).wrapping_sub(self.next)
     }
 
@@ -78,14 +78,13 @@ impl<T: Copy> Consumer<T> {
         unsafe { entry.read() }
     }
 
-    /// Lets the kernel write again to what was read.
+    /// Hands the entries that were read back to the kernel.
     pub(super) fn release(&self) {
         self.shared.consumed().store(self.next, Ordering::Release);
     }
 }
 
-/// A ring that the kernel reads. It never holds more entries than it has room for, since there are only so
-/// many places for frames.
+/// A ring that the kernel consumes. It cannot overflow: it has as many entries as there are chunks.
 pub(super) struct Producer<T> {
     shared: Shared<T>,
     next: u32,
@@ -113,7 +112,7 @@ impl<T: Copy> Producer<T> {
         self.next.wrapping_sub(self.shared.consumed().load(Ordering::Acquire))
     }
 
-    /// Lets the kernel see what was written.
+    /// Publishes the entries that were written.
     pub(super) fn publish(&self) {
         self.shared.produced().store(self.next, Ordering::Release);
     }

@@ -1,0 +1,34 @@
+//! A cached lookup: packets with the same headers go to the same flow.
+
+use super::flows::{Cached, Steering};
+use crate::packet::Leg;
+use crate::switch::Switch;
+use crate::units::Time;
+use crate::wire::Headers;
+
+impl Steering {
+    /// The same as [`steer`](Steering::steer) for one of many packets with the same headers. `cached` is what
+    /// the call for the packet before left there, `None` at first; it is used for as long as it holds.
+    #[inline]
+    pub fn steer_again(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        headers: &Headers,
+        cached: &mut Option<Cached>,
+    ) -> Leg {
+        match *cached {
+            Some(Cached { leg, member: None, generation }) if generation == self.generation => return leg,
+            Some(Cached { leg, member: Some((at, number)), generation }) if generation == self.generation => {
+                let member = &mut self.members[at];
+                if member.number == number {
+                    member.last_packet = now;
+                    return leg;
+                }
+            }
+            _ => {}
+        }
+        *cached = self.find(now, switch, headers);
+        cached.map_or(self.rest, |found| found.leg)
+    }
+}

@@ -1,0 +1,114 @@
+//! A packet enters a network: which flow it goes to, what it is charged, and the mark that it gets.
+
+use super::flows::{Cached, Steering};
+use super::rule::Rule;
+use crate::classifier::rules::Direction;
+use crate::contract::Refused;
+use crate::link::Framing;
+use crate::packet::{Leg, Mark, PortIx};
+use crate::switch::Switch;
+use crate::units::Time;
+use crate::wire::Headers;
+
+/// What an edge does at one port.
+#[derive(Clone, Debug)]
+pub struct EdgePlan {
+    /// Which packets get which flow, in this order.
+    pub rules: Vec<Rule>,
+    /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps theirs.
+    pub set_dscp: Vec<Option<u8>>,
+    /// The most flows that packets may open, those of circuits not counted.
+    pub most_flows: usize,
+    /// What a frame is charged.
+    pub framing: Framing,
+}
+
+/// A packet at the edge, steered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steered {
+    /// Its flow at the port.
+    pub leg: Leg,
+    /// Bytes that it is charged.
+    pub charged: u32,
+    /// DSCP and ECN of its headers, with the DSCP that its rule sets.
+    pub mark: Mark,
+}
+
+/// The edge of a network at one port.
+pub struct Edge {
+    steering: Steering,
+    framing: Framing,
+    set_dscp: Vec<Option<u8>>,
+}
+
+impl Edge {
+    /// An edge at a port, whose rules see packets that go in `direction`. Opens the flows of the rules that have
+    /// one, and one for packets that match none.
+    ///
+    /// # Errors
+    /// When the switch refuses a flow.
+    pub fn new(
+        now: Time,
+        switch: &mut Switch,
+        port: PortIx,
+        direction: Direction,
+        plan: EdgePlan,
+    ) -> Result<Edge, Refused> {
+        let EdgePlan { rules, set_dscp, most_flows, framing } = plan;
+        let steering = Steering::new(now, switch, port, direction, rules, most_flows)?;
+        Ok(Edge { steering, framing, set_dscp })
+    }
+
+    /// Steers a packet of `len` bytes with these headers.
+    #[inline]
+    pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers, len: u32) -> Steered {
+        let leg = self.steering.steer(now, switch, headers);
+        self.steered(leg, headers, len)
+    }
+
+    /// The same for one of many packets with the same headers; see [`Steering::steer_again`].
+    #[inline]
+    pub fn steer_again(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        headers: &Headers,
+        len: u32,
+        cached: &mut Option<Cached>,
+    ) -> Steered {
+        let leg = self.steering.steer_again(now, switch, headers, cached);
+        self.steered(leg, headers, len)
+    }
+
+    fn steered(&self, leg: Leg, headers: &Headers, len: u32) -> Steered {
+        let mark = headers.ip.map_or(Mark::NONE, |ip| {
+            let mark = Mark::from_ip(ip.dscp, ip.ecn);
+            self.set_dscp(leg).map_or(mark, |dscp| mark.with_dscp(dscp))
+        });
+        Steered { leg, charged: self.framing.charge(len), mark }
+    }
+
+    /// The DSCP that the rule of a flow sets.
+    fn set_dscp(&self, leg: Leg) -> Option<u8> {
+        let rule = self.steering.rule_of(leg.flow)?;
+        self.set_dscp.get(rule).copied().flatten()
+    }
+
+    /// Makes the edge what another plan says; see [`Steering::replan`], and [`Steering::changes`] for what comes
+    /// before.
+    pub fn replan(&mut self, now: Time, switch: &mut Switch, plan: EdgePlan, from: &[Option<usize>]) {
+        let EdgePlan { rules, set_dscp, most_flows, framing } = plan;
+        self.steering.replan(now, switch, rules, from, most_flows);
+        (self.set_dscp, self.framing) = (set_dscp, framing);
+    }
+
+    /// Closes idle flows; see [`Steering::close_idle`].
+    pub fn close_idle(&mut self, now: Time, switch: &mut Switch) {
+        self.steering.close_idle(now, switch);
+    }
+
+    /// The rules, their flows and their counters.
+    pub fn steering(&self) -> &Steering {
+        &self.steering
+    }
+}

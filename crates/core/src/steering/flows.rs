@@ -1,0 +1,264 @@
+//! Which flow of a port does a packet go to? By rules in their order, the first that has a flow for it.
+//!
+//! A rule has one flow, or opens one for each host, subscriber, 5-tuple or circuit when its first packet
+//! comes. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new
+//! flow alike: a flow that has sent ahead of its reservation cannot shed that by a pause. The counters of a
+//! circuit outlive its flows.
+
+use super::circuits::{self, CircuitState, sum};
+use super::rule::{Rule, Split};
+use crate::classifier::rules::{Direction, Key, inside};
+use crate::contract::Refused;
+use crate::packet::{FlowIx, Leg, PortIx};
+use crate::switch::plan::FlowPlan;
+use crate::switch::{FlowCounters, Switch};
+use crate::units::Time;
+use crate::wire::Headers;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// The owner of a flow that was opened by a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    Key(Key),
+    Circuit(u32),
+}
+
+/// A flow that was opened by a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Member {
+    pub(super) rule: usize,
+    pub(super) owner: Owner,
+    pub(super) leg: Leg,
+    pub(super) last_packet: Time,
+    /// Its rule was removed and its flow closed; its slot is free at the next check.
+    pub(super) closed: bool,
+    /// Which flow this is, counted over all that were opened; 0 once it is closed.
+    pub(super) number: u64,
+}
+
+/// The flow that a packet went to, for the next one with the same headers.
+#[derive(Clone, Copy, Debug)]
+pub struct Cached {
+    pub(super) leg: Leg,
+    /// The member and its number, where a packet opened the flow.
+    pub(super) member: Option<(usize, u64)>,
+    /// The generation of the rules that it was found by.
+    pub(super) generation: u64,
+}
+
+/// The rules of one port and the flows that they have there.
+pub struct Steering {
+    pub(super) port: PortIx,
+    pub(super) direction: Direction,
+    pub(super) rules: Vec<Rule>,
+    /// The flow of every rule that has one flow.
+    pub(super) fixed: Vec<Option<Leg>>,
+    /// The circuits of every rule, by their numbers.
+    pub(super) circuits: Vec<Vec<CircuitState>>,
+    /// The flow of packets that match no rule.
+    pub(super) rest: Leg,
+    /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
+    rule_of: Vec<u32>,
+    pub(super) members: Vec<Member>,
+    pub(super) by_key: BTreeMap<(usize, Key), usize>,
+    free: Vec<usize>,
+    /// When to check whether a member can be closed: one entry for each.
+    checks: BinaryHeap<Reverse<(Time, usize)>>,
+    pub(super) most: usize,
+    /// Members that were opened so far.
+    opened: u64,
+    /// How often the rules were replaced.
+    pub(super) generation: u64,
+    /// The counters of the closed members of each rule.
+    pub(super) closed: Vec<FlowCounters>,
+    /// Packets for which no flow could be opened.
+    pub(super) overflowed: u64,
+}
+
+impl Steering {
+    /// Opens the flows of the rules that have one, and one for the rest, at a port. At most `most` flows
+    /// are opened by packets, those of circuits not counted; beyond, packets go with the rest.
+    ///
+    /// # Errors
+    /// When the switch refuses a flow.
+    pub fn new(
+        now: Time,
+        switch: &mut Switch,
+        port: PortIx,
+        direction: Direction,
+        rules: Vec<Rule>,
+        most: usize,
+    ) -> Result<Steering, Refused> {
+        let mut fixed = Vec::with_capacity(rules.len());
+        for rule in &rules {
+            fixed.push(match rule.split {
+                Split::Together => Some(switch.open(now, port, &rule.plan)?),
+                Split::Each(_) | Split::Circuits(_) => None,
+            });
+        }
+        let rest = switch.open(now, port, &FlowPlan::default())?;
+        let mut steering = Steering {
+            port,
+            direction,
+            closed: vec![FlowCounters::default(); rules.len()],
+            circuits: rules.iter().map(circuits::of).collect(),
+            rules,
+            fixed,
+            rest,
+            rule_of: Vec::new(),
+            members: Vec::new(),
+            by_key: BTreeMap::new(),
+            free: Vec::new(),
+            checks: BinaryHeap::new(),
+            most,
+            opened: 0,
+            generation: 0,
+            overflowed: 0,
+        };
+        steering.note_rules();
+        Ok(steering)
+    }
+
+    /// Rebuilds the table of which rule every flow belongs to.
+    pub(super) fn note_rules(&mut self) {
+        self.rule_of.clear();
+        self.note_rule(self.rest, self.rules.len());
+        for rule in 0..self.rules.len() {
+            if let Some(leg) = self.fixed[rule] {
+                self.note_rule(leg, rule);
+            }
+        }
+        for rule in 0..self.rules.len() {
+            let members: Vec<Leg> = self.member_legs(rule).collect();
+            members.into_iter().for_each(|leg| self.note_rule(leg, rule));
+        }
+    }
+
+    pub(super) fn note_rule(&mut self, leg: Leg, rule: usize) {
+        let (ix, rest) = (leg.flow.ix(), self.rules.len() as u32);
+        if self.rule_of.len() <= ix {
+            self.rule_of.resize(ix + 1, rest);
+        }
+        self.rule_of[ix] = rule as u32;
+    }
+
+    /// The rule that a flow at the port belongs to; `None` for the rest, and for flows whose rule was removed.
+    pub fn rule_of(&self, flow: FlowIx) -> Option<usize> {
+        let rule = *self.rule_of.get(flow.ix())? as usize;
+        (rule < self.rules.len()).then_some(rule)
+    }
+
+    /// The flow of a packet with these headers, which is opened if need be.
+    pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Leg {
+        self.steer_again(now, switch, headers, &mut None)
+    }
+
+    /// The flow of a packet; `None` when it could not be opened now.
+    pub(super) fn find(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Option<Cached> {
+        let direction = self.direction;
+        let fixed = |leg| Some(Cached { leg, member: None, generation: self.generation });
+        for (ix, rule) in self.rules.iter().enumerate() {
+            if !rule.matching.matches(headers, direction) {
+                continue;
+            }
+            match &rule.split {
+                Split::Together => return self.fixed[ix].and_then(fixed),
+                Split::Each(each) => {
+                    let key = each.key(headers, direction);
+                    return match self.by_key.get(&(ix, key)) {
+                        Some(at) => Some(self.touch(now, *at)),
+                        None => self.open(now, switch, ix, Owner::Key(key)),
+                    };
+                }
+                Split::Circuits(circuits) => {
+                    let owner = inside(headers, direction).and_then(|inside| circuits.find(inside));
+                    let Some(circuit) = owner else { continue };
+                    return match self.circuits[ix][circuit as usize].member() {
+                        Some(at) => Some(self.touch(now, at)),
+                        None => self.open(now, switch, ix, Owner::Circuit(circuit)),
+                    };
+                }
+            }
+        }
+        fixed(self.rest)
+    }
+
+    /// A packet of a member came.
+    fn touch(&mut self, now: Time, at: usize) -> Cached {
+        let member = &mut self.members[at];
+        member.last_packet = now;
+        Cached { leg: member.leg, member: Some((at, member.number)), generation: self.generation }
+    }
+
+    /// Opens a flow for its first packet.
+    fn open(&mut self, now: Time, switch: &mut Switch, rule: usize, owner: Owner) -> Option<Cached> {
+        self.close_idle(now, switch);
+        let Rule { split, plan, idle, .. } = &self.rules[rule];
+        let opened = match (owner, split) {
+            (Owner::Circuit(circuit), Split::Circuits(circuits)) => {
+                switch.open(now, self.port, &circuits.plan(circuit, self.direction, plan)).ok()
+            }
+            _ if self.by_key.len() < self.most => switch.open(now, self.port, plan).ok(),
+            _ => None,
+        };
+        let Some(leg) = opened else {
+            self.overflowed += 1;
+            return None;
+        };
+        self.opened += 1;
+        let member = Member { rule, owner, leg, last_packet: now, closed: false, number: self.opened };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.members[at] = member;
+                at
+            }
+            None => {
+                self.members.push(member);
+                self.members.len() - 1
+            }
+        };
+        self.checks.push(Reverse((now + *idle, at)));
+        match owner {
+            Owner::Key(key) => _ = self.by_key.insert((rule, key), at),
+            Owner::Circuit(circuit) => self.circuits[rule][circuit as usize].open(at),
+        }
+        self.note_rule(leg, rule);
+        Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
+    }
+
+    /// Closes flows that are idle and that the scheduler can forget. Opening a flow does the same first, so that
+    /// a call every tenth of a second is enough.
+    pub fn close_idle(&mut self, now: Time, switch: &mut Switch) {
+        self.open_missing(now, switch);
+        while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
+            if at > now {
+                return;
+            }
+            self.checks.pop();
+            let member = self.members[ix];
+            if member.closed {
+                self.free.push(ix);
+                continue;
+            }
+            let idle = self.rules[member.rule].idle;
+            let due = match switch.forgettable_at(member.leg) {
+                Some(forgettable) => forgettable.max(member.last_packet + idle),
+                None => now + idle, // packets are queued
+            };
+            if due > now {
+                self.checks.push(Reverse((due, ix)));
+                continue;
+            }
+            let counters = switch.counters(member.leg);
+            self.closed[member.rule] = sum(self.closed[member.rule], counters);
+            switch.close(now, member.leg);
+            match member.owner {
+                Owner::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
+                Owner::Circuit(circuit) => self.circuits[member.rule][circuit as usize].close(counters),
+            }
+            self.members[ix].number = 0;
+            self.free.push(ix);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The flows of rules and circuits at this moment, and what they have sent and lost.
+
+use super::circuits::sum;
+use super::flows::Steering;
+use crate::classifier::FiveTuple;
+use crate::classifier::rules::Key;
+use crate::packet::Leg;
+use crate::switch::{FlowCounters, Switch};
+use crate::units::{Span, Time};
+
+impl Steering {
+    /// The counters of a rule's flows at the port, those of closed flows included.
+    pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
+        let before = self.closed.get(rule).copied().unwrap_or_default();
+        let fixed = self.fixed.get(rule).copied().flatten();
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.fold(before, |total, leg| sum(total, switch.counters(leg)))
+    }
+
+    pub(super) fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
+        let of_keys = self.members(rule).map(|(_, leg)| leg);
+        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg))
+    }
+
+    /// The flows that a rule with [`Split::Each`] has at this moment, by their keys.
+    pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
+        let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
+        members.map(|((_, key), at)| (*key, self.members[*at].leg))
+    }
+
+    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead.
+    pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
+        let fixed = self.fixed.get(rule).copied().flatten();
+        let legs = fixed.into_iter().chain(self.member_legs(rule));
+        legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
+    }
+
+    /// The flow of packets that match no rule.
+    pub fn rest(&self) -> Leg {
+        self.rest
+    }
+
+    /// Flows of a rule at this moment.
+    pub fn flows(&self, rule: usize) -> usize {
+        match self.fixed.get(rule) {
+            Some(Some(_)) => 1,
+            _ => self.member_legs(rule).count(),
+        }
+    }
+
+    /// Packets that went with the rest since no flow could be opened for them.
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed
+    }
+
+    /// The circuits of a rule that have a flow at this moment, by their numbers.
+    pub fn circuits(&self, rule: usize) -> impl Iterator<Item = (u32, Leg)> {
+        let circuits = self.circuits.get(rule).map(Vec::as_slice).unwrap_or_default();
+        circuits
+            .iter()
+            .zip(0..)
+            .filter_map(|(state, circuit)| Some((circuit, self.members[state.member()?].leg)))
+    }
+
+    /// The counters of a circuit of a rule at the port, those of its closed flows included; zeros for a number
+    /// that no circuit has.
+    pub fn circuit_counters(&self, switch: &Switch, rule: usize, circuit: u32) -> FlowCounters {
+        let state = self.circuits.get(rule).and_then(|circuits| circuits.get(circuit as usize));
+        let closed = state.map(|state| state.closed).unwrap_or_default();
+        self.circuit_leg(rule, circuit).map_or(closed, |leg| sum(closed, switch.counters(leg)))
+    }
+
+    /// The flow that a circuit of a rule has at this moment.
+    pub fn circuit_leg(&self, rule: usize, circuit: u32) -> Option<Leg> {
+        let at = self.circuits.get(rule)?.get(circuit as usize)?.member()?;
+        Some(self.members[at].leg)
+    }
+}
+
+/// Before every other key: the order is that of the variants, and of addresses within them.
+const LEAST: Key = Key::Flow(FiveTuple::Ip {
+    source: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
+    destination: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
+    ports: None,
+    protocol: 0,
+});

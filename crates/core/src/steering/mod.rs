@@ -1,0 +1,16 @@
+//! The edge of a network: headers in; flow, charged length and mark out.
+//!
+//! [`Steering`] finds or opens a packet's flow at a port by rules over its headers. [`Edge`] adds what the
+//! packet is charged and the mark that it carries from there on. The gate and the simulator use the same edge.
+
+mod cache;
+mod circuits;
+mod edge;
+mod flows;
+mod inspect;
+mod replan;
+mod rule;
+
+pub use edge::{Edge, EdgePlan, Steered};
+pub use flows::{Cached, Steering};
+pub use rule::{Rule, Split};

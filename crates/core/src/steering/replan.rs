@@ -1,0 +1,164 @@
+//! Replaces the rules of a port that has flows: a rule that continues keeps its flows and their queues.
+
+use super::circuits::{self, CircuitState, sum};
+use super::flows::{Owner, Steering};
+use super::rule::{Rule, Split};
+use crate::packet::Leg;
+use crate::switch::plan::FlowPlan;
+use crate::switch::{FlowCounters, Switch};
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+impl Steering {
+    /// The flows whose plans [`Switch::reconfigure`] has to change before [`replan`](Self::replan) with the same
+    /// arguments; it takes all of them or none. `classes` is how many classes the port will have.
+    pub fn changes(&self, rules: &[Rule], from: &[Option<usize>], classes: usize) -> Vec<(Leg, FlowPlan)> {
+        let mut changes = Vec::new();
+        for (before, after) in self.now_at(rules, from).into_iter().enumerate() {
+            let old = &self.rules[before];
+            let next = after.map(|after| &rules[after]);
+            let mut change = |leg: Leg, plan: FlowPlan, wanted: Option<FlowPlan>| {
+                let wanted = match wanted {
+                    Some(wanted) => wanted,
+                    // It will be closed; until its queue is empty it needs a place in the tree.
+                    None if plan.class.is_some_and(|class| usize::from(class) >= classes) => {
+                        FlowPlan::default()
+                    }
+                    None => return,
+                };
+                if wanted != plan {
+                    changes.push((leg, wanted));
+                }
+            };
+            let Split::Circuits(circuits) = &old.split else {
+                self.legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
+                continue;
+            };
+            let renumbered = self.renumbered(before, next);
+            for (state, number) in self.circuits[before].iter().zip(0..) {
+                let Some(at) = state.member() else { continue };
+                let plan = circuits.plan(number, self.direction, &old.plan);
+                let wanted = next.zip(renumbered[number as usize]).and_then(|(next, number)| {
+                    let Split::Circuits(circuits) = &next.split else { return None };
+                    Some(circuits.plan(number, self.direction, &next.plan))
+                });
+                change(self.members[at].leg, plan, wanted);
+            }
+        }
+        changes
+    }
+
+    /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows stay open. A
+    /// rule whose [`Split`] is of another kind continues nothing. The flows of old rules that none continues are
+    /// closed; what they have queued is still sent. Circuits are continued by name, with their counters.
+    pub fn replan(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        rules: Vec<Rule>,
+        from: &[Option<usize>],
+        most: usize,
+    ) {
+        let now_at = self.now_at(&rules, from);
+        let mut fixed = vec![None; rules.len()];
+        let mut closed = vec![FlowCounters::default(); rules.len()];
+        for (before, after) in now_at.iter().enumerate() {
+            match *after {
+                Some(after) => (fixed[after], closed[after]) = (self.fixed[before], self.closed[before]),
+                None => self.fixed[before].into_iter().for_each(|leg| switch.close(now, leg)),
+            }
+        }
+        // Members keep their indexes: the checks for idle ones refer to them.
+        let mut by_key = BTreeMap::new();
+        for ((before, key), at) in std::mem::take(&mut self.by_key) {
+            match now_at[before] {
+                Some(after) => {
+                    self.members[at].rule = after;
+                    by_key.insert((after, key), at);
+                }
+                None => self.close_member(now, switch, at),
+            }
+        }
+        let mut circuits: Vec<Vec<CircuitState>> = rules.iter().map(circuits::of).collect();
+        for (before, after) in now_at.iter().enumerate() {
+            let renumbered = self.renumbered(before, after.map(|after| &rules[after]));
+            for (number, state) in std::mem::take(&mut self.circuits[before]).into_iter().enumerate() {
+                match (*after, renumbered[number], state.member()) {
+                    (Some(after), Some(number), member) => {
+                        circuits[after][number as usize] = state;
+                        if let Some(at) = member {
+                            (self.members[at].rule, self.members[at].owner) = (after, Owner::Circuit(number));
+                        }
+                    }
+                    (after, _, Some(at)) => {
+                        if let Some(after) = after {
+                            closed[after] = sum(closed[after], switch.counters(self.members[at].leg));
+                        }
+                        self.close_member(now, switch, at);
+                    }
+                    (_, _, None) => {}
+                }
+            }
+        }
+        (self.rules, self.fixed, self.closed, self.by_key, self.most) = (rules, fixed, closed, by_key, most);
+        self.circuits = circuits;
+        self.generation += 1;
+        self.note_rules();
+        self.open_missing(now, switch);
+    }
+
+    /// Opens the flows that rules with [`Split::Together`] lack: those of new rules, and those that the scheduler
+    /// had no room for before. Until then their packets go with the rest.
+    pub(super) fn open_missing(&mut self, now: Time, switch: &mut Switch) {
+        for rule in 0..self.rules.len() {
+            if self.fixed[rule].is_none()
+                && self.rules[rule].split == Split::Together
+                && let Ok(leg) = switch.open(now, self.port, &self.rules[rule].plan)
+            {
+                self.fixed[rule] = Some(leg);
+                self.note_rule(leg, rule);
+            }
+        }
+    }
+
+    /// The new rule that continues each old rule.
+    fn now_at(&self, rules: &[Rule], from: &[Option<usize>]) -> Vec<Option<usize>> {
+        let mut now_at = vec![None; self.rules.len()];
+        for (after, before) in from.iter().enumerate() {
+            if let Some(before) = *before
+                && alike(&self.rules[before].split, &rules[after].split)
+            {
+                now_at[before] = Some(after);
+            }
+        }
+        now_at
+    }
+
+    /// The numbers that the circuits of an old rule have in the new one, by the old ones.
+    fn renumbered(&self, before: usize, after: Option<&Rule>) -> Vec<Option<u32>> {
+        match (&self.rules[before].split, after.map(|rule| &rule.split)) {
+            (Split::Circuits(before), Some(Split::Circuits(after))) => before.renumbered(after),
+            (Split::Circuits(before), _) => vec![None; before.len()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Closes a member's flow; its slot is free at the next check.
+    fn close_member(&mut self, now: Time, switch: &mut Switch, at: usize) {
+        switch.close(now, self.members[at].leg);
+        self.members[at].closed = true;
+    }
+
+    /// The flows that a rule has at this moment.
+    fn legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
+        self.fixed[rule].into_iter().chain(self.member_legs(rule))
+    }
+}
+
+/// Whether the same owners have flows; circuits are compared by name later.
+fn alike(before: &Split, after: &Split) -> bool {
+    match (before, after) {
+        (Split::Circuits(_), Split::Circuits(_)) => true,
+        _ => before == after,
+    }
+}

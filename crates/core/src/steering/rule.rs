@@ -1,0 +1,31 @@
+//! A rule: which packets match, and what flow they get.
+
+use crate::classifier::circuits::Circuits;
+use crate::classifier::rules::{Each, Match};
+use crate::switch::plan::FlowPlan;
+use crate::units::Span;
+use std::sync::Arc;
+
+/// Which packets match, and the flow that they get.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// Which packets match.
+    pub matching: Match,
+    /// What has a flow of its own.
+    pub split: Split,
+    /// The plan of its flow, or of every one of its flows, at the port; a circuit's own terms come first.
+    pub plan: FlowPlan,
+    /// How long a flow that was opened by a packet stays open without packets.
+    pub idle: Span,
+}
+
+/// What has a flow of its own, among the packets that match a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Split {
+    /// All of them have one flow.
+    Together,
+    /// Each host, subscriber or 5-tuple has one.
+    Each(Each),
+    /// Each of these circuits has one. Packets of addresses that no circuit has go on to the next rule.
+    Circuits(Arc<Circuits>),
+}

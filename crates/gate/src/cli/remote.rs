@@ -1,0 +1,64 @@
+//! Commands to a running gate: `down`, `status`, `reload`.
+
+use super::top;
+use super::{Running, Status};
+use crate::config::source::Source;
+use crate::control::client::Client;
+use crate::control::socket;
+use crate::error::GateError;
+use crate::failover;
+use serde_json::Value;
+
+/// Connects to a gate by its file, or where there is no such file, by its name.
+pub(super) fn connect(running: &Running) -> Result<Client, GateError> {
+    let path = match running.gate.to_str() {
+        Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => socket::path_by_name(name),
+        _ => socket::path_for(&source(running).load()?),
+    };
+    Client::connect(path)
+}
+
+fn source(running: &Running) -> Source {
+    Source { path: running.gate.clone(), overrides: Vec::new() }
+}
+
+pub(super) fn status(status: &Status) -> Result<String, GateError> {
+    let (request, table): (_, fn(&Value) -> String) = match status.circuits {
+        true => ("circuits", top::circuits),
+        false => ("status", top::table),
+    };
+    let answer = connect(&status.running)?.ask(request)?;
+    Ok(if status.json { format!("{answer:#}\n") } else { table(&answer) })
+}
+
+pub(super) fn reload(running: &Running) -> Result<String, GateError> {
+    let answer = connect(running)?.ask("reload")?;
+    let changes = answer["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if changes.is_empty() {
+        return Ok("nothing has changed\n".to_owned());
+    }
+    Ok(changes.iter().filter_map(|change| change.as_str()).map(|change| format!("{change}\n")).collect())
+}
+
+pub(super) fn down(running: &Running) -> Result<String, GateError> {
+    let stopped = connect(running).and_then(|mut client| client.stop());
+    if !running.gate.exists() {
+        return stopped.map(|()| String::new());
+    }
+    match stopped {
+        // A gate that was killed has left its bridge.
+        Ok(()) | Err(GateError::NotRunning(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let file = source(running).load()?;
+    let (inside, outside) = (&file.inside, &file.outside);
+    Ok(match failover::remove(&file)? {
+        Some(bridge) => {
+            format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
+        }
+        None if stopped.is_ok() => {
+            format!("the gate is stopped, and none has made a bridge of {inside} and {outside} here\n")
+        }
+        None => format!("no gate runs, and none has made a bridge of {inside} and {outside} here\n"),
+    })
+}

@@ -1,0 +1,68 @@
+//! `up`: runs a gate.
+
+use super::{Up, describe, drop_privileges};
+use crate::config::last_good::LastGood;
+use crate::config::source::Source;
+use crate::control::{Control, Listeners, RequestHandler};
+use crate::error::GateError;
+use crate::runtime::WaitMode;
+use crate::runtime::commands;
+use crate::runtime::forwarder::{Forwarder, Mode};
+use crate::sys::log::log;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::Write;
+use std::sync::Arc;
+use tidegate_core::units::Span;
+use tidegate_spec::GateFile;
+
+/// Forwards until it is stopped; returns the report.
+pub(super) fn run(up: &Up) -> Result<String, GateError> {
+    let source = up.source.source();
+    let last_good = up.keep.as_deref().map(LastGood::in_folder);
+    let file = Arc::new(load(&source, last_good.as_ref())?);
+    let (sender, mut queue) = commands::queue()?;
+    sender.stop_on(&[SIGINT, SIGTERM])?;
+    let listeners = Listeners::open(&file)?;
+    let mut forwarder = Forwarder::open(Arc::clone(&file), Mode::Forward)?;
+    log(&format!("{}: {}", file.name, describe(&file)));
+    let wait_mode = match (up.busy, up.no_real_time) {
+        (true, _) => WaitMode::Busy,
+        (false, true) => WaitMode::Sleep,
+        (false, false) => WaitMode::RealTime,
+    };
+    drop_privileges(wait_mode)?;
+    let control = Control::start(listeners, RequestHandler::new(sender, source, last_good, file))?;
+    let outcome = forwarder.run(&mut queue, up.duration, wait_mode, up.coalesce.unwrap_or(Span::ZERO));
+    let report = forwarder.report();
+    // The bridge forwards before the control connections are closed: `down` waits for that.
+    drop(forwarder);
+    control.stop();
+    let text = if up.json { format!("{:#}\n", report.json()) } else { report.to_string() };
+    match outcome {
+        Ok(()) => Ok(text),
+        Err(error) => {
+            // The report is printed all the same; the error comes last and decides the exit code.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            Err(error)
+        }
+    }
+}
+
+/// The file; if it holds mistakes, they are logged and the last good one is loaded.
+fn load(source: &Source, last_good: Option<&LastGood>) -> Result<GateFile, GateError> {
+    match (source.load(), last_good) {
+        (Ok(file), last_good) => {
+            if let Some(last_good) = last_good {
+                last_good.keep(source, &file);
+            }
+            Ok(file)
+        }
+        (Err(error), last_good) => match last_good.and_then(|last_good| last_good.load(source)) {
+            Some(file) => {
+                log(&format!("{error}\n{}: warning: starting with the last good file", file.name));
+                Ok(file)
+            }
+            None => Err(error),
+        },
+    }
+}

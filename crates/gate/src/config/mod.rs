@@ -1,0 +1,7 @@
+//! A gate file: where it comes from, what a running gate can follow, and the plan that the engine carries out.
+
+pub(crate) mod last_good;
+pub(crate) mod link_speed;
+pub(crate) mod oversubscription;
+pub(crate) mod plan;
+pub(crate) mod source;

@@ -1,0 +1,82 @@
+//! The plan that the engine carries out for a gate file.
+
+use std::collections::BTreeMap;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::link::LinePlan;
+use tidegate_core::params::Limit;
+use tidegate_core::steering::EdgePlan;
+use tidegate_core::switch::plan::SwitchPlan;
+use tidegate_spec::{Emulation, GateFile};
+
+/// Buffers for frames on their way into the pool or out of it, beyond what the pool holds.
+const SPARE_BUFFERS: u64 = 2048;
+/// The most buffers: at 1514 bytes each, they take some 400 MB when all are in use.
+const MAX_BUFFERS: u64 = 1 << 18;
+/// The shortest frame, in bytes, that a pool limited in bytes is sized for.
+const SHORTEST_FRAME: u64 = 60;
+
+/// How much more than its mean rate a trace may deliver within the delay of its link.
+const TRACE_BURST: u64 = 4;
+
+/// A gate: two directions, each a port of one switch. Up comes first, as in [`Direction`].
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// The line behind each port.
+    pub(crate) lines: [LinePlan; 2],
+    /// Whether that line is emulated; if not, a real link follows.
+    pub(crate) emulated: [bool; 2],
+    /// The two ports.
+    pub(crate) switch: SwitchPlan,
+    /// The edge in front of each port: its rules in the order of the file.
+    pub(crate) edges: [EdgePlan; 2],
+    /// The names of the rules, the same in both directions.
+    pub(crate) names: Vec<String>,
+    /// Buffers for frames.
+    pub(crate) buffers: usize,
+}
+
+impl Plan {
+    /// The plan for a file.
+    pub(crate) fn of(file: &GateFile) -> Plan {
+        let queued = match file.buffer {
+            Limit::Packets(packets) => packets,
+            Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
+        };
+        let in_flight = file.emulated.iter().zip(file.rates).map(|(emulated, rate)| {
+            let Some(Emulation { trace, delay, .. }) = emulated else { return 0 };
+            let burst = if trace.is_some() { TRACE_BURST } else { 1 };
+            rate.bytes_in(*delay).saturating_mul(burst) / SHORTEST_FRAME
+        });
+        let in_flight = in_flight.fold(0, u64::saturating_add);
+        let buffers = queued.saturating_add(SPARE_BUFFERS).saturating_add(in_flight).min(MAX_BUFFERS);
+        Plan {
+            lines: Direction::BOTH.map(|direction| line(file, direction)),
+            emulated: [0, 1].map(|side| file.emulated[side].is_some()),
+            switch: file.switch_plan(),
+            edges: Direction::BOTH.map(|direction| EdgePlan {
+                rules: file.rules(direction),
+                set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
+                most_flows: file.most_flows,
+                framing: file.framing,
+            }),
+            names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
+            buffers: buffers as usize,
+        }
+    }
+
+    /// The old rule, by its index in `before`, that each rule continues: the one of the same name.
+    pub(crate) fn continued(&self, before: &[String]) -> Vec<Option<usize>> {
+        let by_name: BTreeMap<&String, usize> =
+            before.iter().enumerate().map(|(ix, name)| (name, ix)).collect();
+        self.names.iter().map(|name| by_name.get(name).copied()).collect()
+    }
+}
+
+/// The line that a direction's frames leave over: the emulated link, or the rate of the port alone.
+fn line(file: &GateFile, direction: Direction) -> LinePlan {
+    let plain = LinePlan::plain(file.rates[direction as usize]);
+    match file.emulated[direction as usize].clone() {
+        None => plain,
+        Some(Emulation { trace, delay, loss }) => LinePlan { trace, delay, loss, ..plain },
+    }
+}

@@ -1,0 +1,119 @@
+//! The control socket: its path, its owner and its mode.
+
+use crate::error::GateError;
+use rustix::fs::{Access, Gid, Mode, Uid, access, chmod, chown};
+use rustix::process::{geteuid, umask};
+use std::fs::{DirBuilder, remove_file};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use tidegate_spec::{GateFile, Operation, Owner};
+
+/// The folder of the system's sockets.
+const SYSTEM_FOLDER: &str = "/run/tidegate";
+
+/// The path of the control socket of a file's gate.
+pub(crate) fn path_for(file: &GateFile) -> PathBuf {
+    file.operation.socket.clone().unwrap_or_else(|| path_by_name(&file.name))
+}
+
+/// The default path of a gate's socket: in the user's own folder, or in the system's if it exists only there.
+pub(crate) fn path_by_name(name: &str) -> PathBuf {
+    let own = own_folder().join(file_name(name));
+    let system = Path::new(SYSTEM_FOLDER).join(file_name(name));
+    if !own.exists() && system.exists() { system } else { own }
+}
+
+fn file_name(name: &str) -> String {
+    let kept = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
+    let name: String = name.chars().map(|letter| if kept(letter) { letter } else { '_' }).collect();
+    format!("{name}.sock")
+}
+
+/// The folder of this user's sockets. The root of a user namespace may not write to the system's.
+fn own_folder() -> PathBuf {
+    if geteuid().is_root() && access("/run", Access::WRITE_OK).is_ok() {
+        return PathBuf::from(SYSTEM_FOLDER);
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(own) => Path::new(&own).join("tidegate"),
+        None => std::env::temp_dir().join(format!("tidegate-{}", geteuid().as_raw())),
+    }
+}
+
+/// A listening control socket; its file is removed when it is dropped.
+pub(super) struct ControlSocket {
+    pub(super) listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Drop for ControlSocket {
+    fn drop(&mut self) {
+        let _ = remove_file(&self.path);
+    }
+}
+
+impl ControlSocket {
+    /// Listens at a gate's socket. A file that a gate which was killed left there is removed.
+    ///
+    /// # Errors
+    /// When a gate listens there, or the socket cannot be made with the owner and mode of the file.
+    pub(super) fn listen(file: &GateFile) -> Result<ControlSocket, GateError> {
+        let own = || own_folder().join(file_name(&file.name));
+        let path = file.operation.socket.clone().unwrap_or_else(own);
+        let failed = |error| GateError::system(format!("the control socket {}", path.display()), error);
+        if file.operation.socket.is_none() {
+            make_own_folder()?;
+        }
+        match UnixStream::connect(&path) {
+            Ok(_) => return Err(GateError::AlreadyRunning { name: file.name.clone(), socket: path }),
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                remove_file(&path).map_err(failed)?;
+            }
+            Err(_) => {}
+        }
+        // No other user can open it from the first moment on. The umask is the process's: no other thread runs yet.
+        let before = umask(Mode::from_raw_mode(0o177));
+        let bound = UnixListener::bind(&path);
+        umask(before);
+        let socket = ControlSocket { listener: bound.map_err(failed)?, path: path.clone() };
+        socket.listener.set_nonblocking(true).map_err(failed)?;
+        let Operation { mode, owner, .. } = &file.operation;
+        if let Some(owner) = owner {
+            let (user, group) = ids(owner)?;
+            chown(&path, Some(user), group).map_err(|error| failed(error.into()))?;
+        }
+        chmod(&path, Mode::from_raw_mode(*mode)).map_err(|error| failed(error.into()))?;
+        Ok(socket)
+    }
+}
+
+fn make_own_folder() -> Result<(), GateError> {
+    let made = DirBuilder::new().recursive(true).mode(0o755).create(own_folder());
+    let checked = made.and_then(|()| {
+        let owner = std::fs::metadata(own_folder())?.uid();
+        // Among the temporary folders another user may have made it, with sockets of their own in it.
+        if owner == geteuid().as_raw() { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
+    });
+    checked.map_err(|error: std::io::Error| {
+        GateError::system(format!("the folder {}", own_folder().display()), error)
+    })
+}
+
+fn ids(owner: &Owner) -> Result<(Uid, Option<Gid>), GateError> {
+    let unknown =
+        |kind: &str, name: &str| GateError::UnknownOwner(format!("there is no {kind} `{name}` here"));
+    let by_number = owner.user.parse().ok();
+    let user = by_number.or_else(|| uzers::get_user_by_name(&owner.user).map(|user| user.uid()));
+    let user = user.ok_or_else(|| unknown("user", &owner.user))?;
+    let group = match &owner.group {
+        None => None,
+        Some(name) => {
+            let by_number = name.parse().ok();
+            let group = by_number.or_else(|| uzers::get_group_by_name(name).map(|group| group.gid()));
+            Some(Gid::from_raw(group.ok_or_else(|| unknown("group", name))?))
+        }
+    };
+    Ok((Uid::from_raw(user), group))
+}

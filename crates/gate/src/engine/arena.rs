@@ -1,0 +1,86 @@
+//! Memory for frames: buffers of one size.
+
+use tidegate_core::packet::BodyId;
+
+/// Buffers are allocated so many at a time.
+const CHUNK: usize = 1024;
+
+/// Buffers for frames. Their number can grow but not shrink.
+pub(super) struct Arena {
+    chunks: Vec<Box<[u8]>>,
+    buffer_size: usize,
+    lengths: Vec<u32>,
+    /// The buffer that was freed last is used first: it is still in the cache.
+    free: Vec<BodyId>,
+}
+
+impl Arena {
+    /// An arena of at least `buffers` buffers of `buffer_size` bytes each. The system allocates a page when it is
+    /// first used.
+    pub(super) fn new(buffers: usize, buffer_size: usize) -> Arena {
+        let mut arena = Arena { chunks: Vec::new(), buffer_size, lengths: Vec::new(), free: Vec::new() };
+        arena.grow_to(buffers);
+        arena
+    }
+
+    /// Allocates buffers until there are `buffers`.
+    pub(super) fn grow_to(&mut self, buffers: usize) {
+        let before = self.lengths.len();
+        while self.lengths.len() < buffers {
+            self.chunks.push(vec![0; CHUNK * self.buffer_size].into_boxed_slice());
+            self.lengths.resize(self.lengths.len() + CHUNK, 0);
+        }
+        let added = (before..self.lengths.len()).rev().map(|at| BodyId(at as u32));
+        self.free.splice(0..0, added);
+    }
+
+    /// Stores what `write` writes into a free buffer; `write` returns how many bytes it wrote. `None` when no
+    /// buffer is free, and when `write` returns `None`: then the buffer is free again.
+    pub(super) fn store(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<BodyId> {
+        let body = self.free.pop()?;
+        let at = body.0 as usize;
+        match write(&mut self.chunks[at / CHUNK][at % CHUNK * self.buffer_size..][..self.buffer_size]) {
+            Some(length) => {
+                self.lengths[at] = length as u32;
+                Some(body)
+            }
+            None => {
+                self.free.push(body);
+                None
+            }
+        }
+    }
+
+    /// The frame in a buffer.
+    pub(super) fn frame(&self, body: BodyId) -> &[u8] {
+        let at = body.0 as usize;
+        &self.chunks[at / CHUNK][at % CHUNK * self.buffer_size..][..self.lengths[at] as usize]
+    }
+
+    /// The same, to be changed.
+    pub(super) fn frame_mut(&mut self, body: BodyId) -> &mut [u8] {
+        let at = body.0 as usize;
+        &mut self.chunks[at / CHUNK][at % CHUNK * self.buffer_size..][..self.lengths[at] as usize]
+    }
+
+    /// Frees a buffer.
+    pub(super) fn free(&mut self, body: BodyId) {
+        self.free.push(body);
+    }
+
+    /// Whether no buffer is free.
+    pub(super) fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// The size of a buffer, in bytes.
+    pub(super) fn buffer_size(&self) -> usize {
+        self.buffer_size
+    }
+
+    /// Buffers in use.
+    #[cfg(any(test, fuzzing))]
+    pub(super) fn used(&self) -> usize {
+        self.lengths.len() - self.free.len()
+    }
+}

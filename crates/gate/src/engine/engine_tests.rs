@@ -1,0 +1,216 @@
+use super::*;
+use proptest::prelude::*;
+use tidegate_core::link::LinePlan;
+use tidegate_spec::GateFile;
+
+const PLAIN: [u8; 10] = [0; 10];
+
+pub(super) fn file(rest: &str) -> GateFile {
+    let text = format!(
+        "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"8mbit\", down = \"80mbit\", overhead = 24 }}\n{rest}"
+    );
+    GateFile::parse(&text, "test.toml", &[]).unwrap()
+}
+
+/// A UDP packet from `port` with `payload` bytes behind its headers.
+pub(super) fn udp(port: u16, payload: usize) -> Vec<u8> {
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0, 0x45, 0]);
+    frame.extend(((28 + payload) as u16).to_be_bytes());
+    frame.extend([0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend(port.to_be_bytes());
+    frame.extend([0, 80, 0, 0, 0, 0]);
+    frame.resize(frame.len() + payload, 0);
+    frame
+}
+
+pub(super) struct Bench {
+    pub(super) engine: Engine,
+    pub(super) now: Time,
+}
+
+impl Bench {
+    pub(super) fn new(rest: &str) -> Bench {
+        Bench::of(&Plan::of(&file(rest)))
+    }
+
+    pub(super) fn of(plan: &Plan) -> Bench {
+        let engine = Engine::new(Time::ORIGIN, plan, 1536).unwrap();
+        Bench { engine, now: Time::ORIGIN }
+    }
+
+    pub(super) fn receive(&mut self, direction: Direction, frame: &[u8]) {
+        self.engine.receive(self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
+    }
+
+    /// The process sleeps until `at`, then sends all that is due: when, and how long.
+    pub(super) fn wake(&mut self, at: Time, direction: Direction) -> Vec<(Time, usize)> {
+        self.now = at;
+        self.engine.advance(at);
+        let departures: Vec<_> = self.engine.departures(direction).to_vec();
+        let sent =
+            departures.iter().map(|departure| (departure.due, self.engine.frame(*departure).len())).collect();
+        self.engine.complete(direction, departures.len(), 0);
+        sent
+    }
+
+    pub(super) fn check_identity(&self) {
+        let mut held = 0;
+        for direction in Direction::BOTH {
+            let counters = self.engine.counters(direction);
+            assert_eq!(
+                counters.received,
+                counters.sent + counters.total_dropped() + self.engine.held(direction)
+            );
+            held += self.engine.held(direction);
+        }
+        // Counted in two ways: by the switch, and by the buffers in use.
+        assert_eq!(held, self.engine.buffers_used() as u64);
+    }
+}
+
+/// However late it wakes up, a backlogged link's frames are due one after the other at its rate.
+#[test]
+fn departures_are_due_at_the_rate() {
+    let mut bench = Bench::new("switch = { buffer = \"5000p\" }");
+    for _ in 0..1000 {
+        bench.receive(Direction::Up, &udp(1, 934));
+    }
+    let mut due = Vec::new();
+    // 976 bytes and 24 of overhead at 8 Mbit/s: one frame a millisecond.
+    for step in 1..=150 {
+        let late = Span::from_micros(step * 7_000 + step * step % 5_000);
+        due.extend(bench.wake(Time::ORIGIN + late, Direction::Up));
+        bench.check_identity();
+    }
+    assert_eq!(due.len(), 1000);
+    for (ix, (at, length)) in due.iter().enumerate() {
+        assert_eq!((*at, *length), (Time::ORIGIN + Span::from_millis(ix as u64), 976));
+    }
+    assert_eq!(bench.engine.counters(Direction::Up).stalls, 0);
+}
+
+/// A process that stood still makes up for 20 ms, and says what was lost.
+#[test]
+fn a_long_sleep_is_not_made_up_for() {
+    let mut bench = Bench::new("switch = { buffer = \"5000p\" }");
+    for _ in 0..2000 {
+        bench.receive(Direction::Up, &udp(1, 934));
+    }
+    let sent = bench.wake(Time::ORIGIN + Span::from_secs(1), Direction::Up);
+    // The frame in service, which was sent at the start, and those of 20 ms.
+    assert_eq!(sent.len(), 1 + 21);
+    let counters = bench.engine.counters(Direction::Up);
+    assert_eq!((counters.stalls, counters.stalled), (1, Span::from_millis(979)));
+}
+
+#[test]
+fn an_idle_link_sends_at_once() {
+    let mut bench = Bench::new("");
+    let later = Time::ORIGIN + Span::from_secs(5);
+    bench.wake(later, Direction::Down);
+    bench.receive(Direction::Down, &udp(1, 100));
+    assert_eq!(bench.wake(later, Direction::Down), [(later, 142)]);
+    assert_eq!(bench.engine.next_due(), later + Span::from_ticks(166 * 8 * 100_000_000_000 / 80_000_000));
+}
+
+/// Backlogged flows that reserve 3 and 1 get 3 and 1.
+#[test]
+fn virtual_clock_shares_as_reserved() {
+    let mut bench = Bench::new(
+        "port = { scheduler = \"virtual-clock\" }\n\
+         [[flow]]\nname = \"a\"\nmatch = { inside_port = 1 }\nreserve = \"6mbit\"\n\
+         [[flow]]\nname = \"b\"\nmatch = { inside_port = 2 }\nreserve = \"2mbit\"\n",
+    );
+    for step in 0..4000 {
+        for port in [1, 2] {
+            bench.receive(Direction::Up, &udp(port, 934));
+        }
+        bench.wake(Time::ORIGIN + Span::from_micros(step * 1000), Direction::Up);
+    }
+    let [a, b] = [0, 1].map(|rule| bench.engine.rule(Direction::Up, rule).0.sent.packets);
+    assert!(a + b >= 3998 && (2.97..3.03).contains(&(a as f64 / b as f64)), "{a} {b}");
+    bench.check_identity();
+}
+
+#[test]
+fn what_does_not_fit_is_counted() {
+    let mut bench = Bench::new("switch = { buffer = \"10p\" }");
+    bench.receive(Direction::Up, &udp(1, 1600));
+    for _ in 0..50 {
+        bench.receive(Direction::Up, &udp(1, 934));
+    }
+    bench.engine.complete(Direction::Up, 0, 1);
+    let drops: Vec<_> =
+        bench.engine.counters(Direction::Up).drops().filter(|(_, count)| *count > 0).collect();
+    assert_eq!(drops, [("pushed-out", 40), ("too-long", 1), ("device", 1)]);
+    bench.check_identity();
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Frame(bool, Vec<u8>),
+    Udp(bool, u16, usize),
+    Lost(bool),
+    Wake(u64),
+    Refuse(bool),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        (any::<bool>(), prop::collection::vec(any::<u8>(), 14..100))
+            .prop_map(|(up, frame)| Step::Frame(up, frame)),
+        (any::<bool>(), 0u16..4, 0usize..1600).prop_map(|(up, port, payload)| Step::Udp(up, port, payload)),
+        (any::<bool>(), 0u16..4, 0usize..1600).prop_map(|(up, port, payload)| Step::Udp(up, port, payload)),
+        any::<bool>().prop_map(Step::Lost),
+        (0u64..40_000).prop_map(Step::Wake),
+        any::<bool>().prop_map(Step::Refuse),
+    ];
+    prop::collection::vec(step, 1..300)
+}
+
+proptest! {
+    /// Whatever comes, every frame is accounted for, and none leaves before it is due.
+    #[test]
+    fn nothing_is_lost_silently(steps in steps(), bytes: bool, emulated in 0usize..3) {
+        let buffer = if bytes { "20kB" } else { "12p" };
+        let mut plan = Plan::of(&file(&format!(
+            "switch = {{ buffer = \"{buffer}\" }}\n\
+             class = [{{ name = \"c\", scheduler = \"virtual-clock\", ceiling = \"1mbit\" }}]\n\
+             port = {{ scheduler = \"virtual-clock\", dropper = {{ kind = \"drop-tail\", limit = \"9p\" }} }}\n\
+             [[flow]]\nname = \"a\"\nmatch = {{ inside_port = 1 }}\nreserve = \"1mbit\"\nceiling = \"2mbit\"\n\
+             [[flow]]\nname = \"b\"\nclass = \"c\"\nmatch = {{ protocol = \"udp\" }}\neach = \"5-tuple\"\nidle = \"30ms\"\n"
+        )));
+        if emulated > 0 {
+            let loss = tidegate_core::link::Loss::new(0.1).unwrap();
+            let trace = tidegate_core::link::Trace::new([0, 3, 3, 9]).unwrap();
+            let trace = Some(std::sync::Arc::new(trace)).filter(|_| emulated > 1);
+            let line = plan.lines[0].clone();
+            plan.lines[0] = LinePlan { trace, delay: Span::from_millis(15), loss, ..line };
+            plan.emulated = [true, false];
+        }
+        let mut bench = Bench::of(&plan);
+        let way = |up: bool| if up { Direction::Up } else { Direction::Down };
+        for step in steps {
+            match step {
+                Step::Frame(up, frame) => bench.receive(way(up), &frame),
+                Step::Udp(up, port, payload) => bench.receive(way(up), &udp(port, payload)),
+                Step::Lost(up) => bench.engine.count_lost(way(up), LossReason::Offload),
+                Step::Wake(micros) => {
+                    let at = bench.now + Span::from_micros(micros);
+                    for direction in Direction::BOTH {
+                        for (due, _) in bench.wake(at, direction) {
+                            prop_assert!(due <= at);
+                        }
+                    }
+                    prop_assert!(bench.engine.next_due() > at);
+                }
+                Step::Refuse(up) => {
+                    let count = bench.engine.departures(way(up)).len().min(2);
+                    bench.engine.complete(way(up), 0, count);
+                }
+            }
+            bench.check_identity();
+        }
+    }
+}

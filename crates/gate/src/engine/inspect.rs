@@ -1,0 +1,69 @@
+//! What the engine knows of its frames and flows: for reports, for tests and for the forwarder.
+
+use super::Engine;
+use crate::stats::{Counters, FlowStatistics};
+use tidegate_core::classifier::rules::{Direction, Key};
+use tidegate_core::dropper::Backlog;
+use tidegate_core::packet::PortIx;
+use tidegate_core::switch::FlowCounters;
+use tidegate_core::units::Span;
+
+impl Engine {
+    /// Counters of a direction.
+    pub(crate) fn counters(&self, direction: Direction) -> &Counters {
+        &self.ports[direction as usize].counters
+    }
+
+    /// Frames that are held in a direction: those that the switch has queued by its own count, those in flight on
+    /// an emulated link, and those that are due and not yet sent.
+    pub(crate) fn held(&self, direction: Direction) -> u64 {
+        let ix = PortIx(direction as u16);
+        // The packet in service is on its way: it was sent, or is counted with the departures or in flight.
+        let in_service = u64::from(self.switch.in_service(ix).is_some());
+        let port = &self.ports[direction as usize];
+        self.switch.backlog(ix).packets - in_service + (port.departures.len() + port.line.in_flight()) as u64
+    }
+
+    /// Buffers in use.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn buffers_used(&self) -> usize {
+        self.arena.used()
+    }
+
+    /// Statistics of a rule in a direction; past the last rule, those of packets that match none.
+    pub(crate) fn statistics(&self, direction: Direction, rule: usize) -> &FlowStatistics {
+        &self.ports[direction as usize].statistics[rule]
+    }
+
+    /// The flows that packets of a rule have opened, by key, with what has arrived for each.
+    pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Backlog)> {
+        let members = self.ports[direction as usize].edge.steering().members(rule);
+        members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
+    }
+
+    /// Counters of a circuit of a rule in a direction.
+    pub(crate) fn circuit(&self, direction: Direction, rule: usize, circuit: u32) -> FlowCounters {
+        self.ports[direction as usize].edge.steering().circuit_counters(&self.switch, rule, circuit)
+    }
+
+    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead.
+    pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
+        self.ports[direction as usize].edge.steering().lead(self.clock, &self.switch, rule)
+    }
+
+    /// Counters of a rule's flows in a direction, and how many flows are open.
+    pub(crate) fn rule(&self, direction: Direction, rule: usize) -> (FlowCounters, usize) {
+        let steering = self.ports[direction as usize].edge.steering();
+        (steering.counters(&self.switch, rule), steering.flows(rule))
+    }
+
+    /// Counters of the packets that match no rule.
+    pub(crate) fn rest(&self, direction: Direction) -> FlowCounters {
+        self.switch.counters(self.ports[direction as usize].edge.steering().rest())
+    }
+
+    /// Packets for which no flow could be opened.
+    pub(crate) fn overflowed(&self, direction: Direction) -> u64 {
+        self.ports[direction as usize].edge.steering().overflowed()
+    }
+}

@@ -1,0 +1,281 @@
+//! The engine: frames in, departures out, in virtual time.
+//!
+//! Departure times are computed, never slept for: a port's link is busy from a packet's first bit for as long
+//! as its bytes take at the port's rate, and the next packet's first bit is due at that very moment, however
+//! late the process wakes up. So the rate is exact over any stretch of time, and lateness shows only in the
+//! gaps. A frame is handed to the kernel when its *first* bit is due: the link behind takes its own time for
+//! it. An emulated link is the link itself: a frame leaves it when its last bit is out of the port and the
+//! delay has passed, unless it was lost.
+//!
+//! The engine does no I/O and reads no clock, so that tests run it in virtual time.
+
+mod arena;
+mod inspect;
+mod port;
+mod reconfigure;
+
+pub(crate) use port::Departure;
+
+use crate::config::plan::Plan;
+use crate::frame::offload::Offloaded;
+use crate::frame::rewrite;
+use crate::stats::LossReason;
+use arena::Arena;
+use port::Port;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::context::{Body, Ctx, Effect};
+use tidegate_core::contract::Refused;
+use tidegate_core::link::Flight;
+use tidegate_core::packet::{Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::steering::Steered;
+use tidegate_core::switch::Switch;
+use tidegate_core::units::{Span, Time};
+use tidegate_core::wire::{Headers, LinkType};
+
+/// How much late service a link may make up for at once. Link time beyond that is lost, and counted: a process
+/// that was suspended must not flood the link behind.
+pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
+
+/// How often idle flows are closed.
+const IDLE_CHECK_INTERVAL: Span = Span::from_millis(100);
+
+/// A switch with a port for each direction, and the frames that it holds.
+pub(crate) struct Engine {
+    switch: Switch,
+    ports: [Port; 2],
+    /// The names of the rules.
+    names: Vec<String>,
+    arena: Arena,
+    rng: Rng,
+    effects: Vec<Effect>,
+    /// The latest time that the switch was given.
+    clock: Time,
+    idle_check_at: Time,
+}
+
+impl Engine {
+    /// An engine for a plan, whose frames have at most `longest_frame` bytes.
+    ///
+    /// # Errors
+    /// When the switch refuses the plan or one of its flows.
+    pub(crate) fn new(now: Time, plan: &Plan, longest_frame: usize) -> Result<Engine, Refused> {
+        let mut switch = Switch::new(now, &plan.switch)?;
+        let ports = [
+            Port::new(now, &mut switch, plan, Direction::Up)?,
+            Port::new(now, &mut switch, plan, Direction::Down)?,
+        ];
+        Ok(Engine {
+            switch,
+            ports,
+            names: plan.names.clone(),
+            arena: Arena::new(plan.buffers, longest_frame),
+            rng: Rng::named(1, "gate"),
+            effects: Vec::new(),
+            clock: now,
+            idle_check_at: now + IDLE_CHECK_INTERVAL,
+        })
+    }
+
+    /// Receives a frame that arrived after the last [`advance`](Self::advance) and before whatever is due next.
+    pub(crate) fn receive(&mut self, arrived: Time, direction: Direction, frame: &Offloaded<'_>) {
+        let segments = frame.segments();
+        let counters = &mut self.ports[direction as usize].counters;
+        counters.super_packets += u64::from(segments > 1);
+        if frame.longest() > self.arena.buffer_size() {
+            counters.received += 1;
+            return counters.count_loss(LossReason::TooLong);
+        }
+        let headers = Headers::read(LinkType::Ethernet, frame.bytes());
+        for ix in 0..segments {
+            self.arrive(arrived, direction, &headers, |buffer| frame.write(ix, buffer));
+        }
+    }
+
+    /// Counts a frame that was received and lost before it reached the switch.
+    pub(crate) fn count_lost(&mut self, direction: Direction, reason: LossReason) {
+        let counters = &mut self.ports[direction as usize].counters;
+        counters.received += 1;
+        counters.count_loss(reason);
+    }
+
+    fn arrive(
+        &mut self,
+        arrived: Time,
+        direction: Direction,
+        headers: &Headers,
+        write: impl FnOnce(&mut [u8]) -> Option<usize>,
+    ) {
+        let port = &mut self.ports[direction as usize];
+        port.counters.received += 1;
+        let full = self.arena.is_full();
+        let Some(body) = self.arena.store(write) else {
+            let reason = if full { LossReason::Memory } else { LossReason::Offload };
+            return port.counters.count_loss(reason);
+        };
+        let length = self.arena.frame(body).len();
+        port.counters.received_bytes += length as u64;
+        self.clock = self.clock.max(arrived);
+        let Steered { leg, charged, mark } =
+            port.edge.steer(self.clock, &mut self.switch, headers, length as u32);
+        let mut packet = Packet::new(body, charged);
+        packet.mark = mark;
+        let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+        let idle = self.switch.arrive_for(&mut cx, leg, &mut packet);
+        self.take_effects();
+        if idle {
+            self.start(direction);
+        }
+    }
+
+    /// Carries out everything that is due by `now`, each event at its own time.
+    pub(crate) fn advance(&mut self, now: Time) {
+        let floor = now.before(MAX_CATCH_UP);
+        for port in &mut self.ports {
+            let late = if port.free_at < floor { &mut port.free_at } else { &mut port.open_at };
+            if *late < floor {
+                port.counters.stalls += 1;
+                port.counters.stalled += floor.since(*late);
+                *late = floor;
+            }
+        }
+        loop {
+            let [up, down] = [0, 1].map(|ix| self.ports[ix].next_event());
+            let (direction, due) = if up <= down { (Direction::Up, up) } else { (Direction::Down, down) };
+            if due > now {
+                break;
+            }
+            self.clock = self.clock.max(due);
+            let port = &mut self.ports[direction as usize];
+            let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+            if port.free_at == due {
+                port.free_at = Time::NEVER;
+                // The frame's buffer is freed when the frame is sent or lost.
+                self.switch.finish(&mut cx, PortIx(direction as u16));
+            } else if port.open_at == due {
+                port.open_at = Time::NEVER;
+            } else {
+                port.wake_at = Time::NEVER;
+                self.switch.timer(&mut cx, PortIx(direction as u16));
+            }
+            self.take_effects();
+            self.start(direction);
+        }
+        self.clock = self.clock.max(now);
+        for port in &mut self.ports {
+            port.land(now);
+        }
+        if self.clock >= self.idle_check_at {
+            self.idle_check_at = self.clock + IDLE_CHECK_INTERVAL;
+            for port in &mut self.ports {
+                port.edge.close_idle(self.clock, &mut self.switch);
+            }
+        }
+    }
+
+    /// Starts the next packet if the line is free and open: its first bit is due now.
+    fn start(&mut self, direction: Direction) {
+        let (port, ix) = (&mut self.ports[direction as usize], PortIx(direction as u16));
+        if port.free_at != Time::NEVER {
+            return;
+        }
+        let opens = port.line.opens(self.clock);
+        if opens > self.clock {
+            let waits = self.switch.backlog(ix).packets > 0;
+            port.open_at = if waits { opens } else { Time::NEVER };
+            return;
+        }
+        let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+        if let Some(packet) = self.switch.start(&mut cx, ix) {
+            if packet.mark.is_news() {
+                rewrite::write_mark(self.arena.frame_mut(packet.body), packet.mark);
+            }
+            port.statistics_of(packet.flow).record_delay(self.clock.since(packet.arrived));
+            port.free_at = port.line.begin(self.clock, packet.len);
+            // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
+            let leaves = if port.emulated { port.free_at } else { self.clock };
+            match port.line.fly(self.clock, leaves, packet.body, &mut port.loss_rng) {
+                Flight::Arrived => {
+                    port.departures.push(Departure { body: packet.body, due: self.clock });
+                }
+                Flight::InFlight { .. } => {}
+                Flight::Lost => {
+                    port.counters.count_loss(LossReason::Emulated);
+                    self.arena.free(packet.body);
+                }
+            }
+        }
+        self.take_effects();
+    }
+
+    fn take_effects(&mut self) {
+        for effect in self.effects.drain(..) {
+            match effect {
+                Effect::Dropped { port, packet, reason, body } => {
+                    let port = &mut self.ports[usize::from(port.0)];
+                    port.counters.count_drop(reason);
+                    port.statistics_of(packet.flow).dropped[reason as usize] += 1;
+                    if body == Body::Released {
+                        self.arena.free(packet.body);
+                    }
+                }
+                Effect::Wake { port, at } => {
+                    let wake_at = &mut self.ports[usize::from(port.0)].wake_at;
+                    *wake_at = at.min(*wake_at);
+                }
+                Effect::Marked { port, flow } => {
+                    self.ports[usize::from(port.0)].statistics_of(flow).marked += 1;
+                }
+                Effect::Warned { port, flow, .. } => {
+                    self.ports[usize::from(port.0)].statistics_of(flow).warned += 1;
+                }
+            }
+        }
+    }
+
+    /// When something is due next; [`Time::NEVER`] when nothing is.
+    pub(crate) fn next_due(&self) -> Time {
+        let next = |port: &Port| port.next_event().min(port.line.next_arrival());
+        self.ports.iter().map(next).fold(Time::NEVER, Time::min)
+    }
+
+    /// Whether a direction's link is busy, or closed to packets that are queued.
+    pub(crate) fn is_busy(&self, direction: Direction) -> bool {
+        let port = &self.ports[direction as usize];
+        port.free_at.min(port.open_at) != Time::NEVER
+    }
+
+    /// The frames that are due in a direction, in order.
+    pub(crate) fn departures(&self, direction: Direction) -> &[Departure] {
+        &self.ports[direction as usize].departures
+    }
+
+    /// The bytes of a frame that is due.
+    pub(crate) fn frame(&self, departure: Departure) -> &[u8] {
+        self.arena.frame(departure.body)
+    }
+
+    /// Completes departures: the kernel took the first `sent` frames and refused the `refused` frames after them.
+    pub(crate) fn complete(&mut self, direction: Direction, sent: usize, refused: usize) {
+        let port = &mut self.ports[direction as usize];
+        for (ix, departure) in port.departures.drain(..sent + refused).enumerate() {
+            if ix < sent {
+                port.counters.sent += 1;
+                port.counters.sent_bytes += self.arena.frame(departure.body).len() as u64;
+            } else {
+                port.counters.count_loss(LossReason::Device);
+            }
+            self.arena.free(departure.body);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "emulation_tests.rs"]
+mod emulation_tests;
+#[cfg(test)]
+#[path = "simulator_tests.rs"]
+mod simulator_tests;
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

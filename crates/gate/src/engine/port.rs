@@ -1,0 +1,88 @@
+//! One direction of the engine: the edge in front of a port of the switch, and the line behind it.
+
+use crate::config::plan::Plan;
+use crate::stats::{Counters, FlowStatistics};
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::contract::Refused;
+use tidegate_core::link::Line;
+use tidegate_core::packet::{BodyId, FlowIx, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::steering::Edge;
+use tidegate_core::switch::Switch;
+use tidegate_core::units::Time;
+
+/// A frame that is to be sent, and when it was due: its first bit, or on an emulated link its last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub(crate) body: BodyId,
+    pub(crate) due: Time,
+}
+
+pub(super) struct Port {
+    pub(super) edge: Edge,
+    /// The line behind the port; it has no trace, delay or loss where a real link follows.
+    pub(super) line: Line<BodyId>,
+    pub(super) emulated: bool,
+    /// Decides which frames the emulated link loses.
+    pub(super) loss_rng: Rng,
+    /// When the last bit of the packet in service is out; [`Time::NEVER`] when there is none.
+    pub(super) free_at: Time,
+    /// When the line opens for a queued packet; [`Time::NEVER`] when none waits for that.
+    pub(super) open_at: Time,
+    /// When the switch asked for a timer.
+    pub(super) wake_at: Time,
+    /// Frames that are due and not yet handed to the kernel.
+    pub(super) departures: Vec<Departure>,
+    pub(super) counters: Counters,
+    /// The statistics of every rule, and last those of packets that match none.
+    pub(super) statistics: Vec<FlowStatistics>,
+}
+
+impl Port {
+    /// Opens the edge's flows at the port.
+    ///
+    /// # Errors
+    /// When the switch refuses one.
+    pub(super) fn new(
+        now: Time,
+        switch: &mut Switch,
+        plan: &Plan,
+        direction: Direction,
+    ) -> Result<Port, Refused> {
+        let (side, ix) = (direction as usize, PortIx(direction as u16));
+        let edge = plan.edges[side].clone();
+        let statistics = vec![FlowStatistics::new(); edge.rules.len() + 1];
+        Ok(Port {
+            edge: Edge::new(now, switch, ix, direction, edge)?,
+            line: Line::new(now, &plan.lines[side]),
+            emulated: plan.emulated[side],
+            loss_rng: Rng::named(1, &format!("link/{}", direction.name())),
+            free_at: Time::NEVER,
+            open_at: Time::NEVER,
+            wake_at: Time::NEVER,
+            departures: Vec::new(),
+            counters: Counters::default(),
+            statistics,
+        })
+    }
+
+    /// When the switch has something to do at this port.
+    pub(super) fn next_event(&self) -> Time {
+        self.free_at.min(self.open_at).min(self.wake_at)
+    }
+
+    /// Moves the frames that have left the emulated link by `now` to the departures.
+    pub(super) fn land(&mut self, now: Time) {
+        loop {
+            let due = self.line.next_arrival();
+            let Some(body) = self.line.land(now) else { return };
+            self.departures.push(Departure { body, due });
+        }
+    }
+
+    /// The statistics of the rule that a flow belongs to.
+    pub(super) fn statistics_of(&mut self, flow: FlowIx) -> &mut FlowStatistics {
+        let rule = self.edge.steering().rule_of(flow).unwrap_or(self.statistics.len() - 1);
+        &mut self.statistics[rule]
+    }
+}

@@ -1,0 +1,96 @@
+//! Errors of failover, each with one message for the operator.
+
+use std::io;
+
+/// Why interfaces cannot be made ready for failover.
+#[derive(Debug, thiserror::Error)]
+pub enum FailoverError {
+    /// Another gate uses an interface.
+    #[error("another gate runs on interface `{0}`\n  help: stop it first")]
+    InUse(String),
+    /// Fail-closed, but an interface is a port of a bridge or the like.
+    #[error(
+        "interface `{port}` is a port of `{master}`, which would forward its frames too\n  help: {}; or set `fail = \"open\"`",
+        if *made { "`tidegate-gate down` with this file removes the bridge".to_owned() } else { format!("ip link set {port} nomaster") }
+    )]
+    Bridged {
+        /// The interface.
+        port: String,
+        /// What it is a port of.
+        master: String,
+        /// Whether a gate has made that bridge.
+        made: bool,
+    },
+    /// Only one interface is a port of a bridge, or they are ports of two.
+    #[error(
+        "interface `{port}` is a port of `{master}`, and `{other}` is not\n  help: both have to be ports of one bridge, or of none; to take it out: ip link set {port} nomaster"
+    )]
+    Apart {
+        /// The one that is a port.
+        port: String,
+        /// What it is a port of.
+        master: String,
+        /// The other one.
+        other: String,
+    },
+    /// The interfaces are ports of something that is not a bridge.
+    #[error(
+        "interface `{port}` is a port of `{master}`, which is no bridge\n  help: ip link set {port} nomaster"
+    )]
+    NoBridge {
+        /// The interface.
+        port: String,
+        /// What it is a port of.
+        master: String,
+    },
+    /// The bridge has a port besides the interfaces.
+    #[error(
+        "bridge `{bridge}` has a port `{port}`, which is no side of this gate\n  help: a gate stands between two interfaces; to take it out: ip link set {port} nomaster"
+    )]
+    OtherPort {
+        /// The bridge.
+        bridge: String,
+        /// The port.
+        port: String,
+    },
+    /// The bridge is down, so that it would not forward.
+    #[error("bridge `{0}` is down, so nothing would pass without the gate\n  help: ip link set {0} up")]
+    BridgeDown(String),
+    /// The bridge has an address, which cannot be reached while the gate runs.
+    #[error(
+        "bridge `{0}` has an address, at which nobody could reach this host while the gate runs\n  help: give the address to an interface that is no side of the gate"
+    )]
+    Addressed(String),
+    /// Another interface has the name of the bridge to be made.
+    #[error(
+        "`{0}` is the name of the bridge to be made, and something else has it\n  help: rename that; or put both interfaces in a bridge of your own"
+    )]
+    NameTaken(String),
+    /// The privilege to load a program into the kernel is missing.
+    #[error(
+        "not permitted to guard against duplicates, as `fail = \"open\"` does\n  help: run it as root or with the capabilities CAP_BPF and CAP_NET_ADMIN, and in no user namespace; or set `fail = \"closed\"` under `[gate]`"
+    )]
+    GuardPrivilege,
+    /// Before Linux 6.6 no program after the packet sockets can belong to a process.
+    #[error(
+        "this kernel cannot guard against duplicates, as `fail = \"open\"` does: Linux 6.6 and later can\n  help: set `fail = \"closed\"` under `[gate]`"
+    )]
+    GuardKernel,
+    /// The privilege to change a bridge is missing.
+    #[error("not permitted to {0}\n  help: run it as root, or with the capability CAP_NET_ADMIN")]
+    BridgePrivilege(String),
+    /// Another error of the operating system.
+    #[error("{what}: {error}")]
+    System {
+        /// What failed.
+        what: String,
+        /// The system's error.
+        error: io::Error,
+    },
+}
+
+impl FailoverError {
+    pub(crate) fn system(what: impl Into<String>, error: io::Error) -> FailoverError {
+        FailoverError::System { what: what.into(), error }
+    }
+}

@@ -1,0 +1,106 @@
+//! The guard against duplicates: while a gate runs, its bridge sees no frame.
+//!
+//! A frame that comes in reaches packet sockets first, then a classifier at the interface (tcx), then the
+//! bridge. The classifier drops the frames, which the gate's sockets have received. It belongs to the process:
+//! the kernel removes it however the process ends, and the bridge forwards again.
+//!
+//! During a takeover each frame is forwarded once, by the bridge or by the gate. One flag in a map decides for
+//! the classifiers and for socket filters alike, at both interfaces at once. Only a frame that is between the
+//! two at that moment can be lost.
+
+use crate::error::FailoverError;
+use crate::sys::bpf::{self, Instruction, Kind};
+use rustix::io::fcntl_dupfd_cloexec;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// The packet goes on (`TCX_NEXT`).
+const NEXT: i32 = -1;
+/// The packet is dropped (`TCX_DROP`).
+const DROP: i32 = 2;
+/// How many bytes of a packet a socket filter keeps.
+const NOTHING: i32 = 0;
+const EVERYTHING: i32 = -1;
+
+/// The lowest descriptor of a tcx link. When a process ends, the highest descriptors are closed first, and
+/// closing a packet socket takes many milliseconds.
+const FIRST_LINK: i32 = 256;
+
+/// A guard on two interfaces, until it is dropped or the process ends.
+pub(crate) struct Guard {
+    /// The flag: whether the gate forwards.
+    active: OwnedFd,
+    filter: OwnedFd,
+    _links: [OwnedFd; 2],
+}
+
+impl Guard {
+    /// A guard that is not active: the bridge sees every frame.
+    ///
+    /// # Errors
+    /// When the privilege is missing, or the kernel is too old.
+    pub(super) fn attach(interfaces: [u32; 2]) -> Result<Guard, FailoverError> {
+        let failed = |error: io::Error| match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => FailoverError::GuardPrivilege,
+            Some(libc::ENOSYS) => FailoverError::GuardKernel,
+            _ => FailoverError::system("a guard against duplicates", error),
+        };
+        let active = bpf::flag().map_err(failed)?;
+        let program = |kind, name, [not, yes]: [i32; 2]| {
+            let [low, high] = Instruction::address(1, active.as_fd());
+            let code = [
+                low,
+                high,
+                Instruction::load(1, 1),
+                Instruction::set(0, not),
+                Instruction::skip_if_zero(1, 1),
+                Instruction::set(0, yes),
+                Instruction::exit(),
+            ];
+            bpf::program(kind, name, &code).map_err(failed)
+        };
+        let classifier = program(Kind::Classifier, "tidegate_guard", [NEXT, DROP])?;
+        let filter = program(Kind::SocketFilter, "tidegate_take", [NOTHING, EVERYTHING])?;
+        let link = |interface| {
+            let link =
+                bpf::attach(classifier.as_fd(), interface).map_err(|error| match error.raw_os_error() {
+                    Some(libc::EINVAL) => FailoverError::GuardKernel,
+                    _ => failed(error),
+                })?;
+            fcntl_dupfd_cloexec(&link, FIRST_LINK).map_err(|error| failed(error.into()))
+        };
+        Ok(Guard { _links: [link(interfaces[0])?, link(interfaces[1])?], active, filter })
+    }
+
+    /// Attaches the filter to a socket: it receives only frames that the bridge does not see.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn filter(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
+        bpf::filter(socket, self.filter.as_fd())
+    }
+
+    /// Activates the guard: from now on the gate receives the frames, and the bridge does not.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn activate(&self) -> io::Result<()> {
+        bpf::set_flag(self.active.as_fd(), 1)
+    }
+
+    /// Detaches the filter from a socket; an active guard's filter passes everything.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn unfilter(socket: BorrowedFd<'_>) -> io::Result<()> {
+        bpf::unfilter(socket)
+    }
+}
+
+impl Drop for Guard {
+    /// Gives both interfaces back to the bridge at once; their links are closed one after the other.
+    fn drop(&mut self) {
+        // If it fails, the links are closed all the same.
+        let _ = bpf::set_flag(self.active.as_fd(), 0);
+    }
+}

@@ -1,0 +1,82 @@
+//! Failover: what forwards traffic while no gate runs.
+//!
+//! With `fail = "open"` both interfaces are ports of a kernel bridge, which forwards everything unshaped while
+//! no gate runs. A running gate keeps frames from the bridge by a [`Guard`]. The guard belongs to the process,
+//! so that the bridge takes over however the process ends, by SIGKILL too. With `fail = "closed"` there is no
+//! bridge, and nothing passes without a gate.
+//!
+//! AF_XDP takes frames before the bridge does: it needs no guard, only the bridge.
+
+mod bridge;
+mod guard;
+mod lock;
+mod netlink;
+
+pub(crate) use bridge::Port;
+pub(crate) use guard::Guard;
+
+use crate::error::FailoverError;
+use crate::sys::interface::Interface;
+use lock::Lock;
+use netlink::Netlink;
+use std::io;
+use tidegate_spec::{Fail, GateFile, Io};
+
+/// A gate's hold of its interfaces, until it is dropped or the process ends.
+pub(crate) struct Failover {
+    /// `None` when the gate fails closed, or uses AF_XDP.
+    pub(crate) guard: Option<Guard>,
+    _locks: [Lock; 2],
+}
+
+impl Failover {
+    /// Prepares both interfaces of a gate file. With `fail = "open"` the bridge forwards until the guard is
+    /// activated. After an error everything is as before.
+    ///
+    /// # Errors
+    /// When another gate uses an interface, or the interfaces do not fit `fail`.
+    pub(crate) fn prepare(file: &GateFile, ports: [Port<'_>; 2]) -> Result<Failover, FailoverError> {
+        let locks = [lock(ports[0])?, lock(ports[1])?];
+        let netlink = open()?;
+        let guard = match file.fail {
+            Fail::Closed => {
+                bridge::require_none(&netlink, ports)?;
+                None
+            }
+            Fail::Open if file.io == Io::Xdp => {
+                bridge::ensure(&netlink, ports)?;
+                None
+            }
+            Fail::Open => {
+                // Before the bridge is made: when the guard is refused, nothing has changed.
+                let guard = Guard::attach(ports.map(|port| port.index))?;
+                bridge::ensure(&netlink, ports)?;
+                Some(guard)
+            }
+        };
+        Ok(Failover { guard, _locks: locks })
+    }
+}
+
+fn lock(port: Port<'_>) -> Result<Lock, FailoverError> {
+    Lock::take(port.index).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => FailoverError::InUse(port.name.to_owned()),
+        _ => FailoverError::system(format!("holding interface `{}`", port.name), error),
+    })
+}
+
+fn open() -> Result<Netlink, FailoverError> {
+    Netlink::open().map_err(|error| FailoverError::system("a connection to the kernel", error))
+}
+
+/// Removes the bridge that a gate has made for this file and returns its name; `None` when there is none.
+///
+/// # Errors
+/// When a gate runs on an interface, or the bridge cannot be removed.
+pub(crate) fn remove(file: &GateFile) -> Result<Option<String>, FailoverError> {
+    let port = |name| Some(Port { name, index: Interface::find(name).ok()?.index });
+    // An interface may have been removed, and its bridge not.
+    let ports: Vec<Port<'_>> = [file.inside.as_str(), &file.outside].into_iter().filter_map(port).collect();
+    let _locks = ports.iter().copied().map(lock).collect::<Result<Vec<Lock>, FailoverError>>()?;
+    bridge::remove(&open()?, &file.inside, &ports)
+}

@@ -1,0 +1,141 @@
+//! The command queue between the control thread and the thread that forwards.
+//!
+//! A command is sent over a channel, and a byte over a socket pair wakes the forwarder, which waits in
+//! poll(2). The request to stop is a flag: a signal handler can set it.
+
+use crate::config::plan::Plan;
+use crate::error::GateError;
+use crate::telemetry::report::{CircuitCounters, Member, Report};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+use tidegate_core::contract::Refused;
+use tidegate_spec::GateFile;
+
+/// How long to wait for an answer. The forwarder answers within milliseconds unless it has ended.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the forwarder does between two frames. Each command carries the channel of its answer.
+pub(crate) enum Command {
+    /// Report all counters and statistics.
+    Report(Sender<Report>),
+    /// List the flows that packets have opened.
+    Members(Sender<Vec<Member>>),
+    /// List the counters of every circuit that has had packets.
+    Circuits(Sender<Vec<CircuitCounters>>),
+    /// Reconfigure the engine for another file.
+    Reconfigure(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
+}
+
+/// The forwarder's end: commands that were sent, and the request to stop.
+pub(crate) struct CommandQueue {
+    commands: Receiver<Command>,
+    wakeups: UnixStream,
+    /// Kept open, so that `wakeups` does not become readable when every sender is dropped.
+    _waker: UnixStream,
+    stop: Arc<AtomicBool>,
+}
+
+/// The end that sends commands and waits for their answers.
+pub(crate) struct CommandSender {
+    commands: Sender<Command>,
+    waker: UnixStream,
+    stop: Arc<AtomicBool>,
+}
+
+/// Both ends of a new queue.
+///
+/// # Errors
+/// When the system has no descriptors left.
+pub(crate) fn queue() -> Result<(CommandSender, CommandQueue), GateError> {
+    let failed = |error| GateError::system("a command queue", error);
+    let (waker, wakeups) = UnixStream::pair().map_err(failed)?;
+    for end in [&waker, &wakeups] {
+        end.set_nonblocking(true).map_err(failed)?;
+    }
+    let (sender, commands) = channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let held = waker.try_clone().map_err(failed)?;
+    Ok((
+        CommandSender { commands: sender, waker, stop: Arc::clone(&stop) },
+        CommandQueue { commands, wakeups, _waker: held, stop },
+    ))
+}
+
+impl CommandQueue {
+    /// Readable when a command or the request to stop has come.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.wakeups.as_fd()
+    }
+
+    /// Whether to stop. Clears the wake-ups that have come.
+    pub(crate) fn stop_requested(&mut self) -> bool {
+        while matches!(self.wakeups.read(&mut [0; 64]), Ok(64)) {}
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    /// The next command, if there is one.
+    pub(crate) fn next(&self) -> Option<Command> {
+        self.commands.try_recv().ok()
+    }
+}
+
+impl CommandSender {
+    /// Makes these signals request a stop.
+    ///
+    /// # Errors
+    /// When the system refuses a signal handler.
+    pub(crate) fn stop_on(&self, signals: &[i32]) -> Result<(), GateError> {
+        let failed = |error| GateError::system("waiting for signals", error);
+        for signal in signals {
+            // The flag first, then the wake-up: handlers run in the order of their registration.
+            signal_hook::flag::register(*signal, Arc::clone(&self.stop)).map_err(failed)?;
+            let waker = self.waker.try_clone().map_err(failed)?;
+            signal_hook::low_level::pipe::register(*signal, waker).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Requests a stop.
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // A full socket has woken the forwarder already.
+        let _ = (&self.waker).write(&[0]);
+    }
+
+    /// Sends a command; its answer, or `None` when the forwarder does not answer in time.
+    fn ask<T>(&self, command: impl FnOnce(Sender<T>) -> Command) -> Option<T> {
+        let (sender, answer) = channel();
+        self.commands.send(command(sender)).ok()?;
+        self.wake();
+        answer.recv_timeout(ANSWER_TIMEOUT).ok()
+    }
+
+    /// All counters and statistics; `None` when the forwarder does not answer.
+    pub(crate) fn report(&self) -> Option<Report> {
+        self.ask(Command::Report)
+    }
+
+    /// The flows that packets have opened; `None` when the forwarder does not answer.
+    pub(crate) fn members(&self) -> Option<Vec<Member>> {
+        self.ask(Command::Members)
+    }
+
+    /// The counters of every circuit that has had packets; `None` when the forwarder does not answer.
+    pub(crate) fn circuits(&self) -> Option<Vec<CircuitCounters>> {
+        self.ask(Command::Circuits)
+    }
+
+    /// Reconfigures the engine for another file; `None` when the forwarder does not answer.
+    pub(crate) fn reconfigure(&self, file: Arc<GateFile>, plan: Plan) -> Option<Result<(), Refused>> {
+        self.ask(|answer| Command::Reconfigure(file, Box::new(plan), answer))
+    }
+}

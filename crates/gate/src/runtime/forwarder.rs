@@ -1,0 +1,358 @@
+//! The forwarding loop of a bump-in-the-wire bridge: frames from one interface to the other, through the
+//! engine.
+
+use super::commands::{Command, CommandQueue};
+use super::wait::{self, WaitMode};
+use crate::config::link_speed;
+use crate::config::plan::Plan;
+use crate::engine::Engine;
+use crate::error::GateError;
+use crate::failover::{Failover, Guard, Port};
+use crate::io::{BATCH, Receiver, Sender, Side};
+use crate::stats::LossReason;
+use crate::sys::clock::{Clock, TICKS_PER_NANOSECOND};
+use crate::sys::interface::Interface;
+use crate::sys::real_time::RealTime;
+use crate::telemetry::report::{CircuitCounters, Member, Process, Report};
+use hdrhistogram::Histogram;
+use rustix::thread::set_current_timer_slack;
+use std::io;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::time::Duration;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::units::{Span, Time};
+use tidegate_spec::{GateFile, Io};
+
+/// Bytes of an Ethernet header and of two VLAN tags.
+const HEADER_ROOM: usize = 14 + 2 * 4;
+/// The longest lateness that the histogram tells apart, in nanoseconds.
+const MAX_LATENESS: u64 = 100_000_000_000;
+
+/// For how long received frames may stay in the kernel's buffer while their link is busy: the buffer holds a
+/// hundred times as much.
+const MAX_DEFERRAL: Span = Span::from_millis(5);
+
+/// How often the receivers are checked, and an interface that is down.
+const CHECK_INTERVAL: Span = Span::from_millis(100);
+
+/// After this time every frame that a receiver has got can be read: rings hand frames over in blocks.
+const DRAIN_DELAY: Duration = Duration::from_millis(20);
+
+/// Whether frames are sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Frames are forwarded.
+    Forward,
+    /// The kernel forwards; copies of the frames go through the engine and are not sent.
+    Observe,
+}
+
+/// A gate with open interfaces.
+pub(crate) struct Forwarder {
+    /// The first field, so that it is dropped first: the bridge takes over before the sockets are closed. `None`
+    /// in [`Mode::Observe`].
+    failover: Option<Failover>,
+    file: Arc<GateFile>,
+    indexes: [u32; 2],
+    receivers: [Receiver; 2],
+    senders: [Sender; 2],
+    engine: Engine,
+    clock: Clock,
+    /// From when a frame was due until it was handed to the kernel, in nanoseconds.
+    lateness: [Histogram<u64>; 2],
+    /// Frames that the kernel dropped before they were read.
+    missed: [u64; 2],
+    /// Whether real-time scheduling was granted.
+    real_time: bool,
+    /// When to check whether an interface that went down is up again or removed: the kernel reports once that it
+    /// is down, and not whether it was removed later.
+    interface_check_at: Time,
+    receiver_check_at: Time,
+}
+
+impl Forwarder {
+    /// Opens both interfaces and takes over from the bridge. Frames that come in from then on are kept for
+    /// [`run`](Self::run).
+    ///
+    /// # Errors
+    /// When an interface is missing, down, used by another gate or unsuitable, or the engine refuses the plan.
+    pub(crate) fn open(file: Arc<GateFile>, mode: Mode) -> Result<Forwarder, GateError> {
+        let io = match (mode, file.io) {
+            (Mode::Observe, Io::Tap) => {
+                let help = "observe interfaces that carry traffic without a gate";
+                return Err(GateError::unsuitable(
+                    &file.inside,
+                    "without a gate nothing passes a TAP device",
+                    help,
+                ));
+            }
+            // AF_XDP takes frames away from the kernel, and observing must not.
+            (Mode::Observe, Io::Xdp) => Io::Packet,
+            (_, io) => io,
+        };
+        let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
+        link_speed::check_rates(&file)?;
+        let longest = inside.interface.mtu.max(outside.interface.mtu) + HEADER_ROOM;
+        let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
+        let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 3);
+        let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
+            return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
+        };
+        let port = |name, side: &Side| Port { name, index: side.interface.index };
+        let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
+        let failover = match mode {
+            Mode::Forward => Some(Failover::prepare(&file, ports)?),
+            Mode::Observe => None,
+        };
+        let mut forwarder = Forwarder {
+            failover,
+            indexes: ports.map(|port| port.index),
+            file,
+            receivers: [inside.receiver, outside.receiver],
+            senders: [outside.sender, inside.sender],
+            engine,
+            clock: Clock::start(),
+            lateness: [up, down],
+            missed: [0; 2],
+            real_time: false,
+            interface_check_at: Time::NEVER,
+            receiver_check_at: Time::ORIGIN,
+        };
+        forwarder.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
+        Ok(forwarder)
+    }
+
+    /// Forwards until a stop is requested, or for `duration`. With `coalesce` above zero, it sleeps for at least
+    /// so long each time that it has sent what was due.
+    ///
+    /// # Errors
+    /// When an interface is removed, or the system fails to wait.
+    pub(crate) fn run(
+        &mut self,
+        commands: &mut CommandQueue,
+        duration: Option<Span>,
+        wait_mode: WaitMode,
+        coalesce: Span,
+    ) -> Result<(), GateError> {
+        // By default the kernel may delay a wake-up by 50 µs to join it with others.
+        set_current_timer_slack(NonZeroU64::new(1))
+            .map_err(|error| GateError::system("timer slack", error))?;
+        let start = self.clock.now();
+        let mut scheduling = RealTime::request(wait_mode == WaitMode::RealTime, start, Clock::cpu_time());
+        self.real_time = scheduling.was_granted();
+        let until = duration.map_or(Time::NEVER, |duration| start + duration);
+        let mut more = false;
+        loop {
+            let now = self.clock.now();
+            if now >= until {
+                return Ok(());
+            }
+            scheduling.adapt(now, Clock::cpu_time);
+            if now >= self.interface_check_at {
+                self.check_interfaces(now)?;
+            }
+            if now >= self.receiver_check_at {
+                self.check_receivers(now)?;
+            }
+            let due =
+                self.engine.next_due().min(until).min(self.interface_check_at).min(self.receiver_check_at);
+            // Frames for a busy link are needed at its next departure, not before.
+            let deferrable = due.since(now) <= MAX_DEFERRAL;
+            let polled = Direction::BOTH.map(|direction| !(deferrable && self.engine.is_busy(direction)));
+            if !more && coalesce > Span::ZERO {
+                wait::sleep(coalesce);
+            }
+            let idle = !more && wait_mode != WaitMode::Busy;
+            let span = if idle { due.since(now + coalesce) } else { Span::ZERO };
+            let ready = wait::wait(&self.receivers, commands, polled, span)?;
+            let now = self.clock.now();
+            // These frames are taken to have arrived before anything that is due by now.
+            let arrived = now.min(self.engine.next_due());
+            more = false;
+            for direction in Direction::BOTH {
+                let side = direction as usize;
+                if ready.receivers[side] || !polled[side] {
+                    more |= self.receive(arrived, direction)? == BATCH;
+                }
+            }
+            self.engine.advance(now);
+            for direction in Direction::BOTH {
+                self.send(direction);
+            }
+            if ready.commands {
+                if commands.stop_requested() {
+                    return Ok(());
+                }
+                while let Some(command) = commands.next() {
+                    self.execute(command);
+                }
+            }
+        }
+    }
+
+    /// Executes a command. Whoever sent it may no longer wait for the answer.
+    #[cold]
+    fn execute(&mut self, command: Command) {
+        match command {
+            Command::Report(answer) => {
+                let _ = answer.send(self.report());
+            }
+            Command::Members(answer) => {
+                let _ = answer.send(self.members());
+            }
+            Command::Circuits(answer) => {
+                let _ = answer.send(self.circuits());
+            }
+            Command::Reconfigure(file, plan, answer) => {
+                let outcome = self.engine.reconfigure(self.clock.now(), &plan);
+                if outcome.is_ok() {
+                    self.file = file;
+                }
+                let _ = answer.send(outcome);
+            }
+        }
+    }
+
+    /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge sees no frame.
+    fn take_over(&mut self) -> io::Result<()> {
+        let Some(guard) = self.failover.as_ref().and_then(|failover| failover.guard.as_ref()) else {
+            return Ok(());
+        };
+        self.receivers.iter().try_for_each(|receiver| guard.filter(receiver.fd()))?;
+        std::thread::sleep(DRAIN_DELAY);
+        // The bridge has forwarded what the sockets hold. The filter lets no more in, so this ends.
+        for receiver in &mut self.receivers {
+            while match receiver.receive(|_| {}) {
+                Ok(count) => count > 0,
+                Err(error) => matches!(error.raw_os_error(), Some(libc::EINTR | libc::EINVAL)),
+            } {}
+        }
+        guard.activate()?;
+        self.receivers.iter().try_for_each(|receiver| Guard::unfilter(receiver.fd()))
+    }
+
+    /// Receives the frames that are there, at most [`BATCH`], and returns how many there were.
+    fn receive(&mut self, arrived: Time, direction: Direction) -> Result<usize, GateError> {
+        let Forwarder { receivers, engine, .. } = self;
+        let received = receivers[direction as usize].receive(|received| match received.offloaded() {
+            Ok(frame) => engine.receive(arrived, direction, &frame),
+            Err(loss) => engine.count_lost(direction, loss),
+        });
+        received.or_else(|error| self.receive_failed(direction, &error).map(|()| 0))
+    }
+
+    #[cold]
+    fn receive_failed(&mut self, direction: Direction, error: &io::Error) -> Result<(), GateError> {
+        match error.raw_os_error() {
+            Some(libc::EAGAIN | libc::EINTR) => Ok(()),
+            // A super-packet of a kind that a virtio-net header cannot describe; the kernel dropped it.
+            Some(libc::EINVAL) => {
+                self.engine.count_lost(direction, LossReason::Offload);
+                Ok(())
+            }
+            Some(libc::EBADFD) => {
+                Err(GateError::InterfaceRemoved(self.names()[direction as usize].to_owned()))
+            }
+            Some(libc::ENETDOWN) => {
+                self.interface_check_at = self.clock.now();
+                Ok(())
+            }
+            _ => Err(GateError::system(
+                format!("receiving from `{}`", self.names()[direction as usize]),
+                io::Error::from(error.kind()),
+            )),
+        }
+    }
+
+    fn names(&self) -> [&str; 2] {
+        [&self.file.inside, &self.file.outside]
+    }
+
+    /// Checks interfaces of which one went down. The sockets of one that comes up again still work.
+    #[cold]
+    fn check_interfaces(&mut self, now: Time) -> Result<(), GateError> {
+        self.interface_check_at = Time::NEVER;
+        let file = Arc::clone(&self.file);
+        for (name, index) in [&file.inside, &file.outside].into_iter().zip(self.indexes) {
+            match Interface::find(name) {
+                Ok(interface) if interface.index == index && interface.up => {}
+                Ok(interface) if interface.index == index => self.interface_check_at = now + CHECK_INTERVAL,
+                _ => return Err(GateError::InterfaceRemoved(name.to_owned())),
+            }
+        }
+        Ok(())
+    }
+
+    fn check_receivers(&mut self, now: Time) -> Result<(), GateError> {
+        self.receiver_check_at = now + CHECK_INTERVAL;
+        let names = [&self.file.inside, &self.file.outside];
+        for (name, receiver) in names.into_iter().zip(&mut self.receivers) {
+            receiver.check().map_err(|error| GateError::system(format!("receiving from `{name}`"), error))?;
+        }
+        Ok(())
+    }
+
+    /// Hands every frame that is due to the kernel.
+    fn send(&mut self, direction: Direction) {
+        let side = direction as usize;
+        loop {
+            let departures = self.engine.departures(direction);
+            let departures = &departures[..departures.len().min(BATCH)];
+            if departures.is_empty() {
+                return;
+            }
+            let now = self.clock.now();
+            for departure in departures {
+                let late = now.since(departure.due).ticks() / TICKS_PER_NANOSECOND;
+                self.lateness[side].saturating_record(late);
+            }
+            let frames = departures.iter().map(|departure| self.engine.frame(*departure));
+            let (sent, refused) = match &self.failover {
+                None => (departures.len(), 0),
+                Some(_) => match self.senders[side].send(frames) {
+                    Ok(sent) => (sent, 0),
+                    Err(_) => (0, 1),
+                },
+            };
+            self.engine.complete(direction, sent, refused);
+        }
+    }
+
+    fn circuits(&self) -> Vec<CircuitCounters> {
+        let lists = self.file.flows.iter().enumerate();
+        let lists = lists.filter_map(|(rule, flow)| Some((rule, flow.circuits.as_ref()?.len() as u32)));
+        let all = lists.flat_map(|(rule, count)| {
+            (0..count).map(move |circuit| {
+                let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
+                CircuitCounters { rule, circuit, counters }
+            })
+        });
+        all.filter(|one| one.counters.iter().any(|direction| direction.arrived.packets > 0)).collect()
+    }
+
+    /// The flows that packets have opened.
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
+        for direction in Direction::BOTH {
+            for rule in 0..self.file.flows.len() {
+                let of_rule = self.engine.members(direction, rule).into_iter();
+                members.extend(of_rule.map(|(key, arrived)| Member { direction, rule, key, arrived }));
+            }
+        }
+        members
+    }
+
+    /// All counters and statistics.
+    pub(crate) fn report(&mut self) -> Report {
+        for (missed, receiver) in self.missed.iter_mut().zip(&mut self.receivers) {
+            *missed += receiver.missed();
+        }
+        let process = Process {
+            seconds: self.clock.now().since(Time::ORIGIN).as_secs_f64(),
+            cpu_seconds: Clock::cpu_time().as_secs_f64(),
+            real_time: self.real_time,
+        };
+        Report::new(&self.file, &self.engine, &self.lateness, self.missed, process)
+    }
+}

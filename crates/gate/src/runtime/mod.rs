@@ -1,0 +1,7 @@
+//! The thread that forwards: it waits for frames, departures and commands, and acts on what comes first.
+
+pub(crate) mod commands;
+pub(crate) mod forwarder;
+mod wait;
+
+pub(crate) use wait::WaitMode;

@@ -1,0 +1,72 @@
+//! How the forwarder waits for what comes first: a frame, a departure or a command.
+
+use super::commands::CommandQueue;
+use crate::error::GateError;
+use crate::io::Receiver;
+use crate::sys::clock::TICKS_PER_NANOSECOND;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::thread::nanosleep;
+use tidegate_core::units::Span;
+
+/// How the forwarder waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WaitMode {
+    /// It sleeps, and has real-time scheduling while it leaves other processes most of the core.
+    RealTime,
+    /// It sleeps with the default scheduling policy.
+    Sleep,
+    /// It polls without sleeping: takes a whole core, for the least lateness.
+    Busy,
+}
+
+/// Which of the polled descriptors can be read.
+pub(super) struct Ready {
+    /// The receivers, by direction.
+    pub(super) receivers: [bool; 2],
+    /// The command queue.
+    pub(super) commands: bool,
+}
+
+/// Waits until a frame comes in at a polled receiver, a command comes, or `span` has passed. (ppoll rather
+/// than epoll: few descriptors, which change, and a time-out in nanoseconds.)
+///
+/// # Errors
+/// When the system fails to wait.
+pub(super) fn wait(
+    receivers: &[Receiver; 2],
+    commands: &CommandQueue,
+    polled: [bool; 2],
+    span: Span,
+) -> Result<Ready, GateError> {
+    let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+    // The polled descriptors come first: the kernel takes its time for each.
+    let mut sources = [(); 3].map(|()| readable(commands.fd()));
+    let mut places = [None; 2];
+    let mut count = 1;
+    for side in [0, 1] {
+        if polled[side] {
+            sources[count] = readable(receivers[side].fd());
+            places[side] = Some(count);
+            count += 1;
+        }
+    }
+    match poll(&mut sources[..count], Some(&timespec(span))) {
+        Ok(_) | Err(Errno::INTR) => {
+            let ready = |place: usize| !sources[place].revents().is_empty();
+            Ok(Ready { receivers: places.map(|place| place.is_some_and(ready)), commands: ready(0) })
+        }
+        Err(error) => Err(GateError::system("waiting for frames", error)),
+    }
+}
+
+/// Sleeps for `span`; a signal may end it early.
+pub(super) fn sleep(span: Span) {
+    let _ = nanosleep(&timespec(span));
+}
+
+/// Rounded up: a wake-up before the due time would find nothing to do.
+fn timespec(span: Span) -> Timespec {
+    let nanoseconds = span.ticks().div_ceil(TICKS_PER_NANOSECOND);
+    Timespec { tv_sec: (nanoseconds / 1_000_000_000) as i64, tv_nsec: (nanoseconds % 1_000_000_000) as _ }
+}

@@ -1,0 +1,56 @@
+//! Statistics of one rule's packets, besides the switch's own counters.
+
+use hdrhistogram::Histogram;
+use tidegate_core::context::Reason;
+use tidegate_core::units::Span;
+
+/// The longest delay that the histogram tells apart, in microseconds.
+const MAX_DELAY: u64 = 100_000_000;
+/// Significant digits of a delay, about one part in 16: there is a histogram for every rule.
+const DIGITS: u8 = 1;
+/// Ticks of 10 ps in a microsecond.
+const TICKS_PER_MICROSECOND: u64 = 100_000;
+
+/// Statistics of one rule's packets in one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowStatistics {
+    /// From a packet's arrival to its first bit out, in microseconds.
+    pub(crate) delays: Histogram<u64>,
+    /// The sum of the delays.
+    pub(crate) delay_sum: Span,
+    /// Packets that the switch dropped, by reason.
+    pub(crate) dropped: [u64; Reason::ALL.len()],
+    /// Packets that were marked instead of being dropped.
+    pub(crate) marked: u64,
+    /// How often the flow monitor warned a flow: its lead was above the threshold.
+    pub(crate) warned: u64,
+}
+
+impl FlowStatistics {
+    /// The statistics of no packets.
+    pub(crate) fn new() -> FlowStatistics {
+        FlowStatistics {
+            delays: Histogram::new_with_bounds(1, MAX_DELAY, DIGITS).expect("these bounds are in order"),
+            delay_sum: Span::ZERO,
+            dropped: [0; Reason::ALL.len()],
+            marked: 0,
+            warned: 0,
+        }
+    }
+
+    /// Records the delay of a packet whose first bit is out.
+    pub(crate) fn record_delay(&mut self, delay: Span) {
+        self.delays.saturating_record(delay.ticks() / TICKS_PER_MICROSECOND);
+        self.delay_sum += delay;
+    }
+
+    /// Delay in seconds: median, 99 % quantile, maximum.
+    pub(crate) fn delay_quantiles(&self) -> [f64; 3] {
+        let seconds = |microseconds: u64| microseconds as f64 / 1e6;
+        [
+            seconds(self.delays.value_at_quantile(0.5)),
+            seconds(self.delays.value_at_quantile(0.99)),
+            seconds(self.delays.max()),
+        ]
+    }
+}

@@ -1,0 +1,9 @@
+//! What the operating system gives: clock, log, scheduling, privileges, interfaces, system calls.
+
+pub(crate) mod bpf;
+pub(crate) mod calls;
+pub(crate) mod clock;
+pub(crate) mod interface;
+pub(crate) mod log;
+pub(crate) mod privileges;
+pub(crate) mod real_time;

@@ -1,0 +1,6 @@
+//! What a gate has done and does: reports, rates and warnings, metrics, suggested reservations.
+
+pub(crate) mod metrics;
+pub(crate) mod monitor;
+pub(crate) mod observer;
+pub(crate) mod report;
