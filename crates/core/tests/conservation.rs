@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -58,7 +58,7 @@ impl Storm {
     fn close(&mut self) {
         if self.open.len() > 1 {
             let (leg, plan) = self.open.swap_remove(self.rng.below(self.open.len() as u64) as usize);
-            self.lines.world.cx(|switch, cx| switch.close(cx.now, leg));
+            self.lines.world.close(leg);
             self.shut.remove(&leg);
             self.lines.kick();
             self.closing.push((leg, plan));
@@ -92,14 +92,14 @@ impl Storm {
         assert!(fits || pool.packets <= busy, "{pool:?}, {limit:?}");
     }
 
-    fn gate(&mut self, gate: Gate) {
+    fn take_part(&mut self, how: Participation) {
         let (leg, _) = pick(&mut self.rng, &self.open);
-        if gate == Gate::Open {
+        if how == Participation::Active {
             self.shut.remove(&leg);
         } else {
             self.shut.insert(leg);
         }
-        self.lines.world.gate(leg, gate);
+        self.lines.world.take_part(leg, how);
         self.lines.kick();
     }
 
@@ -164,8 +164,16 @@ impl Storm {
             80..85 => self.open(),
             85..89 => self.close(),
             89..97 => {
-                let gate = pick(&mut self.rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]);
-                self.gate(gate);
+                let gate = pick(
+                    &mut self.rng,
+                    &[
+                        Participation::Active,
+                        Participation::Active,
+                        Participation::Held,
+                        Participation::Absent,
+                    ],
+                );
+                self.take_part(gate);
             }
             _ => {
                 let wanted = self.another_plan();
@@ -177,7 +185,7 @@ impl Storm {
     /// Opens all gates and lets everything go.
     fn drain(&mut self) {
         for (leg, _) in self.open.clone() {
-            self.lines.world.gate(leg, Gate::Open);
+            self.lines.world.take_part(leg, Participation::Active);
         }
         self.lines.drain();
     }
@@ -227,8 +235,11 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
                     storm.lines.run(until);
                 }
                 85..95 => {
-                    let gate = pick(&mut storm.rng, &[Gate::Open, Gate::Held, Gate::Absent]);
-                    storm.gate(gate);
+                    let gate = pick(
+                        &mut storm.rng,
+                        &[Participation::Active, Participation::Held, Participation::Absent],
+                    );
+                    storm.take_part(gate);
                 }
                 _ => {
                     let wanted = storm.another_plan();
@@ -267,12 +278,18 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
                         lines.run(until);
                     }
                     _ => {
-                        lines.world.gate(leg, pick(&mut rng, &[Gate::Open, Gate::Held, Gate::Absent]));
+                        lines.world.take_part(
+                            leg,
+                            pick(
+                                &mut rng,
+                                &[Participation::Active, Participation::Held, Participation::Absent],
+                            ),
+                        );
                         lines.kick();
                     }
                 }
             }
-            flows.iter().for_each(|(leg, _)| lines.world.gate(*leg, Gate::Open));
+            flows.iter().for_each(|(leg, _)| lines.world.take_part(*leg, Participation::Active));
             lines.drain();
             let first = first.unwrap();
             let sent: Vec<(Time, u16, u32)> = lines.sent[sent..]
@@ -305,7 +322,7 @@ fn closed_flows_do_not_keep_their_class() {
     let leg = world.open(0, &FlowPlan { class: Some(0), ..FlowPlan::default() });
     let refused = world.cx(|switch, cx| switch.reconfigure(cx, &without, &[]));
     assert!(refused.is_err(), "an open flow does");
-    world.switch.close(world.now, leg);
+    world.close(leg);
     world.reconfigure(&without, &[]);
     assert_eq!(world.open(0, &FlowPlan::default()), leg);
 }

@@ -305,7 +305,7 @@ fn a_newcomer_inherits_nothing() {
         world.arrive(&[first], 250);
         world.send(0);
     }
-    world.cx(|switch, cx| switch.close(cx.now, first));
+    world.close(first);
     world.wait(Span::from_millis(2999));
     assert_ne!(world.open(0, &plan), first, "3 s ahead");
     world.wait(Span::from_millis(1));

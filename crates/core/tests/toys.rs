@@ -10,8 +10,8 @@ use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::dropper::{Backlog, Dropper, DropperKind};
 use tidegate_core::meter::{Meter, MeterKind, Reading};
 use tidegate_core::packet::{Colour, FlowIx, Packet, PortIx};
-use tidegate_core::queues::Queues;
-use tidegate_core::scheduler::{Gate, Scheduler, SchedulerKind, Select};
+use tidegate_core::queues::{Queued, Queues};
+use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -20,41 +20,35 @@ use tidegate_core::units::{Span, Time};
 #[derive(Default)]
 struct RoundRobin {
     turn: VecDeque<FlowIx>,
-    closed: Vec<bool>,
 }
 
 impl Scheduler for RoundRobin {
-    fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        self.closed.resize(self.closed.len().max(flow.ix() + 1), false);
+    fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
         Ok(())
     }
     fn forgettable_at(&self, _: FlowIx) -> Time {
         Time::from_ticks(0)
     }
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        if queues.len(packet.flow) == 0 && !self.closed[packet.flow.ix()] {
+        if queues.len(packet.flow) == 0 && queues.takes_part(packet.flow) {
             self.turn.push_back(packet.flow);
         }
     }
     fn select(&self, _: Time, _: &Queues) -> Select {
         self.turn.front().map_or(Select::Idle, |flow| Select::Flow(*flow))
     }
-    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.turn.pop_front();
         if queues.len(packet.flow) > 0 {
             self.turn.push_back(packet.flow);
         }
     }
-    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
-        (0..queues.flows()).map(FlowIx).max_by_key(|flow| queues.len(*flow)).filter(|f| queues.len(*f) > 0)
-    }
-    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
         self.turn.retain(|flow| *flow != packet.flow || queues.len(*flow) > 0);
     }
-    fn gate(&mut self, _: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
-        self.closed[flow.ix()] = gate != Gate::Open;
+    fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {
         self.turn.retain(|other| *other != flow);
-        if gate == Gate::Open && queues.len(flow) > 0 {
+        if queues.takes_part(flow) && queues.len(flow) > 0 {
             self.turn.push_back(flow);
         }
     }
@@ -82,11 +76,11 @@ fn a_credit_paused_round_robin() {
         order.push(packet.flow.0);
         credit[packet.flow.ix()] -= 1;
         if credit[packet.flow.ix()] == 0 {
-            world.gate(legs[packet.flow.ix()], Gate::Absent);
+            world.take_part(legs[packet.flow.ix()], Participation::Absent);
         }
         if order.len() == 9 {
             credit[0] = 4;
-            world.gate(legs[0], Gate::Open);
+            world.take_part(legs[0], Participation::Active);
         }
     }
     assert_eq!(order, [0, 1, 2, 0, 1, 2, 1, 2, 1, 2, 1, 0, 2, 1, 0, 2, 0, 0]);
@@ -192,24 +186,24 @@ impl Scheduler for FifoPlus {
     fn forgettable_at(&self, _: FlowIx) -> Time {
         Time::from_ticks(0)
     }
-    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        packet.tag = cx.now.ticks().saturating_add_signed(-packet.carry);
+    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        packet.tag = packet.arrived.ticks().saturating_add_signed(-packet.carry);
         self.queued.push((packet.tag, queues.arriving(), packet.flow));
         self.queued.sort();
     }
     fn select(&self, _: Time, _: &Queues) -> Select {
         self.queued.first().map_or(Select::Idle, |(_, _, flow)| Select::Flow(*flow))
     }
-    fn dequeued(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues) {
+    fn dequeued(&mut self, _: &mut Ctx<'_>, _: &mut Packet, _: &Queues) {
         self.queued.remove(0);
     }
-    fn worst(&mut self, _: &Queues) -> Option<FlowIx> {
-        self.queued.last().map(|(_, _, flow)| *flow)
-    }
-    fn evicted(&mut self, _: &Packet, _: &Queues) {
+    fn removed(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues, _: Removal) {
         self.queued.pop();
     }
-    fn gate(&mut self, _: Time, _: FlowIx, _: Gate, _: &Queues) {}
+    fn rank_to_lose(&self, _: FlowIx, last: &Queued) -> u64 {
+        last.packet.tag
+    }
+    fn take_part(&mut self, _: Time, _: FlowIx, _: Participation, _: &Queues) {}
     fn memory(&self) -> usize {
         size_of_val(&self.mean)
     }

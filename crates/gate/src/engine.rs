@@ -237,9 +237,9 @@ impl Engine {
             }
         }
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
-        let idle = self.switch.arrive_for(&mut cx, leg, &mut packet);
+        let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
-        if idle {
+        if ready.should_start() {
             self.start(direction);
         }
     }
@@ -272,7 +272,8 @@ impl Engine {
                 port.open_at = Time::NEVER;
             } else {
                 port.wake_at = Time::NEVER;
-                self.switch.timer(&mut cx, PortIx(direction as u16));
+                // The port is asked to start below.
+                _ = self.switch.timer(&mut cx, PortIx(direction as u16));
             }
             self.take_effects();
             self.start(direction);

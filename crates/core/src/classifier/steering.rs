@@ -274,7 +274,8 @@ impl Steering {
             }
             let counters = switch.counters(member.leg);
             self.gone[member.rule] = sum(self.gone[member.rule], counters);
-            switch.close(now, member.leg);
+            // It has nothing waiting: no port becomes ready.
+            _ = switch.close(now, member.leg);
             match member.whose {
                 Whose::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
                 Whose::Circuit(circuit) => self.lines[member.rule][circuit as usize].end(counters),

@@ -2,11 +2,12 @@
 //! debug builds.
 
 use super::Switch;
+use super::flows::State;
 use super::port::Port;
 use super::tree::Member;
 use crate::dropper::Backlog;
 use crate::packet::FlowIx;
-use crate::scheduler::{Gate, Scheduler, Select};
+use crate::scheduler::{Scheduler, Select};
 use crate::units::Time;
 
 impl Switch {
@@ -75,20 +76,26 @@ impl Port {
             let mut ready = false;
             for (slot, member) in node.members.iter().enumerate() {
                 let slot = FlowIx(slot as u32);
-                let (packets, gate) = match member {
+                let packets = node.queues.len(slot);
+                match member {
                     Member::Flow(flow) => {
-                        (node.queues.len(slot), self.table.flows[flow.ix()].effective_gate())
+                        let entry = &self.table.flows[flow.ix()];
+                        // Closed flows may share a place.
+                        let here = entry.state != State::Closed
+                            && (usize::from(entry.node), entry.slot) == (at, slot);
+                        let told = node.queues.participation(slot);
+                        if here && told != entry.effective_participation() {
+                            return Err(format!("node {at}: flow {} takes part as {told:?}", flow.0));
+                        }
                     }
                     Member::Node(child) => {
-                        let tokens = node.queues.len(slot);
-                        let packets = self.tree.nodes[*child].queues.packets();
-                        if u64::from(tokens) != packets.min(1) {
-                            return Err(format!("node {at}: {tokens} tokens for {packets} packets"));
+                        let below = self.tree.nodes[usize::from(*child)].queues.packets();
+                        if u64::from(packets) != below.min(1) {
+                            return Err(format!("node {at}: {packets} tokens for {below} packets"));
                         }
-                        (tokens, self.tree.gate_of(*child))
                     }
-                };
-                ready |= packets > 0 && gate == Gate::Open;
+                }
+                ready |= packets > 0 && node.queues.takes_part(slot);
             }
             let selected = node.scheduler.select(now, &node.queues);
             match selected {

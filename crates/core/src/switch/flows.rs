@@ -6,7 +6,7 @@ use super::plan::FlowPlan;
 use crate::contract::Contract;
 use crate::dropper::Backlog;
 use crate::packet::FlowIx;
-use crate::scheduler::Gate;
+use crate::queues::Participation;
 use crate::shaper::{Ceiling, ShaperPlan};
 use crate::units::{Rate, Time};
 use std::cmp::Reverse;
@@ -29,7 +29,7 @@ pub(super) struct Flow {
     pub(super) slot: FlowIx,
     pub(super) state: State,
     /// What the driver has set.
-    pub(super) gate: Gate,
+    pub(super) participation: Participation,
     /// Whether its ceiling holds it.
     pub(super) held: bool,
     /// Whether it has a shaper.
@@ -44,10 +44,10 @@ pub(super) struct Flow {
 
 impl Flow {
     /// What its scheduler is told.
-    pub(super) fn effective_gate(&self) -> Gate {
-        match (self.gate, self.held) {
-            (Gate::Open, true) => Gate::Held,
-            (gate, _) => gate,
+    pub(super) fn effective_participation(&self) -> Participation {
+        match (self.participation, self.held) {
+            (Participation::Active, true) => Participation::Held,
+            (how, _) => how,
         }
     }
 }
@@ -63,7 +63,7 @@ pub(super) struct FlowTable {
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
     /// The closed flows that have no index of their own in the tree, since it was built after they were closed;
     /// by when they may be forgotten.
-    adrift: BinaryHeap<Reverse<(Time, FlowIx)>>,
+    unplaced: BinaryHeap<Reverse<(Time, FlowIx)>>,
     /// What closed flows have sent whose index was given to others.
     pub(super) forgotten: Backlog,
     /// Flows in [`State::Closing`].
@@ -84,17 +84,17 @@ impl FlowTable {
     }
 
     /// The index of a closed flow without a place in the tree that is forgettable at `now`, if there is one.
-    pub(super) fn adrift(&mut self, now: Time) -> Option<FlowIx> {
-        let Reverse((at, _)) = self.adrift.peek()?;
+    pub(super) fn unplaced(&mut self, now: Time) -> Option<FlowIx> {
+        let Reverse((at, _)) = self.unplaced.peek()?;
         if *at > now {
             return None;
         }
-        self.adrift.pop().map(|Reverse((_, flow))| flow)
+        self.unplaced.pop().map(|Reverse((_, flow))| flow)
     }
 
-    /// The flow is as it was before [`adrift`](Self::adrift) gave it.
-    pub(super) fn set_adrift(&mut self, now: Time, flow: FlowIx) {
-        self.adrift.push(Reverse((now, flow)));
+    /// The flow is as it was before [`unplaced`](Self::unplaced) took it.
+    pub(super) fn return_unplaced(&mut self, now: Time, flow: FlowIx) {
+        self.unplaced.push(Reverse((now, flow)));
     }
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
@@ -120,14 +120,14 @@ impl FlowTable {
     /// There is a new tree. Closed flows have their places in it, or all stand at `vacant`, where there
     /// never is a packet.
     pub(super) fn replanted(&mut self, vacant: Option<(u16, FlowIx)>) {
-        let mut closed = core::mem::take(&mut self.adrift);
+        let mut closed = core::mem::take(&mut self.unplaced);
         closed.extend(self.forgettable.drain(..).flatten());
         match vacant {
             Some((node, slot)) => {
                 for entry in self.flows.iter_mut().filter(|entry| entry.state == State::Closed) {
                     (entry.node, entry.slot) = (node, slot);
                 }
-                self.adrift = closed;
+                self.unplaced = closed;
             }
             None => closed.into_iter().for_each(|Reverse((at, flow))| self.retire(flow, at)),
         }
@@ -166,7 +166,7 @@ impl FlowTable {
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
             + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())
-            + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.adrift.capacity())
+            + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.unplaced.capacity())
                 * size_of::<(Time, FlowIx)>()
     }
 }

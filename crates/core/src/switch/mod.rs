@@ -27,12 +27,30 @@ use crate::contract::Refused;
 use crate::dropper::Backlog;
 use crate::meter::Metered;
 use crate::packet::{Leg, Packet, PortIx};
-use crate::scheduler::Gate;
+use crate::queues::Participation;
+use crate::scheduler::Scheduler;
 use crate::stats::tally;
 use crate::units::{Span, Time};
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
+
+/// Whether a port is idle and may have something to send: the driver then asks it to
+/// [`start`](Switch::start), as soon as its link is free.
+#[must_use = "an idle port that is ready has to be started"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready(bool);
+
+impl Ready {
+    /// There is no idle port.
+    const NO: Ready = Ready(false);
+
+    /// Whether to ask the port to start.
+    #[inline(always)]
+    pub fn should_start(self) -> bool {
+        self.0
+    }
+}
 
 /// A switch: output ports over one pool of memory.
 pub struct Switch {
@@ -76,7 +94,7 @@ impl Switch {
     /// # Errors
     /// When the flow is not open, belongs to another class, or its scheduler refuses the contract;
     /// nothing is changed.
-    pub fn change(&mut self, now: Time, leg: Leg, plan: &FlowPlan) -> Result<(), Refused> {
+    pub fn change(&mut self, now: Time, leg: Leg, plan: &FlowPlan) -> Result<Ready, Refused> {
         let no_flow = || Refused(format!("port {} has no flow {}", leg.port.0, leg.flow.0));
         let port = self.ports.get_mut(usize::from(leg.port.0)).ok_or_else(no_flow)?;
         if !port.is_open(leg.flow) {
@@ -85,18 +103,20 @@ impl Switch {
         if port.table.plan_of(leg.flow).class != plan.class {
             return Err(Refused("a flow changes its class when the switch is reconfigured".into()));
         }
-        port.change(now, leg.flow, plan)
+        port.change(now, leg.flow, plan)?;
+        Ok(port.ready())
     }
 
     /// Closes a flow: later packets are dropped, those queued are still sent. The index is
     /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
     /// leg that is not open.
-    pub fn close(&mut self, now: Time, leg: Leg) {
-        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
-            && leg.flow.ix() < port.table.flows.len()
-        {
-            port.close(now, leg.flow);
+    pub fn close(&mut self, now: Time, leg: Leg) -> Ready {
+        let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
+        if leg.flow.ix() >= port.table.flows.len() {
+            return Ready::NO;
         }
+        port.close(now, leg.flow);
+        port.ready()
     }
 
     /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
@@ -117,19 +137,29 @@ impl Switch {
         port.map_or(Span::ZERO, |port| port.clock(leg.flow).since(now))
     }
 
-    /// Opens or closes a flow's gate (credit, back pressure). Does nothing for an unknown leg.
-    /// Opening a gate may make an idle port ready: call [`start`](Self::start).
-    pub fn gate(&mut self, now: Time, leg: Leg, gate: Gate) {
-        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
-            && leg.flow.ix() < port.table.flows.len()
+    /// How a flow takes part from now on (credit, back pressure). Does nothing for an unknown leg.
+    pub fn take_part(&mut self, now: Time, leg: Leg, how: Participation) -> Ready {
+        let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
+        if leg.flow.ix() >= port.table.flows.len() {
+            return Ready::NO;
+        }
+        port.take_part(now, leg.flow, how);
+        port.ready()
+    }
+
+    /// Shows what its scheduler has to show of a flow: names and values in base units.
+    pub fn gauges(&self, now: Time, leg: Leg, show: &mut dyn FnMut(&'static str, f64)) {
+        let port = self.ports.get(usize::from(leg.port.0));
+        if let Some(port) = port
+            && let Some(entry) = port.table.flows.get(leg.flow.ix())
         {
-            port.gate(now, leg.flow, gate);
+            port.tree.nodes[usize::from(entry.node)].scheduler.gauges(now, entry.slot, show);
         }
     }
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored
-    /// once. Ports that are idle should then be [`start`](Self::start)ed; returns whether any is.
-    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> bool {
+    /// once. Says whether any of the ports is ready.
+    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> Ready {
         if let [leg] = to {
             return self.arrive_for(cx, *leg, &mut packet);
         }
@@ -137,45 +167,46 @@ impl Switch {
         packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
         // Each port has its own copy to write on.
-        let idle = to.iter().fold(false, |idle, leg| self.arrive_at(cx, *leg, &mut { packet }) | idle);
+        let arrive = |ready: bool, leg: &Leg| self.arrive_at(cx, *leg, &mut { packet }).0 | ready;
+        let ready = Ready(to.iter().fold(false, arrive));
         if to.is_empty() {
             self.pool.release(&packet);
         }
         if self.pool.exhausted() {
             self.make_room(cx, to);
         }
-        idle
+        ready
     }
 
     /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
     #[inline(always)]
-    pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> bool {
+    pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
         packet.shared = 0;
         packet.arrived = cx.now;
         self.pool.store(packet, 1);
-        let idle = self.arrive_at(cx, leg, packet);
+        let ready = self.arrive_at(cx, leg, packet);
         if self.pool.exhausted() {
             self.make_room(cx, &[leg]);
         }
-        idle
+        ready
     }
 
-    /// The packet is in for one port. Whether that is idle.
+    /// The packet is in for one port.
     #[inline(always)]
-    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> bool {
+    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
         packet.flow = leg.flow;
         tally(&mut self.orders, 1);
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
-            self.astray(cx, leg, *packet);
-            return false;
+            self.unroutable(cx, leg, *packet);
+            return Ready::NO;
         };
         port.arrive(cx, &mut self.pool, packet, self.orders);
-        !port.busy
+        port.ready()
     }
 
     /// There is no such port.
     #[cold]
-    fn astray(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
+    fn unroutable(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
         let body = self.pool.release(&packet);
         cx.out.push(Effect::Dropped { port: leg.port, packet, reason: Reason::NoFlow, body });
     }
@@ -249,12 +280,11 @@ impl Switch {
         self.ports.get(usize::from(port.0)).and_then(Port::in_service)
     }
 
-    /// The time that an [`Effect::Wake`] asked for has come. An idle port should then be
-    /// [`start`](Self::start)ed.
-    pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.timer(cx, &mut self.pool, &mut self.orders);
-        }
+    /// The time that an [`Effect::Wake`] asked for has come.
+    pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Ready {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ready::NO };
+        port.timer(cx, &mut self.pool, &mut self.orders);
+        port.ready()
     }
 
     /// Whether no packet is in service at the port.

@@ -37,12 +37,14 @@ pub struct PortPlan {
     pub dropper: Option<DropperKind>,
     /// The port never sends faster than this.
     pub ceiling: Option<Rate>,
+    /// The rate of its link; `None` when nobody knows it.
+    pub rate: Option<Rate>,
 }
 
 impl PortPlan {
     /// A port with one scheduler and nothing else.
     pub fn new(scheduler: SchedulerKind) -> PortPlan {
-        PortPlan { scheduler, classes: Vec::new(), meter: None, dropper: None, ceiling: None }
+        PortPlan { scheduler, classes: Vec::new(), meter: None, dropper: None, ceiling: None, rate: None }
     }
 }
 
@@ -77,6 +79,8 @@ pub enum Change {
     PortAdded(u16),
     /// A port's ceiling.
     Ceiling(u16),
+    /// The rate of a port's link.
+    Rate(u16),
     /// A port's meter: it starts afresh.
     Meter(u16),
     /// A port's dropper: it starts afresh.
@@ -113,6 +117,17 @@ impl PortPlan {
             return Err(Refused(format!("port {port}: more than {} classes", u16::MAX - 1)));
         }
         Ok(())
+    }
+
+    /// The rate of the server of a class, or of the port's for none.
+    pub(super) fn rate_of(&self, class: Option<u16>) -> Option<Rate> {
+        let mut ceilings = vec![self.rate, self.ceiling];
+        let mut at = class;
+        while let Some(class) = at.and_then(|class| self.classes.get(usize::from(class))) {
+            ceilings.push(class.ceiling);
+            at = class.parent;
+        }
+        ceilings.into_iter().flatten().min()
     }
 
     /// Whether the other plan has the same tree of schedulers.

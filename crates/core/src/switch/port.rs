@@ -1,17 +1,19 @@
 //! One output port: `per-flow shapers → meter → dropper → tree of schedulers → wire`.
 
+use super::Ready;
 use super::counters::{Drops, FlowCounters, QueueStats};
 use super::flows::{Flow, FlowTable, State};
 use super::plan::{FlowPlan, PortPlan};
 use super::pool::Pool;
 use super::shaping::{Shaped, Shaping};
-use super::tree::{Member, ROOT, Tree, node_of};
+use super::tree::{Member, Next, ROOT, Tree, node_of};
 use crate::context::{Ctx, Effect, Reason, Verdict};
 use crate::contract::Refused;
 use crate::dropper::{AnyDropper, Backlog, Dropper, DropperKind};
 use crate::meter::{Check, Meter, MeterKind};
 use crate::packet::{BodyId, Colour, FlowIx, Leg, Packet, PortIx};
-use crate::scheduler::{Gate, Scheduler};
+use crate::queues::Participation;
+use crate::scheduler::Scheduler;
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -76,11 +78,11 @@ impl Port {
             }
             return Ok(flow);
         }
-        if let Some(flow) = self.table.adrift(now) {
+        if let Some(flow) = self.table.unplaced(now) {
             let slot = match self.tree.add(now, node, Member::Flow(flow), &plan.contract) {
                 Ok(slot) => slot,
                 Err(refused) => {
-                    self.table.set_adrift(now, flow);
+                    self.table.return_unplaced(now, flow);
                     return Err(refused);
                 }
             };
@@ -98,7 +100,7 @@ impl Port {
             node: node as u16,
             slot,
             state: State::Open,
-            gate: Gate::Open,
+            participation: Participation::Active,
             held: false,
             shaped: false,
             contract: plan.contract,
@@ -124,7 +126,7 @@ impl Port {
         self.table.forgotten.bytes += sent.bytes;
         let entry = &mut self.table.flows[flow.ix()];
         (entry.state, entry.arrived, entry.dropped) = (State::Open, Default::default(), Default::default());
-        self.gate(now, flow, Gate::Open);
+        self.take_part(now, flow, Participation::Active);
         Ok(())
     }
 
@@ -137,6 +139,7 @@ impl Port {
         let entry = &mut self.table.flows[flow.ix()];
         let node = &mut self.tree.nodes[usize::from(entry.node)];
         node.scheduler.set_flow(now, entry.slot, &plan.contract, &node.queues)?;
+        node.renew_tail(entry.slot);
         entry.contract = plan.contract;
         if let Some(meter) = &mut self.meter {
             meter.set_flow(flow, &plan.contract);
@@ -164,7 +167,7 @@ impl Port {
         if entry.state == State::Open {
             entry.state = State::Closing;
             self.table.closing += 1;
-            self.gate(now, flow, Gate::Open);
+            self.take_part(now, flow, Participation::Active);
             self.retire_if_drained(flow);
         }
     }
@@ -224,25 +227,21 @@ impl Port {
         self.tree.nodes[usize::from(entry.node)].scheduler.forgettable_at(entry.slot)
     }
 
-    pub(super) fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate) {
-        let entry = &mut self.table.flows[flow.ix()];
-        let before = entry.effective_gate();
-        entry.gate = gate;
-        self.apply_gate(now, flow, before);
+    pub(super) fn take_part(&mut self, now: Time, flow: FlowIx, how: Participation) {
+        self.table.flows[flow.ix()].participation = how;
+        self.tell_participation(now, flow);
     }
 
     fn hold(&mut self, now: Time, flow: FlowIx, held: bool) {
-        let entry = &mut self.table.flows[flow.ix()];
-        let before = entry.effective_gate();
-        entry.held = held;
-        self.apply_gate(now, flow, before);
+        self.table.flows[flow.ix()].held = held;
+        self.tell_participation(now, flow);
     }
 
-    /// Tells the flow's scheduler of its gate; `before` is what it was told last.
-    pub(super) fn apply_gate(&mut self, now: Time, flow: FlowIx, before: Gate) {
+    /// Tells the flow's node how it takes part.
+    pub(super) fn tell_participation(&mut self, now: Time, flow: FlowIx) {
         let entry = &self.table.flows[flow.ix()];
         let at = usize::from(entry.node);
-        self.tree.gate_member(now, at, entry.slot, before, entry.effective_gate());
+        self.tree.take_part(now, at, entry.slot, entry.effective_participation());
         self.tree.settle(now, at);
         self.watch(now, at);
     }
@@ -412,6 +411,12 @@ impl Port {
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
     }
 
+    /// Whether the port is idle, and may have become able to send.
+    #[inline(always)]
+    pub(super) fn ready(&self) -> Ready {
+        Ready(!self.busy)
+    }
+
     /// The packet in service.
     #[inline(always)]
     pub(super) fn in_service(&self) -> Option<&Packet> {
@@ -430,7 +435,7 @@ impl Port {
             self.let_go(cx.now);
         }
         loop {
-            let Some(node) = self.tree.take(cx, &mut self.serving) else {
+            let Some(node) = self.take(cx) else {
                 self.ask(cx);
                 return false;
             };
@@ -444,6 +449,32 @@ impl Port {
             self.stats.service_begins(cx.now);
             self.busy = true;
             return true;
+        }
+    }
+
+    /// Takes the packet to be sent now to `serving`; the node that it was queued at.
+    #[inline(always)]
+    fn take(&mut self, cx: &mut Ctx<'_>) -> Option<usize> {
+        if self.tree.is_plain() {
+            return self.tree.take_plain(cx, &mut self.serving).then_some(ROOT);
+        }
+        self.take_from_tree(cx)
+    }
+
+    #[inline(never)]
+    fn take_from_tree(&mut self, cx: &mut Ctx<'_>) -> Option<usize> {
+        loop {
+            match self.tree.next(cx.now) {
+                Next::At(place) => {
+                    self.serving = self.tree.take(cx, place)?;
+                    return Some(place.node);
+                }
+                Next::Late(node) => {
+                    self.tree.settle(cx.now, node);
+                    self.watch(cx.now, node);
+                }
+                Next::NotBefore(_) => return None,
+            }
         }
     }
 
@@ -475,7 +506,7 @@ impl Port {
                 && until < self.tree.nodes[at].watched
             {
                 self.tree.nodes[at].watched = until;
-                self.held.push(Reverse((until, Member::Node(at))));
+                self.held.push(Reverse((until, Member::Node(at as u16))));
             }
             at = parent;
         }
@@ -559,6 +590,7 @@ impl Port {
                     }
                 }
                 Member::Node(node) => {
+                    let node = usize::from(node);
                     if self.tree.nodes[node].watched == at {
                         self.tree.nodes[node].watched = Time::NEVER;
                     }
@@ -593,11 +625,11 @@ impl Port {
 
     /// Makes room: drops the packet that the schedulers would send last.
     pub(super) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
-        let Some((_, flow, packet)) = self.tree.evict(cx) else { return false };
+        let Some((_, packet)) = self.tree.push_out(cx) else { return false };
         self.stats.left(cx.now);
         self.backlog.take(packet.len);
-        self.drop(cx, pool, &Packet { flow, ..packet }, Reason::PushedOut);
-        self.retire_if_drained(flow);
+        self.drop(cx, pool, &packet, Reason::PushedOut);
+        self.retire_if_drained(packet.flow);
         true
     }
 

@@ -1,27 +1,27 @@
 //! Plan → diff → apply: all or nothing, and what is queued stays queued.
 
-use super::Switch;
 use super::flows::State;
 use super::plan::{Change, Diff, FlowPlan, PortPlan, SwitchPlan};
 use super::port::Port;
 use super::tree::{Member, Tree, node_of};
+use super::{Ready, Switch};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::dropper::DropperKind;
 use crate::meter::MeterKind;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::queues::Queues;
-use crate::scheduler::{Gate, Scheduler, SchedulerKind};
+use crate::scheduler::{Scheduler, SchedulerKind};
 use crate::units::Time;
 
 impl Switch {
     /// Makes the switch what the plan says, and gives the listed flows new plans (the others
-    /// keep theirs). Returns what was changed.
+    /// keep theirs). Says what was changed, and whether any port is ready.
     ///
     /// Rates, contracts, ceilings and limits change in place and clocks go on. A port whose
     /// tree changes gets a new one, into which its packets are stamped in their order of
     /// arrival: none is lost or reordered within its flow, but clocks start afresh. The packet
-    /// in service is not disturbed. Idle ports should be [`start`](Self::start)ed afterwards.
+    /// in service is not disturbed.
     ///
     /// # Errors
     /// Nothing is changed when the plan has fewer ports than the switch, names a class that
@@ -31,7 +31,7 @@ impl Switch {
         cx: &mut Ctx<'_>,
         plan: &SwitchPlan,
         flows: &[(Leg, FlowPlan)],
-    ) -> Result<Diff, Refused> {
+    ) -> Result<(Diff, Ready), Refused> {
         if plan.ports.len() < self.ports.len() {
             let (now, then) = (self.ports.len(), plan.ports.len());
             return Err(Refused(format!("the switch has {now} ports, the plan only {then}")));
@@ -70,7 +70,7 @@ impl Switch {
         for port in &mut self.ports {
             port.ask(cx);
         }
-        Ok(diff)
+        Ok((diff, Ready(self.ports.iter().any(|port| port.ready().0))))
     }
 }
 
@@ -91,7 +91,7 @@ impl Switch {
 
     /// Gives what waits at a port to the flows that `whose` says (those of [`waiting`](Self::waiting), and
     /// others that are open), as if it had come for them: it is stamped again in its order of arrival, and
-    /// all clocks of the port start afresh. The idle port should then be [`start`](Self::start)ed.
+    /// all clocks of the port start afresh.
     ///
     /// # Errors
     /// When a scheduler does not take again what it took before; nothing is changed.
@@ -100,15 +100,15 @@ impl Switch {
         cx: &mut Ctx<'_>,
         port: PortIx,
         whose: impl Fn(&Packet) -> FlowIx,
-    ) -> Result<(), Refused> {
-        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(()) };
+    ) -> Result<Ready, Refused> {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(Ready::NO) };
         let flows = 0..port.table.flows.len();
         let plans: Vec<FlowPlan> = flows.map(|flow| port.table.plan_of(FlowIx(flow as u32))).collect();
         let tree = port.plant(cx.now, &port.plan, &plans)?;
         port.replant(cx, tree, &[], |packet, _| whose(packet));
         port.retire_drained();
         port.ask(cx);
-        Ok(())
+        Ok(port.ready())
     }
 }
 
@@ -156,7 +156,7 @@ impl Port {
         }
         for (class, plan) in wanted.classes.iter().enumerate() {
             if plan.contract != self.plan.classes[class].contract {
-                would_accept(wanted.scheduler_of(plan.parent), &plan.contract)?;
+                would_accept(wanted, plan.parent, &plan.contract)?;
             }
         }
         let divides = |kind: &SchedulerKind| kind.divides();
@@ -164,7 +164,7 @@ impl Port {
             self.plant(now, wanted, &plans)?;
         }
         for (_, plan) in self.new_plans(flows) {
-            would_accept(wanted.scheduler_of(plan.class), &plan.contract)?;
+            would_accept(wanted, plan.class, &plan.contract)?;
         }
         Ok(None)
     }
@@ -204,6 +204,10 @@ impl Port {
                 }
             }
         }
+        if self.plan.rate != wanted.rate {
+            diff.push(Change::Rate(ix));
+        }
+        self.tree.set_rates(cx.now, wanted.rate);
         let changed: Vec<(FlowIx, FlowPlan)> = self
             .new_plans(flows)
             .filter(|(flow, plan)| self.table.plan_of(*flow) != **plan)
@@ -273,7 +277,7 @@ impl Port {
         self.table.replanted(closed.map(|entry| (entry.node, entry.slot)));
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
-            self.apply_gate(cx.now, flow, Gate::Open);
+            self.tell_participation(cx.now, flow);
         }
         queued.sort_unstable_by_key(|waiting| waiting.order);
         for mut waiting in queued {
@@ -295,9 +299,11 @@ impl PortPlan {
     }
 }
 
-/// Whether a scheduler of this kind takes this contract.
-fn would_accept(kind: &SchedulerKind, contract: &Contract) -> Result<(), Refused> {
+/// Whether the scheduler of a class, or the port's for none, takes this contract.
+fn would_accept(port: &PortPlan, class: Option<u16>, contract: &Contract) -> Result<(), Refused> {
     let mut queues = Queues::default();
     queues.reach(1);
-    kind.build()?.set_flow(Time::ORIGIN, FlowIx(0), contract, &queues)
+    let mut scheduler = port.scheduler_of(class).build()?;
+    scheduler.set_rate(Time::ORIGIN, port.rate_of(class));
+    scheduler.set_flow(Time::ORIGIN, FlowIx(0), contract, &queues)
 }

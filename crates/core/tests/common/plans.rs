@@ -54,7 +54,7 @@ fn port(rng: &mut Rng) -> PortPlan {
     let limit = pick(rng, &[Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)]);
     let dropper = rng.chance(0.3).then(|| drop_tail(limit));
     let meter = rng.chance(0.5).then(|| monitor(pick(rng, &["warn", "drop"])));
-    PortPlan { scheduler: scheduler(rng), classes, meter, dropper, ceiling: ceiling(rng) }
+    PortPlan { scheduler: scheduler(rng), classes, meter, dropper, ceiling: ceiling(rng), rate: None }
 }
 
 pub fn switch(rng: &mut Rng, ports: usize) -> SwitchPlan {

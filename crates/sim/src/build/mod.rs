@@ -55,6 +55,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
                 meter: link.port.meter.clone().filter(|meter| !idle(meter)).map(MeterKind::BuiltIn),
                 dropper: link.port.dropper.clone().map(DropperKind::BuiltIn),
                 ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
+                rate: Some(link.rate),
             },
         };
         network.links.push(LinkPlan {

@@ -197,7 +197,8 @@ impl<Q: EventQueue> World<Q> {
         if let Some(metered) = switch.metered(hop.leg) {
             self.meters[ix as usize].closed.add(&metered);
         }
-        switch.close(self.now, hop.leg);
+        // Its packets leave as they would have: nothing becomes ready.
+        _ = switch.close(self.now, hop.leg);
         self.hops[at as usize].leg.flow = NOWHERE;
     }
 

@@ -96,11 +96,11 @@ impl<Q: EventQueue> World<Q> {
         let HopEntry { link, node: at, leg, .. } = self.hops[hop as usize];
         let node = &mut self.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        let idle = node.switch.arrive_for(&mut cx, leg, packet);
+        let ready = node.switch.arrive_for(&mut cx, leg, packet);
         if !self.out.is_empty() {
             self.effects(at);
         }
-        if idle {
+        if ready.should_start() {
             self.start(link);
         }
     }
@@ -320,9 +320,11 @@ impl<Q: EventQueue> World<Q> {
         self.events.set(Event::Timer(ix), Time::NEVER);
         let node = &mut self.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.out };
-        node.switch.timer(&mut cx, port);
+        let ready = node.switch.timer(&mut cx, port);
         self.effects(at);
-        self.start(ix);
+        if ready.should_start() {
+            self.start(ix);
+        }
     }
 
     /// Acts on what a switch has reported.

@@ -24,6 +24,7 @@ impl GateFile {
             meter: meter.clone(),
             dropper: self.port.dropper.clone().map(DropperKind::BuiltIn),
             ceiling: None,
+            rate: Some(self.rates[direction as usize]),
         };
         SwitchPlan { ports: Direction::BOTH.map(port).to_vec(), buffer: Some(self.buffer) }
     }

@@ -67,7 +67,7 @@ impl Steering {
         for (before, after) in now_at.iter().enumerate() {
             match *after {
                 Some(after) => (fixed[after], gone[after]) = (self.fixed[before], self.gone[before]),
-                None => self.fixed[before].into_iter().for_each(|leg| switch.close(now, leg)),
+                None => self.fixed[before].into_iter().for_each(|leg| _ = switch.close(now, leg)),
             }
         }
         // Members keep their places, so that the checks for the idle ones still find them.
@@ -147,7 +147,7 @@ impl Steering {
 
     /// No more of this member; its place is free at the next check.
     fn close_member(&mut self, now: Time, switch: &mut Switch, at: usize) {
-        switch.close(now, self.members[at].leg);
+        _ = switch.close(now, self.members[at].leg);
         self.members[at].closed = true;
     }
 
