@@ -105,10 +105,9 @@ impl Line {
         let clock = || SchedulerKind::named("virtual-clock").ok_or_else(|| Refused("no VirtualClock".into()));
         let site = LINK / u64::from(sites);
         let class = ClassPlan {
-            parent: None,
-            scheduler: clock()?,
             contract: Contract { reserve: rate(site), ..Contract::default() },
             ceiling: rate(2 * site),
+            ..ClassPlan::new(clock()?)
         };
         let port = PortPlan { classes: vec![class; sites as usize], ..PortPlan::new(clock()?) };
         let now = Time::ORIGIN;

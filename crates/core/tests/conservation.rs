@@ -113,7 +113,8 @@ impl Storm {
         let mut flows = Vec::new();
         for (leg, plan) in self.open.iter_mut().chain(&mut self.closing) {
             let port = &wanted.ports[usize::from(leg.port.0)];
-            let stays = plan.class.is_none_or(|class| usize::from(class) < port.classes.len());
+            let stays = plan.class.is_none_or(|class| usize::from(class) < port.classes.len())
+                && plan.profiles.iter().flatten().all(|profile| usize::from(*profile) < port.profiles.len());
             if !stays || self.rng.chance(0.5) {
                 *plan = plans::flow(&mut self.rng, port);
                 flows.push((*leg, *plan));
@@ -250,7 +251,10 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
         // A last plan that is the last one but for rates: no tree is built anew by it. Monitors go: they
         // remember what they have seen of an average interval, however long ago.
         let mut wanted = storm.another_plan();
-        wanted.ports.iter_mut().for_each(|port| port.meter = None);
+        for port in &mut wanted.ports {
+            port.meters.clear();
+            port.classes.iter_mut().for_each(|class| class.meters.clear());
+        }
         storm.reconfigure(wanted);
         storm.drain();
         storm.check(&format!("seed {seed}"));
@@ -333,7 +337,10 @@ fn a_smaller_pool_is_within_its_limit_at_once() {
     let mut rng = Rng::named(1, "smaller");
     let mut plan = plans::switch(&mut rng, 2);
     plan.buffer = None;
-    plan.ports.iter_mut().for_each(|port| port.dropper = None);
+    for port in &mut plan.ports {
+        port.dropper = None;
+        port.classes.iter_mut().for_each(|class| class.dropper = None);
+    }
     let mut world = World::new(&plan);
     let shaper = Some(ShaperPlan { rate: rate(1000), burst: 100, queue: None, excess: Excess::Wait });
     let legs = [(0, None), (1, None), (0, shaper), (1, shaper)]

@@ -187,12 +187,7 @@ fn an_absent_flow_keeps_its_level() {
 #[test]
 fn a_class_of_absent_flows_gains_nothing() {
     use tidegate_core::switch::plan::{ClassPlan, PortPlan, SwitchPlan};
-    let class = ClassPlan {
-        parent: None,
-        scheduler: kind("virtual-clock"),
-        contract: reserved(1_000_000).contract,
-        ceiling: None,
-    };
+    let class = ClassPlan { contract: reserved(1_000_000).contract, ..ClassPlan::new(kind("virtual-clock")) };
     let port = PortPlan { classes: vec![class.clone(), class], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let in_class = |ix| FlowPlan { class: Some(ix), ..reserved(1_000_000) };

@@ -102,14 +102,12 @@ impl How {
     /// The bodies sent, and those pushed out.
     fn run(&self, script: &Script) -> (Vec<u32>, Vec<u32>) {
         let class = |ix: u64| ClassPlan {
-            parent: None,
-            scheduler: self.scheduler.clone(),
             contract: Contract { reserve: Some(self.rate(320_000 * (ix + 1))), ..Contract::default() },
-            ceiling: None,
+            ..ClassPlan::new(self.scheduler.clone())
         };
         let classes = if self.in_tree { vec![class(0), class(1)] } else { Vec::new() };
-        let meter = Some(common::plans::monitor("drop"));
-        let port = PortPlan { classes, meter, ..PortPlan::new(self.scheduler.clone()) };
+        let meters = vec![common::plans::monitor("drop")];
+        let port = PortPlan { classes, meters, ..PortPlan::new(self.scheduler.clone()) };
         let buffer = Some(Limit::Packets(self.buffer));
         let mut world = World::starting(self.start, &SwitchPlan { ports: vec![port], buffer });
         let mut legs: Vec<Option<Leg>> = vec![None; FLOWS];

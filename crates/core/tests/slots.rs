@@ -173,9 +173,8 @@ fn a_newcomer_inherits_no_debt() {
 fn memory_does_not_grow_with_flows_that_come_and_go() {
     let class = |parent| ClassPlan {
         parent,
-        scheduler: kind("virtual-clock"),
         contract: Contract { reserve: Some(rate(1_000_000)), ..Contract::default() },
-        ceiling: None,
+        ..ClassPlan::new(kind("virtual-clock"))
     };
     let port =
         PortPlan { classes: vec![class(None), class(None), class(Some(0))], ..PortPlan::new(kind("fifo")) };

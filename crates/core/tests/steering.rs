@@ -150,8 +150,7 @@ struct Guest {
 fn plans_that_take_turns_leak_no_slot() {
     const HOSTS: u32 = 50;
     let port = |classes: Vec<ClassPlan>| PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
-    let class =
-        ClassPlan { parent: None, scheduler: kind("fifo"), contract: Contract::default(), ceiling: None };
+    let class = ClassPlan { contract: Contract::default(), ..ClassPlan::new(kind("fifo")) };
     let plans =
         [vec![class], Vec::new()].map(|classes| SwitchPlan { ports: vec![port(classes)], buffer: None });
     let mut bench = Bench::new(vec![each_host(Span::from_secs(1))], 10_000);

@@ -7,9 +7,9 @@ use common::{World, kind, rate, reserved};
 use std::collections::VecDeque;
 use tidegate_core::context::{Body, Ctx, Reason, Verdict};
 use tidegate_core::contract::{Contract, Refused};
-use tidegate_core::dropper::{Backlog, Dropper, DropperKind};
-use tidegate_core::meter::{Meter, MeterKind, Reading};
-use tidegate_core::packet::{Colour, FlowIx, Packet, PortIx};
+use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
+use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
+use tidegate_core::packet::{BodyId, Colour, FlowIx, Mark, Packet, PortIx};
 use tidegate_core::queues::{Queued, Queues};
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -90,8 +90,7 @@ fn a_credit_paused_round_robin() {
 /// class queue, FIFO in the order of release.
 #[test]
 fn per_vc_shaped_queues_feed_a_class_queue() {
-    let class =
-        ClassPlan { parent: None, scheduler: kind("fifo"), contract: Contract::default(), ceiling: None };
+    let class = ClassPlan::new(kind("fifo"));
     let port = PortPlan { classes: vec![class], ..PortPlan::new(kind("strict-priority")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     // 100 bytes at 80 and 40 kbit/s: 10 ms and 20 ms a packet.
@@ -126,7 +125,7 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
 /// Colours what is beyond a number of packets, and refuses it where the queue is long.
 struct EveryOther(u32);
 impl Meter for EveryOther {
-    fn see(&mut self, _: &mut Ctx<'_>, packet: &mut Packet) -> Reading {
+    fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
         self.0 += 1;
         packet.mark =
             packet.mark.coloured(if self.0.is_multiple_of(2) { Colour::Red } else { Colour::Green });
@@ -135,26 +134,31 @@ impl Meter for EveryOther {
 }
 struct InOut;
 impl Dropper for InOut {
-    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, port: Backlog, _: Backlog) -> Verdict {
-        match (packet.mark.colour(), port.packets) {
-            (Colour::Red, 4..) => Verdict::Drop,
-            (_, 8..) => Verdict::Mark,
+    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        match (packet.mark.colour(), at.queue.packets) {
+            (Colour::Red, 4..) => Verdict::Drop(Reason::EarlyDrop),
+            (_, 8..) => Verdict::Congested(Reason::EarlyDrop),
             _ => Verdict::Accept,
         }
     }
-    fn depart(&mut self, cx: &mut Ctx<'_>, packet: &Packet, _: Backlog, _: Backlog) -> Verdict {
-        if cx.now.since(packet.arrived) > Span::from_secs(1) { Verdict::Drop } else { Verdict::Accept }
+    fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, _: &Occupancy) -> Verdict {
+        let late = cx.now.since(packet.arrived) > Span::from_secs(1);
+        if late { Verdict::Drop(Reason::SojournTime) } else { Verdict::Accept }
     }
 }
 
 #[test]
 fn an_in_out_marking_dropper() {
-    let dropper = Some(DropperKind::Custom(|| Box::new(InOut)));
-    let meter = Some(MeterKind::Custom(|| Box::new(EveryOther(0))));
-    let port = PortPlan { meter, dropper, ..PortPlan::new(kind("fifo")) };
+    let dropper = Some(DropperKind::Custom(|| Box::new(InOut)).into());
+    let meters = vec![MeterKind::Custom(|| Box::new(EveryOther(0)))];
+    let port = PortPlan { meters, dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let leg = world.open(0, &FlowPlan::default());
-    (0..20).for_each(|_| _ = world.arrive(&[leg], 1000));
+    for body in 1..=20 {
+        let mut packet = Packet::new(BodyId(body), 1000);
+        packet.mark = Mark::from_ip(0, 0b10);
+        world.arrive_packet(&[leg], packet);
+    }
     // In 1 out 2 in 3 out 4, then only the in packets 5, 7, 9, … up to ten of them in all.
     let out: Vec<u32> = world.dropped().iter().map(|(body, ..)| *body).collect();
     assert_eq!(out, [6, 8, 10, 12, 14, 16, 18, 20]);
@@ -168,9 +172,12 @@ fn an_in_out_marking_dropper() {
     // What has waited too long is dropped when its turn comes.
     world.arrive(&[leg], 1000);
     world.wait(Span::from_secs(2));
-    let fresh = world.arrive(&[leg], 1000);
-    assert_eq!(world.send(0).unwrap().body.0, fresh);
-    assert_eq!(world.switch.drops(PortIx(0)).of(Reason::Dropper), 9);
+    world.arrive_packet(&[leg], Packet::new(BodyId(99), 1000));
+    assert_eq!(world.send(0).unwrap().body.0, 99);
+    let drops = world.switch.drops(PortIx(0));
+    assert_eq!((drops.of(Reason::EarlyDrop), drops.of(Reason::SojournTime)), (8, 1));
+    let marks = world.switch.marks(PortIx(0));
+    assert_eq!((marks.of(Reason::EarlyDrop), marks.total(), world.switch.counters(leg).marked), (4, 4, 4));
 }
 
 /// FIFO+ in miniature: the stamp is the arrival time less what `carry` says the packet is late.
@@ -297,10 +304,8 @@ fn a_scheduler_behind_dyn_serves_alike() {
 #[test]
 fn a_live_loop_reconfigures_under_load() {
     let class = |scheduler: &str| ClassPlan {
-        parent: None,
-        scheduler: kind(scheduler),
         contract: Contract { reserve: Some(rate(1_000_000)), level: 1, ..Contract::default() },
-        ceiling: None,
+        ..ClassPlan::new(kind(scheduler))
     };
     let flat = |name: &str, ceiling| PortPlan { ceiling, ..PortPlan::new(kind(name)) };
     let deep =

@@ -15,7 +15,7 @@ use tidegate_core::units::{Span, Time};
 
 fn class(parent: Option<u16>, scheduler: &str, reserve: u64, level: u8) -> ClassPlan {
     let contract = Contract { reserve: Some(rate(reserve)), level, ..Contract::default() };
-    ClassPlan { parent, scheduler: kind(scheduler), contract, ceiling: None }
+    ClassPlan { parent, contract, ceiling: None, ..ClassPlan::new(kind(scheduler)) }
 }
 
 fn world(root: &str, classes: Vec<ClassPlan>) -> World {

@@ -18,12 +18,12 @@ use crate::seen::Seen;
 use crate::wire::{Fate, Wire};
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::classifier::steering::Steering;
-use tidegate_core::context::{Body, Ctx, Effect, Reason};
+use tidegate_core::context::{Body, Ctx, Effect, Notice, Reason};
 use tidegate_core::contract::Refused;
-use tidegate_core::dropper::Backlog;
 use tidegate_core::link::Framing;
 use tidegate_core::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::Count;
 use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::{Span, Time};
 use tidegate_core::wire::{Headers, LinkType};
@@ -337,8 +337,12 @@ impl Engine {
                     let wake_at = &mut self.ports[usize::from(port.0)].wake_at;
                     *wake_at = at.min(*wake_at);
                 }
-                Effect::Marked { port, flow } => self.ports[usize::from(port.0)].seen(flow).marked += 1,
-                Effect::Warned { port, flow, .. } => self.ports[usize::from(port.0)].seen(flow).warned += 1,
+                Effect::Marked { port, packet, .. } => {
+                    self.ports[usize::from(port.0)].seen(packet.flow).marked += 1;
+                }
+                Effect::Notice { port, flow, notice: Notice::Ahead(_), .. } => {
+                    self.ports[usize::from(port.0)].seen(flow).warned += 1;
+                }
             }
         }
     }
@@ -403,7 +407,7 @@ impl Engine {
     }
 
     /// What came for each of a rule's flows, whose rule makes one for each of something.
-    pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Backlog)> {
+    pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Count)> {
         let members = self.ports[direction as usize].steering.members(rule);
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
     }

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::contract::Refused;
-use tidegate_core::dropper::Backlog;
+use tidegate_core::stats::Count;
 use tidegate_core::switch::FlowCounters;
 use tidegate_spec::GateFile;
 
@@ -27,7 +27,7 @@ pub(crate) struct Member {
     pub(crate) rule: usize,
     pub(crate) key: Key,
     /// What came for it so far, on the wire.
-    pub(crate) arrived: Backlog,
+    pub(crate) arrived: Count,
 }
 
 /// A circuit that has had packets.

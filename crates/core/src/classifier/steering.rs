@@ -343,8 +343,8 @@ fn sum(mut total: FlowCounters, more: FlowCounters) -> FlowCounters {
     for (total, more) in
         [(&mut total.arrived, more.arrived), (&mut total.sent, more.sent), (&mut total.dropped, more.dropped)]
     {
-        total.packets += more.packets;
-        total.bytes += more.bytes;
+        total.merge(more);
     }
+    total.marked += more.marked;
     total
 }

@@ -1,13 +1,12 @@
 //! The flow table of a port. A flow's index is dense and stable; it is given to another flow
 //! only when nothing tells the new one from a newcomer.
 
-use super::counters::FlowCounters;
 use super::plan::FlowPlan;
 use crate::contract::Contract;
-use crate::dropper::Backlog;
 use crate::packet::FlowIx;
 use crate::queues::Participation;
 use crate::shaper::{Ceiling, ShaperPlan};
+use crate::stats::Count;
 use crate::units::{Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -38,8 +37,8 @@ pub(super) struct Flow {
     pub(super) ceiling: Option<Ceiling>,
     /// Here, so that one look-up serves everything that is asked of a flow. What it has sent is
     /// what has arrived and is not there any more, and was not dropped.
-    pub(super) arrived: Backlog,
-    pub(super) dropped: Backlog,
+    pub(super) arrived: Count,
+    pub(super) dropped: Count,
 }
 
 impl Flow {
@@ -57,6 +56,8 @@ pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
     /// Few flows have a shaper.
     shapers: BTreeMap<FlowIx, ShaperPlan>,
+    /// How many packets of each flow were marked, as far as any was.
+    marked: Vec<u64>,
     /// How many flows have a ceiling.
     pub(super) ceilings: u32,
     /// The closed flows of every node, by when they may be forgotten.
@@ -65,11 +66,9 @@ pub(super) struct FlowTable {
     /// by when they may be forgotten.
     unplaced: BinaryHeap<Reverse<(Time, FlowIx)>>,
     /// What closed flows have sent whose index was given to others.
-    pub(super) forgotten: Backlog,
+    pub(super) forgotten: Count,
     /// Flows in [`State::Closing`].
     pub(super) closing: u32,
-    /// Packets that came for no open flow.
-    pub(super) strays: FlowCounters,
 }
 
 impl FlowTable {
@@ -108,6 +107,29 @@ impl FlowTable {
         self.forgettable[node].push(Reverse((at, flow)));
     }
 
+    /// A packet of the flow was marked.
+    pub(super) fn count_marked(&mut self, flow: FlowIx) {
+        if self.marked.len() <= flow.ix() {
+            self.marked.resize(flow.ix() + 1, 0);
+        }
+        self.marked[flow.ix()] += 1;
+    }
+
+    /// How many packets of the flow were marked.
+    pub(super) fn marked(&self, flow: FlowIx) -> u64 {
+        self.marked.get(flow.ix()).copied().unwrap_or(0)
+    }
+
+    /// The index goes to another flow, of which nothing is counted yet; the one before has sent so much.
+    pub(super) fn start_counting(&mut self, flow: FlowIx, sent: Count) {
+        self.forgotten.merge(sent);
+        let entry = &mut self.flows[flow.ix()];
+        (entry.arrived, entry.dropped) = (Count::default(), Count::default());
+        if let Some(marked) = self.marked.get_mut(flow.ix()) {
+            *marked = 0;
+        }
+    }
+
     /// A packet of so many bytes that arrived for one flow counts as one that arrived for another.
     pub(super) fn credit(&mut self, from: FlowIx, to: FlowIx, bytes: u32) {
         for (flow, sign) in [(from, -1), (to, 1)] {
@@ -133,6 +155,7 @@ impl FlowTable {
         }
     }
 
+    /// What the flow was planned to be, but for the profiles that it shares.
     pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
         let entry = &self.flows[flow.ix()];
         FlowPlan {
@@ -140,6 +163,7 @@ impl FlowTable {
             contract: entry.contract,
             ceiling: entry.ceiling.map(|ceiling| ceiling.rate()),
             shaper: self.shapers.get(&flow).copied(),
+            ..FlowPlan::default()
         }
     }
 
@@ -165,6 +189,7 @@ impl FlowTable {
 
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
+            + self.marked.capacity() * size_of::<u64>()
             + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())
             + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.unplaced.capacity())
                 * size_of::<(Time, FlowIx)>()

@@ -13,6 +13,9 @@
 mod audit;
 mod counters;
 mod flows;
+mod guards;
+mod metering;
+mod observe;
 pub mod plan;
 mod pool;
 mod port;
@@ -20,17 +23,14 @@ mod reconfigure;
 mod shaping;
 mod tree;
 
-pub use counters::{Drops, FlowCounters, QueueStats};
+pub use counters::{ByReason, FlowCounters, QueueStats};
 
 use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
-use crate::dropper::Backlog;
-use crate::meter::Metered;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::queues::Participation;
-use crate::scheduler::Scheduler;
 use crate::stats::tally;
-use crate::units::{Span, Time};
+use crate::units::Time;
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
@@ -119,24 +119,6 @@ impl Switch {
         port.ready()
     }
 
-    /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
-    /// port, and for an unknown leg.
-    pub fn forgettable_at(&self, leg: Leg) -> Option<Time> {
-        let port = self.ports.get(usize::from(leg.port.0))?;
-        if leg.flow.ix() >= port.table.flows.len() {
-            return None;
-        }
-        port.forgettable_at(leg.flow)
-    }
-
-    /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
-    /// has sent ahead of what it reserves. Zero for a scheduler without clocks and an unknown leg.
-    pub fn lead(&self, now: Time, leg: Leg) -> Span {
-        let port = self.ports.get(usize::from(leg.port.0));
-        let port = port.filter(|port| leg.flow.ix() < port.table.flows.len());
-        port.map_or(Span::ZERO, |port| port.clock(leg.flow).since(now))
-    }
-
     /// How a flow takes part from now on (credit, back pressure). Does nothing for an unknown leg.
     pub fn take_part(&mut self, now: Time, leg: Leg, how: Participation) -> Ready {
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
@@ -145,16 +127,6 @@ impl Switch {
         }
         port.take_part(now, leg.flow, how);
         port.ready()
-    }
-
-    /// Shows what its scheduler has to show of a flow: names and values in base units.
-    pub fn gauges(&self, now: Time, leg: Leg, show: &mut dyn FnMut(&'static str, f64)) {
-        let port = self.ports.get(usize::from(leg.port.0));
-        if let Some(port) = port
-            && let Some(entry) = port.table.flows.get(leg.flow.ix())
-        {
-            port.tree.nodes[usize::from(entry.node)].scheduler.gauges(now, entry.slot, show);
-        }
     }
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored
@@ -257,7 +229,7 @@ impl Switch {
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
-        port.finish(cx.now).then(|| (port.serving, self.pool.release(&port.serving)))
+        port.finish(cx, &self.pool).then(|| (port.serving, self.pool.release(&port.serving)))
     }
 
     /// [`finish`](Self::finish) and [`start`](Self::start) at once. Says whether the body of the packet
@@ -266,7 +238,7 @@ impl Switch {
     #[inline(always)]
     pub fn finish_and_start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Body, Option<&Packet>)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
-        if !port.finish(cx.now) {
+        if !port.finish(cx, &self.pool) {
             return None;
         }
         let body = self.pool.release(&port.serving);
@@ -285,84 +257,5 @@ impl Switch {
         let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ready::NO };
         port.timer(cx, &mut self.pool, &mut self.orders);
         port.ready()
-    }
-
-    /// Whether no packet is in service at the port.
-    #[inline]
-    pub fn is_idle(&self, port: PortIx) -> bool {
-        self.ports.get(usize::from(port.0)).is_some_and(|port| !port.busy)
-    }
-
-    /// The port's queue, the packet in service included.
-    pub fn backlog(&self, port: PortIx) -> Backlog {
-        self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()
-    }
-
-    /// What waits in a flow's shaper; nothing for an unknown leg.
-    pub fn shaped(&self, leg: Leg) -> Backlog {
-        let port = self.ports.get(usize::from(leg.port.0));
-        port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
-    }
-
-    /// The memory in use over all ports; a multicast body counts once.
-    pub fn pool(&self) -> Backlog {
-        self.pool.used
-    }
-
-    /// What a flow has sent and lost at a port; zeros for an unknown leg.
-    pub fn counters(&self, leg: Leg) -> FlowCounters {
-        let port = self.ports.get(usize::from(leg.port.0));
-        port.map(|port| port.counters(leg.flow)).unwrap_or_default()
-    }
-
-    /// What a port has sent: packets and bytes whose last bit is out.
-    pub fn sent(&self, port: PortIx) -> Backlog {
-        self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
-    }
-
-    /// What a port's meter has counted of a flow; `None` for one that is not metered.
-    pub fn metered(&self, leg: Leg) -> Option<Metered> {
-        let port = self.ports.get(usize::from(leg.port.0))?;
-        port.meter.as_ref()?.metered(leg.flow)
-    }
-
-    /// What a port has dropped, by reason.
-    pub fn drops(&self, port: PortIx) -> Drops {
-        self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
-    }
-
-    /// A port's queue over time.
-    pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
-        self.ports.get(usize::from(port.0)).map(|port| {
-            let in_service = port.in_service().is_some();
-            port.stats.clone().closed(port.backlog.packets, in_service)
-        })
-    }
-
-    /// How long a port has had a packet in service until `now`, since its statistics began.
-    pub fn busy(&self, now: Time, port: PortIx) -> Span {
-        let port = self.ports.get(usize::from(port.0));
-        port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))
-    }
-
-    /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
-    pub fn reset_stats(&mut self, now: Time, port: PortIx) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.stats = QueueStats::new(now, port.backlog.packets, port.in_service().is_some());
-        }
-    }
-
-    /// Bytes of memory held for flows and packets.
-    pub fn memory(&self) -> usize {
-        let of = |port: &Port| {
-            let meter = port.meter.as_ref().map_or(0, |meter| meter.memory());
-            port.tree.memory()
-                + port.table.memory()
-                + port.shaping.memory()
-                + port.stats.memory()
-                + meter
-                + size_of::<Port>()
-        };
-        self.ports.iter().map(of).sum()
     }
 }

@@ -4,7 +4,7 @@ use super::{Around, Event, HopEntry, Link, PacketBody, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
 use crate::watch::Ahead;
-use tidegate_core::context::{Body, Ctx, Effect, Reason};
+use tidegate_core::context::{Body, Ctx, Effect, Notice, Reason};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::stats::{tally, tally_packet};
 use tidegate_core::units::{Span, Time};
@@ -343,7 +343,7 @@ impl<Q: EventQueue> World<Q> {
                     let link = self.nodes[node as usize].links[usize::from(port.0)];
                     self.events.set(Event::Timer(link), at);
                 }
-                Effect::Warned { body, lead, .. } => self.warned(body, lead),
+                Effect::Notice { body, notice: Notice::Ahead(lead), .. } => self.warned(body, lead),
                 Effect::Marked { .. } => {}
             }
         }

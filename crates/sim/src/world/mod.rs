@@ -37,9 +37,9 @@ use pending::Pending;
 use std::collections::VecDeque;
 use tidegate_core::admission::Ledger;
 use tidegate_core::context::Effect;
-use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::{Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::Count;
 use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Rate, Span, Time};
@@ -118,7 +118,7 @@ struct Link {
     /// Ticks from last bit in to first bit out, since the warm-up.
     waited: u128,
     /// What was sent and how many packets had started when the warm-up ended.
-    before: (Backlog, u64),
+    before: (Count, u64),
 }
 
 impl Link {
@@ -131,7 +131,7 @@ impl Link {
     }
 
     /// What it has sent, and how many packets have started.
-    fn done(&self, switch: &Switch) -> (Backlog, u64) {
+    fn done(&self, switch: &Switch) -> (Count, u64) {
         let sent = switch.sent(self.port);
         (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
     }
@@ -308,7 +308,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// What waits in the envelope of each flow that has one: it was counted as sent when its
     /// source made it, and has not left it yet.
-    fn in_envelopes(&self) -> Vec<(usize, Backlog)> {
+    fn in_envelopes(&self) -> Vec<(usize, Count)> {
         let waiting = |(ix, flow): (usize, &Flow)| {
             let hop = &self.hops[flow.first_hop as usize];
             let shaped = || self.nodes[hop.node as usize].switch.shaped(hop.leg);

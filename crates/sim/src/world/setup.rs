@@ -101,7 +101,7 @@ impl<Q: EventQueue> World<Q> {
             ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
             setups: if network.policies.is_empty() { Vec::new() } else { network.flows.clone() },
             signals: Vec::new(),
-            has_meters: network.links.iter().any(|link| link.port.meter.is_some()),
+            has_meters: network.links.iter().any(|link| !link.port.meters.is_empty()),
             probed: probes.sample.is_some() || probes.watch.is_some(),
             attended: probes.watch.is_some() || gate.is_some(),
             gate,

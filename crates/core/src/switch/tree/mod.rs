@@ -12,7 +12,7 @@ mod serve;
 mod tokens;
 
 pub(super) use node::{Member, Node};
-pub(super) use serve::Next;
+pub(super) use serve::{Next, Place};
 
 use super::plan::{ClassPlan, PortPlan};
 use crate::contract::{Contract, Refused};

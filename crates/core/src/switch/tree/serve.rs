@@ -78,6 +78,12 @@ impl Tree {
         }
     }
 
+    /// The first packet at a place, with its flow's index at the port.
+    pub(in crate::switch) fn first(&self, place: Place) -> Option<Packet> {
+        let first = self.nodes[place.node].queues.first(place.slot)?;
+        Some(Packet { flow: place.flow, ..first.packet })
+    }
+
     /// Takes the first packet at a place to be sent, with its flow's index at the port; charges every level.
     pub(in crate::switch) fn take(&mut self, cx: &mut Ctx<'_>, place: Place) -> Option<Packet> {
         let node = &mut self.nodes[place.node];
