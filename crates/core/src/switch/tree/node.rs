@@ -101,7 +101,8 @@ impl Node {
     pub(super) fn pop_first(&mut self, cx: &mut Ctx<'_>, slot: FlowIx) -> Option<Packet> {
         let mut packet = self.queues.pop_first(slot)?.packet;
         self.scheduler.dequeued(cx, &mut packet, &self.queues);
-        self.popped(slot);
+        self.renew_first(slot);
+        self.popped_first(slot);
         Some(packet)
     }
 
@@ -109,13 +110,22 @@ impl Node {
     #[inline(always)]
     pub(super) fn serve(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> bool {
         let served = self.scheduler.serve(cx, &mut self.queues, packet);
-        if self.tails.is_some() && served {
-            self.renew_tail(packet.flow);
+        if served {
+            self.popped_first(packet.flow);
         }
         served
     }
 
+    /// A packet of the member was popped from the front: its latest is another one only when that was the last.
+    #[inline(always)]
+    fn popped_first(&mut self, slot: FlowIx) {
+        if self.tails.is_some() && self.queues.len(slot) == 0 {
+            self.renew_tail(slot);
+        }
+    }
+
     /// Takes a member's packet that will not be sent: its latest or its first, as `why` says.
+    #[inline(always)]
     pub(super) fn remove(&mut self, cx: &mut Ctx<'_>, slot: FlowIx, why: Removal) -> Option<Packet> {
         let removed = match why {
             Removal::PushedOut => self.queues.pop_last(slot),
@@ -123,16 +133,11 @@ impl Node {
         };
         let packet = removed?.packet;
         self.scheduler.removed(cx, &packet, &self.queues, why);
-        self.popped(slot);
-        Some(packet)
-    }
-
-    /// A packet of the member is gone.
-    fn popped(&mut self, slot: FlowIx) {
         self.renew_first(slot);
         if self.tails.is_some() {
             self.renew_tail(slot);
         }
+        Some(packet)
     }
 
     /// The first packet that a member sends may be another one.

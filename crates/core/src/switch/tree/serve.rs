@@ -112,6 +112,7 @@ impl Tree {
     }
 
     /// Takes a packet that will not be sent, with its flow's index at the port; charges nothing.
+    #[inline(always)]
     pub(in crate::switch) fn remove(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -119,7 +120,9 @@ impl Tree {
         why: Removal,
     ) -> Option<Packet> {
         let packet = self.nodes[place.node].remove(cx, place.slot, why)?;
-        self.settle_with(cx, place.node, Some(why));
+        if place.node != ROOT {
+            self.settle_with(cx, place.node, Some(why));
+        }
         Some(Packet { flow: place.flow, ..packet })
     }
 
