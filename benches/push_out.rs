@@ -46,7 +46,7 @@ fn overload(flows: u64, packets: u64) -> Result<u64, Refused> {
     for step in 0..2 * flows + packets {
         let flow = if step < 2 * flows { step % flows } else { draw.below(flows) };
         let mut cx = Ctx { now, rng: &mut rng, out: &mut out };
-        switch.arrive(&mut cx, &[legs[flow as usize]], Packet::new(BodyId(0), 100));
+        _ = switch.arrive(&mut cx, &[legs[flow as usize]], Packet::new(BodyId(0), 100));
         if step >= 2 * flows && step % 4 == 0 && switch.start(&mut cx, PortIx(0)).is_some() {
             switch.finish(&mut cx, PortIx(0));
         }

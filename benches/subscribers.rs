@@ -105,10 +105,9 @@ impl Line {
         let clock = || SchedulerKind::named("virtual-clock").ok_or_else(|| Refused("no VirtualClock".into()));
         let site = LINK / u64::from(sites);
         let class = ClassPlan {
-            parent: None,
-            scheduler: clock()?,
             contract: Contract { reserve: rate(site), ..Contract::default() },
             ceiling: rate(2 * site),
+            ..ClassPlan::new(clock()?)
         };
         let port = PortPlan { classes: vec![class; sites as usize], ..PortPlan::new(clock()?) };
         let now = Time::ORIGIN;
@@ -123,7 +122,7 @@ impl Line {
     fn arrive(&mut self, headers: &Headers) {
         let leg = self.steering.steer(self.now, &mut self.switch, headers);
         let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
-        if self.switch.arrive_for(&mut cx, leg, &mut Packet::new(BodyId(0), LEN)) {
+        if self.switch.arrive_for(&mut cx, leg, &mut Packet::new(BodyId(0), LEN)).should_start() {
             self.start();
         }
     }
@@ -153,7 +152,7 @@ impl Line {
                 self.sent += u64::from(self.switch.finish(&mut cx, PORT).is_some());
             } else {
                 self.wake_at = Time::NEVER;
-                self.switch.timer(&mut cx, PORT);
+                _ = self.switch.timer(&mut cx, PORT);
             }
             self.start();
         }
@@ -226,7 +225,7 @@ fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
         let rules = vec![rule(Arc::new(Circuits::new(other).unwrap_or_default()))];
         let changes = line.steering.changes(&rules, &[Some(0)], sites as usize);
         let mut cx = Ctx { now: line.now, rng: &mut line.rng, out: &mut line.out };
-        line.switch.reconfigure(&mut cx, &line.plan, &changes)?;
+        _ = line.switch.reconfigure(&mut cx, &line.plan, &changes)?;
         line.steering.replan(line.now, &mut line.switch, rules, &[Some(0)], 0);
         least = least.min(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(changes.len(), 1);

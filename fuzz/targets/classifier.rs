@@ -285,13 +285,13 @@ fn steer(mut bytes: Bytes<'_>) {
                 let again = steering.steer_again(now, &mut switch, &found, &mut steered);
                 *place = Some((found, steered));
                 assert_eq!(steering.steer(now, &mut switch, &found), again);
-                switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), 40 + u32::from(bytes.byte()) * 5));
+                _ = switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), 40 + u32::from(bytes.byte()) * 5));
             }
             5 => {
                 if switch.in_service(PORT).is_some() {
                     switch.finish(&mut cx, PORT);
                 }
-                switch.timer(&mut cx, PORT);
+                _ = switch.timer(&mut cx, PORT);
                 switch.start(&mut cx, PORT);
             }
             6 => {
@@ -323,7 +323,7 @@ fn steer(mut bytes: Bytes<'_>) {
                 rules = next;
                 let plan = switch_plan(&mut bytes);
                 let changes = steering.changes(&plain(&rules), &from, 0);
-                switch.reconfigure(&mut cx, &plan, &changes).expect("a plan");
+                _ = switch.reconfigure(&mut cx, &plan, &changes).expect("a plan");
                 steering.replan(now, &mut switch, plain(&rules), &from, most);
             }
         }

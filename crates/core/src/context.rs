@@ -1,12 +1,12 @@
 //! What a policy is given, and what it hands back.
 
-use crate::packet::{BodyId, FlowIx, Packet, PortIx};
+use crate::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
 
 /// What the driver hands to every call: the time, a random stream, and a list for what follows.
 pub struct Ctx<'a> {
-    /// The current time; never earlier than in the call before.
+    /// The current time; never earlier than in the call before, at any node.
     pub now: Time,
     /// The switch's own random stream.
     pub rng: &'a mut Rng,
@@ -28,23 +28,25 @@ pub enum Effect {
         /// Whether the driver may forget the bytes.
         body: Body,
     },
-    /// A packet was marked (ECN, EFCI) instead of dropped.
+    /// A packet was marked (ECN, EFCI) instead of being dropped, and passed on.
     Marked {
         /// Where.
         port: PortIx,
-        /// Whose.
-        flow: FlowIx,
+        /// The packet, with its flow's index at that port.
+        packet: Packet,
+        /// Why.
+        reason: Reason,
     },
-    /// A flow runs too far ahead of what it reserved: its source is to be told.
-    Warned {
+    /// The source of a flow, or an operator, is to be told something.
+    Notice {
         /// Where.
         port: PortIx,
         /// Whose.
         flow: FlowIx,
         /// The packet at which it was noticed.
         body: BodyId,
-        /// By how much the flow's VirtualClock was ahead of real time.
-        lead: Span,
+        /// What.
+        notice: Notice,
     },
     /// Call [`Switch::timer`](crate::switch::Switch::timer) for this port at this time. A later
     /// request for an earlier time replaces it; early and repeated calls do no harm.
@@ -65,12 +67,23 @@ pub enum Body {
     Released,
 }
 
-/// Why a packet was dropped.
+/// What a source or an operator is to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The flow's VirtualClock is so far ahead of real time: it sends more than it reserved.
+    Ahead(Span),
+}
+
+/// Why a packet was dropped, or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The port's dropper refused it.
-    Dropper,
-    /// A meter refused it.
+    /// The queue would have been longer than its dropper allows.
+    QueueLimit,
+    /// The dropper chose it before its queue was full (RFC 7567, section 2.1).
+    EarlyDrop,
+    /// It had been queued too long when its turn came (RFC 8289).
+    SojournTime,
+    /// It was out of its profile at a meter.
     Meter,
     /// The shared pool was exhausted, and this packet was the one to go.
     PushedOut,
@@ -82,13 +95,22 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Reason; 5] =
-        [Reason::Dropper, Reason::Meter, Reason::PushedOut, Reason::Shaper, Reason::NoFlow];
+    pub const ALL: [Reason; 7] = [
+        Reason::QueueLimit,
+        Reason::EarlyDrop,
+        Reason::SojournTime,
+        Reason::Meter,
+        Reason::PushedOut,
+        Reason::Shaper,
+        Reason::NoFlow,
+    ];
 
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {
-            Reason::Dropper => "dropper",
+            Reason::QueueLimit => "queue-limit",
+            Reason::EarlyDrop => "early-drop",
+            Reason::SojournTime => "sojourn-time",
             Reason::Meter => "meter",
             Reason::PushedOut => "pushed-out",
             Reason::Shaper => "shaper",
@@ -100,10 +122,25 @@ impl Reason {
 /// What a dropper or a meter says of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it in as it is.
+    /// Let it pass as it is.
     Accept,
-    /// Let it in with congestion marked.
-    Mark,
+    /// There is congestion: mark the packet when it is ECN-capable, and drop it otherwise
+    /// (RFC 3168, section 5).
+    Congested(Reason),
     /// Drop it.
-    Drop,
+    Drop(Reason),
+}
+
+impl Verdict {
+    /// Carries the verdict out for a packet with this mark: whether it is to be marked, and why.
+    ///
+    /// # Errors
+    /// Why the packet is to be dropped.
+    pub(crate) fn on(self, mark: Mark) -> Result<Option<Reason>, Reason> {
+        match self {
+            Verdict::Accept => Ok(None),
+            Verdict::Congested(reason) if mark.is_ecn_capable() => Ok(Some(reason)),
+            Verdict::Congested(reason) | Verdict::Drop(reason) => Err(reason),
+        }
+    }
 }

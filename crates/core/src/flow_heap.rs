@@ -180,9 +180,11 @@ impl FlowHeap {
 
     #[inline(never)]
     fn remove_elsewhere(&mut self, flow: FlowIx) {
-        match self.run.find(flow) {
-            Some(nth) => self.run.remove(nth),
-            None => self.rest.remove(flow),
+        // The heap knows at once whether it has the flow.
+        if self.rest.contains(flow) {
+            self.rest.remove(flow);
+        } else if let Some(nth) = self.run.find(flow) {
+            self.run.remove(nth);
         }
     }
 

@@ -148,10 +148,16 @@ impl Mark {
         Mark(cleared | (colour as u16) << Self::COLOUR_SHIFT)
     }
 
+    /// Whether its transport answers to congestion that is marked: ECT(0), ECT(1) or CE (RFC 3168,
+    /// section 5). An EFCI-capable cell is sent with ECT set.
+    pub const fn is_ecn_capable(self) -> bool {
+        self.ecn() != 0
+    }
+
     /// With congestion experienced: CE when the packet is ECN-capable, and EFCI.
     #[must_use]
     pub const fn congested(self) -> Mark {
-        let ce = if self.ecn() == 0 { 0 } else { Self::ECN_CE << Self::ECN_SHIFT };
+        let ce = if self.is_ecn_capable() { Self::ECN_CE << Self::ECN_SHIFT } else { 0 };
         Mark(self.0 | ce | Self::EFCI)
     }
 

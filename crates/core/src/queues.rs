@@ -1,9 +1,24 @@
-//! The per-flow queues of one scheduler node: the switch pushes and pops, schedulers look.
+//! The per-flow queues of one scheduler node, and how each flow takes part: the switch keeps
+//! them, schedulers look.
 
 use crate::packet::{FlowIx, Packet};
 use crate::stats::tally;
 
 const NONE: u32 = u32::MAX;
+
+/// How a flow takes part in being served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Participation {
+    /// It may be selected.
+    #[default]
+    Active,
+    /// It may not be selected, and keeps its tags: a ceiling. What it was promised in the
+    /// meantime it may catch up with.
+    Held,
+    /// It may not be selected, and rejoins as a newcomer: a flow without credit. It never
+    /// gains by having been away, and never loses a debt.
+    Absent,
+}
 
 /// A packet in a queue.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +36,12 @@ struct FlowQueue {
     first: u32,
     last: u32,
     packets: u32,
+    participation: Participation,
     bytes: u64,
 }
 
-const EMPTY: FlowQueue = FlowQueue { first: NONE, last: NONE, packets: 0, bytes: 0 };
+const EMPTY: FlowQueue =
+    FlowQueue { first: NONE, last: NONE, packets: 0, participation: Participation::Active, bytes: 0 };
 
 /// First-in, first-out queues, one a flow, over one slab: no allocation per packet.
 #[derive(Clone, Debug)]
@@ -35,11 +52,22 @@ pub struct Queues {
     arriving: u64,
     latest: u64,
     packets: u64,
+    held: u32,
+    absent: u32,
 }
 
 impl Default for Queues {
     fn default() -> Queues {
-        Queues { flows: Vec::new(), slab: Vec::new(), free: NONE, arriving: 0, latest: 0, packets: 0 }
+        Queues {
+            flows: Vec::new(),
+            slab: Vec::new(),
+            free: NONE,
+            arriving: 0,
+            latest: 0,
+            packets: 0,
+            held: 0,
+            absent: 0,
+        }
     }
 }
 
@@ -75,6 +103,39 @@ impl Queues {
     /// Bytes queued for one flow.
     pub fn bytes_of(&self, flow: FlowIx) -> u64 {
         self.flows[flow.ix()].bytes
+    }
+
+    /// How the flow takes part.
+    #[inline]
+    pub fn participation(&self, flow: FlowIx) -> Participation {
+        self.flows[flow.ix()].participation
+    }
+
+    /// Whether the flow may be selected when it has packets.
+    #[inline]
+    pub fn takes_part(&self, flow: FlowIx) -> bool {
+        self.participation(flow) == Participation::Active
+    }
+
+    /// Whether every flow may be selected when it has packets.
+    #[inline]
+    pub fn all_take_part(&self) -> bool {
+        self.held == 0 && self.absent == 0
+    }
+
+    /// Whether some flow is held.
+    pub fn any_held(&self) -> bool {
+        self.held > 0
+    }
+
+    /// Sets how the flow takes part; returns how it did before.
+    pub(crate) fn set_participation(&mut self, flow: FlowIx, how: Participation) -> Participation {
+        let before = core::mem::replace(&mut self.flows[flow.ix()].participation, how);
+        let is = |which| u32::from(how == which);
+        let was = |which| u32::from(before == which);
+        self.held = self.held + is(Participation::Held) - was(Participation::Held);
+        self.absent = self.absent + is(Participation::Absent) - was(Participation::Absent);
+        before
     }
 
     /// The packet that the flow sends next.

@@ -33,10 +33,6 @@ impl<T: Copy> Ring<T> {
         if self.first == self.end { None } else { self.places.get(self.place(self.first)).copied() }
     }
 
-    pub(crate) fn last(&self) -> Option<T> {
-        (self.len() > 0).then(|| self.places[self.place(self.end.wrapping_sub(1))])
-    }
-
     #[inline(always)]
     pub(crate) fn push(&mut self, value: T) {
         if self.len() == self.places.len() {
@@ -122,7 +118,6 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(ring.first(), model.front().copied());
-                prop_assert_eq!(ring.last(), model.back().copied());
                 prop_assert_eq!(ring.len(), model.len());
             }
         }

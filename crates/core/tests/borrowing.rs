@@ -15,12 +15,12 @@ const MEGA: u64 = 1_000_000;
 
 fn class(parent: Option<u16>, reserve: u64, ceiling: Option<u64>) -> ClassPlan {
     let contract = Contract { reserve: Some(rate(reserve)), ..Contract::default() };
-    ClassPlan { parent, scheduler: kind("virtual-clock"), contract, ceiling: ceiling.map(rate) }
+    ClassPlan { parent, contract, ceiling: ceiling.map(rate), ..ClassPlan::new(kind("virtual-clock")) }
 }
 
 fn subscriber(site: u16, reserve: u64, ceiling: Option<u64>) -> FlowPlan {
     let contract = Contract { reserve: Some(rate(reserve)), ..Contract::default() };
-    FlowPlan { class: Some(site), contract, ceiling: ceiling.map(rate), shaper: None }
+    FlowPlan { class: Some(site), contract, ceiling: ceiling.map(rate), ..FlowPlan::default() }
 }
 
 fn lines(classes: Vec<ClassPlan>, link: u64) -> Lines {

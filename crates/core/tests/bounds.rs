@@ -33,8 +33,8 @@ struct Row {
 
 impl Row {
     fn new(rates: &[u64]) -> Row {
-        let meter = Some(monitor("warn"));
-        let port = |_| PortPlan { meter: meter.clone(), ..PortPlan::new(kind("virtual-clock")) };
+        let meters = vec![monitor("warn")];
+        let port = |_| PortPlan { meters: meters.clone(), ..PortPlan::new(kind("virtual-clock")) };
         let ports = rates.iter().map(port).collect();
         let mut world = World::new(&SwitchPlan { ports, buffer: None });
         world.audited = false;

@@ -14,7 +14,7 @@ use tidegate_core::units::{Rate, Span, Time};
 
 fn class(parent: Option<u16>, scheduler: &str, reserve: u64, ceiling: Option<u64>) -> ClassPlan {
     let contract = Contract { reserve: Some(rate(reserve)), ..Contract::default() };
-    ClassPlan { parent, scheduler: kind(scheduler), contract, ceiling: ceiling.map(rate) }
+    ClassPlan { parent, contract, ceiling: ceiling.map(rate), ..ClassPlan::new(kind(scheduler)) }
 }
 
 fn lines(port: PortPlan, link: Rate) -> Lines {
@@ -182,7 +182,7 @@ fn a_ceiling_lets_go_while_others_keep_the_link_busy() {
         let port = PortPlan { classes: vec![urgent_class], ..PortPlan::new(kind("strict-priority")) };
         let mut lines = lines(port, rate(10_000_000));
         let (class, ceiling) = if in_a_class { (Some(0), None) } else { (None, Some(rate(5_000_000))) };
-        let urgent = FlowPlan { class, ceiling, contract: level(0), shaper: None };
+        let urgent = FlowPlan { class, ceiling, contract: level(0), ..FlowPlan::default() };
         let urgent = lines.world.open(0, &urgent);
         let other = lines.world.open(0, &FlowPlan { contract: level(1), ..FlowPlan::default() });
         lines.world.audited = false;

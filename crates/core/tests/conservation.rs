@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -58,7 +58,7 @@ impl Storm {
     fn close(&mut self) {
         if self.open.len() > 1 {
             let (leg, plan) = self.open.swap_remove(self.rng.below(self.open.len() as u64) as usize);
-            self.lines.world.cx(|switch, cx| switch.close(cx.now, leg));
+            self.lines.world.close(leg);
             self.shut.remove(&leg);
             self.lines.kick();
             self.closing.push((leg, plan));
@@ -92,14 +92,14 @@ impl Storm {
         assert!(fits || pool.packets <= busy, "{pool:?}, {limit:?}");
     }
 
-    fn gate(&mut self, gate: Gate) {
+    fn take_part(&mut self, how: Participation) {
         let (leg, _) = pick(&mut self.rng, &self.open);
-        if gate == Gate::Open {
+        if how == Participation::Active {
             self.shut.remove(&leg);
         } else {
             self.shut.insert(leg);
         }
-        self.lines.world.gate(leg, gate);
+        self.lines.world.take_part(leg, how);
         self.lines.kick();
     }
 
@@ -113,7 +113,8 @@ impl Storm {
         let mut flows = Vec::new();
         for (leg, plan) in self.open.iter_mut().chain(&mut self.closing) {
             let port = &wanted.ports[usize::from(leg.port.0)];
-            let stays = plan.class.is_none_or(|class| usize::from(class) < port.classes.len());
+            let stays = plan.class.is_none_or(|class| usize::from(class) < port.classes.len())
+                && plan.profiles.iter().flatten().all(|profile| usize::from(*profile) < port.profiles.len());
             if !stays || self.rng.chance(0.5) {
                 *plan = plans::flow(&mut self.rng, port);
                 flows.push((*leg, *plan));
@@ -164,8 +165,16 @@ impl Storm {
             80..85 => self.open(),
             85..89 => self.close(),
             89..97 => {
-                let gate = pick(&mut self.rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]);
-                self.gate(gate);
+                let gate = pick(
+                    &mut self.rng,
+                    &[
+                        Participation::Active,
+                        Participation::Active,
+                        Participation::Held,
+                        Participation::Absent,
+                    ],
+                );
+                self.take_part(gate);
             }
             _ => {
                 let wanted = self.another_plan();
@@ -177,7 +186,7 @@ impl Storm {
     /// Opens all gates and lets everything go.
     fn drain(&mut self) {
         for (leg, _) in self.open.clone() {
-            self.lines.world.gate(leg, Gate::Open);
+            self.lines.world.take_part(leg, Participation::Active);
         }
         self.lines.drain();
     }
@@ -227,8 +236,11 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
                     storm.lines.run(until);
                 }
                 85..95 => {
-                    let gate = pick(&mut storm.rng, &[Gate::Open, Gate::Held, Gate::Absent]);
-                    storm.gate(gate);
+                    let gate = pick(
+                        &mut storm.rng,
+                        &[Participation::Active, Participation::Held, Participation::Absent],
+                    );
+                    storm.take_part(gate);
                 }
                 _ => {
                     let wanted = storm.another_plan();
@@ -239,7 +251,10 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
         // A last plan that is the last one but for rates: no tree is built anew by it. Monitors go: they
         // remember what they have seen of an average interval, however long ago.
         let mut wanted = storm.another_plan();
-        wanted.ports.iter_mut().for_each(|port| port.meter = None);
+        for port in &mut wanted.ports {
+            port.meters.clear();
+            port.classes.iter_mut().for_each(|class| class.meters.clear());
+        }
         storm.reconfigure(wanted);
         storm.drain();
         storm.check(&format!("seed {seed}"));
@@ -267,12 +282,18 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
                         lines.run(until);
                     }
                     _ => {
-                        lines.world.gate(leg, pick(&mut rng, &[Gate::Open, Gate::Held, Gate::Absent]));
+                        lines.world.take_part(
+                            leg,
+                            pick(
+                                &mut rng,
+                                &[Participation::Active, Participation::Held, Participation::Absent],
+                            ),
+                        );
                         lines.kick();
                     }
                 }
             }
-            flows.iter().for_each(|(leg, _)| lines.world.gate(*leg, Gate::Open));
+            flows.iter().for_each(|(leg, _)| lines.world.take_part(*leg, Participation::Active));
             lines.drain();
             let first = first.unwrap();
             let sent: Vec<(Time, u16, u32)> = lines.sent[sent..]
@@ -305,7 +326,7 @@ fn closed_flows_do_not_keep_their_class() {
     let leg = world.open(0, &FlowPlan { class: Some(0), ..FlowPlan::default() });
     let refused = world.cx(|switch, cx| switch.reconfigure(cx, &without, &[]));
     assert!(refused.is_err(), "an open flow does");
-    world.switch.close(world.now, leg);
+    world.close(leg);
     world.reconfigure(&without, &[]);
     assert_eq!(world.open(0, &FlowPlan::default()), leg);
 }
@@ -316,7 +337,10 @@ fn a_smaller_pool_is_within_its_limit_at_once() {
     let mut rng = Rng::named(1, "smaller");
     let mut plan = plans::switch(&mut rng, 2);
     plan.buffer = None;
-    plan.ports.iter_mut().for_each(|port| port.dropper = None);
+    for port in &mut plan.ports {
+        port.dropper = None;
+        port.classes.iter_mut().for_each(|class| class.dropper = None);
+    }
     let mut world = World::new(&plan);
     let shaper = Some(ShaperPlan { rate: rate(1000), burst: 100, queue: None, excess: Excess::Wait });
     let legs = [(0, None), (1, None), (0, shaper), (1, shaper)]

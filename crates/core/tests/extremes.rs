@@ -10,7 +10,7 @@ use common::{World, kind, pick, rate, reserved, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -48,14 +48,17 @@ fn two_years_of_the_slowest_and_the_fastest_flows() {
                 assert_eq!(sent, oracle.start(), "seed {seed}, {:?}", world.now);
             }
             let flow = rng.below(legs.len() as u64) as usize;
-            let gate = pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]);
-            world.gate(legs[flow], gate);
-            oracle.gate(world.now, flow, gate);
+            let gate = pick(
+                &mut rng,
+                &[Participation::Active, Participation::Active, Participation::Held, Participation::Absent],
+            );
+            world.take_part(legs[flow], gate);
+            oracle.take_part(world.now, flow, gate);
             world.wait(Span::from_secs(pick(&mut rng, &[0, 1, 3600, 86_400, 30 * 86_400])));
         }
         for (flow, leg) in legs.iter().enumerate() {
-            world.gate(*leg, Gate::Open);
-            oracle.gate(world.now, flow, Gate::Open);
+            world.take_part(*leg, Participation::Active);
+            oracle.take_part(world.now, flow, Participation::Active);
         }
         while let Some(packet) = world.send(0) {
             assert_eq!(Some(packet.body.0), oracle.start(), "seed {seed} at the end");
@@ -81,7 +84,7 @@ fn saturated_stamps_stay_ahead_of_datagrams() {
     assert_eq!(order[3..2003], expected);
     assert_eq!(order.len(), 2008);
     // Its debt lasts for ever; its index is never free again, and that is not an error.
-    world.switch.close(world.now, slow);
+    world.close(slow);
     world.now = Time::ORIGIN + TWO_YEARS;
     assert_ne!(world.open(0, &reserved(1)), slow);
 }

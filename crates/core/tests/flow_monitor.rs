@@ -6,7 +6,7 @@ mod common;
 use common::plans::monitor;
 use common::{World, kind, pick, rate, rounds};
 use std::collections::BTreeMap;
-use tidegate_core::context::Effect;
+use tidegate_core::context::{Effect, Notice};
 use tidegate_core::contract::Contract;
 use tidegate_core::meter::{MeterKind, flow_monitor};
 use tidegate_core::packet::Leg;
@@ -120,8 +120,8 @@ struct Twins {
 
 impl Twins {
     fn new(polices: bool, link: u64) -> Twins {
-        let meter = Some(monitor(if polices { "drop" } else { "warn" }));
-        let port = PortPlan { meter, ..PortPlan::new(kind("virtual-clock")) };
+        let meters = vec![monitor(if polices { "drop" } else { "warn" })];
+        let port = PortPlan { meters, ..PortPlan::new(kind("virtual-clock")) };
         let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
         let oracle = Oracle { polices, ..Oracle::default() };
         Twins { world, oracle, legs: Vec::new(), link: rate(link), free_at: None, served: Vec::new() }
@@ -179,7 +179,7 @@ impl Twins {
                     assert_eq!(packet.body.0, body);
                     seen.0 = false;
                 }
-                Effect::Warned { flow: of, body: at, lead, .. } => {
+                Effect::Notice { flow: of, body: at, notice: Notice::Ahead(lead), .. } => {
                     assert_eq!((of, at.0), (self.legs[flow].flow, body));
                     seen.1 = Some(i128::from(lead.ticks()));
                 }
@@ -242,7 +242,7 @@ fn with(setting: (&'static str, Value)) -> MeterKind {
 /// A flow of constant rate, so many times what it reserves, under a meter; what is reserved is 12
 /// packets of 250 bytes in 1.2 seconds. The times of its warnings.
 fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
-    let port = PortPlan { meter: Some(meter), ..PortPlan::new(kind("virtual-clock")) };
+    let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     world.audited = false;
     let contract = Contract {
@@ -257,7 +257,7 @@ fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
         world.send(0);
         let now = world.now;
         warned.extend(
-            world.out.drain(..).filter(|effect| matches!(effect, Effect::Warned { .. })).map(|_| now),
+            world.out.drain(..).filter(|effect| matches!(effect, Effect::Notice { .. })).map(|_| now),
         );
         world.wait(Span::from_micros(100_000 / times));
     }
@@ -292,7 +292,7 @@ fn the_threshold_can_be_set() {
 /// A closed flow's index goes to another one only when its clock has come back, and then as new.
 #[test]
 fn a_newcomer_inherits_nothing() {
-    let port = PortPlan { meter: Some(monitor("warn")), ..PortPlan::new(kind("virtual-clock")) };
+    let port = PortPlan { meters: vec![monitor("warn")], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let contract = Contract {
         reserve: Some(rate(20_000)),
@@ -305,7 +305,7 @@ fn a_newcomer_inherits_nothing() {
         world.arrive(&[first], 250);
         world.send(0);
     }
-    world.cx(|switch, cx| switch.close(cx.now, first));
+    world.close(first);
     world.wait(Span::from_millis(2999));
     assert_ne!(world.open(0, &plan), first, "3 s ahead");
     world.wait(Span::from_millis(1));

@@ -7,7 +7,7 @@ use common::{World, kind, pick, rate, reserved, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Span, Time};
 
@@ -46,12 +46,12 @@ fn places(name: &str, seed: u64, before: u32, waiting: u32, how: How) -> Vec<usi
     (0..before).for_each(|_| _ = world.arrive(&[subject], 1000));
     serve(&mut world, &mut rng, Time::ORIGIN + Span::from_millis(500));
     if how == How::Away {
-        world.gate(subject, Gate::Absent);
+        world.take_part(subject, Participation::Absent);
         (0..waiting).for_each(|_| _ = world.arrive(&[subject], 1000));
     }
     serve(&mut world, &mut rng, Time::ORIGIN + Span::from_millis(1500));
     match how {
-        How::Away => world.gate(subject, Gate::Open),
+        How::Away => world.take_part(subject, Participation::Active),
         How::Newcomer => {
             subject = world.open(0, &reserved(bits));
             (0..waiting).for_each(|_| _ = world.arrive(&[subject], 1000));
@@ -101,15 +101,15 @@ fn an_absent_flow_gains_nothing_over_one_that_was_silent() {
 /// for 200 ms, 25 packets. Held, it is served alone until it has caught up; absent, they take turns.
 #[test]
 fn a_held_flow_catches_up_and_an_absent_one_does_not() {
-    for (gate, alone) in [(Gate::Held, 25), (Gate::Absent, 0)] {
+    for (gate, alone) in [(Participation::Held, 25), (Participation::Absent, 0)] {
         let mut world = World::with(kind("virtual-clock"));
         // 1000 bytes at 1 Mbit/s are 8 ms, and half of it on the wire.
         let legs = [1_000_000; 2].map(|bits| world.open(0, &reserved(bits)));
         let mut served = Vec::new();
         for step in 0..300 {
             match step {
-                101 => world.gate(legs[0], gate),
-                151 => world.gate(legs[0], Gate::Open),
+                101 => world.take_part(legs[0], gate),
+                151 => world.take_part(legs[0], Participation::Active),
                 _ => {}
             }
             if step % 2 == 0 {
@@ -135,18 +135,18 @@ fn a_flow_ahead_of_its_clock_stays_ahead() {
         let (fast, rival) = (world.open(0, &reserved(1_000_000)), world.open(0, &reserved(1_000_003)));
         (0..100).for_each(|_| _ = world.arrive(&[fast], 1000));
         (0..100).for_each(|_| assert_eq!(world.send(0).unwrap().flow, fast.flow));
-        world.gate(fast, gate);
+        world.take_part(fast, gate);
         world.wait(Span::from_millis(400));
         // The fast flow's clock stands at 800 ms; this is 400 ms, half way.
         (0..3).for_each(|_| _ = world.arrive(&[fast], 1000));
         (0..80).for_each(|_| _ = world.arrive(&[rival], 1000));
-        world.gate(fast, Gate::Open);
+        world.take_part(fast, Participation::Active);
         let order: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.flow.0).collect();
         assert_eq!(order.iter().position(|flow| *flow == fast.flow.0), Some(51));
         order
     };
-    assert_eq!(order(Gate::Open), order(Gate::Held));
-    assert_eq!(order(Gate::Open), order(Gate::Absent));
+    assert_eq!(order(Participation::Active), order(Participation::Held));
+    assert_eq!(order(Participation::Active), order(Participation::Absent));
 }
 
 /// FIFO: a flow that was away stands at the end of the queue with all that it has.
@@ -157,9 +157,9 @@ fn in_fifo_an_absent_flow_queues_up_again() {
         let [away, stays] = [0; 2].map(|_| world.open(0, &FlowPlan::default()));
         let arrive = |world: &mut World, leg: Leg| world.arrive(&[leg], 1000);
         let first = [arrive(&mut world, away), arrive(&mut world, away)];
-        world.gate(away, Gate::Absent);
+        world.take_part(away, Participation::Absent);
         let meanwhile = [arrive(&mut world, stays), arrive(&mut world, stays)];
-        world.gate(away, Gate::Open);
+        world.take_part(away, Participation::Active);
         let later = [arrive(&mut world, stays), arrive(&mut world, away)];
         let order: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0).collect();
         assert_eq!(order, [meanwhile, first, later].concat(), "{name}");
@@ -173,12 +173,12 @@ fn an_absent_flow_keeps_its_level() {
     let level =
         |level| FlowPlan { contract: Contract { level, ..Contract::default() }, ..FlowPlan::default() };
     let (urgent, other) = (world.open(0, &level(0)), world.open(0, &level(1)));
-    world.gate(urgent, Gate::Absent);
+    world.take_part(urgent, Participation::Absent);
     for leg in [urgent, other, other] {
         world.arrive(&[leg], 1000);
     }
     assert_eq!(world.send(0).unwrap().flow, other.flow);
-    world.gate(urgent, Gate::Open);
+    world.take_part(urgent, Participation::Active);
     assert_eq!(world.send(0).unwrap().flow, urgent.flow);
 }
 
@@ -187,12 +187,7 @@ fn an_absent_flow_keeps_its_level() {
 #[test]
 fn a_class_of_absent_flows_gains_nothing() {
     use tidegate_core::switch::plan::{ClassPlan, PortPlan, SwitchPlan};
-    let class = ClassPlan {
-        parent: None,
-        scheduler: kind("virtual-clock"),
-        contract: reserved(1_000_000).contract,
-        ceiling: None,
-    };
+    let class = ClassPlan { contract: reserved(1_000_000).contract, ..ClassPlan::new(kind("virtual-clock")) };
     let port = PortPlan { classes: vec![class.clone(), class], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let in_class = |ix| FlowPlan { class: Some(ix), ..reserved(1_000_000) };
@@ -200,13 +195,13 @@ fn a_class_of_absent_flows_gains_nothing() {
     for _ in 0..200 {
         legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 1000));
     }
-    world.gate(legs[0], Gate::Absent);
+    world.take_part(legs[0], Participation::Absent);
     for _ in 0..50 {
         // At the rival's own rate, so that its clock does not run ahead meanwhile.
         assert_eq!(world.send(0).unwrap().flow, legs[1].flow);
         world.wait(rate(1_000_000).time_for(1000));
     }
-    world.gate(legs[0], Gate::Open);
+    world.take_part(legs[0], Participation::Active);
     let mut served = [0i32; 2];
     for _ in 0..100 {
         served[world.send(0).unwrap().flow.ix()] += 1;

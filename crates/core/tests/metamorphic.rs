@@ -9,7 +9,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{Gate, Scheduler, SchedulerKind};
+use tidegate_core::scheduler::{Participation, Scheduler, SchedulerKind};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -25,7 +25,7 @@ enum Event {
     Arrive(usize, u32),
     Send,
     Wait(u64),
-    Gate(usize, Gate),
+    TakePart(usize, Participation),
 }
 
 struct Script {
@@ -46,9 +46,18 @@ impl Script {
                     0..10 => Event::Arrive(flow, pick(&mut rng, &[1, 2, 5, 5, 10])),
                     10..16 => Event::Send,
                     16..19 => Event::Wait(rng.below(8)),
-                    _ => {
-                        Event::Gate(flow, pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]))
-                    }
+                    _ => Event::TakePart(
+                        flow,
+                        pick(
+                            &mut rng,
+                            &[
+                                Participation::Active,
+                                Participation::Active,
+                                Participation::Held,
+                                Participation::Absent,
+                            ],
+                        ),
+                    ),
                 }
             })
             .collect();
@@ -93,14 +102,12 @@ impl How {
     /// The bodies sent, and those pushed out.
     fn run(&self, script: &Script) -> (Vec<u32>, Vec<u32>) {
         let class = |ix: u64| ClassPlan {
-            parent: None,
-            scheduler: self.scheduler.clone(),
             contract: Contract { reserve: Some(self.rate(320_000 * (ix + 1))), ..Contract::default() },
-            ceiling: None,
+            ..ClassPlan::new(self.scheduler.clone())
         };
         let classes = if self.in_tree { vec![class(0), class(1)] } else { Vec::new() };
-        let meter = Some(common::plans::monitor("drop"));
-        let port = PortPlan { classes, meter, ..PortPlan::new(self.scheduler.clone()) };
+        let meters = vec![common::plans::monitor("drop")];
+        let port = PortPlan { classes, meters, ..PortPlan::new(self.scheduler.clone()) };
         let buffer = Some(Limit::Packets(self.buffer));
         let mut world = World::starting(self.start, &SwitchPlan { ports: vec![port], buffer });
         let mut legs: Vec<Option<Leg>> = vec![None; FLOWS];
@@ -123,10 +130,10 @@ impl How {
                 Event::Arrive(flow, hundreds) => _ = world.arrive(&[leg(flow)], hundreds * 100 * self.larger),
                 Event::Send => sent.extend(world.send(0).map(|packet| packet.body.0)),
                 Event::Wait(grains) => world.wait(self.span(grains)),
-                Event::Gate(flow, gate) => world.gate(leg(flow), gate),
+                Event::TakePart(flow, gate) => world.take_part(leg(flow), gate),
             }
         }
-        (0..FLOWS).for_each(|flow| world.gate(leg(flow), Gate::Open));
+        (0..FLOWS).for_each(|flow| world.take_part(leg(flow), Participation::Active));
         sent.extend(std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0));
         let dropped = world.dropped().into_iter().map(|(body, ..)| body).collect();
         (sent, dropped)

@@ -11,7 +11,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::Span;
 
@@ -101,9 +101,17 @@ fn the_victims_are_those_that_brute_force_finds() {
                 55..80 => pool.turn(port),
                 80..92 => pool.world.wait(Span::from_micros(500 * rng.below(8))),
                 92..98 => {
-                    let gate = pick(&mut rng, &[Gate::Open, Gate::Open, Gate::Held, Gate::Absent]);
-                    pool.world.gate(pool.legs[port][flow], gate);
-                    pool.ports[port].gate(pool.world.now, flow, gate);
+                    let gate = pick(
+                        &mut rng,
+                        &[
+                            Participation::Active,
+                            Participation::Active,
+                            Participation::Held,
+                            Participation::Absent,
+                        ],
+                    );
+                    pool.world.take_part(pool.legs[port][flow], gate);
+                    pool.ports[port].take_part(pool.world.now, flow, gate);
                 }
                 _ => (0..40).for_each(|_| pool.turn(port)),
             }

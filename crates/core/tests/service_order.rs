@@ -8,7 +8,7 @@ use common::{World, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::Span;
 
@@ -56,9 +56,9 @@ impl Twins {
         self.oracle.set(self.world.now, flow, contract);
     }
 
-    fn gate(&mut self, flow: usize, gate: Gate) {
-        self.world.gate(self.legs[flow], gate);
-        self.oracle.gate(self.world.now, flow, gate);
+    fn take_part(&mut self, flow: usize, how: Participation) {
+        self.world.take_part(self.legs[flow], how);
+        self.oracle.take_part(self.world.now, flow, how);
     }
 
     /// Ends the service, if there is one, or starts the next.
@@ -72,7 +72,7 @@ impl Twins {
     }
 
     fn drain(&mut self, what: &str) {
-        (0..self.legs.len()).for_each(|flow| self.gate(flow, Gate::Open));
+        (0..self.legs.len()).for_each(|flow| self.take_part(flow, Participation::Active));
         while self.oracle.packets() > 0 {
             self.turn(what);
         }
@@ -97,7 +97,10 @@ fn the_packet_sent_is_the_one_that_brute_force_finds() {
                     0..45 => twins.arrive(flow, pick(&mut rng, SIZES)),
                     45..80 => twins.turn(&what),
                     80..90 => twins.world.wait(Span::from_ticks(STEP.ticks() * rng.below(4))),
-                    90..96 => twins.gate(flow, pick(&mut rng, &[Gate::Open, Gate::Held, Gate::Absent])),
+                    90..96 => twins.take_part(
+                        flow,
+                        pick(&mut rng, &[Participation::Active, Participation::Held, Participation::Absent]),
+                    ),
                     96..98 => {
                         let before = twins.oracle.flows[flow].contract.reserve;
                         let mut wanted = contract(&mut rng, odd);
@@ -142,10 +145,10 @@ fn datagrams_with_a_reservation_rejoin_as_newcomers_too() {
     twins.open(Contract { reserve: Some(rate(8_000_000)), ..Contract::default() });
     (0..4).for_each(|_| twins.arrive(0, 1000));
     twins.change(0, Contract { reserve: Some(rate(8_000_000)), ..Contract::default() });
-    twins.gate(0, Gate::Absent);
+    twins.take_part(0, Participation::Absent);
     twins.world.wait(Span::from_millis(50));
     (0..2).for_each(|_| twins.arrive(1, 500));
-    twins.gate(0, Gate::Open);
+    twins.take_part(0, Participation::Active);
     (0..9).for_each(|_| twins.arrive(1, 500));
     twins.drain("at the end");
 }

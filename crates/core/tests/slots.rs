@@ -10,7 +10,7 @@ use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -31,7 +31,7 @@ fn assert_free_at(name: &str, plan: &FlowPlan, packets: u32, free_at: Time) {
         let mut lines = Lines::new(World::with(kind(name)), &[rate(1_000_000_000)]);
         let leg = lines.world.open(0, plan);
         (0..packets).for_each(|_| _ = lines.arrive(&[leg], 1000));
-        lines.world.switch.close(lines.world.now, leg);
+        lines.world.close(leg);
         lines.run(at);
         let index = next_index(&mut lines.world, plan);
         assert_eq!(index == leg.flow.0, same, "{name} at {at:?}");
@@ -63,7 +63,7 @@ fn a_packet_in_service_keeps_its_index() {
     let leg = world.open(0, &FlowPlan::default());
     world.arrive(&[leg], 1000);
     world.start(0);
-    world.switch.close(world.now, leg);
+    world.close(leg);
     let other = world.open(0, &FlowPlan::default());
     assert_ne!(leg, other);
     world.switch.audit(world.now).unwrap();
@@ -80,8 +80,8 @@ fn a_closing_flow_drains_and_accepts_nothing() {
     let mut world = World::with(kind("fifo"));
     let leg = world.open(0, &FlowPlan::default());
     let queued = [0; 2].map(|_| world.arrive(&[leg], 1000));
-    world.gate(leg, Gate::Absent);
-    world.switch.close(world.now, leg);
+    world.take_part(leg, Participation::Absent);
+    world.close(leg);
     let late = world.arrive(&[leg], 1000);
     assert_eq!(world.dropped(), [(late, Reason::NoFlow, Body::Released)]);
     let sent: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0).collect();
@@ -94,8 +94,8 @@ fn a_closing_flow_drains_and_accepts_nothing() {
 fn a_reused_index_starts_with_an_open_gate() {
     let mut world = World::with(kind("fifo"));
     let leg = world.open(0, &FlowPlan::default());
-    world.switch.close(world.now, leg);
-    world.gate(leg, Gate::Absent);
+    world.close(leg);
+    world.take_part(leg, Participation::Absent);
     assert_eq!(world.open(0, &FlowPlan::default()), leg);
     world.arrive(&[leg], 1000);
     assert!(world.start(0).is_some());
@@ -117,8 +117,8 @@ fn a_reused_index_serves_like_a_new_one() {
                         world.open(0, &FlowPlan { ceiling: Some(rate(9_000_000)), ..reserved(1_000) });
                     world.arrive(&[first], 40);
                     world.arrive(&[first], 40);
-                    world.gate(first, Gate::Absent);
-                    world.switch.close(world.now, first);
+                    world.take_part(first, Participation::Absent);
+                    world.close(first);
                     while world.now < after(1000) {
                         world.wait(Span::from_millis(100));
                         world.timer(0);
@@ -157,7 +157,7 @@ fn a_newcomer_inherits_no_debt() {
     let fast = world.open(0, &reserved(1_000_000));
     (0..50).for_each(|_| _ = world.arrive(&[fast], 1000));
     while world.send(0).is_some() {}
-    world.switch.close(world.now, fast);
+    world.close(fast);
     let newcomer = world.open(0, &reserved(1_000_000));
     (0..4).for_each(|_| {
         world.arrive(&[rival], 1000);
@@ -173,9 +173,8 @@ fn a_newcomer_inherits_no_debt() {
 fn memory_does_not_grow_with_flows_that_come_and_go() {
     let class = |parent| ClassPlan {
         parent,
-        scheduler: kind("virtual-clock"),
         contract: Contract { reserve: Some(rate(1_000_000)), ..Contract::default() },
-        ceiling: None,
+        ..ClassPlan::new(kind("virtual-clock"))
     };
     let port =
         PortPlan { classes: vec![class(None), class(None), class(Some(0))], ..PortPlan::new(kind("fifo")) };
@@ -203,7 +202,7 @@ fn memory_does_not_grow_with_flows_that_come_and_go() {
         lines.run(until);
         if open.len() > 10 {
             let (_, leg) = open.pop_first().unwrap();
-            lines.world.switch.close(lines.world.now, leg);
+            lines.world.close(leg);
         }
         lines.sent.clear();
         if flow == warm_up {

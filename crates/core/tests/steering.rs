@@ -54,7 +54,7 @@ impl Bench {
         let leg = self.steering.steer(self.now, &mut self.switch, headers);
         let mut out = Vec::new();
         let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut out };
-        self.switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), len));
+        _ = self.switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), len));
         self.switch.start(&mut cx, PORT).unwrap();
         self.switch.finish(&mut cx, PORT).unwrap();
         leg.flow.0
@@ -150,8 +150,7 @@ struct Guest {
 fn plans_that_take_turns_leak_no_slot() {
     const HOSTS: u32 = 50;
     let port = |classes: Vec<ClassPlan>| PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
-    let class =
-        ClassPlan { parent: None, scheduler: kind("fifo"), contract: Contract::default(), ceiling: None };
+    let class = ClassPlan { contract: Contract::default(), ..ClassPlan::new(kind("fifo")) };
     let plans =
         [vec![class], Vec::new()].map(|classes| SwitchPlan { ports: vec![port(classes)], buffer: None });
     let mut bench = Bench::new(vec![each_host(Span::from_secs(1))], 10_000);
@@ -163,7 +162,7 @@ fn plans_that_take_turns_leak_no_slot() {
         let mut out = Vec::new();
         let mut cx = Ctx { now, rng: &mut bench.rng, out: &mut out };
         // No rule goes on an old one: every flow is closed, and made anew.
-        bench.switch.reconfigure(&mut cx, &plans[turn % 2], &[]).unwrap_or_else(|_| {
+        _ = bench.switch.reconfigure(&mut cx, &plans[turn % 2], &[]).unwrap_or_else(|_| {
             panic!("turn {turn} is refused");
         });
         bench.steering.replan(now, &mut bench.switch, vec![rule], &[None], 10_000);

@@ -128,7 +128,7 @@ fn slots_are_refused_when_none_is_free_and_come_back_with_their_flow() {
     assert!(world.cx(|switch, cx| switch.reconfigure(cx, &plan, &both)).is_err());
     world.open(0, &reserving(200_000));
     // A closed flow's slots are free once its packets are out.
-    world.cx(|switch, cx| switch.close(cx.now, most));
+    world.close(most);
     world.open(0, &reserving(100_000));
 }
 

@@ -7,11 +7,11 @@ use common::{World, kind, rate, reserved};
 use std::collections::VecDeque;
 use tidegate_core::context::{Body, Ctx, Reason, Verdict};
 use tidegate_core::contract::{Contract, Refused};
-use tidegate_core::dropper::{Backlog, Dropper, DropperKind};
-use tidegate_core::meter::{Meter, MeterKind, Reading};
-use tidegate_core::packet::{Colour, FlowIx, Packet, PortIx};
-use tidegate_core::queues::Queues;
-use tidegate_core::scheduler::{Gate, Scheduler, SchedulerKind, Select};
+use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
+use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
+use tidegate_core::packet::{BodyId, Colour, FlowIx, Mark, Packet, PortIx};
+use tidegate_core::queues::{Queued, Queues};
+use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -20,41 +20,35 @@ use tidegate_core::units::{Span, Time};
 #[derive(Default)]
 struct RoundRobin {
     turn: VecDeque<FlowIx>,
-    closed: Vec<bool>,
 }
 
 impl Scheduler for RoundRobin {
-    fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        self.closed.resize(self.closed.len().max(flow.ix() + 1), false);
+    fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
         Ok(())
     }
     fn forgettable_at(&self, _: FlowIx) -> Time {
         Time::from_ticks(0)
     }
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        if queues.len(packet.flow) == 0 && !self.closed[packet.flow.ix()] {
+        if queues.len(packet.flow) == 0 && queues.takes_part(packet.flow) {
             self.turn.push_back(packet.flow);
         }
     }
     fn select(&self, _: Time, _: &Queues) -> Select {
         self.turn.front().map_or(Select::Idle, |flow| Select::Flow(*flow))
     }
-    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.turn.pop_front();
         if queues.len(packet.flow) > 0 {
             self.turn.push_back(packet.flow);
         }
     }
-    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
-        (0..queues.flows()).map(FlowIx).max_by_key(|flow| queues.len(*flow)).filter(|f| queues.len(*f) > 0)
-    }
-    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
         self.turn.retain(|flow| *flow != packet.flow || queues.len(*flow) > 0);
     }
-    fn gate(&mut self, _: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
-        self.closed[flow.ix()] = gate != Gate::Open;
+    fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {
         self.turn.retain(|other| *other != flow);
-        if gate == Gate::Open && queues.len(flow) > 0 {
+        if queues.takes_part(flow) && queues.len(flow) > 0 {
             self.turn.push_back(flow);
         }
     }
@@ -82,11 +76,11 @@ fn a_credit_paused_round_robin() {
         order.push(packet.flow.0);
         credit[packet.flow.ix()] -= 1;
         if credit[packet.flow.ix()] == 0 {
-            world.gate(legs[packet.flow.ix()], Gate::Absent);
+            world.take_part(legs[packet.flow.ix()], Participation::Absent);
         }
         if order.len() == 9 {
             credit[0] = 4;
-            world.gate(legs[0], Gate::Open);
+            world.take_part(legs[0], Participation::Active);
         }
     }
     assert_eq!(order, [0, 1, 2, 0, 1, 2, 1, 2, 1, 2, 1, 0, 2, 1, 0, 2, 0, 0]);
@@ -96,8 +90,7 @@ fn a_credit_paused_round_robin() {
 /// class queue, FIFO in the order of release.
 #[test]
 fn per_vc_shaped_queues_feed_a_class_queue() {
-    let class =
-        ClassPlan { parent: None, scheduler: kind("fifo"), contract: Contract::default(), ceiling: None };
+    let class = ClassPlan::new(kind("fifo"));
     let port = PortPlan { classes: vec![class], ..PortPlan::new(kind("strict-priority")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     // 100 bytes at 80 and 40 kbit/s: 10 ms and 20 ms a packet.
@@ -132,7 +125,7 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
 /// Colours what is beyond a number of packets, and refuses it where the queue is long.
 struct EveryOther(u32);
 impl Meter for EveryOther {
-    fn see(&mut self, _: &mut Ctx<'_>, packet: &mut Packet) -> Reading {
+    fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
         self.0 += 1;
         packet.mark =
             packet.mark.coloured(if self.0.is_multiple_of(2) { Colour::Red } else { Colour::Green });
@@ -141,26 +134,31 @@ impl Meter for EveryOther {
 }
 struct InOut;
 impl Dropper for InOut {
-    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, port: Backlog, _: Backlog) -> Verdict {
-        match (packet.mark.colour(), port.packets) {
-            (Colour::Red, 4..) => Verdict::Drop,
-            (_, 8..) => Verdict::Mark,
+    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        match (packet.mark.colour(), at.queue.packets) {
+            (Colour::Red, 4..) => Verdict::Drop(Reason::EarlyDrop),
+            (_, 8..) => Verdict::Congested(Reason::EarlyDrop),
             _ => Verdict::Accept,
         }
     }
-    fn depart(&mut self, cx: &mut Ctx<'_>, packet: &Packet, _: Backlog, _: Backlog) -> Verdict {
-        if cx.now.since(packet.arrived) > Span::from_secs(1) { Verdict::Drop } else { Verdict::Accept }
+    fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, _: &Occupancy) -> Verdict {
+        let late = cx.now.since(packet.arrived) > Span::from_secs(1);
+        if late { Verdict::Drop(Reason::SojournTime) } else { Verdict::Accept }
     }
 }
 
 #[test]
 fn an_in_out_marking_dropper() {
-    let dropper = Some(DropperKind::Custom(|| Box::new(InOut)));
-    let meter = Some(MeterKind::Custom(|| Box::new(EveryOther(0))));
-    let port = PortPlan { meter, dropper, ..PortPlan::new(kind("fifo")) };
+    let dropper = Some(DropperKind::Custom(|| Box::new(InOut)).into());
+    let meters = vec![MeterKind::Custom(|| Box::new(EveryOther(0)))];
+    let port = PortPlan { meters, dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let leg = world.open(0, &FlowPlan::default());
-    (0..20).for_each(|_| _ = world.arrive(&[leg], 1000));
+    for body in 1..=20 {
+        let mut packet = Packet::new(BodyId(body), 1000);
+        packet.mark = Mark::from_ip(0, 0b10);
+        world.arrive_packet(&[leg], packet);
+    }
     // In 1 out 2 in 3 out 4, then only the in packets 5, 7, 9, … up to ten of them in all.
     let out: Vec<u32> = world.dropped().iter().map(|(body, ..)| *body).collect();
     assert_eq!(out, [6, 8, 10, 12, 14, 16, 18, 20]);
@@ -174,9 +172,12 @@ fn an_in_out_marking_dropper() {
     // What has waited too long is dropped when its turn comes.
     world.arrive(&[leg], 1000);
     world.wait(Span::from_secs(2));
-    let fresh = world.arrive(&[leg], 1000);
-    assert_eq!(world.send(0).unwrap().body.0, fresh);
-    assert_eq!(world.switch.drops(PortIx(0)).of(Reason::Dropper), 9);
+    world.arrive_packet(&[leg], Packet::new(BodyId(99), 1000));
+    assert_eq!(world.send(0).unwrap().body.0, 99);
+    let drops = world.switch.drops(PortIx(0));
+    assert_eq!((drops.of(Reason::EarlyDrop), drops.of(Reason::SojournTime)), (8, 1));
+    let marks = world.switch.marks(PortIx(0));
+    assert_eq!((marks.of(Reason::EarlyDrop), marks.total(), world.switch.counters(leg).marked), (4, 4, 4));
 }
 
 /// FIFO+ in miniature: the stamp is the arrival time less what `carry` says the packet is late.
@@ -192,24 +193,24 @@ impl Scheduler for FifoPlus {
     fn forgettable_at(&self, _: FlowIx) -> Time {
         Time::from_ticks(0)
     }
-    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        packet.tag = cx.now.ticks().saturating_add_signed(-packet.carry);
+    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        packet.tag = packet.arrived.ticks().saturating_add_signed(-packet.carry);
         self.queued.push((packet.tag, queues.arriving(), packet.flow));
         self.queued.sort();
     }
     fn select(&self, _: Time, _: &Queues) -> Select {
         self.queued.first().map_or(Select::Idle, |(_, _, flow)| Select::Flow(*flow))
     }
-    fn dequeued(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues) {
+    fn dequeued(&mut self, _: &mut Ctx<'_>, _: &mut Packet, _: &Queues) {
         self.queued.remove(0);
     }
-    fn worst(&mut self, _: &Queues) -> Option<FlowIx> {
-        self.queued.last().map(|(_, _, flow)| *flow)
-    }
-    fn evicted(&mut self, _: &Packet, _: &Queues) {
+    fn removed(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues, _: Removal) {
         self.queued.pop();
     }
-    fn gate(&mut self, _: Time, _: FlowIx, _: Gate, _: &Queues) {}
+    fn rank_to_lose(&self, _: FlowIx, last: &Queued) -> u64 {
+        last.packet.tag
+    }
+    fn take_part(&mut self, _: Time, _: FlowIx, _: Participation, _: &Queues) {}
     fn memory(&self) -> usize {
         size_of_val(&self.mean)
     }
@@ -303,10 +304,8 @@ fn a_scheduler_behind_dyn_serves_alike() {
 #[test]
 fn a_live_loop_reconfigures_under_load() {
     let class = |scheduler: &str| ClassPlan {
-        parent: None,
-        scheduler: kind(scheduler),
         contract: Contract { reserve: Some(rate(1_000_000)), level: 1, ..Contract::default() },
-        ceiling: None,
+        ..ClassPlan::new(kind(scheduler))
     };
     let flat = |name: &str, ceiling| PortPlan { ceiling, ..PortPlan::new(kind(name)) };
     let deep =

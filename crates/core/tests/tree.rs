@@ -9,13 +9,13 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 fn class(parent: Option<u16>, scheduler: &str, reserve: u64, level: u8) -> ClassPlan {
     let contract = Contract { reserve: Some(rate(reserve)), level, ..Contract::default() };
-    ClassPlan { parent, scheduler: kind(scheduler), contract, ceiling: None }
+    ClassPlan { parent, contract, ceiling: None, ..ClassPlan::new(kind(scheduler)) }
 }
 
 fn world(root: &str, classes: Vec<ClassPlan>) -> World {
@@ -231,11 +231,13 @@ fn assert_same_order(flat: &str, tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
                     0..5 => _ = world.arrive(&[leg], pick(&mut rng, &[40, 500, 1000, 1500])),
                     5..8 => order.extend(world.send(0).map(|packet| packet.body.0)),
                     8 => world.wait(Span::from_micros(500 * rng.below(9))),
-                    _ if gated => world.gate(leg, pick(&mut rng, &[Gate::Open, Gate::Held])),
+                    _ if gated => {
+                        world.take_part(leg, pick(&mut rng, &[Participation::Active, Participation::Held]))
+                    }
                     _ => {}
                 }
             }
-            legs.iter().for_each(|leg| world.gate(*leg, Gate::Open));
+            legs.iter().for_each(|leg| world.take_part(*leg, Participation::Active));
             order.extend(std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0));
             orders.push(order);
         }

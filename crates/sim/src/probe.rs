@@ -76,7 +76,7 @@ impl Series {
             busy_before: vec![0; links],
             received: vec![0; groups],
             warnings_before: vec![0; groups],
-            metered: network.links.iter().any(|link| link.port.meter.is_some()),
+            metered: network.links.iter().any(|link| !link.port.meters.is_empty()),
         }
     }
 

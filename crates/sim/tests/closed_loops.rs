@@ -10,7 +10,7 @@ use tidegate_core::link::Loss;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::Calendar;
@@ -325,7 +325,7 @@ impl Relay for Credit {
         {
             *forwarded = (*forwarded).max(*count);
             if *sent < *forwarded + BUFFER {
-                cx.take_part(cx.hops_of(DATA).start, Gate::Open);
+                cx.take_part(cx.hops_of(DATA).start, Participation::Active);
             }
         }
         Passage::Forward
@@ -335,7 +335,7 @@ impl Relay for Credit {
             Credit::Sender { sent, forwarded } if flow == DATA => {
                 *sent += 1;
                 if *sent >= *forwarded + BUFFER {
-                    cx.take_part(hop, Gate::Absent);
+                    cx.take_part(hop, Participation::Absent);
                 }
             }
             Credit::Receiver { forwarded } if flow == DATA => {

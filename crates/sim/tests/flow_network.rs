@@ -26,7 +26,7 @@ fn network(hops: usize, duration: Span) -> Network {
     let mut network = chain(hops, 400_000, HOP, "virtual-clock", duration);
     let monitor = Choice { record: &flow_monitor::RECORD, values: Vec::new() };
     for link in &mut network.links {
-        link.port.meter = Some(MeterKind::BuiltIn(monitor.clone()));
+        link.port.meters = vec![MeterKind::BuiltIn(monitor.clone())];
     }
     network.policies = vec![Policy { reservable: 400_000, longest_interval: None }; hops];
     network

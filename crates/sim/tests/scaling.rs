@@ -46,7 +46,7 @@ fn network(faster: u64) -> Network {
         node.buffer = (ix > 0).then_some(Limit::Packets(60));
     }
     let monitor = MeterKind::BuiltIn(Choice { record: &flow_monitor::RECORD, values: Vec::new() });
-    network.links[1..].iter_mut().for_each(|link| link.port.meter = Some(monitor.clone()));
+    network.links[1..].iter_mut().for_each(|link| link.port.meters = vec![monitor.clone()]);
     for ix in 0..36 {
         let route = [0..2, 0..3, 0..4, 2..4, 3..4][ix % 5].clone();
         let name = format!("train {ix}");

@@ -1,7 +1,7 @@
 //! Drop-tail: the arriving packet is dropped when the queue would exceed its limit.
 
-use super::{Backlog, Dropper};
-use crate::context::{Ctx, Verdict};
+use super::{Dropper, Occupancy};
+use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::{Colour, Packet};
 use crate::params::{Choice, Kind, Limit, Param, PolicyRecord, Role, Value};
@@ -33,7 +33,7 @@ pub const RECORD: PolicyRecord = PolicyRecord {
     reads: &[],
 };
 
-/// Drop-tail: limits on the port's queue, the packet in service included.
+/// Drop-tail: limits on the guarded queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropTail {
     limit: Limit,
@@ -58,12 +58,12 @@ impl DropTail {
 
 impl Dropper for DropTail {
     #[inline]
-    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, port: Backlog, _: Backlog) -> Verdict {
+    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let limit = if packet.mark.colour() == Colour::Red { self.marked } else { self.limit };
-        if limit.admits(port.packets + 1, port.bytes + u64::from(packet.len)) {
+        if limit.admits(at.queue.packets + 1, at.queue.bytes + u64::from(packet.len)) {
             Verdict::Accept
         } else {
-            Verdict::Drop
+            Verdict::Drop(Reason::QueueLimit)
         }
     }
 }

@@ -3,46 +3,71 @@
 pub mod drop_tail;
 
 use crate::context::{Ctx, Verdict};
-use crate::contract::Refused;
-use crate::packet::Packet;
-use crate::params::{Choice, PolicyRecord};
-use crate::stats::tally_packet;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::params::{Choice, Limit, PolicyRecord};
+use crate::stats::Count;
+use crate::units::{Rate, Time};
 use drop_tail::DropTail;
 
-/// A queue's length, or a pool's: the packets in service included.
+/// What a dropper sees of the queues around a packet. The packet itself is nowhere counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Backlog {
-    /// Packets.
-    pub packets: u64,
-    /// Bytes.
-    pub bytes: u64,
+pub struct Occupancy {
+    /// The queue that the dropper guards: a port's, a class's or a flow's; a packet in service
+    /// counts where it was queued.
+    pub queue: Count,
+    /// The queue of the packet's own flow, a packet in service included.
+    pub flow: Count,
+    /// The switch's memory.
+    pub pool: Count,
+    /// The limit of the switch's memory; `None` is without limit.
+    pub limit: Option<Limit>,
 }
 
-impl Backlog {
-    #[inline]
-    pub(crate) fn add(&mut self, len: u32) {
-        tally_packet(&mut self.packets, &mut self.bytes, len);
-    }
-
-    #[inline]
-    pub(crate) fn take(&mut self, len: u32) {
-        // The first line fails when what is taken was never added.
-        self.packets -= 1;
-        self.bytes = self.bytes.wrapping_sub(u64::from(len));
-    }
+/// How a packet that a dropper has let in left the queue that it guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Its last bit is out.
+    Sent,
+    /// The pool was exhausted.
+    PushedOut,
+    /// A dropper took it when it was selected to be sent: this one, or another that guards it.
+    DroppedAtHead,
+    /// A dropper further out did not let it in.
+    Refused,
+    /// A reconfiguration gave it to another flow's queue.
+    Moved,
 }
 
-/// Decides whether a packet enters a port's queue, and whether it leaves it.
+/// Decides whether a packet enters a queue and whether it leaves it: the queue of a port, of a
+/// class or of one flow. A packet passes the droppers that guard it from the innermost to the
+/// outermost. Flows go by their index at the port. Of packets that were queued before the dropper
+/// was there it hears when they leave.
 pub trait Dropper {
-    /// A packet has passed its meter and its shaper. `port` is the port's queue and `pool` the
-    /// switch's memory, both without the packet.
-    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, port: Backlog, pool: Backlog) -> Verdict;
+    /// The rate of the server behind the guarded node; `None` when nobody knows it. Comes before
+    /// the first flow, and again when the rate changes.
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        let _ = (now, rate);
+    }
 
-    /// The packet has been selected to be sent (CoDel drops here). `port` and `pool` are
-    /// without it.
-    fn depart(&mut self, cx: &mut Ctx<'_>, packet: &Packet, port: Backlog, pool: Backlog) -> Verdict {
-        let _ = (cx, packet, port, pool);
+    /// Opens a flow or changes its contract. An index may later be given to another flow.
+    fn set_flow(&mut self, now: Time, flow: FlowIx, contract: &Contract) {
+        let _ = (now, flow, contract);
+    }
+
+    /// A packet has passed its shaper and its meters.
+    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict;
+
+    /// The packet has been selected to be sent, and nothing was charged for it yet (CoDel drops
+    /// here).
+    fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        let _ = (cx, packet, at);
         Verdict::Accept
+    }
+
+    /// A packet that this dropper has let in is not in its queue any more.
+    fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, how: Left) {
+        let _ = (cx, packet, at, how);
     }
 }
 
@@ -94,20 +119,36 @@ pub enum AnyDropper {
     Custom(Box<dyn Dropper + Send>),
 }
 
-impl Dropper for AnyDropper {
-    #[inline]
-    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, port: Backlog, pool: Backlog) -> Verdict {
-        match self {
-            AnyDropper::DropTail(dropper) => dropper.arrive(cx, packet, port, pool),
-            AnyDropper::Custom(dropper) => dropper.arrive(cx, packet, port, pool),
+macro_rules! each {
+    ($self:expr, $dropper:ident => $call:expr) => {
+        match $self {
+            AnyDropper::DropTail($dropper) => $call,
+            AnyDropper::Custom($dropper) => $call,
         }
+    };
+}
+
+impl Dropper for AnyDropper {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        each!(self, d => d.set_rate(now, rate))
+    }
+
+    fn set_flow(&mut self, now: Time, flow: FlowIx, contract: &Contract) {
+        each!(self, d => d.set_flow(now, flow, contract))
     }
 
     #[inline]
-    fn depart(&mut self, cx: &mut Ctx<'_>, packet: &Packet, port: Backlog, pool: Backlog) -> Verdict {
-        match self {
-            AnyDropper::DropTail(dropper) => dropper.depart(cx, packet, port, pool),
-            AnyDropper::Custom(dropper) => dropper.depart(cx, packet, port, pool),
-        }
+    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        each!(self, d => d.arrive(cx, packet, at))
+    }
+
+    #[inline]
+    fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        each!(self, d => d.head(cx, packet, at))
+    }
+
+    #[inline]
+    fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, how: Left) {
+        each!(self, d => d.left(cx, packet, at, how))
     }
 }

@@ -19,10 +19,10 @@
 //!
 //! A flow without a reservation or without an average interval is not monitored.
 
-use super::{Check, Meter, Metered, Reading};
-use crate::context::{Ctx, Verdict};
+use super::{Check, Meter, Metered, ProfileIx, Reading};
+use crate::context::{Ctx, Notice, Reason, Verdict};
 use crate::contract::Contract;
-use crate::packet::{FlowIx, Packet};
+use crate::packet::Packet;
 use crate::params::{Choice, Kind, Param, PolicyRecord, Role, Value};
 use crate::units::{Rate, Span, Time};
 
@@ -72,7 +72,7 @@ struct Contracted {
 
 #[derive(Clone, Copy)]
 struct Monitor {
-    /// `None` for a flow that is not monitored.
+    /// `None` for a profile that is not monitored.
     contracted: Option<Contracted>,
     metered: Metered,
     /// Bytes received since the last check.
@@ -91,7 +91,7 @@ const NEWCOMER: Monitor = Monitor {
     refused: false,
 };
 
-/// The monitor of a port's flows.
+/// The monitor of a port's profiles.
 #[derive(Default)]
 pub struct FlowMonitor {
     threshold: Option<Span>,
@@ -101,7 +101,7 @@ pub struct FlowMonitor {
 }
 
 impl FlowMonitor {
-    /// A monitor with the parameters of its record, without flows.
+    /// A monitor with the parameters of its record, without profiles.
     pub fn new(choice: &Choice) -> FlowMonitor {
         let threshold = match choice.value("threshold") {
             Some(Value::Time(span)) => Some(*span),
@@ -117,25 +117,25 @@ impl FlowMonitor {
 }
 
 impl Meter for FlowMonitor {
-    fn set_flow(&mut self, flow: FlowIx, contract: &Contract) {
-        let contracted = contract.reserve.zip(contract.interval).map(|(rate, interval)| Contracted {
+    fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
+        let contracted = terms.reserve.zip(terms.interval).map(|(rate, interval)| Contracted {
             rate,
             air: rate.bytes_in_about(interval).max(1),
             interval,
             threshold: self.threshold.unwrap_or(interval),
         });
-        if self.monitors.len() <= flow.ix() {
+        if self.monitors.len() <= profile.ix() {
             if contracted.is_none() {
                 return;
             }
-            self.monitors.resize(flow.ix() + 1, NEWCOMER);
+            self.monitors.resize(profile.ix() + 1, NEWCOMER);
         }
-        self.monitors[flow.ix()].contracted = contracted;
+        self.monitors[profile.ix()].contracted = contracted;
     }
 
-    fn see(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Reading {
+    fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
         let now = cx.now;
-        let Some(monitor) = self.monitors.get_mut(packet.flow.ix()) else { return Verdict::Accept.into() };
+        let Some(monitor) = self.monitors.get_mut(profile.ix()) else { return Verdict::Accept.into() };
         let Some(Contracted { rate, air, interval, threshold }) = monitor.contracted else {
             return Verdict::Accept.into();
         };
@@ -149,7 +149,7 @@ impl Meter for FlowMonitor {
         *clock += tick;
         monitor.refused |= refuse;
         monitor.received += u64::from(packet.len);
-        let verdict = if refuse { Verdict::Drop } else { Verdict::Accept };
+        let verdict = if refuse { Verdict::Drop(Reason::Meter) } else { Verdict::Accept };
 
         let due = if self.by_time { now.since(monitor.checked) >= interval } else { monitor.received >= air };
         if !due {
@@ -162,21 +162,22 @@ impl Meter for FlowMonitor {
         monitor.metered.checks += 1;
         monitor.metered.warnings += u64::from(warn);
         (monitor.received, monitor.checked, monitor.refused) = (monitor.received % air, now, false);
-        Reading { verdict, check: Some(Check { virtual_clock, warn: warn.then_some(lead) }) }
+        let notice = warn.then_some(Notice::Ahead(lead));
+        Reading { verdict, check: Some(Check { virtual_clock }), notice }
     }
 
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
-        self.monitors.get(flow.ix()).map_or(Time::from_ticks(0), |monitor| monitor.metered.virtual_clock)
+    fn forgettable_at(&self, profile: ProfileIx) -> Time {
+        self.monitors.get(profile.ix()).map_or(Time::from_ticks(0), |monitor| monitor.metered.virtual_clock)
     }
 
-    fn forget(&mut self, flow: FlowIx) {
-        if let Some(monitor) = self.monitors.get_mut(flow.ix()) {
+    fn forget(&mut self, profile: ProfileIx) {
+        if let Some(monitor) = self.monitors.get_mut(profile.ix()) {
             *monitor = NEWCOMER;
         }
     }
 
-    fn metered(&self, flow: FlowIx) -> Option<Metered> {
-        let monitor = self.monitors.get(flow.ix())?;
+    fn metered(&self, profile: ProfileIx) -> Option<Metered> {
+        let monitor = self.monitors.get(profile.ix())?;
         monitor.contracted.map(|_| monitor.metered)
     }
 

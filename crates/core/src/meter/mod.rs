@@ -1,51 +1,64 @@
-//! Does a flow keep its contract?
+//! Does a flow, or several flows together, keep a profile?
 
 pub mod flow_monitor;
 
-use crate::context::{Ctx, Verdict};
+use crate::context::{Ctx, Notice, Verdict};
 use crate::contract::{Contract, Refused};
-use crate::packet::{FlowIx, Packet};
+use crate::packet::Packet;
 use crate::params::{Choice, PolicyRecord};
 use crate::units::{Span, Time};
 use flow_monitor::FlowMonitor;
+
+/// A bucket, clock or estimator of one meter: of a flow, or of several flows together. Dense and
+/// local to the meter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProfileIx(pub u32);
+
+impl ProfileIx {
+    /// As an index into a `Vec`.
+    #[inline]
+    pub const fn ix(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What a meter says of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// What becomes of it.
     pub verdict: Verdict,
-    /// The flow's clock was checked at this packet.
+    /// The profile's clock was checked at this packet.
     pub check: Option<Check>,
+    /// What the flow's source is to be told.
+    pub notice: Option<Notice>,
 }
 
 impl From<Verdict> for Reading {
     fn from(verdict: Verdict) -> Reading {
-        Reading { verdict, check: None }
+        Reading { verdict, check: None, notice: None }
     }
 }
 
-/// A flow's clock at a check.
+/// A clock at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
     /// VirtualClock after the check, without the packet at which it was made.
     pub virtual_clock: Time,
-    /// By how much VirtualClock was ahead of real time, if the flow is to be warned.
-    pub warn: Option<Span>,
 }
 
-/// What a meter has counted of a flow.
+/// What a meter has counted of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metered {
     /// Checks.
     pub checks: u64,
-    /// Checks at which the flow was warned.
+    /// Checks at which the source was warned.
     pub warnings: u64,
     /// What VirtualClock reads; zero before the first packet.
     pub virtual_clock: Time,
 }
 
 impl Metered {
-    /// Of a flow that has sent nothing.
+    /// Of a profile of which nothing has come.
     pub const NOTHING: Metered = Metered { checks: 0, warnings: 0, virtual_clock: Time::from_ticks(0) };
 
     /// By how much VirtualClock is ahead of real time.
@@ -55,30 +68,31 @@ impl Metered {
 }
 
 /// Sees every packet that has arrived at a port, when its shaper has let it go and before the
-/// dropper, and may colour it, mark it or refuse it. Flows go by their index at the port.
+/// droppers, and may colour it or refuse it. It reads the profile that the packet belongs to,
+/// which is its flow's own or shared by several flows.
 pub trait Meter {
-    /// Opens a flow or changes its contract; what was metered of it stays.
-    fn set_flow(&mut self, flow: FlowIx, contract: &Contract) {
-        let _ = (flow, contract);
+    /// Opens a profile or changes its terms; what was metered of it stays.
+    fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
+        let _ = (profile, terms);
     }
 
-    /// A packet of `packet.flow` has arrived.
-    fn see(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> Reading;
+    /// A packet of this profile has arrived.
+    fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading;
 
-    /// Until when the flow, if it sent nothing more, would differ from a newcomer.
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
-        let _ = flow;
+    /// Until when the profile, if nothing more of it came, would differ from a new one.
+    fn forgettable_at(&self, profile: ProfileIx) -> Time {
+        let _ = profile;
         Time::from_ticks(0)
     }
 
-    /// The index goes to another flow: a newcomer.
-    fn forget(&mut self, flow: FlowIx) {
-        let _ = flow;
+    /// The index goes to another profile: a new one.
+    fn forget(&mut self, profile: ProfileIx) {
+        let _ = profile;
     }
 
-    /// What was counted of a flow; `None` for one that is not metered.
-    fn metered(&self, flow: FlowIx) -> Option<Metered> {
-        let _ = flow;
+    /// What was counted of a profile; `None` for one that is not metered.
+    fn metered(&self, profile: ProfileIx) -> Option<Metered> {
+        let _ = profile;
         None
     }
 

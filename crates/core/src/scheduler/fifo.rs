@@ -3,16 +3,16 @@
 //! A flow that was absent rejoins at the end of the queue with all that it has waiting; flows
 //! that rejoin between the same two arrivals are served by the age of their packets.
 //!
-//! As long as every gate is open, that is a line of flows, one place a packet. When a gate closes,
-//! or a packet comes that is older than the one before it (the token of a class), the packets are
-//! ranked like those of any stamping scheduler, until the node is empty and every gate open.
+//! As long as every flow takes part, that is a line of flows, one place a packet. When a flow is held
+//! or absent, or a packet comes that is older than the one before it (the token of a class), the packets
+//! are ranked like those of any stamping scheduler, until the node is empty and every flow takes part.
 
-use super::{Gate, Scheduler, Select, StampRule, Stamped};
+use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyRecord, Role};
-use crate::queues::Queues;
+use crate::queues::{Queued, Queues};
 use crate::ring::Ring;
 use crate::units::Time;
 
@@ -35,8 +35,6 @@ pub struct Fifo {
     ranking: bool,
     /// Made when it is needed first, and kept.
     ranked: Option<Box<Stamped<InOrder>>>,
-    /// Flows whose gate is not open.
-    shut: u32,
 }
 
 impl Fifo {
@@ -56,7 +54,7 @@ impl Fifo {
 
     /// Goes back to the line, if that is the order of service again.
     fn settle(&mut self, queues: &Queues) {
-        self.ranking = self.shut > 0 || !queues.is_empty();
+        self.ranking = !queues.all_take_part() || !queues.is_empty();
     }
 
     #[inline(never)]
@@ -65,7 +63,7 @@ impl Fifo {
     }
 
     #[inline(never)]
-    fn dequeued_ranked(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+    fn dequeued_ranked(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.rank(queues).dequeued(cx, packet, queues);
         self.settle(queues);
     }
@@ -102,7 +100,7 @@ impl Scheduler for Fifo {
     }
 
     #[inline]
-    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         if self.ranking {
             return self.dequeued_ranked(cx, packet, queues);
         }
@@ -110,32 +108,30 @@ impl Scheduler for Fifo {
         self.line.skip();
     }
 
-    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
-        match &mut self.ranked {
-            Some(ranked) if self.ranking => ranked.worst(queues),
-            _ => self.line.last(),
-        }
-    }
-
-    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         if self.ranking {
-            self.rank(queues).evicted(packet, queues);
+            self.rank(queues).removed(cx, packet, queues, why);
             return self.settle(queues);
         }
-        // The very last, when it is push-out that takes it.
-        self.line.remove_last(packet.flow);
+        match why {
+            // The very last, when it is push-out that takes it.
+            Removal::PushedOut => self.line.remove_last(packet.flow),
+            Removal::DroppedAtHead => self.line.skip(),
+        }
     }
 
-    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
-        if !self.ranking && gate == Gate::Open {
-            return;
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+        match &self.ranked {
+            Some(ranked) if self.ranking => ranked.rank_to_lose(flow, last),
+            _ => last.packet.tag,
         }
-        let ranked = self.rank(queues);
-        let before = ranked.gate_of(flow);
-        ranked.gate(now, flow, gate, queues);
-        let shut = |gate| u32::from(gate != Gate::Open);
-        self.shut = self.shut + shut(gate) - shut(before);
-        self.settle(queues);
+    }
+
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        if self.ranking || !queues.takes_part(flow) {
+            self.rank(queues).take_part(now, flow, before, queues);
+            self.settle(queues);
+        }
     }
 
     fn memory(&self) -> usize {
@@ -162,7 +158,7 @@ impl StampRule for InOrder {
     }
 
     #[inline]
-    fn stamp(&mut self, _: Time, packet: &mut Packet, queues: &Queues) {
+    fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
         packet.tag = queues.arriving();
     }
 

@@ -9,14 +9,15 @@ pub mod strict_priority;
 pub mod tdm;
 pub mod virtual_clock;
 
+pub use crate::queues::Participation;
 pub use stamped::{StampRule, Stamped};
 
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{Choice, PolicyRecord};
-use crate::queues::Queues;
-use crate::units::Time;
+use crate::queues::{Queued, Queues};
+use crate::units::{Rate, Time};
 use virtual_clock::VirtualClock;
 
 /// What a scheduler would send now.
@@ -30,24 +31,29 @@ pub enum Select {
     Idle,
 }
 
-/// Whether a flow takes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Gate {
-    /// It takes part.
-    #[default]
-    Open,
-    /// It may not be selected, and keeps its tags: a ceiling. What it was promised in the
-    /// meantime it may catch up with.
-    Held,
-    /// It may not be selected, and rejoins as a newcomer: a flow without credit. It never
-    /// gains by having been away, and never loses a debt.
-    Absent,
+/// Why a packet left its queue without being sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It was the flow's latest, and the pool was exhausted.
+    PushedOut,
+    /// It was the flow's first, selected, and a dropper did not let it leave.
+    DroppedAtHead,
 }
 
 /// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes
 /// before any other call for a flow, and the same index may later be set for another flow,
-/// once `forgettable_at` has passed.
+/// once `forgettable_at` has passed. Time never runs backwards over the calls at one node.
+///
+/// The node keeps the queues, how each flow takes part ([`Queues::participation`]) and the index
+/// by which push-out finds its packet.
 pub trait Scheduler {
+    /// The rate of the server behind the node: of a port its link's, of a class the least of its
+    /// ceiling and what is above it; `None` when nobody knows it. Comes before the first flow,
+    /// and again when the rate changes.
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        let _ = (now, rate);
+    }
+
     /// Opens a flow or changes its contract; its queue stays as it is. A refusal changes nothing.
     fn set_flow(
         &mut self,
@@ -61,24 +67,38 @@ pub trait Scheduler {
     /// opening again is no escape from debt.
     fn forgettable_at(&self, flow: FlowIx) -> Time;
 
-    /// A packet of `packet.flow` is about to be pushed; writes its tag.
+    /// A packet of `packet.flow` is about to be pushed; writes its tag. It came at
+    /// `packet.arrived`, which is before `cx.now` for the token of a class that has waited.
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
+
+    /// Real time has passed: what became eligible may now be selected. Comes before
+    /// [`select`](Self::select).
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        let _ = (now, queues);
+    }
 
     /// What to send now. Pure: asking twice changes nothing.
     fn select(&self, now: Time, queues: &Queues) -> Select;
 
-    /// `packet` has just been popped from the front of its flow's queue to be sent.
-    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues);
+    /// Service begins: `packet` has just been popped from the front of its flow's queue. What is
+    /// written to it (`carry`) leaves with it.
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
-    /// The flow whose latest packet push-out should take; `None` when nothing is queued. May
-    /// build an index that later calls keep up, and changes nothing that shows.
-    fn worst(&mut self, queues: &Queues) -> Option<FlowIx>;
+    /// `packet` has just been taken out of its flow's queue and will not be sent. Clocks keep the
+    /// advance.
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal);
 
-    /// `packet` has just been taken from the back of its flow's queue. Clocks keep the advance.
-    fn evicted(&mut self, packet: &Packet, queues: &Queues);
+    /// Push-out's order among the latest packets of all flows: the greatest loses first, of
+    /// equal ones the latest arrival. May change only with the flow's latest packet, its contract
+    /// and how it takes part.
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+        let _ = (flow, last);
+        0
+    }
 
-    /// Opens or closes a flow's gate. Flows start open.
-    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues);
+    /// The flow takes part as [`Queues::participation`] says now, and took part as `before` says
+    /// until now. Flows begin active.
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues);
 
     /// The flow's monitor has checked it, at a packet that is about to arrive: its VirtualClock
     /// reads `virtual_clock`. `in_service` is the flow and the tag of the packet that the link is
@@ -97,6 +117,12 @@ pub trait Scheduler {
     /// stay until [`forgettable_at`](Self::forgettable_at).
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
+    }
+
+    /// Shows what is to be seen of the flow at `now`, by name and in base units (seconds, bytes,
+    /// bit/s): for probes and metrics.
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = (now, flow, show);
     }
 
     /// Bytes of memory held, for the memory report.
@@ -190,54 +216,35 @@ registry! {
     Tdm(tdm::Tdm) = tdm::RECORD, tdm::Tdm::new;
 }
 
-/// What [`AnyScheduler::serve`] has found.
-pub(crate) enum Served {
-    /// A packet of this member: it is out of its queue.
-    Packet(FlowIx),
-    /// A member without packets of its own.
-    Member(FlowIx),
-    /// Nothing that may be sent now.
-    Nothing,
-}
-
 impl AnyScheduler {
-    /// Selects, and pops to `packet` if `flow_of` says that the member is a flow, and which: all
-    /// in one look at what scheduler it is.
+    /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was
+    /// something to be sent.
     #[inline(always)]
-    pub(crate) fn serve(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        queues: &mut Queues,
-        packet: &mut Packet,
-        flow_of: impl Fn(FlowIx) -> Option<FlowIx>,
-    ) -> Served {
-        each!(self, s => s.serve(cx, queues, packet, flow_of))
+    pub(crate) fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
+        each!(self, s => s.serve(cx, queues, packet))
     }
 }
 
 /// [`AnyScheduler::serve`] for one kind of scheduler.
 trait Serve: Scheduler {
     #[inline(always)]
-    fn serve(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        queues: &mut Queues,
-        packet: &mut Packet,
-        flow_of: impl Fn(FlowIx) -> Option<FlowIx>,
-    ) -> Served {
-        let Select::Flow(slot) = self.select(cx.now, queues) else { return Served::Nothing };
-        let Some(flow) = flow_of(slot) else { return Served::Member(slot) };
-        let Some(first) = queues.pop_first(slot) else { return Served::Nothing };
+    fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
+        self.advance(cx.now, queues);
+        let Select::Flow(flow) = self.select(cx.now, queues) else { return false };
+        let Some(first) = queues.pop_first(flow) else { return false };
         *packet = first.packet;
         self.dequeued(cx, packet, queues);
-        packet.flow = flow;
-        Served::Packet(slot)
+        true
     }
 }
 
 impl<S: Scheduler + ?Sized> Serve for S {}
 
 impl Scheduler for AnyScheduler {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        each!(self, s => s.set_rate(now, rate))
+    }
+
     fn set_flow(
         &mut self,
         now: Time,
@@ -263,20 +270,25 @@ impl Scheduler for AnyScheduler {
     }
 
     #[inline]
-    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        each!(self, s => s.advance(now, queues))
+    }
+
+    #[inline]
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         each!(self, s => s.dequeued(cx, packet, queues))
     }
 
-    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
-        each!(self, s => s.worst(queues))
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+        each!(self, s => s.removed(cx, packet, queues, why))
     }
 
-    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
-        each!(self, s => s.evicted(packet, queues))
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+        each!(self, s => s.rank_to_lose(flow, last))
     }
 
-    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
-        each!(self, s => s.gate(now, flow, gate, queues))
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        each!(self, s => s.take_part(now, flow, before, queues))
     }
 
     fn synchronise(
@@ -291,6 +303,10 @@ impl Scheduler for AnyScheduler {
 
     fn release(&mut self, flow: FlowIx) {
         each!(self, s => s.release(flow))
+    }
+
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, s => s.gauges(now, flow, show))
     }
 
     fn memory(&self) -> usize {

@@ -2,7 +2,7 @@
 //! that they share. A rule says what the stamp is.
 
 use super::fifo::InOrder;
-use super::{Gate, Scheduler, Select};
+use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::{FlowHeap, Rank};
@@ -25,8 +25,9 @@ pub trait StampRule {
     /// See [`Scheduler::forgettable_at`].
     fn forgettable_at(&self, flow: FlowIx) -> Time;
 
-    /// Writes the tag of a packet that is about to be pushed.
-    fn stamp(&mut self, now: Time, packet: &mut Packet, queues: &Queues);
+    /// Writes the tag of a packet that is about to be pushed, as of `packet.arrived`: a class that
+    /// waits for its turn loses nothing by waiting.
+    fn stamp(&mut self, packet: &mut Packet, queues: &Queues);
 
     /// What a packet of `flow` is ranked by now: smaller is sooner.
     fn key(&self, flow: FlowIx, tag: u64) -> u64;
@@ -51,6 +52,11 @@ pub trait StampRule {
         let _ = flow;
     }
 
+    /// See [`Scheduler::gauges`].
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = (now, flow, show);
+    }
+
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 }
@@ -61,21 +67,12 @@ pub struct Stamped<R> {
     rule: R,
     /// Flows that may be selected, by the rank of their first packet.
     heads: FlowHeap,
-    /// Backlogged flows by the rank of their latest packet, the greatest on top. Kept only
-    /// from the first push-out until the node is empty: most links never push out.
-    tails: Option<FlowHeap>,
-    gates: Vec<Gate>,
-}
-
-/// The order of a heap with the greatest rank on top.
-fn reversed((key, order): Rank) -> Rank {
-    (!key, !order)
 }
 
 impl<R: StampRule> Stamped<R> {
     /// A scheduler of this rule, without flows.
     pub fn new(rule: R) -> Stamped<R> {
-        Stamped { rule, heads: FlowHeap::default(), tails: None, gates: Vec::new() }
+        Stamped { rule, heads: FlowHeap::default() }
     }
 
     #[inline]
@@ -93,7 +90,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         queues: &Queues,
     ) -> Result<(), Refused> {
         self.rule.set_flow(now, flow, contract, queues)?;
-        self.reach(flow);
+        self.heads.reach(flow.0 + 1);
         self.refresh(flow, queues);
         Ok(())
     }
@@ -103,15 +100,11 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     }
 
     #[inline]
-    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        self.rule.stamp(cx.now, packet, queues);
+    fn enqueue(&mut self, _cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.rule.stamp(packet, queues);
         let flow = packet.flow;
-        if queues.len(flow) == 0 && self.gates[flow.ix()] == Gate::Open {
+        if queues.len(flow) == 0 && queues.takes_part(flow) {
             self.heads.insert(flow, (self.rule.key(flow, packet.tag), queues.arriving()));
-        }
-        if let Some(tails) = &mut self.tails {
-            let rank = (self.rule.key(flow, packet.tag), queues.arriving());
-            tails.set(flow, reversed(rank));
         }
     }
 
@@ -124,54 +117,25 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     }
 
     #[inline(always)]
-    fn dequeued(&mut self, _cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
-        let flow = packet.flow;
-        match queues.first(flow) {
-            Some(head) => self.heads.set(flow, self.rank(flow, head)),
-            None => {
-                self.heads.remove(flow);
-                if let Some(tails) = &mut self.tails {
-                    tails.remove(flow);
-                    if queues.is_empty() {
-                        self.tails = None;
-                    }
-                }
-            }
+    fn dequeued(&mut self, _cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.renew_head(packet.flow, queues);
+    }
+
+    fn removed(&mut self, _cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+        match why {
+            // Of the latest packets: the first one is still there, unless none is.
+            Removal::PushedOut if queues.len(packet.flow) > 0 => {}
+            Removal::PushedOut | Removal::DroppedAtHead => self.renew_head(packet.flow, queues),
         }
     }
 
-    fn worst(&mut self, queues: &Queues) -> Option<FlowIx> {
-        if self.tails.is_none() {
-            let mut tails = FlowHeap::default();
-            tails.reach(queues.flows());
-            for flow in (0..queues.flows()).map(FlowIx) {
-                if let Some(last) = queues.last(flow) {
-                    tails.set(flow, reversed(self.rank(flow, last)));
-                }
-            }
-            self.tails = Some(tails);
-        }
-        self.tails.as_ref()?.top().map(|(_, flow)| flow)
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+        self.rule.key(flow, last.packet.tag)
     }
 
-    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
-        let flow = packet.flow;
-        let rank = queues.last(flow).map(|last| self.rank(flow, last));
-        if rank.is_none() {
-            self.heads.remove(flow);
-        }
-        if let Some(tails) = &mut self.tails {
-            match rank {
-                Some(rank) => tails.set(flow, reversed(rank)),
-                None => tails.remove(flow),
-            }
-        }
-    }
-
-    fn gate(&mut self, now: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
-        let before = core::mem::replace(&mut self.gates[flow.ix()], gate);
-        if before == Gate::Absent
-            && gate != Gate::Absent
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        if before == Participation::Absent
+            && queues.participation(flow) != Participation::Absent
             && let Some(head) = queues.first(flow)
         {
             self.rule.rejoin(now, flow, &head.packet, queues);
@@ -193,9 +157,12 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         self.rule.release(flow);
     }
 
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        self.rule.gauges(now, flow, show);
+    }
+
     fn memory(&self) -> usize {
-        let tails = self.tails.as_ref().map_or(0, FlowHeap::memory);
-        self.rule.memory() + self.heads.memory() + tails + self.gates.capacity() * size_of::<Gate>()
+        self.rule.memory() + self.heads.memory()
     }
 }
 
@@ -204,36 +171,26 @@ impl Stamped<InOrder> {
     /// before it is refreshed.
     pub(super) fn open(&mut self, flow: FlowIx) {
         self.rule.reach(flow);
-        self.reach(flow);
+        self.heads.reach(flow.0 + 1);
     }
 }
 
 impl<R: StampRule> Stamped<R> {
-    fn reach(&mut self, flow: FlowIx) {
-        if self.gates.len() <= flow.ix() {
-            self.gates.resize(flow.ix() + 1, Gate::Open);
-        }
-        self.heads.reach(flow.0 + 1);
-        if let Some(tails) = &mut self.tails {
-            tails.reach(flow.0 + 1);
+    /// The flow, which may be selected, has another first packet, or none.
+    #[inline(always)]
+    fn renew_head(&mut self, flow: FlowIx, queues: &Queues) {
+        match queues.first(flow) {
+            Some(head) => self.heads.set(flow, self.rank(flow, head)),
+            None => self.heads.remove(flow),
         }
     }
 
-    pub(super) fn gate_of(&self, flow: FlowIx) -> Gate {
-        self.gates[flow.ix()]
-    }
-
-    /// Brings the flow's places up to date after its keys or its gate have changed.
+    /// Brings the flow's place up to date after its keys or its participation have changed.
     pub(super) fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
-        let (Some(first), Some(last)) = (queues.first(flow), queues.last(flow)) else { return };
-        if self.gates[flow.ix()] == Gate::Open {
-            self.heads.set(flow, self.rank(flow, first));
-        } else {
-            self.heads.remove(flow);
-        }
-        let rank = self.rank(flow, last);
-        if let Some(tails) = &mut self.tails {
-            tails.set(flow, reversed(rank));
+        match queues.first(flow) {
+            Some(first) if queues.takes_part(flow) => self.heads.set(flow, self.rank(flow, first)),
+            Some(_) => self.heads.remove(flow),
+            None => {}
         }
     }
 }

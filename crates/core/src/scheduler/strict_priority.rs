@@ -55,8 +55,8 @@ impl StampRule for StrictPriority {
     }
 
     #[inline]
-    fn stamp(&mut self, now: Time, packet: &mut Packet, queues: &Queues) {
-        self.within.stamp(now, packet, queues);
+    fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
+        self.within.stamp(packet, queues);
     }
 
     #[inline]

@@ -13,8 +13,10 @@
 //!   largest packet. A slot that begins while the link is busy is lost to its owner.
 //! - A packet that arrives at the very beginning of its slot makes it.
 //! - Push-out takes the latest arrival.
+//! - When the rate changes, slots become longer or shorter from then on, and every flow owns as many
+//!   as its reservation now needs, in the order of the flows as long as there are free ones.
 
-use super::{Gate, Scheduler, Select};
+use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
@@ -32,7 +34,13 @@ pub const RECORD: PolicyRecord = PolicyRecord {
            has nothing to send is wasted, and flows without a reservation share the slots that nobody owns.",
     source: "Zhang 1991, sections 3 and 5.2",
     params: &[
-        Param { name: "rate", kind: Kind::Rate, default: None, required: true, help: "Rate of the link" },
+        Param {
+            name: "rate",
+            kind: Kind::Rate,
+            default: None,
+            required: false,
+            help: "Rate that the frame divides; without it, the rate of the link",
+        },
         Param {
             name: "slot",
             kind: Kind::Size,
@@ -57,13 +65,17 @@ const NOBODY: u32 = u32::MAX;
 struct Member {
     /// How many slots it owns.
     slots: usize,
-    reserves: bool,
-    gate: Gate,
+    reserve: Option<Rate>,
 }
 
 /// A frame of slots and their owners.
 pub struct Tdm {
-    rate: Rate,
+    /// The rate of its own, if it has one.
+    own_rate: Option<Rate>,
+    /// The rate that the frame divides; `None` when nobody knows it.
+    rate: Option<Rate>,
+    /// The length of a slot, in bytes.
+    slot_bytes: u32,
     /// How long a slot is.
     slot: Span,
     /// When a slot began.
@@ -72,8 +84,6 @@ pub struct Tdm {
     members: Vec<Member>,
     /// Flows without a reservation that may be sent, by the arrival of their first packet.
     datagrams: FlowHeap,
-    /// Backlogged flows, the one with the latest arrival on top.
-    tails: FlowHeap,
 }
 
 impl Tdm {
@@ -82,35 +92,48 @@ impl Tdm {
     /// # Errors
     /// When a parameter is missing or out of range.
     pub fn new(choice: &Choice) -> Result<Tdm, Refused> {
-        let (Some(Value::Rate(bits)), Some(Value::Size(slot)), Some(Value::Integer(slots))) =
-            (choice.value("rate"), choice.value("slot"), choice.value("slots"))
+        let (Some(Value::Size(slot)), Some(Value::Integer(slots))) =
+            (choice.value("slot"), choice.value("slots"))
         else {
-            return Err(Refused(
-                "tdm needs the rate of its link, the length of a slot and their number".into(),
-            ));
+            return Err(Refused("tdm needs the length of a slot and their number".into()));
         };
-        let rate = Rate::from_bits_per_second(*bits)
-            .ok_or_else(|| Refused(format!("a link cannot run at {bits} bit/s")))?;
-        let bytes =
+        let own_rate = match choice.value("rate") {
+            Some(Value::Rate(bits)) => {
+                let rate = Rate::from_bits_per_second(*bits);
+                Some(rate.ok_or_else(|| Refused(format!("a link cannot run at {bits} bit/s")))?)
+            }
+            _ => None,
+        };
+        let slot_bytes =
             u32::try_from(*slot).map_err(|_| Refused(format!("a slot of {slot} bytes is above 4 GB")))?;
         let slots = usize::try_from(*slots).unwrap_or(0).max(1);
-        Ok(Tdm {
-            rate,
-            slot: rate.time_for(bytes).max(Span::from_ticks(1)),
+        let mut tdm = Tdm {
+            own_rate,
+            rate: None,
+            slot_bytes,
+            slot: Span::from_ticks(1),
             began: None,
             owners: vec![NOBODY; slots],
             members: Vec::new(),
             datagrams: FlowHeap::default(),
-            tails: FlowHeap::default(),
-        })
+        };
+        tdm.divide(own_rate);
+        Ok(tdm)
+    }
+
+    /// Divides this rate from now on.
+    fn divide(&mut self, rate: Option<Rate>) {
+        self.rate = rate;
+        self.slot = rate.map_or(Span::ZERO, |rate| rate.time_for(self.slot_bytes)).max(Span::from_ticks(1));
     }
 
     /// How many slots a reservation needs.
-    fn needed(&self, reserve: Option<Rate>) -> usize {
-        let Some(reserve) = reserve else { return 0 };
-        let share = reserve.bits_per_second() / self.rate.bits_per_second();
+    fn needed(&self, reserve: Option<Rate>) -> Result<usize, Refused> {
+        let rate = self.rate.ok_or_else(|| Refused("tdm needs a rate, its own or its link's".into()))?;
+        let Some(reserve) = reserve else { return Ok(0) };
+        let share = reserve.bits_per_second() / rate.bits_per_second();
         // Rates are within 2⁻²⁰ of what was asked for: a whole number stays one.
-        (share * self.owners.len() as f64 * (1.0 - 1e-6)).ceil() as usize
+        Ok((share * self.owners.len() as f64 * (1.0 - 1e-6)).ceil() as usize)
     }
 
     /// Gives the flow `needed` slots, spread as evenly as the free ones allow.
@@ -140,27 +163,42 @@ impl Tdm {
             NOBODY => self.datagrams.top().map(|(_, flow)| flow),
             owner => {
                 let flow = FlowIx(owner);
-                let ready = queues.len(flow) > 0 && self.members[flow.ix()].gate == Gate::Open;
-                ready.then_some(flow)
+                (queues.len(flow) > 0 && queues.takes_part(flow)).then_some(flow)
             }
         }
     }
 
-    /// Brings a flow's places up to date.
+    /// Brings a flow's place up to date.
     fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
-        let Member { reserves, gate, .. } = self.members[flow.ix()];
+        let reserves = self.members[flow.ix()].reserve.is_some();
         match queues.first(flow) {
-            Some(head) if !reserves && gate == Gate::Open => self.datagrams.set(flow, (0, head.order)),
+            Some(head) if !reserves && queues.takes_part(flow) => {
+                self.datagrams.set(flow, (0, head.order));
+            }
             _ => self.datagrams.remove(flow),
-        }
-        match queues.last(flow) {
-            Some(last) => self.tails.set(flow, (0, !last.order)),
-            None => self.tails.remove(flow),
         }
     }
 }
 
 impl Scheduler for Tdm {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        if self.own_rate.is_some() || self.rate == rate {
+            return;
+        }
+        // The slot that begins next is the first of the new length.
+        if self.rate.is_some() && self.began.is_some() {
+            self.began = Some(self.next_slot(now).0);
+        }
+        self.divide(rate);
+        self.owners.fill(NOBODY);
+        for flow in 0..self.members.len() {
+            let needed = self.needed(self.members[flow].reserve).unwrap_or(0);
+            let free = self.owners.iter().filter(|owner| **owner == NOBODY).count();
+            self.members[flow].slots = needed.min(free);
+            self.assign(FlowIx(flow as u32), needed.min(free));
+        }
+    }
+
     fn set_flow(
         &mut self,
         now: Time,
@@ -169,7 +207,7 @@ impl Scheduler for Tdm {
         queues: &Queues,
     ) -> Result<(), Refused> {
         self.began.get_or_insert(now);
-        let needed = self.needed(contract.reserve);
+        let needed = self.needed(contract.reserve)?;
         let owned = self.members.get(flow.ix()).map_or(0, |member| member.slots);
         let free = self.owners.iter().filter(|owner| **owner == NOBODY).count() + owned;
         if needed > free {
@@ -179,16 +217,14 @@ impl Scheduler for Tdm {
             )));
         }
         if self.members.len() <= flow.ix() {
-            let newcomer = Member { slots: 0, reserves: false, gate: Gate::Open };
-            self.members.resize(flow.ix() + 1, newcomer);
+            self.members.resize(flow.ix() + 1, Member { slots: 0, reserve: None });
         }
         self.datagrams.reach(flow.0 + 1);
-        self.tails.reach(flow.0 + 1);
         if needed != owned {
             self.assign(flow, needed);
         }
         let member = &mut self.members[flow.ix()];
-        (member.slots, member.reserves) = (needed, contract.reserve.is_some());
+        (member.slots, member.reserve) = (needed, contract.reserve);
         self.refresh(flow, queues);
         Ok(())
     }
@@ -199,12 +235,10 @@ impl Scheduler for Tdm {
 
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         let (flow, order) = (packet.flow, queues.arriving());
-        let Member { reserves, gate, .. } = self.members[flow.ix()];
         packet.tag = order;
-        if queues.len(flow) == 0 && !reserves && gate == Gate::Open {
+        if queues.len(flow) == 0 && self.members[flow.ix()].reserve.is_none() && queues.takes_part(flow) {
             self.datagrams.insert(flow, (0, order));
         }
-        self.tails.set(flow, (0, !order));
     }
 
     fn select(&self, now: Time, queues: &Queues) -> Select {
@@ -222,32 +256,26 @@ impl Scheduler for Tdm {
         Select::Idle
     }
 
-    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.refresh(packet.flow, queues);
     }
 
-    fn worst(&mut self, _: &Queues) -> Option<FlowIx> {
-        self.tails.top().map(|(_, flow)| flow)
-    }
-
-    fn evicted(&mut self, packet: &Packet, queues: &Queues) {
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
         self.refresh(packet.flow, queues);
     }
 
-    fn gate(&mut self, _: Time, flow: FlowIx, gate: Gate, queues: &Queues) {
-        self.members[flow.ix()].gate = gate;
+    fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {
         self.refresh(flow, queues);
     }
 
     fn release(&mut self, flow: FlowIx) {
         self.assign(flow, 0);
-        self.members[flow.ix()].slots = 0;
+        self.members[flow.ix()] = Member { slots: 0, reserve: None };
     }
 
     fn memory(&self) -> usize {
         self.owners.capacity() * size_of::<u32>()
             + self.members.capacity() * size_of::<Member>()
             + self.datagrams.memory()
-            + self.tails.memory()
     }
 }

@@ -145,12 +145,12 @@ impl StampRule for VirtualClock {
     }
 
     #[inline]
-    fn stamp(&mut self, now: Time, packet: &mut Packet, _: &Queues) {
+    fn stamp(&mut self, packet: &mut Packet, _: &Queues) {
         let clock = &mut self.clocks[packet.flow.ix()];
         packet.tag = match clock.reserve {
             Some(rate) => {
                 let lags = self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc;
-                let from = if lags { clock.aux_vc } else { clock.aux_vc.max(now) };
+                let from = if lags { clock.aux_vc } else { clock.aux_vc.max(packet.arrived) };
                 clock.aux_vc = from + rate.time_for(packet.len);
                 clock.aux_vc.before(clock.priority).before(clock.shift).ticks().min(LATEST)
             }
@@ -203,6 +203,10 @@ impl StampRule for VirtualClock {
 
     fn release(&mut self, flow: FlowIx) {
         self.clocks[flow.ix()].reserve = None;
+    }
+
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        show("lead", self.clocks[flow.ix()].aux_vc.since(now).as_secs_f64());
     }
 
     fn memory(&self) -> usize {

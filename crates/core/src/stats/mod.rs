@@ -3,12 +3,14 @@
 //! Everything is counted in integer ticks and bytes; a number with a fraction
 //! appears only where a result is handed out.
 
+mod count;
 mod lengths;
 mod moments;
 mod quantile;
 mod student;
 mod workahead;
 
+pub use count::Count;
 pub use lengths::Lengths;
 pub use moments::Moments;
 pub use quantile::nearest_rank;

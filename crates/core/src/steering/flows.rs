@@ -252,7 +252,7 @@ impl Steering {
             }
             let counters = switch.counters(member.leg);
             self.closed[member.rule] = sum(self.closed[member.rule], counters);
-            switch.close(now, member.leg);
+            _ = switch.close(now, member.leg);
             match member.owner {
                 Owner::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
                 Owner::Circuit(circuit) => self.circuits[member.rule][circuit as usize].close(counters),

@@ -65,7 +65,7 @@ impl Steering {
         for (before, after) in now_at.iter().enumerate() {
             match *after {
                 Some(after) => (fixed[after], closed[after]) = (self.fixed[before], self.closed[before]),
-                None => self.fixed[before].into_iter().for_each(|leg| switch.close(now, leg)),
+                None => self.fixed[before].into_iter().for_each(|leg| _ = switch.close(now, leg)),
             }
         }
         // Members keep their indexes: the checks for idle ones refer to them.
@@ -145,7 +145,7 @@ impl Steering {
 
     /// Closes a member's flow; its slot is free at the next check.
     fn close_member(&mut self, now: Time, switch: &mut Switch, at: usize) {
-        switch.close(now, self.members[at].leg);
+        _ = switch.close(now, self.members[at].leg);
         self.members[at].closed = true;
     }
 

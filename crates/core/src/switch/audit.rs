@@ -2,11 +2,12 @@
 //! debug builds.
 
 use super::Switch;
+use super::flows::State;
 use super::port::Port;
 use super::tree::Member;
-use crate::dropper::Backlog;
 use crate::packet::FlowIx;
-use crate::scheduler::{Gate, Scheduler, Select};
+use crate::scheduler::{Scheduler, Select};
+use crate::stats::Count;
 use crate::units::Time;
 
 impl Switch {
@@ -25,7 +26,7 @@ impl Switch {
         if self.pool.used.packets > stored {
             return Err(format!("{} packets in the pool, {stored} in queues", self.pool.used.packets));
         }
-        if stored == 0 && self.pool.used != Backlog::default() {
+        if stored == 0 && self.pool.used != Count::default() {
             return Err(format!("nothing is queued, but the pool holds {:?}", self.pool.used));
         }
         Ok(())
@@ -34,7 +35,7 @@ impl Switch {
 
 impl Port {
     fn audit(&self, now: Time) -> Result<(), String> {
-        let (mut total, mut sent) = (Backlog::default(), self.table.forgotten);
+        let (mut total, mut sent) = (Count::default(), self.table.forgotten);
         for (flow, entry) in self.table.flows.iter().enumerate() {
             let flow = FlowIx(flow as u32);
             let node = &self.tree.nodes[usize::from(entry.node)];
@@ -65,7 +66,30 @@ impl Port {
         if total != self.backlog {
             return Err(format!("{total:?} in queues, {:?} counted", self.backlog));
         }
+        self.audit_guards()?;
         self.audit_tree(now)
+    }
+
+    /// What is counted in a guarded queue is what the flows beneath it have there.
+    fn audit_guards(&self) -> Result<(), String> {
+        for at in 0..self.tree.nodes.len() {
+            let Some(counted) = self.guards.counted(at) else { continue };
+            let mut queued = Count::default();
+            for (flow, entry) in self.table.flows.iter().enumerate() {
+                let mut node = Some(usize::from(entry.node));
+                while node.is_some_and(|node| node != at) {
+                    node = node.and_then(|node| self.tree.parent(node));
+                }
+                // Closed flows have nothing queued, and may share a place.
+                if node.is_some() && entry.state != State::Closed {
+                    queued.merge(self.queued(FlowIx(flow as u32)));
+                }
+            }
+            if queued != counted {
+                return Err(format!("node {at}: {queued:?} queued, its dropper counts {counted:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// Every node with an open member that has a packet offers one, and every token stands
@@ -75,20 +99,26 @@ impl Port {
             let mut ready = false;
             for (slot, member) in node.members.iter().enumerate() {
                 let slot = FlowIx(slot as u32);
-                let (packets, gate) = match member {
+                let packets = node.queues.len(slot);
+                match member {
                     Member::Flow(flow) => {
-                        (node.queues.len(slot), self.table.flows[flow.ix()].effective_gate())
+                        let entry = &self.table.flows[flow.ix()];
+                        // Closed flows may share a place.
+                        let here = entry.state != State::Closed
+                            && (usize::from(entry.node), entry.slot) == (at, slot);
+                        let told = node.queues.participation(slot);
+                        if here && told != entry.effective_participation() {
+                            return Err(format!("node {at}: flow {} takes part as {told:?}", flow.0));
+                        }
                     }
                     Member::Node(child) => {
-                        let tokens = node.queues.len(slot);
-                        let packets = self.tree.nodes[*child].queues.packets();
-                        if u64::from(tokens) != packets.min(1) {
-                            return Err(format!("node {at}: {tokens} tokens for {packets} packets"));
+                        let below = self.tree.nodes[usize::from(*child)].queues.packets();
+                        if u64::from(packets) != below.min(1) {
+                            return Err(format!("node {at}: {packets} tokens for {below} packets"));
                         }
-                        (tokens, self.tree.gate_of(*child))
                     }
-                };
-                ready |= packets > 0 && gate == Gate::Open;
+                }
+                ready |= packets > 0 && node.queues.takes_part(slot);
             }
             let selected = node.scheduler.select(now, &node.queues);
             match selected {

@@ -1,20 +1,30 @@
-//! What a port counts. Packets and bytes obey, at every moment,
-//! `arrived = sent + dropped + shaped + queued + in service`.
+//! What a port counts. At every moment, in packets and in bytes:
+//!
+//! - of a flow, `arrived = sent + dropped + shaped + queued + in service`;
+//! - of a port, what it sent is the sum of what its flows sent (those that are gone included), and
+//!   its drops are the sum over the reasons ([`Reason::ALL`]).
+//!
+//! A packet that was marked is one that was let into the queue, or out of it, with congestion
+//! marked: it is sent, pushed out or queued like any other, and counts once where meters and
+//! droppers see it arrive and once where it is selected to be sent. In packets, therefore,
+//! `marked ≤ 2 · arrived`, and a port's marks by reason add up to the marks of its flows, those
+//! that are gone included.
 
 use crate::context::Reason;
-use crate::dropper::Backlog;
-use crate::stats::Lengths;
+use crate::stats::{Count, Lengths};
 use crate::units::{Span, Time};
 
 /// One flow at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounters {
     /// Last bit in.
-    pub arrived: Backlog,
+    pub arrived: Count,
     /// Last bit out.
-    pub sent: Backlog,
+    pub sent: Count,
     /// Dropped, for whatever reason.
-    pub dropped: Backlog,
+    pub dropped: Count,
+    /// Packets marked instead of being dropped.
+    pub marked: u64,
 }
 
 /// A port's queue over time: the packet in service is included, packets waiting in shapers are not.
@@ -119,21 +129,21 @@ fn area_before(at: Time, packets: u64) -> u128 {
     u128::from(packets) * u128::from(at.ticks())
 }
 
-/// Drops by reason.
+/// Packets by the reason for which they were dropped, or marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drops([u64; Reason::ALL.len()]);
+pub struct ByReason([u64; Reason::ALL.len()]);
 
-impl Drops {
+impl ByReason {
     pub(super) fn count(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
     }
 
-    /// Packets dropped for this reason.
+    /// Packets for this reason.
     pub fn of(&self, reason: Reason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Packets dropped.
+    /// Packets for all reasons.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

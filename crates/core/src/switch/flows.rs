@@ -1,13 +1,12 @@
 //! The flow table of a port. A flow's index is dense and stable; it is given to another flow
 //! only when nothing tells the new one from a newcomer.
 
-use super::counters::FlowCounters;
 use super::plan::FlowPlan;
 use crate::contract::Contract;
-use crate::dropper::Backlog;
 use crate::packet::FlowIx;
-use crate::scheduler::Gate;
+use crate::queues::Participation;
 use crate::shaper::{Ceiling, ShaperPlan};
+use crate::stats::Count;
 use crate::units::{Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -29,7 +28,7 @@ pub(super) struct Flow {
     pub(super) slot: FlowIx,
     pub(super) state: State,
     /// What the driver has set.
-    pub(super) gate: Gate,
+    pub(super) participation: Participation,
     /// Whether its ceiling holds it.
     pub(super) held: bool,
     /// Whether it has a shaper.
@@ -38,16 +37,16 @@ pub(super) struct Flow {
     pub(super) ceiling: Option<Ceiling>,
     /// Here, so that one look-up serves everything that is asked of a flow. What it has sent is
     /// what has arrived and is not there any more, and was not dropped.
-    pub(super) arrived: Backlog,
-    pub(super) dropped: Backlog,
+    pub(super) arrived: Count,
+    pub(super) dropped: Count,
 }
 
 impl Flow {
     /// What its scheduler is told.
-    pub(super) fn effective_gate(&self) -> Gate {
-        match (self.gate, self.held) {
-            (Gate::Open, true) => Gate::Held,
-            (gate, _) => gate,
+    pub(super) fn effective_participation(&self) -> Participation {
+        match (self.participation, self.held) {
+            (Participation::Active, true) => Participation::Held,
+            (how, _) => how,
         }
     }
 }
@@ -57,19 +56,19 @@ pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
     /// Few flows have a shaper.
     shapers: BTreeMap<FlowIx, ShaperPlan>,
+    /// How many packets of each flow were marked, as far as any was.
+    marked: Vec<u64>,
     /// How many flows have a ceiling.
     pub(super) ceilings: u32,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
     /// The closed flows that have no index of their own in the tree, since it was built after they were closed;
     /// by when they may be forgotten.
-    adrift: BinaryHeap<Reverse<(Time, FlowIx)>>,
+    unplaced: BinaryHeap<Reverse<(Time, FlowIx)>>,
     /// What closed flows have sent whose index was given to others.
-    pub(super) forgotten: Backlog,
+    pub(super) forgotten: Count,
     /// Flows in [`State::Closing`].
     pub(super) closing: u32,
-    /// Packets that came for no open flow.
-    pub(super) strays: FlowCounters,
 }
 
 impl FlowTable {
@@ -84,17 +83,17 @@ impl FlowTable {
     }
 
     /// The index of a closed flow without a place in the tree that is forgettable at `now`, if there is one.
-    pub(super) fn adrift(&mut self, now: Time) -> Option<FlowIx> {
-        let Reverse((at, _)) = self.adrift.peek()?;
+    pub(super) fn unplaced(&mut self, now: Time) -> Option<FlowIx> {
+        let Reverse((at, _)) = self.unplaced.peek()?;
         if *at > now {
             return None;
         }
-        self.adrift.pop().map(|Reverse((_, flow))| flow)
+        self.unplaced.pop().map(|Reverse((_, flow))| flow)
     }
 
-    /// The flow is as it was before [`adrift`](Self::adrift) gave it.
-    pub(super) fn set_adrift(&mut self, now: Time, flow: FlowIx) {
-        self.adrift.push(Reverse((now, flow)));
+    /// The flow is as it was before [`unplaced`](Self::unplaced) took it.
+    pub(super) fn return_unplaced(&mut self, now: Time, flow: FlowIx) {
+        self.unplaced.push(Reverse((now, flow)));
     }
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
@@ -106,6 +105,29 @@ impl FlowTable {
             self.forgettable.resize_with(node + 1, BinaryHeap::new);
         }
         self.forgettable[node].push(Reverse((at, flow)));
+    }
+
+    /// A packet of the flow was marked.
+    pub(super) fn count_marked(&mut self, flow: FlowIx) {
+        if self.marked.len() <= flow.ix() {
+            self.marked.resize(flow.ix() + 1, 0);
+        }
+        self.marked[flow.ix()] += 1;
+    }
+
+    /// How many packets of the flow were marked.
+    pub(super) fn marked(&self, flow: FlowIx) -> u64 {
+        self.marked.get(flow.ix()).copied().unwrap_or(0)
+    }
+
+    /// The index goes to another flow, of which nothing is counted yet; the one before has sent so much.
+    pub(super) fn start_counting(&mut self, flow: FlowIx, sent: Count) {
+        self.forgotten.merge(sent);
+        let entry = &mut self.flows[flow.ix()];
+        (entry.arrived, entry.dropped) = (Count::default(), Count::default());
+        if let Some(marked) = self.marked.get_mut(flow.ix()) {
+            *marked = 0;
+        }
     }
 
     /// A packet of so many bytes that arrived for one flow counts as one that arrived for another.
@@ -120,19 +142,20 @@ impl FlowTable {
     /// There is a new tree. Closed flows have their places in it, or all stand at `vacant`, where there
     /// never is a packet.
     pub(super) fn replanted(&mut self, vacant: Option<(u16, FlowIx)>) {
-        let mut closed = core::mem::take(&mut self.adrift);
+        let mut closed = core::mem::take(&mut self.unplaced);
         closed.extend(self.forgettable.drain(..).flatten());
         match vacant {
             Some((node, slot)) => {
                 for entry in self.flows.iter_mut().filter(|entry| entry.state == State::Closed) {
                     (entry.node, entry.slot) = (node, slot);
                 }
-                self.adrift = closed;
+                self.unplaced = closed;
             }
             None => closed.into_iter().for_each(|Reverse((at, flow))| self.retire(flow, at)),
         }
     }
 
+    /// What the flow was planned to be, but for the profiles that it shares.
     pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
         let entry = &self.flows[flow.ix()];
         FlowPlan {
@@ -140,6 +163,7 @@ impl FlowTable {
             contract: entry.contract,
             ceiling: entry.ceiling.map(|ceiling| ceiling.rate()),
             shaper: self.shapers.get(&flow).copied(),
+            ..FlowPlan::default()
         }
     }
 
@@ -165,8 +189,9 @@ impl FlowTable {
 
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
+            + self.marked.capacity() * size_of::<u64>()
             + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())
-            + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.adrift.capacity())
+            + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.unplaced.capacity())
                 * size_of::<(Time, FlowIx)>()
     }
 }

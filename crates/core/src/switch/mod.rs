@@ -13,6 +13,9 @@
 mod audit;
 mod counters;
 mod flows;
+mod guards;
+mod metering;
+mod observe;
 pub mod plan;
 mod pool;
 mod port;
@@ -20,19 +23,34 @@ mod reconfigure;
 mod shaping;
 mod tree;
 
-pub use counters::{Drops, FlowCounters, QueueStats};
+pub use counters::{ByReason, FlowCounters, QueueStats};
 
 use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
-use crate::dropper::Backlog;
-use crate::meter::Metered;
 use crate::packet::{Leg, Packet, PortIx};
-use crate::scheduler::Gate;
+use crate::queues::Participation;
 use crate::stats::tally;
-use crate::units::{Span, Time};
+use crate::units::Time;
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
+
+/// Whether a port is idle and may have something to send: the driver then asks it to
+/// [`start`](Switch::start), as soon as its link is free.
+#[must_use = "an idle port that is ready has to be started"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready(bool);
+
+impl Ready {
+    /// There is no idle port.
+    const NO: Ready = Ready(false);
+
+    /// Whether to ask the port to start.
+    #[inline(always)]
+    pub fn should_start(self) -> bool {
+        self.0
+    }
+}
 
 /// A switch: output ports over one pool of memory.
 pub struct Switch {
@@ -76,7 +94,7 @@ impl Switch {
     /// # Errors
     /// When the flow is not open, belongs to another class, or its scheduler refuses the contract;
     /// nothing is changed.
-    pub fn change(&mut self, now: Time, leg: Leg, plan: &FlowPlan) -> Result<(), Refused> {
+    pub fn change(&mut self, now: Time, leg: Leg, plan: &FlowPlan) -> Result<Ready, Refused> {
         let no_flow = || Refused(format!("port {} has no flow {}", leg.port.0, leg.flow.0));
         let port = self.ports.get_mut(usize::from(leg.port.0)).ok_or_else(no_flow)?;
         if !port.is_open(leg.flow) {
@@ -85,7 +103,8 @@ impl Switch {
         if port.table.plan_of(leg.flow).class != plan.class {
             return Err(Refused("a flow changes its class when the switch is reconfigured".into()));
         }
-        port.change(now, leg.flow, plan)
+        port.change(now, leg.flow, plan)?;
+        Ok(port.ready())
     }
 
     /// What an open flow is promised at a port; `None` for a leg that is not open.
@@ -97,45 +116,28 @@ impl Switch {
     /// Closes a flow: later packets are dropped, those queued are still sent. The index is
     /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
     /// leg that is not open.
-    pub fn close(&mut self, now: Time, leg: Leg) {
-        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
-            && leg.flow.ix() < port.table.flows.len()
-        {
-            port.close(now, leg.flow);
-        }
-    }
-
-    /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
-    /// port, and for an unknown leg.
-    pub fn forgettable_at(&self, leg: Leg) -> Option<Time> {
-        let port = self.ports.get(usize::from(leg.port.0))?;
+    pub fn close(&mut self, now: Time, leg: Leg) -> Ready {
+        let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
         if leg.flow.ix() >= port.table.flows.len() {
-            return None;
+            return Ready::NO;
         }
-        port.forgettable_at(leg.flow)
+        port.close(now, leg.flow);
+        port.ready()
     }
 
-    /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
-    /// has sent ahead of what it reserves. Zero for a scheduler without clocks and an unknown leg.
-    pub fn lead(&self, now: Time, leg: Leg) -> Span {
-        let port = self.ports.get(usize::from(leg.port.0));
-        let port = port.filter(|port| leg.flow.ix() < port.table.flows.len());
-        port.map_or(Span::ZERO, |port| port.clock(leg.flow).since(now))
-    }
-
-    /// Opens or closes a flow's gate (credit, back pressure). Does nothing for an unknown leg.
-    /// Opening a gate may make an idle port ready: call [`start`](Self::start).
-    pub fn gate(&mut self, now: Time, leg: Leg, gate: Gate) {
-        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
-            && leg.flow.ix() < port.table.flows.len()
-        {
-            port.gate(now, leg.flow, gate);
+    /// How a flow takes part from now on (credit, back pressure). Does nothing for an unknown leg.
+    pub fn take_part(&mut self, now: Time, leg: Leg, how: Participation) -> Ready {
+        let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
+        if leg.flow.ix() >= port.table.flows.len() {
+            return Ready::NO;
         }
+        port.take_part(now, leg.flow, how);
+        port.ready()
     }
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored
-    /// once. Ports that are idle should then be [`start`](Self::start)ed; returns whether any is.
-    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> bool {
+    /// once. Says whether any of the ports is ready.
+    pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> Ready {
         if let [leg] = to {
             return self.arrive_for(cx, *leg, &mut packet);
         }
@@ -143,45 +145,46 @@ impl Switch {
         packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
         // Each port has its own copy to write on.
-        let idle = to.iter().fold(false, |idle, leg| self.arrive_at(cx, *leg, &mut { packet }) | idle);
+        let arrive = |ready: bool, leg: &Leg| self.arrive_at(cx, *leg, &mut { packet }).0 | ready;
+        let ready = Ready(to.iter().fold(false, arrive));
         if to.is_empty() {
             self.pool.release(&packet);
         }
         if self.pool.exhausted() {
             self.make_room(cx, to);
         }
-        idle
+        ready
     }
 
     /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
     #[inline(always)]
-    pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> bool {
+    pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
         packet.shared = 0;
         packet.arrived = cx.now;
         self.pool.store(packet, 1);
-        let idle = self.arrive_at(cx, leg, packet);
+        let ready = self.arrive_at(cx, leg, packet);
         if self.pool.exhausted() {
             self.make_room(cx, &[leg]);
         }
-        idle
+        ready
     }
 
-    /// The packet is in for one port. Whether that is idle.
+    /// The packet is in for one port.
     #[inline(always)]
-    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> bool {
+    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
         packet.flow = leg.flow;
         tally(&mut self.orders, 1);
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
-            self.astray(cx, leg, *packet);
-            return false;
+            self.unroutable(cx, leg, *packet);
+            return Ready::NO;
         };
         port.arrive(cx, &mut self.pool, packet, self.orders);
-        !port.busy
+        port.ready()
     }
 
     /// There is no such port.
     #[cold]
-    fn astray(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
+    fn unroutable(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
         let body = self.pool.release(&packet);
         cx.out.push(Effect::Dropped { port: leg.port, packet, reason: Reason::NoFlow, body });
     }
@@ -232,7 +235,7 @@ impl Switch {
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
-        port.finish(cx.now).then(|| (port.serving, self.pool.release(&port.serving)))
+        port.finish(cx, &self.pool).then(|| (port.serving, self.pool.release(&port.serving)))
     }
 
     /// [`finish`](Self::finish) and [`start`](Self::start) at once. Says whether the body of the packet
@@ -241,7 +244,7 @@ impl Switch {
     #[inline(always)]
     pub fn finish_and_start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Body, Option<&Packet>)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
-        if !port.finish(cx.now) {
+        if !port.finish(cx, &self.pool) {
             return None;
         }
         let body = self.pool.release(&port.serving);
@@ -255,90 +258,10 @@ impl Switch {
         self.ports.get(usize::from(port.0)).and_then(Port::in_service)
     }
 
-    /// The time that an [`Effect::Wake`] asked for has come. An idle port should then be
-    /// [`start`](Self::start)ed.
-    pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.timer(cx, &mut self.pool, &mut self.orders);
-        }
-    }
-
-    /// Whether no packet is in service at the port.
-    #[inline]
-    pub fn is_idle(&self, port: PortIx) -> bool {
-        self.ports.get(usize::from(port.0)).is_some_and(|port| !port.busy)
-    }
-
-    /// The port's queue, the packet in service included.
-    pub fn backlog(&self, port: PortIx) -> Backlog {
-        self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()
-    }
-
-    /// What waits in a flow's shaper; nothing for an unknown leg.
-    pub fn shaped(&self, leg: Leg) -> Backlog {
-        let port = self.ports.get(usize::from(leg.port.0));
-        port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
-    }
-
-    /// The memory in use over all ports; a multicast body counts once.
-    pub fn pool(&self) -> Backlog {
-        self.pool.used
-    }
-
-    /// What a flow has sent and lost at a port; zeros for an unknown leg.
-    pub fn counters(&self, leg: Leg) -> FlowCounters {
-        let port = self.ports.get(usize::from(leg.port.0));
-        port.map(|port| port.counters(leg.flow)).unwrap_or_default()
-    }
-
-    /// What a port has sent: packets and bytes whose last bit is out.
-    pub fn sent(&self, port: PortIx) -> Backlog {
-        self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
-    }
-
-    /// What a port's meter has counted of a flow; `None` for one that is not metered.
-    pub fn metered(&self, leg: Leg) -> Option<Metered> {
-        let port = self.ports.get(usize::from(leg.port.0))?;
-        port.meter.as_ref()?.metered(leg.flow)
-    }
-
-    /// What a port has dropped, by reason.
-    pub fn drops(&self, port: PortIx) -> Drops {
-        self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
-    }
-
-    /// A port's queue over time.
-    pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
-        self.ports.get(usize::from(port.0)).map(|port| {
-            let in_service = port.in_service().is_some();
-            port.stats.clone().closed(port.backlog.packets, in_service)
-        })
-    }
-
-    /// How long a port has had a packet in service until `now`, since its statistics began.
-    pub fn busy(&self, now: Time, port: PortIx) -> Span {
-        let port = self.ports.get(usize::from(port.0));
-        port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))
-    }
-
-    /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
-    pub fn reset_stats(&mut self, now: Time, port: PortIx) {
-        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.stats = QueueStats::new(now, port.backlog.packets, port.in_service().is_some());
-        }
-    }
-
-    /// Bytes of memory held for flows and packets.
-    pub fn memory(&self) -> usize {
-        let of = |port: &Port| {
-            let meter = port.meter.as_ref().map_or(0, |meter| meter.memory());
-            port.tree.memory()
-                + port.table.memory()
-                + port.shaping.memory()
-                + port.stats.memory()
-                + meter
-                + size_of::<Port>()
-        };
-        self.ports.iter().map(of).sum()
+    /// The time that an [`Effect::Wake`] asked for has come.
+    pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Ready {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ready::NO };
+        port.timer(cx, &mut self.pool, &mut self.orders);
+        port.ready()
     }
 }

@@ -11,6 +11,35 @@ use crate::units::Rate;
 /// A tree of schedulers is at most so deep: the root, classes, classes within classes.
 pub const DEEPEST_TREE: usize = 3;
 
+/// A packet passes at most so many meters at one port.
+pub const MOST_METERS: usize = 4;
+
+/// What a dropper guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// The queue of its port or class as a whole.
+    #[default]
+    Node,
+    /// Each flow's own queue there, with a dropper of its own.
+    Flow,
+}
+
+/// A dropper at a port or a class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DropperPlan {
+    /// Decides what is dropped and what is marked.
+    pub kind: DropperKind,
+    /// What it guards.
+    pub scope: Scope,
+}
+
+impl From<DropperKind> for DropperPlan {
+    /// A dropper of the whole queue.
+    fn from(kind: DropperKind) -> DropperPlan {
+        DropperPlan { kind, scope: Scope::Node }
+    }
+}
+
 /// A class of a port: a scheduler among its members, and one member of its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassPlan {
@@ -22,27 +51,59 @@ pub struct ClassPlan {
     pub contract: Contract,
     /// It never sends faster than this.
     pub ceiling: Option<Rate>,
+    /// What sees whether its flows keep their profiles, in the order in which a packet passes.
+    pub meters: Vec<MeterKind>,
+    /// What guards its queue; `None` for nothing of its own.
+    pub dropper: Option<DropperPlan>,
 }
 
-/// An output port: `shapers → meter → dropper → tree of schedulers`, under a ceiling.
+impl ClassPlan {
+    /// A class below the root with a scheduler and nothing else.
+    pub fn new(scheduler: SchedulerKind) -> ClassPlan {
+        ClassPlan {
+            parent: None,
+            scheduler,
+            contract: Contract::default(),
+            ceiling: None,
+            meters: Vec::new(),
+            dropper: None,
+        }
+    }
+}
+
+/// An output port: `shapers → meters → droppers → tree of schedulers`, under a ceiling. A packet
+/// passes the meters and the droppers of its class first, then those of the classes above it, and
+/// the port's last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PortPlan {
     /// The root of the tree.
     pub scheduler: SchedulerKind,
     /// The classes, parents before their children.
     pub classes: Vec<ClassPlan>,
-    /// What sees whether flows keep their contracts; `None` for nothing.
-    pub meter: Option<MeterKind>,
+    /// What sees whether flows keep their profiles, in the order in which a packet passes.
+    pub meters: Vec<MeterKind>,
+    /// The terms of the profiles that several flows share, by index.
+    pub profiles: Vec<Contract>,
     /// What guards the queue; `None` leaves it to the pool.
-    pub dropper: Option<DropperKind>,
+    pub dropper: Option<DropperPlan>,
     /// The port never sends faster than this.
     pub ceiling: Option<Rate>,
+    /// The rate of its link; `None` when nobody knows it.
+    pub rate: Option<Rate>,
 }
 
 impl PortPlan {
     /// A port with one scheduler and nothing else.
     pub fn new(scheduler: SchedulerKind) -> PortPlan {
-        PortPlan { scheduler, classes: Vec::new(), meter: None, dropper: None, ceiling: None }
+        PortPlan {
+            scheduler,
+            classes: Vec::new(),
+            meters: Vec::new(),
+            profiles: Vec::new(),
+            dropper: None,
+            ceiling: None,
+            rate: None,
+        }
     }
 }
 
@@ -64,8 +125,11 @@ pub struct FlowPlan {
     pub contract: Contract,
     /// It never leaves the port faster than this.
     pub ceiling: Option<Rate>,
-    /// What delays its packets before they reach the dropper.
+    /// What delays its packets before they reach the meters.
     pub shaper: Option<ShaperPlan>,
+    /// The shared profile that it belongs to at each meter that its packets pass, in their order;
+    /// `None` for a profile of its own.
+    pub profiles: [Option<u16>; MOST_METERS],
 }
 
 /// What a reconfiguration changed, in the order of the plan.
@@ -77,11 +141,13 @@ pub enum Change {
     PortAdded(u16),
     /// A port's ceiling.
     Ceiling(u16),
-    /// A port's meter: it starts afresh.
-    Meter(u16),
+    /// The rate of a port's link.
+    Rate(u16),
+    /// A port's meters, or the profiles that flows share there: the meters start afresh.
+    Meters(u16),
     /// A port's dropper: it starts afresh.
     Dropper(u16),
-    /// A class's contract or ceiling, at a port.
+    /// A class's contract, ceiling, meters or dropper, at a port.
     Class(u16, u16),
     /// A port's tree was built anew; what was queued was stamped again in its order of arrival.
     Tree(u16),
@@ -109,10 +175,49 @@ impl PortPlan {
             }
             depth.push(above + 1);
         }
+        let meters = self.classes.iter().map(|class| self.meters_of(class)).chain([self.meters.len()]);
+        if meters.max() > Some(MOST_METERS) {
+            return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
+        }
         if self.classes.len() >= usize::from(u16::MAX) {
             return Err(Refused(format!("port {port}: more than {} classes", u16::MAX - 1)));
         }
         Ok(())
+    }
+
+    /// How many meters a packet of a class passes.
+    fn meters_of(&self, class: &ClassPlan) -> usize {
+        let above = class.parent.map(|parent| &self.classes[usize::from(parent)]);
+        class.meters.len() + above.map_or(self.meters.len(), |above| self.meters_of(above))
+    }
+
+    /// What stands at each node of the tree, the root first: its parent, its meters and its dropper.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (Option<usize>, &[MeterKind], Option<&DropperPlan>)> {
+        let root = (None, self.meters.as_slice(), self.dropper.as_ref());
+        let classes = self.classes.iter().map(|class| {
+            let parent = class.parent.map_or(0, |parent| usize::from(parent) + 1);
+            (Some(parent), class.meters.as_slice(), class.dropper.as_ref())
+        });
+        core::iter::once(root).chain(classes)
+    }
+
+    /// Whether a flow's plan names what there is.
+    pub(super) fn check_flow(&self, flow: &FlowPlan) -> Result<(), Refused> {
+        match flow.profiles.iter().flatten().find(|profile| usize::from(**profile) >= self.profiles.len()) {
+            Some(profile) => Err(Refused(format!("the port has no profile {profile}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The rate of the server of a class, or of the port's for none.
+    pub(super) fn rate_of(&self, class: Option<u16>) -> Option<Rate> {
+        let mut rates = vec![self.rate, self.ceiling];
+        let mut at = class;
+        while let Some(class) = at.and_then(|class| self.classes.get(usize::from(class))) {
+            rates.push(class.ceiling);
+            at = class.parent;
+        }
+        rates.into_iter().flatten().min()
     }
 
     /// Whether the other plan has the same tree of schedulers.

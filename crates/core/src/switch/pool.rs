@@ -1,16 +1,16 @@
 //! The switch's memory: one pool for all ports, completely shared (Zhang 1991, section 3.1).
 
 use crate::context::Body;
-use crate::dropper::Backlog;
 use crate::packet::{BodyId, Packet};
 use crate::params::Limit;
+use crate::stats::Count;
 use std::collections::BTreeMap;
 
 /// What is stored, counted once however many ports hold it.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub(super) limit: Option<Limit>,
-    pub(super) used: Backlog,
+    pub(super) used: Count,
     /// How many ports hold each multicast body.
     copies: BTreeMap<BodyId, u32>,
 }

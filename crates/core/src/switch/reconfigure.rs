@@ -1,27 +1,29 @@
 //! Plan → diff → apply: all or nothing, and what is queued stays queued.
 
-use super::Switch;
 use super::flows::State;
+use super::guards::Guards;
+use super::metering::Metering;
 use super::plan::{Change, Diff, FlowPlan, PortPlan, SwitchPlan};
+use super::pool::Pool;
 use super::port::Port;
 use super::tree::{Member, Tree, node_of};
+use super::{Ready, Switch};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::dropper::DropperKind;
-use crate::meter::MeterKind;
+use crate::dropper::Occupancy;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::queues::Queues;
-use crate::scheduler::{Gate, Scheduler, SchedulerKind};
+use crate::scheduler::{Scheduler, SchedulerKind};
 use crate::units::Time;
 
 impl Switch {
     /// Makes the switch what the plan says, and gives the listed flows new plans (the others
-    /// keep theirs). Returns what was changed.
+    /// keep theirs). Says what was changed, and whether any port is ready.
     ///
     /// Rates, contracts, ceilings and limits change in place and clocks go on. A port whose
     /// tree changes gets a new one, into which its packets are stamped in their order of
     /// arrival: none is lost or reordered within its flow, but clocks start afresh. The packet
-    /// in service is not disturbed. Idle ports should be [`start`](Self::start)ed afterwards.
+    /// in service is not disturbed.
     ///
     /// # Errors
     /// Nothing is changed when the plan has fewer ports than the switch, names a class that
@@ -31,7 +33,7 @@ impl Switch {
         cx: &mut Ctx<'_>,
         plan: &SwitchPlan,
         flows: &[(Leg, FlowPlan)],
-    ) -> Result<Diff, Refused> {
+    ) -> Result<(Diff, Ready), Refused> {
         if plan.ports.len() < self.ports.len() {
             let (now, then) = (self.ports.len(), plan.ports.len());
             return Err(Refused(format!("the switch has {now} ports, the plan only {then}")));
@@ -70,28 +72,14 @@ impl Switch {
         for port in &mut self.ports {
             port.ask(cx);
         }
-        Ok(diff)
+        Ok((diff, Ready(self.ports.iter().any(|port| port.ready().0))))
     }
 }
 
 impl Switch {
-    /// What waits at a port in its schedulers' queues, flow by flow, each in its order: the packets, and
-    /// whose they are.
-    pub fn waiting(&self, port: PortIx) -> impl Iterator<Item = (FlowIx, &Packet)> {
-        let port = self.ports.get(usize::from(port.0));
-        port.into_iter().flat_map(|port| {
-            let queued =
-                |flow: &super::flows::Flow| port.tree.nodes[usize::from(flow.node)].queues.of(flow.slot);
-            let flows = port.table.flows.iter().enumerate();
-            flows.flat_map(move |(ix, flow)| {
-                queued(flow).map(move |waiting| (FlowIx(ix as u32), &waiting.packet))
-            })
-        })
-    }
-
     /// Gives what waits at a port to the flows that `whose` says (those of [`waiting`](Self::waiting), and
     /// others that are open), as if it had come for them: it is stamped again in its order of arrival, and
-    /// all clocks of the port start afresh. The idle port should then be [`start`](Self::start)ed.
+    /// all clocks of the port start afresh.
     ///
     /// # Errors
     /// When a scheduler does not take again what it took before; nothing is changed.
@@ -100,15 +88,19 @@ impl Switch {
         cx: &mut Ctx<'_>,
         port: PortIx,
         whose: impl Fn(&Packet) -> FlowIx,
-    ) -> Result<(), Refused> {
-        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(()) };
-        let flows = 0..port.table.flows.len();
-        let plans: Vec<FlowPlan> = flows.map(|flow| port.table.plan_of(FlowIx(flow as u32))).collect();
+    ) -> Result<Ready, Refused> {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(Ready::NO) };
+        let plans: Vec<FlowPlan> = port.flows().map(|flow| port.plan_of(flow)).collect();
         let tree = port.plant(cx.now, &port.plan, &plans)?;
-        port.replant(cx, tree, &[], |packet, _| whose(packet));
+        if !port.guards.is_empty() {
+            port.tell_moved(cx, &self.pool, &whose);
+        }
+        port.replant(cx, tree, &[], &whose);
+        let plan = port.plan.clone();
+        port.refit(cx.now, &plan, false)?;
         port.retire_drained();
         port.ask(cx);
-        Ok(())
+        Ok(port.ready())
     }
 }
 
@@ -128,13 +120,16 @@ impl Port {
         wanted: &PortPlan,
         flows: &[(Leg, FlowPlan)],
     ) -> Result<Option<Tree>, Refused> {
-        wanted.dropper.as_ref().map(DropperKind::build).transpose()?;
-        wanted.meter.as_ref().map(MeterKind::build).transpose()?;
-        let mut plans: Vec<FlowPlan> =
-            (0..self.table.flows.len()).map(|flow| self.table.plan_of(FlowIx(flow as u32))).collect();
+        Guards::new(now, wanted)?;
+        Metering::new(wanted)?;
+        let mut plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
         for (flow, plan) in self.new_plans(flows) {
             plans[flow.ix()] = *plan;
+        }
+        let open = plans.iter().zip(&self.table.flows).filter(|(_, entry)| entry.state == State::Open);
+        for plan in open.map(|(plan, _)| plan).chain(self.new_plans(flows).map(|(_, plan)| plan)) {
+            wanted.check_flow(plan)?;
         }
         // Closed flows are nobody's: what they were does not matter. Those that have packets left keep their
         // contracts where they can stay.
@@ -156,7 +151,7 @@ impl Port {
         }
         for (class, plan) in wanted.classes.iter().enumerate() {
             if plan.contract != self.plan.classes[class].contract {
-                would_accept(wanted.scheduler_of(plan.parent), &plan.contract)?;
+                would_accept(wanted, plan.parent, &plan.contract)?;
             }
         }
         let divides = |kind: &SchedulerKind| kind.divides();
@@ -164,7 +159,7 @@ impl Port {
             self.plant(now, wanted, &plans)?;
         }
         for (_, plan) in self.new_plans(flows) {
-            would_accept(wanted.scheduler_of(plan.class), &plan.contract)?;
+            would_accept(wanted, plan.class, &plan.contract)?;
         }
         Ok(None)
     }
@@ -179,17 +174,10 @@ impl Port {
     ) -> Result<(), Refused> {
         let ix = self.ix.0;
         if self.plan.dropper != wanted.dropper {
-            self.dropper = wanted.dropper.as_ref().map(DropperKind::build).transpose()?;
             diff.push(Change::Dropper(ix));
         }
-        if self.plan.meter != wanted.meter {
-            self.meter = wanted.meter.as_ref().map(MeterKind::build).transpose()?;
-            if let Some(meter) = &mut self.meter {
-                for (flow, entry) in self.table.flows.iter().enumerate() {
-                    meter.set_flow(FlowIx(flow as u32), &entry.contract);
-                }
-            }
-            diff.push(Change::Meter(ix));
+        if (&self.plan.meters, &self.plan.profiles) != (&wanted.meters, &wanted.profiles) {
+            diff.push(Change::Meters(ix));
         }
         if self.plan.ceiling != wanted.ceiling {
             self.tree.set_ceiling(0, wanted.ceiling);
@@ -197,28 +185,80 @@ impl Port {
         }
         if tree.is_none() {
             for (class, plan) in wanted.classes.iter().enumerate() {
-                let before = &self.plan.classes[class];
-                if (plan.contract, plan.ceiling) != (before.contract, before.ceiling) {
+                if *plan != self.plan.classes[class] {
                     self.tree.change_class(cx.now, class, plan)?;
                     diff.push(Change::Class(ix, class as u16));
                 }
             }
         }
+        if self.plan.rate != wanted.rate {
+            diff.push(Change::Rate(ix));
+        }
+        self.tree.set_rates(cx.now, wanted.rate);
         let changed: Vec<(FlowIx, FlowPlan)> = self
             .new_plans(flows)
-            .filter(|(flow, plan)| self.table.plan_of(*flow) != **plan)
+            .filter(|(flow, plan)| self.plan_of(*flow) != **plan)
             .map(|(flow, plan)| (flow, *plan))
             .collect();
+        let same_tree = tree.is_none();
         if let Some(tree) = tree {
-            self.replant(cx, tree, &changed, |_, flow| flow);
+            self.replant(cx, tree, &changed, |packet| packet.flow);
             diff.push(Change::Tree(ix));
         }
+        self.refit(cx.now, wanted, same_tree)?;
         for (flow, plan) in changed {
             self.change(cx.now, flow, &plan)?;
             diff.push(Change::Flow(ix, flow.0));
         }
-        self.plan = wanted.clone();
         Ok(())
+    }
+
+    /// Makes the meters and droppers what a plan says, which is in force from now on. Those that are planned as
+    /// before go on: the port's, and those of classes while the tree is the same.
+    fn refit(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
+        let plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
+        let mut metering = Metering::new(wanted)?;
+        if self.plan.profiles == wanted.profiles {
+            let kept = if same_tree { wanted.classes.len() + 1 } else { 1 };
+            let nodes = self.plan.nodes().zip(wanted.nodes()).take(kept).enumerate();
+            let alike = nodes.filter(|(_, (before, after))| before.1 == after.1);
+            for (node, _) in alike {
+                metering.take_over(node, &mut self.metering);
+            }
+        }
+        self.metering = metering;
+        let mut guards = Guards::new(now, wanted)?;
+        guards.take_over(now, core::mem::take(&mut self.guards), same_tree);
+        self.guards = guards;
+        self.plan = wanted.clone();
+        for (flow, mut plan) in self.flows().zip(plans) {
+            let entry = &self.table.flows[flow.ix()];
+            if entry.state == State::Closed {
+                continue;
+            }
+            // A flow that is closing may have shared what is not there any more.
+            let is_there = |profile: &u16| usize::from(*profile) < wanted.profiles.len();
+            plan.profiles = plan.profiles.map(|profile| profile.filter(is_there));
+            let node = usize::from(entry.node);
+            self.metering.set_flow(node, flow, &plan);
+            self.guards.set_flow(now, node, flow, &plan.contract)?;
+        }
+        if !self.guards.is_empty() {
+            let queued = |flow: FlowIx| (usize::from(self.table.flows[flow.ix()].node), self.queued(flow));
+            let open = |flow: &FlowIx| self.table.flows[flow.ix()].state != State::Closed;
+            let queued: Vec<_> = self.flows().filter(open).map(queued).collect();
+            self.guards.recount(queued.into_iter());
+        }
+        self.see_whether_plain();
+        Ok(())
+    }
+
+    fn flows(&self) -> impl Iterator<Item = FlowIx> + use<> {
+        (0..self.table.flows.len() as u32).map(FlowIx)
+    }
+
+    fn plan_of(&self, flow: FlowIx) -> FlowPlan {
+        FlowPlan { profiles: self.metering.profiles(flow), ..self.table.plan_of(flow) }
     }
 
     /// A new tree with all flows. Without classes, the root's members are the port's flows in their order.
@@ -237,14 +277,33 @@ impl Port {
         Ok(tree)
     }
 
-    /// Moves all that is queued into the new tree, in the order of arrival; `whose` says of a packet and its
-    /// flow which flow it belongs to from now on.
+    /// Tells the droppers of flows' own queues which packets will be in others.
+    fn tell_moved(&mut self, cx: &mut Ctx<'_>, pool: &Pool, whose: impl Fn(&Packet) -> FlowIx) {
+        for flow in self.flows() {
+            let entry = &self.table.flows[flow.ix()];
+            let node = usize::from(entry.node);
+            let queued = self.tree.nodes[node].queues.of(entry.slot);
+            let moved: Vec<Packet> = queued
+                .map(|queued| Packet { flow, ..queued.packet })
+                .filter(|packet| whose(packet) != flow)
+                .collect();
+            let mut rest = self.queued(flow);
+            for packet in &moved {
+                rest.take(packet.len);
+                let at = Occupancy { flow: rest, pool: pool.used, limit: pool.limit, ..Occupancy::default() };
+                self.guards.moved(cx, node, packet, &at);
+            }
+        }
+    }
+
+    /// Moves all that is queued into the new tree, in the order of arrival; `whose` says of a packet,
+    /// which has its flow's index at the port, which flow it belongs to from now on.
     fn replant(
         &mut self,
         cx: &mut Ctx<'_>,
         tree: Tree,
         changed: &[(FlowIx, FlowPlan)],
-        whose: impl Fn(&Packet, FlowIx) -> FlowIx,
+        whose: impl Fn(&Packet) -> FlowIx,
     ) {
         let mut before = core::mem::replace(&mut self.tree, tree);
         let mut queued = Vec::new();
@@ -252,7 +311,8 @@ impl Port {
             let (node, slot) = (self.table.flows[flow.ix()].node, self.table.flows[flow.ix()].slot);
             let queues = &mut before.nodes[usize::from(node)].queues;
             while let Some(mut waiting) = queues.pop_first(slot).copied() {
-                waiting.packet.flow = whose(&waiting.packet, flow);
+                waiting.packet.flow = flow;
+                waiting.packet.flow = whose(&waiting.packet);
                 self.table.credit(flow, waiting.packet.flow, waiting.packet.len);
                 queued.push(waiting);
             }
@@ -273,7 +333,7 @@ impl Port {
         self.table.replanted(closed.map(|entry| (entry.node, entry.slot)));
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
-            self.apply_gate(cx.now, flow, Gate::Open);
+            self.tell_participation(cx.now, flow);
         }
         queued.sort_unstable_by_key(|waiting| waiting.order);
         for mut waiting in queued {
@@ -295,9 +355,11 @@ impl PortPlan {
     }
 }
 
-/// Whether a scheduler of this kind takes this contract.
-fn would_accept(kind: &SchedulerKind, contract: &Contract) -> Result<(), Refused> {
+/// Whether the scheduler of a class, or the port's for none, takes this contract.
+fn would_accept(port: &PortPlan, class: Option<u16>, contract: &Contract) -> Result<(), Refused> {
     let mut queues = Queues::default();
     queues.reach(1);
-    kind.build()?.set_flow(Time::ORIGIN, FlowIx(0), contract, &queues)
+    let mut scheduler = port.scheduler_of(class).build()?;
+    scheduler.set_rate(Time::ORIGIN, port.rate_of(class));
+    scheduler.set_flow(Time::ORIGIN, FlowIx(0), contract, &queues)
 }

@@ -1,11 +1,11 @@
 //! The per-flow shapers in front of a port's dropper: packets wait here until they conform,
 //! and reach the dropper and the schedulers as if they arrived then.
 
-use crate::dropper::Backlog;
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::shaper::{Excess, ShaperPlan, TokenBucket};
+use crate::stats::Count;
 use crate::units::Time;
 use std::collections::BTreeMap;
 
@@ -126,9 +126,9 @@ impl Shaping {
         self.release.top().map(|((at, _), _)| Time::from_ticks(at))
     }
 
-    pub(super) fn backlog(&self, flow: FlowIx) -> Backlog {
+    pub(super) fn backlog(&self, flow: FlowIx) -> Count {
         let packets = u64::from(self.waiting(flow));
-        Backlog { packets, bytes: if packets > 0 { self.queues.bytes_of(flow) } else { 0 } }
+        Count { packets, bytes: if packets > 0 { self.queues.bytes_of(flow) } else { 0 } }
     }
 
     pub(super) fn waiting(&self, flow: FlowIx) -> u32 {

@@ -72,7 +72,7 @@ impl Lines {
                     self.dropped.push((port.0, packet, reason));
                     self.released += u64::from(body == Body::Released);
                 }
-                Effect::Marked { .. } | Effect::Warned { .. } => {}
+                Effect::Marked { .. } | Effect::Notice { .. } => {}
             }
         }
     }

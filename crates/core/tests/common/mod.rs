@@ -10,7 +10,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::params::PolicyRecord;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{Gate, RECORDS, SchedulerKind};
+use tidegate_core::scheduler::{Participation, RECORDS, SchedulerKind};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{Diff, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -83,8 +83,8 @@ impl World {
         self.switch.open(self.now, PortIx(port), plan).unwrap()
     }
 
-    pub fn gate(&mut self, leg: Leg, gate: Gate) {
-        self.cx(|switch, cx| switch.gate(cx.now, leg, gate));
+    pub fn take_part(&mut self, leg: Leg, how: Participation) {
+        _ = self.cx(|switch, cx| switch.take_part(cx.now, leg, how));
     }
 
     /// A packet of `len` bytes arrives; its body's number comes back.
@@ -96,7 +96,7 @@ impl World {
     }
 
     pub fn arrive_packet(&mut self, to: &[Leg], packet: Packet) {
-        self.cx(|switch, cx| switch.arrive(cx, to, packet));
+        _ = self.cx(|switch, cx| switch.arrive(cx, to, packet));
     }
 
     pub fn start(&mut self, port: u16) -> Option<Packet> {
@@ -107,8 +107,12 @@ impl World {
         self.cx(|switch, cx| switch.finish(cx, PortIx(port))).unwrap()
     }
 
+    pub fn close(&mut self, leg: Leg) {
+        _ = self.cx(|switch, cx| switch.close(cx.now, leg));
+    }
+
     pub fn timer(&mut self, port: u16) {
-        self.cx(|switch, cx| switch.timer(cx, PortIx(port)));
+        _ = self.cx(|switch, cx| switch.timer(cx, PortIx(port)));
     }
 
     /// Starts and finishes the next packet in no time.
@@ -152,7 +156,7 @@ impl World {
     }
 
     pub fn reconfigure(&mut self, plan: &SwitchPlan, flows: &[(Leg, FlowPlan)]) -> Diff {
-        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).unwrap()
+        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).unwrap().0
     }
 
     pub fn wait(&mut self, span: Span) {

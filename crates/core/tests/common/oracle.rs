@@ -2,7 +2,7 @@
 //! a list of packets, each with its stamp, searched from end to end.
 
 use tidegate_core::contract::Contract;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::units::Time;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Rule {
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub contract: Contract,
-    pub gate: Gate,
+    pub participation: Participation,
     /// auxVC.
     pub aux_vc: Time,
 }
@@ -62,7 +62,7 @@ impl Oracle {
     }
 
     pub fn open(&mut self, contract: Contract) {
-        self.flows.push(Flow { contract, gate: Gate::Open, aux_vc: Time::from_ticks(0) });
+        self.flows.push(Flow { contract, participation: Participation::Active, aux_vc: Time::from_ticks(0) });
     }
 
     /// A change stamps later packets; a datagram flow that gains a reservation sends what it has
@@ -105,9 +105,9 @@ impl Oracle {
         self.waiting.iter().filter(move |waiting| waiting.flow == flow)
     }
 
-    pub fn gate(&mut self, now: Time, flow: usize, gate: Gate) {
-        let before = std::mem::replace(&mut self.flows[flow].gate, gate);
-        if before != Gate::Absent || gate == Gate::Absent {
+    pub fn take_part(&mut self, now: Time, flow: usize, how: Participation) {
+        let before = std::mem::replace(&mut self.flows[flow].participation, how);
+        if before != Participation::Absent || how == Participation::Absent {
             return;
         }
         let Some(head) = self.of(flow).next().copied() else { return };
@@ -139,7 +139,7 @@ impl Oracle {
         for (ix, waiting) in self.waiting.iter().enumerate() {
             let heads_its_flow = self.waiting[..ix].iter().all(|other| other.flow != waiting.flow);
             if heads_its_flow
-                && self.flows[waiting.flow].gate == Gate::Open
+                && self.flows[waiting.flow].participation == Participation::Active
                 && first.is_none_or(|first| self.rank(waiting) < self.rank(&self.waiting[first]))
             {
                 first = Some(ix);

@@ -8,7 +8,9 @@ use tidegate_core::params::{Choice, Limit, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{
+    ClassPlan, DropperPlan, FlowPlan, MOST_METERS, PortPlan, Scope, SwitchPlan,
+};
 use tidegate_core::units::{Rate, Span};
 
 fn any_rate(rng: &mut Rng) -> Rate {
@@ -42,6 +44,17 @@ pub fn drop_tail(limit: Limit) -> DropperKind {
     DropperKind::BuiltIn(Choice { record: &drop_tail::RECORD, values: vec![("limit", Value::Limit(limit))] })
 }
 
+fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
+    let limit = pick(rng, &[Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)]);
+    let scope = pick(rng, &[Scope::Node, Scope::Node, Scope::Flow]);
+    rng.chance(0.3).then(|| DropperPlan { kind: drop_tail(limit), scope })
+}
+
+fn meters(rng: &mut Rng) -> Vec<MeterKind> {
+    let one = rng.chance(0.3).then(|| monitor(pick(rng, &["warn", "drop"])));
+    one.into_iter().collect()
+}
+
 fn port(rng: &mut Rng) -> PortPlan {
     let mut classes: Vec<ClassPlan> = Vec::new();
     for ix in 0..rng.below(6) {
@@ -49,12 +62,13 @@ fn port(rng: &mut Rng) -> PortPlan {
         let parent = rng.below(ix + 1).checked_sub(1).map(|parent| parent as u16);
         let parent = parent.filter(|parent| classes[usize::from(*parent)].parent.is_none());
         let (scheduler, contract, ceiling) = (scheduler(rng), contract(rng), ceiling(rng));
-        classes.push(ClassPlan { parent, scheduler, contract, ceiling });
+        let (meters, dropper) = (meters(rng), dropper(rng));
+        classes.push(ClassPlan { parent, contract, ceiling, meters, dropper, ..ClassPlan::new(scheduler) });
     }
-    let limit = pick(rng, &[Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)]);
-    let dropper = rng.chance(0.3).then(|| drop_tail(limit));
-    let meter = rng.chance(0.5).then(|| monitor(pick(rng, &["warn", "drop"])));
-    PortPlan { scheduler: scheduler(rng), classes, meter, dropper, ceiling: ceiling(rng) }
+    let (dropper, meters) = (dropper(rng), meters(rng));
+    let profiles = (0..rng.below(3)).map(|_| contract(rng)).collect();
+    let rate = rng.chance(0.7).then(|| rate(10_000_000));
+    PortPlan { scheduler: scheduler(rng), classes, meters, profiles, dropper, ceiling: ceiling(rng), rate }
 }
 
 pub fn switch(rng: &mut Rng, ports: usize) -> SwitchPlan {
@@ -77,5 +91,8 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
         excess: pick(rng, &[Excess::Wait, Excess::Drop, Excess::Mark]),
     };
     let shaper = rng.chance(0.3).then_some(shaper);
-    FlowPlan { class, contract: contract(rng), ceiling: ceiling(rng), shaper }
+    let shared = |rng: &mut Rng| rng.below(port.profiles.len() as u64 + 1).checked_sub(1).map(|ix| ix as u16);
+    let mut profiles = [None; MOST_METERS];
+    profiles[0] = shared(rng);
+    FlowPlan { class, contract: contract(rng), ceiling: ceiling(rng), shaper, profiles }
 }

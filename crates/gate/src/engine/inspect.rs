@@ -3,8 +3,8 @@
 use super::Engine;
 use crate::stats::{Counters, FlowStatistics};
 use tidegate_core::classifier::rules::{Direction, Key};
-use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::PortIx;
+use tidegate_core::stats::Count;
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Span;
 
@@ -36,7 +36,7 @@ impl Engine {
     }
 
     /// The flows that packets of a rule have opened, by key, with what has arrived for each.
-    pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Backlog)> {
+    pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Count)> {
         let members = self.ports[direction as usize].edge.steering().members(rule);
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
     }

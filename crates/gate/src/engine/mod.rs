@@ -23,7 +23,7 @@ use crate::stats::LossReason;
 use arena::Arena;
 use port::Port;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::context::{Body, Ctx, Effect};
+use tidegate_core::context::{Body, Ctx, Effect, Notice};
 use tidegate_core::contract::Refused;
 use tidegate_core::link::Flight;
 use tidegate_core::packet::{Packet, PortIx};
@@ -121,9 +121,9 @@ impl Engine {
         let mut packet = Packet::new(body, charged);
         packet.mark = mark;
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
-        let idle = self.switch.arrive_for(&mut cx, leg, &mut packet);
+        let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
-        if idle {
+        if ready.should_start() {
             self.start(direction);
         }
     }
@@ -156,7 +156,8 @@ impl Engine {
                 port.open_at = Time::NEVER;
             } else {
                 port.wake_at = Time::NEVER;
-                self.switch.timer(&mut cx, PortIx(direction as u16));
+                // The port is asked to start below.
+                _ = self.switch.timer(&mut cx, PortIx(direction as u16));
             }
             self.take_effects();
             self.start(direction);
@@ -223,10 +224,10 @@ impl Engine {
                     let wake_at = &mut self.ports[usize::from(port.0)].wake_at;
                     *wake_at = at.min(*wake_at);
                 }
-                Effect::Marked { port, flow } => {
-                    self.ports[usize::from(port.0)].statistics_of(flow).marked += 1;
+                Effect::Marked { port, packet, .. } => {
+                    self.ports[usize::from(port.0)].statistics_of(packet.flow).marked += 1;
                 }
-                Effect::Warned { port, flow, .. } => {
+                Effect::Notice { port, flow, notice: Notice::Ahead(_), .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).warned += 1;
                 }
             }

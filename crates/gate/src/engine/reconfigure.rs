@@ -31,7 +31,8 @@ impl Engine {
         }
         self.clock = self.clock.max(now);
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
-        self.switch.reconfigure(&mut cx, &plan.switch, &changes)?;
+        // Every port is asked to start below.
+        _ = self.switch.reconfigure(&mut cx, &plan.switch, &changes)?;
         for direction in Direction::BOTH {
             let side = direction as usize;
             let port = &mut self.ports[side];
@@ -72,7 +73,8 @@ impl Engine {
         }
         if moved {
             let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
-            self.switch
+            _ = self
+                .switch
                 .reassign(&mut cx, ix, |packet| flows.get(&packet.body).copied().unwrap_or(packet.flow))?;
             self.take_effects();
         }

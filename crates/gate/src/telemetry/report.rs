@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::fmt;
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::context::Reason;
-use tidegate_core::dropper::Backlog;
+use tidegate_core::stats::Count;
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Span;
 use tidegate_spec::GateFile;
@@ -244,7 +244,7 @@ pub(crate) struct Member {
     pub(crate) rule: usize,
     pub(crate) key: Key,
     /// What has arrived for it, in bytes on the wire.
-    pub(crate) arrived: Backlog,
+    pub(crate) arrived: Count,
 }
 
 /// The counters of a circuit.
@@ -260,7 +260,7 @@ pub(crate) struct CircuitCounters {
 
 /// A flow's counters as JSON; bytes are those on the wire.
 pub(crate) fn counters(counters: FlowCounters) -> Value {
-    let FlowCounters { arrived, sent, dropped } = counters;
+    let FlowCounters { arrived, sent, dropped, .. } = counters;
     json!({
         "arrived_packets": arrived.packets,
         "arrived_bytes": arrived.bytes,
@@ -303,7 +303,7 @@ impl fmt::Display for Report {
                 writeln!(f, "      warning: {warning}")?;
             }
             for flow in one.flows.iter().filter(|flow| flow.counters.arrived.packets > 0) {
-                let FlowCounters { arrived, sent, dropped } = flow.counters;
+                let FlowCounters { arrived, sent, dropped, .. } = flow.counters;
                 writeln!(
                     f,
                     "      {:<16} arrived {}, sent {}, dropped {}",

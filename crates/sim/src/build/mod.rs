@@ -53,9 +53,18 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             None => PortPlan {
                 scheduler: SchedulerKind::BuiltIn(link.port.scheduler.clone()),
                 classes: if forwards { classes.clone() } else { Vec::new() },
-                meter: link.port.meter.clone().filter(|meter| !idle(meter)).map(MeterKind::BuiltIn),
-                dropper: link.port.dropper.clone().map(DropperKind::BuiltIn),
+                meters: link
+                    .port
+                    .meter
+                    .clone()
+                    .filter(|meter| !idle(meter))
+                    .map(MeterKind::BuiltIn)
+                    .into_iter()
+                    .collect(),
+                profiles: Vec::new(),
+                dropper: link.port.dropper.clone().map(|dropper| DropperKind::BuiltIn(dropper).into()),
                 ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
+                rate: Some(link.rate),
             },
         };
         network.links.push(LinkPlan {
@@ -138,7 +147,7 @@ fn set_up(
             class: group.class.map(|class| class as u16).filter(|_| forwards),
             contract,
             ceiling: ceiling.filter(|_| forwards),
-            shaper: None,
+            ..FlowPlan::default()
         }
     };
     let envelope = group.envelope.as_ref().map(ShaperPlan::new).transpose();

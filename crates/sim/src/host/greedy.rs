@@ -8,6 +8,7 @@ use super::{Endpoint, HostCx, Notice, Restraint, Seat};
 use crate::payload::Payload;
 use crate::source::draw_size;
 use std::sync::Arc;
+use tidegate_core::context::Notice as Finding;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Time};
@@ -95,7 +96,7 @@ impl Endpoint for Greedy {
                 self.waits = false;
                 self.next = if cx.now() < self.stop { cx.now() } else { Time::NEVER };
             }
-            Notice::Ahead(lead) => {
+            Notice::Network(Finding::Ahead(lead)) => {
                 self.restraint.warned(cx.now(), lead);
                 if let Some(until) = self.restraint.slowed_until().filter(|_| !is_slowed) {
                     // From now on it sends by the clock.

@@ -22,7 +22,7 @@ use core::fmt;
 use std::collections::VecDeque;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::rng::Rng;
-use tidegate_core::units::{Rate, Span, Time};
+use tidegate_core::units::{Rate, Time};
 
 /// One end of a flow or a connection.
 ///
@@ -54,8 +54,8 @@ pub trait Endpoint: Send {
 /// What the network says to a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
-    /// A monitor found the flow's VirtualClock so far ahead of real time (Zhang 1991, section 3.1).
-    Ahead(Span),
+    /// What a policy on the way found: a monitor, for example, that the flow is too far ahead.
+    Network(tidegate_core::context::Notice),
     /// The flow is set up: it may send.
     Granted,
     /// What the flow reserves has changed.

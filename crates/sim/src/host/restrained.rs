@@ -4,6 +4,7 @@
 use super::{Endpoint, HostCx, Notice, Restraint};
 use crate::payload::Payload;
 use crate::source::Emission;
+use tidegate_core::context::Notice as Finding;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::units::{Span, Time};
 
@@ -89,7 +90,7 @@ impl Endpoint for Restrained {
     fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time {
         match notice {
             Notice::Granted => return self.begin(cx.now()),
-            Notice::Ahead(lead) => self.restraint.warned(cx.now(), lead),
+            Notice::Network(Finding::Ahead(lead)) => self.restraint.warned(cx.now(), lead),
             Notice::Changed { reserve, pace } => self.restraint.change(reserve, pace),
             Notice::HungUp => (self.stop, self.next) = (cx.now(), Time::NEVER),
             Notice::Left | Notice::Dropped(_) => {}

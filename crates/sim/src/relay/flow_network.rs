@@ -271,7 +271,8 @@ impl FlowNetwork {
         if let Some(metered) = switch.metered(hop.leg) {
             cx.measures.closed_at_port(ix, &metered);
         }
-        switch.close(cx.now, hop.leg);
+        // Its packets leave as they would have: nothing becomes ready.
+        _ = switch.close(cx.now, hop.leg);
         cx.fabric.hops[at].leg.flow = NOWHERE;
     }
 

@@ -19,11 +19,11 @@ use crate::host::{Notice, Outbox, Sending};
 use crate::payload::Payload;
 use crate::world::{Fabric, Flow, Measures, Packets};
 use core::fmt;
-use tidegate_core::dropper::Backlog;
 use tidegate_core::packet::{Leg, Mark, Packet};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Gate;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::stats::Count;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Rate, Time};
@@ -157,13 +157,13 @@ impl RelayCx<'_> {
     }
 
     /// The queue of the port in front of a link, the packet in service included.
-    pub fn queue_of(&self, link: u32) -> Backlog {
+    pub fn queue_of(&self, link: u32) -> Count {
         let (switch, leg) = self.fabric.port_of(link);
         switch.backlog(leg)
     }
 
     /// What waits of a flow in its shaper at a hop.
-    pub fn shaped_at(&self, hop: u32) -> Backlog {
+    pub fn shaped_at(&self, hop: u32) -> Count {
         let (switch, leg) = self.at(hop);
         switch.shaped(leg)
     }
@@ -173,11 +173,12 @@ impl RelayCx<'_> {
         self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload });
     }
 
-    /// Opens or closes the gate of a flow at a hop: credit, back pressure.
-    pub fn take_part(&mut self, hop: u32, how: Gate) {
+    /// Says whether a flow takes part in the scheduling at a hop: credit, back pressure.
+    pub fn take_part(&mut self, hop: u32, how: Participation) {
         let now = self.now;
         let (switch, leg) = self.at_mut(hop);
-        switch.gate(now, leg, how);
+        // What it made ready is started when the world takes what the relay hands out.
+        _ = switch.take_part(now, leg, how);
         self.outbox.ready.push(self.fabric.hops[hop as usize].link);
     }
 
@@ -188,7 +189,7 @@ impl RelayCx<'_> {
         let (switch, leg) = self.at_mut(hop);
         if let Some(plan) = switch.plan_of(leg) {
             // A plan whose contract stays is not refused.
-            let _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
+            _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
             self.outbox.ready.push(self.fabric.hops[hop as usize].link);
         }
     }

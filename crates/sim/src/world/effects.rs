@@ -24,7 +24,7 @@ impl<Q: EventQueue> World<Q> {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
                     self.events.set(Event::Timer(link), at.max(self.now));
                 }
-                Effect::Warned { body, lead, .. } => self.notify_back(body, Notice::Ahead(lead)),
+                Effect::Notice { body, notice, .. } => self.notify_back(body, Notice::Network(notice)),
                 Effect::Marked { .. } => {}
             }
         }

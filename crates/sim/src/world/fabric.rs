@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use tidegate_core::context::Effect;
-use tidegate_core::dropper::Backlog;
 use tidegate_core::link::Line;
 use tidegate_core::packet::{FlowIx, Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::Count;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -56,7 +56,7 @@ pub(crate) struct Link {
     /// Ticks from last bit in to first bit out, since the warm-up.
     pub(crate) waited: u128,
     /// What had been sent, how many packets had started, and how many were lost when the warm-up ended.
-    pub(crate) before: (Backlog, u64, u64),
+    pub(crate) before: (Count, u64, u64),
 }
 
 /// One link of a flow's route.
@@ -97,7 +97,7 @@ impl Link {
     }
 
     /// What it has sent, and how many packets have started.
-    pub(super) fn done(&self, switch: &Switch) -> (Backlog, u64) {
+    pub(super) fn done(&self, switch: &Switch) -> (Count, u64) {
         let sent = switch.sent(self.port);
         (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
     }

@@ -9,8 +9,8 @@ use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::relay::AnyRelay;
 use crate::watch::Watch;
 use std::collections::BTreeMap;
-use tidegate_core::dropper::Backlog;
 use tidegate_core::meter::Metered;
+use tidegate_core::stats::Count;
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, Time};
 
@@ -129,7 +129,7 @@ impl<Q> World<Q> {
 
     /// What waits in the envelope of each flow that has one: it was counted as sent when its
     /// source made it, and has not left it yet.
-    pub(super) fn in_envelopes(&self) -> Vec<(usize, Backlog)> {
+    pub(super) fn in_envelopes(&self) -> Vec<(usize, Count)> {
         let waiting = |flow: &u32| {
             let hop = &self.fabric.hops[self.flows[*flow as usize].first_hop as usize];
             (*flow as usize, self.fabric.nodes[hop.node as usize].switch.shaped(hop.leg))

@@ -22,11 +22,11 @@ impl<Q: EventQueue> World<Q> {
         }
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let idle = node.switch.arrive_for(&mut cx, leg, packet);
+        let ready = node.switch.arrive_for(&mut cx, leg, packet);
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
-        if idle {
+        if ready.should_start() {
             self.start(link);
         }
     }
@@ -51,7 +51,8 @@ impl<Q: EventQueue> World<Q> {
         let at = self.fabric.hops[hop as usize].node;
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        node.switch.arrive(&mut cx, &legs, *packet);
+        // Every port is asked to start below.
+        _ = node.switch.arrive(&mut cx, &legs, *packet);
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
@@ -218,8 +219,10 @@ impl<Q: EventQueue> World<Q> {
         let Link { node: at, port, .. } = self.fabric.links[ix as usize];
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        node.switch.timer(&mut cx, port);
+        let ready = node.switch.timer(&mut cx, port);
         self.effects(at);
-        self.start(ix);
+        if ready.should_start() {
+            self.start(ix);
+        }
     }
 }

@@ -21,9 +21,11 @@ impl GateFile {
         let port = |direction| PortPlan {
             scheduler: SchedulerKind::BuiltIn(self.port.scheduler.clone()),
             classes: self.classes.iter().map(|class| class.plan(direction)).collect(),
-            meter: meter.clone(),
-            dropper: self.port.dropper.clone().map(DropperKind::BuiltIn),
+            meters: meter.iter().cloned().collect(),
+            profiles: Vec::new(),
+            dropper: self.port.dropper.clone().map(|dropper| DropperKind::BuiltIn(dropper).into()),
             ceiling: None,
+            rate: Some(self.rates[direction as usize]),
         };
         SwitchPlan { ports: Direction::BOTH.map(port).to_vec(), buffer: Some(self.buffer) }
     }
@@ -41,7 +43,7 @@ impl GateFlow {
             class: self.class.map(|class| class as u16),
             contract: terms.contract(&self.contract),
             ceiling: terms.ceiling(),
-            shaper: None,
+            ..FlowPlan::default()
         };
         let split = match (&self.circuits, self.each) {
             (Some(circuits), _) => Split::Circuits(Arc::clone(circuits)),

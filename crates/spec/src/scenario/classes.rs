@@ -36,9 +36,9 @@ impl Class {
     pub fn plan(&self) -> ClassPlan {
         ClassPlan {
             parent: self.parent.map(|parent| parent as u16),
-            scheduler: SchedulerKind::BuiltIn(self.scheduler.clone()),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
+            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.clone()))
         }
     }
 }

@@ -1,0 +1,276 @@
+//! The droppers of a port: what guards its queue, a class's, or each flow's at a node.
+
+use super::plan::{DropperPlan, PortPlan, Scope};
+use crate::context::{Ctx, Reason};
+use crate::contract::{Contract, Refused};
+use crate::dropper::{AnyDropper, Dropper, Left, Occupancy};
+use crate::packet::{FlowIx, Packet};
+use crate::stats::Count;
+use crate::units::{Rate, Time};
+use std::collections::BTreeMap;
+
+enum Droppers {
+    /// One for the whole queue, with what is in it.
+    Node(AnyDropper, Count),
+    /// One for each flow's queue.
+    Flows(BTreeMap<FlowIx, AnyDropper>),
+}
+
+struct Guard {
+    plan: DropperPlan,
+    rate: Option<Rate>,
+    droppers: Droppers,
+}
+
+/// A node of the tree, and what guards it.
+struct Place {
+    parent: Option<usize>,
+    guard: Option<Guard>,
+}
+
+/// What guards the queues of a port.
+#[derive(Default)]
+pub(super) struct Guards {
+    /// By the index of the node; none at all when nothing is guarded.
+    places: Vec<Place>,
+}
+
+impl Guard {
+    fn new(now: Time, plan: &DropperPlan, rate: Option<Rate>) -> Result<Guard, Refused> {
+        let dropper = plan.build(now, rate)?;
+        let droppers = match plan.scope {
+            Scope::Node => Droppers::Node(dropper, Count::default()),
+            Scope::Flow => Droppers::Flows(BTreeMap::new()),
+        };
+        Ok(Guard { plan: plan.clone(), rate, droppers })
+    }
+
+    /// The dropper that guards a flow's packets here, and what it sees.
+    fn of(&mut self, flow: FlowIx, at: &Occupancy) -> Option<(&mut AnyDropper, Occupancy)> {
+        match &mut self.droppers {
+            Droppers::Node(dropper, queue) => Some((dropper, Occupancy { queue: *queue, ..*at })),
+            Droppers::Flows(droppers) => {
+                let dropper = droppers.get_mut(&flow)?;
+                Some((dropper, Occupancy { queue: at.flow, ..*at }))
+            }
+        }
+    }
+
+    /// The same for a packet that is counted in the queue as a whole: it sees the queue without it.
+    fn of_counted(&mut self, packet: &Packet, at: &Occupancy) -> Option<(&mut AnyDropper, Occupancy)> {
+        let whole = matches!(self.droppers, Droppers::Node(..));
+        let (dropper, mut seen) = self.of(packet.flow, at)?;
+        if whole {
+            seen.queue.take(packet.len);
+        }
+        Some((dropper, seen))
+    }
+
+    fn set_flow(&mut self, now: Time, flow: FlowIx, contract: &Contract) -> Result<(), Refused> {
+        match &mut self.droppers {
+            Droppers::Node(dropper, _) => dropper.set_flow(now, flow, contract),
+            Droppers::Flows(droppers) => {
+                if !droppers.contains_key(&flow) {
+                    droppers.insert(flow, self.plan.build(now, self.rate)?);
+                }
+                if let Some(dropper) = droppers.get_mut(&flow) {
+                    dropper.set_flow(now, flow, contract);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl DropperPlan {
+    fn build(&self, now: Time, rate: Option<Rate>) -> Result<AnyDropper, Refused> {
+        let mut dropper = self.kind.build()?;
+        dropper.set_rate(now, rate);
+        Ok(dropper)
+    }
+}
+
+impl Guards {
+    /// What a plan asks for, before any flow is there.
+    ///
+    /// # Errors
+    /// When a dropper cannot be made.
+    pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Guards, Refused> {
+        if plan.nodes().all(|(_, _, dropper)| dropper.is_none()) {
+            return Ok(Guards::default());
+        }
+        let mut places = Vec::new();
+        for (ix, (parent, _, dropper)) in plan.nodes().enumerate() {
+            let rate = plan.rate_of(ix.checked_sub(1).map(|class| class as u16));
+            let guard = dropper.map(|dropper| Guard::new(now, dropper, rate)).transpose()?;
+            places.push(Place { parent, guard });
+        }
+        Ok(Guards { places })
+    }
+
+    /// Whether nothing is guarded.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The guards of a node's packets, the innermost first.
+    fn on_path(&mut self, node: usize, mut act: impl FnMut(&mut Guard)) {
+        let mut at = Some(node);
+        while let Some(place) = at.and_then(|at| self.places.get_mut(at)) {
+            place.guard.as_mut().into_iter().for_each(&mut act);
+            at = place.parent;
+        }
+    }
+
+    /// Goes on with droppers of other guards that were planned alike and guard the same: the port's
+    /// always, those of classes while the tree is the same.
+    pub(super) fn take_over(&mut self, now: Time, before: Guards, same_tree: bool) {
+        let kept = if same_tree { usize::MAX } else { 1 };
+        for (place, before) in self.places.iter_mut().zip(before.places).take(kept) {
+            if let (Some(guard), Some(mut before)) = (&mut place.guard, before.guard)
+                && guard.plan == before.plan
+            {
+                if guard.rate != before.rate {
+                    before.rate = guard.rate;
+                    match &mut before.droppers {
+                        Droppers::Node(dropper, _) => dropper.set_rate(now, guard.rate),
+                        Droppers::Flows(droppers) => {
+                            droppers.values_mut().for_each(|dropper| dropper.set_rate(now, guard.rate));
+                        }
+                    }
+                }
+                *guard = before;
+            }
+        }
+    }
+
+    /// Opens a flow of a node, or changes its contract.
+    ///
+    /// # Errors
+    /// When a dropper of its own cannot be made.
+    pub(super) fn set_flow(
+        &mut self,
+        now: Time,
+        node: usize,
+        flow: FlowIx,
+        contract: &Contract,
+    ) -> Result<(), Refused> {
+        let mut done = Ok(());
+        self.on_path(node, |guard| {
+            if done.is_ok() {
+                done = guard.set_flow(now, flow, contract);
+            }
+        });
+        done
+    }
+
+    /// The flow's index goes to another flow.
+    pub(super) fn forget(&mut self, flow: FlowIx) {
+        for guard in self.places.iter_mut().filter_map(|place| place.guard.as_mut()) {
+            if let Droppers::Flows(droppers) = &mut guard.droppers {
+                droppers.remove(&flow);
+            }
+        }
+    }
+
+    /// Whether a packet of a node may join its queues; if so, it is counted there. Says why it is to be marked.
+    ///
+    /// # Errors
+    /// Why it is to be dropped.
+    pub(super) fn arrive(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        node: usize,
+        packet: &Packet,
+        at: &Occupancy,
+    ) -> Result<Option<Reason>, Reason> {
+        let (mut passed, mut marked) = (0, Ok(None));
+        self.on_path(node, |guard| {
+            if let (Ok(mark), Some((dropper, seen))) = (marked, guard.of(packet.flow, at)) {
+                marked = dropper.arrive(cx, packet, &seen).on(packet.mark).map(|why| mark.or(why));
+            }
+            passed += usize::from(marked.is_ok());
+        });
+        self.on_path(node, |guard| match (marked, &mut guard.droppers) {
+            (Ok(_), Droppers::Node(_, queue)) => queue.add(packet.len),
+            (Ok(_), Droppers::Flows(_)) => {}
+            (Err(_), _) => {
+                if passed > 0
+                    && let Some((dropper, seen)) = guard.of(packet.flow, at)
+                {
+                    dropper.left(cx, packet, &seen, Left::Refused);
+                }
+                passed = passed.saturating_sub(1);
+            }
+        });
+        marked
+    }
+
+    /// Whether a packet of a node, selected to be sent, may leave its queues. Says why it is to be marked.
+    ///
+    /// # Errors
+    /// Why it is to be dropped.
+    pub(super) fn head(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        node: usize,
+        packet: &Packet,
+        at: &Occupancy,
+    ) -> Result<Option<Reason>, Reason> {
+        let mut marked = Ok(None);
+        self.on_path(node, |guard| {
+            if let (Ok(mark), Some((dropper, seen))) = (marked, guard.of_counted(packet, at)) {
+                marked = dropper.head(cx, packet, &seen).on(packet.mark).map(|why| mark.or(why));
+            }
+        });
+        marked
+    }
+
+    /// A packet of a node has left its queues.
+    pub(super) fn left(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &Occupancy, how: Left) {
+        self.on_path(node, |guard| {
+            if let Droppers::Node(_, queue) = &mut guard.droppers {
+                queue.take(packet.len);
+            }
+            if let Some((dropper, seen)) = guard.of(packet.flow, at) {
+                dropper.left(cx, packet, &seen, how);
+            }
+        });
+    }
+
+    /// A packet of a node was given to another flow: the droppers of flows' own queues hear of it.
+    pub(super) fn moved(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &Occupancy) {
+        self.on_path(node, |guard| {
+            if matches!(guard.droppers, Droppers::Flows(_))
+                && let Some((dropper, seen)) = guard.of(packet.flow, at)
+            {
+                dropper.left(cx, packet, &seen, Left::Moved);
+            }
+        });
+    }
+
+    /// Counts anew what is queued: of each flow its node, and how much.
+    pub(super) fn recount(&mut self, queued: impl Iterator<Item = (usize, Count)>) {
+        for guard in self.places.iter_mut().filter_map(|place| place.guard.as_mut()) {
+            if let Droppers::Node(_, queue) = &mut guard.droppers {
+                *queue = Count::default();
+            }
+        }
+        for (node, count) in queued {
+            self.on_path(node, |guard| {
+                if let Droppers::Node(_, queue) = &mut guard.droppers {
+                    queue.merge(count);
+                }
+            });
+        }
+    }
+
+    /// What is counted in a node's guarded queue, if it is guarded as a whole.
+    pub(super) fn counted(&self, node: usize) -> Option<Count> {
+        match self.places.get(node)?.guard.as_ref()?.droppers {
+            Droppers::Node(_, queue) => Some(queue),
+            Droppers::Flows(_) => None,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The meters of a port, and which profile of each a packet belongs to.
+
+use super::plan::{FlowPlan, MOST_METERS, PortPlan};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::meter::{Meter, MeterKind, Metered, ProfileIx, Reading};
+use crate::packet::{FlowIx, Packet};
+use crate::units::Time;
+use std::collections::BTreeMap;
+
+/// Which shared profiles a flow belongs to, at each meter that its packets pass.
+type Shared = [Option<u16>; MOST_METERS];
+
+/// One meter of a plan.
+struct Stage {
+    /// The flows' own profiles, by the flows' indices at the port.
+    own: Box<dyn Meter + Send>,
+    /// The profiles that several flows share, by their indices in the plan.
+    shared: Box<dyn Meter + Send>,
+}
+
+/// A node of the tree, and its meters.
+struct Place {
+    parent: Option<usize>,
+    stages: Vec<Stage>,
+}
+
+/// The meters of a port.
+#[derive(Default)]
+pub(super) struct Metering {
+    /// By the index of the node; none at all when there is no meter.
+    places: Vec<Place>,
+    /// Few flows share a profile.
+    shared: BTreeMap<FlowIx, Shared>,
+}
+
+impl Stage {
+    fn new(kind: &MeterKind, profiles: &[Contract]) -> Result<Stage, Refused> {
+        let mut stage = Stage { own: kind.build()?, shared: kind.build()? };
+        for (ix, terms) in profiles.iter().enumerate() {
+            stage.shared.set_profile(ProfileIx(ix as u32), terms);
+        }
+        Ok(stage)
+    }
+}
+
+impl Metering {
+    /// What a plan asks for, before any flow is there.
+    ///
+    /// # Errors
+    /// When a meter cannot be made.
+    pub(super) fn new(plan: &PortPlan) -> Result<Metering, Refused> {
+        if plan.nodes().all(|(_, meters, _)| meters.is_empty()) {
+            return Ok(Metering::default());
+        }
+        let mut places = Vec::new();
+        for (parent, meters, _) in plan.nodes() {
+            let stages = meters.iter().map(|kind| Stage::new(kind, &plan.profiles));
+            places.push(Place { parent, stages: stages.collect::<Result<_, _>>()? });
+        }
+        Ok(Metering { places, shared: BTreeMap::new() })
+    }
+
+    /// Whether there is no meter.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// Goes on with the meters of a node that were planned alike before.
+    pub(super) fn take_over(&mut self, node: usize, before: &mut Metering) {
+        if let (Some(place), Some(before)) = (self.places.get_mut(node), before.places.get_mut(node)) {
+            place.stages = core::mem::take(&mut before.stages);
+        }
+    }
+
+    /// Opens a flow of a node or changes its contract and the profiles that it shares; what was metered of
+    /// it stays.
+    pub(super) fn set_flow(&mut self, node: usize, flow: FlowIx, plan: &FlowPlan) {
+        if plan.profiles.iter().any(Option::is_some) {
+            self.shared.insert(flow, plan.profiles);
+        } else {
+            self.shared.remove(&flow);
+        }
+        let mut nth = 0;
+        self.on_path(node, |stage| {
+            if plan.profiles.get(nth).copied().flatten().is_none() {
+                stage.own.set_profile(ProfileIx(flow.0), &plan.contract);
+            }
+            nth += 1;
+        });
+    }
+
+    /// The profiles that a flow shares.
+    pub(super) fn profiles(&self, flow: FlowIx) -> Shared {
+        self.shared.get(&flow).copied().unwrap_or_default()
+    }
+
+    /// The flow's index goes to another flow.
+    pub(super) fn forget(&mut self, flow: FlowIx) {
+        for stage in self.places.iter_mut().flat_map(|place| &mut place.stages) {
+            stage.own.forget(ProfileIx(flow.0));
+        }
+    }
+
+    fn on_path(&mut self, node: usize, mut act: impl FnMut(&mut Stage)) {
+        let mut at = Some(node);
+        while let Some(place) = at.and_then(|at| self.places.get_mut(at)) {
+            place.stages.iter_mut().for_each(&mut act);
+            at = place.parent;
+        }
+    }
+
+    /// The meters that a flow of a node passes and the profile of each that it belongs to, in their order.
+    fn of(&self, node: usize, flow: FlowIx) -> impl Iterator<Item = (&dyn Meter, ProfileIx)> {
+        let shared = self.profiles(flow);
+        let mut at = Some(node);
+        let places = core::iter::from_fn(move || {
+            let place = self.places.get(at?)?;
+            at = place.parent;
+            Some(&place.stages)
+        });
+        places.flatten().enumerate().map(move |(nth, stage)| -> (&dyn Meter, ProfileIx) {
+            match shared.get(nth).copied().flatten() {
+                Some(profile) => (&*stage.shared, ProfileIx(u32::from(profile))),
+                None => (&*stage.own, ProfileIx(flow.0)),
+            }
+        })
+    }
+
+    /// What the `nth` meter that packets of a node pass says of this one; `None` when there are fewer.
+    pub(super) fn see(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        node: usize,
+        nth: usize,
+        packet: &mut Packet,
+    ) -> Option<Reading> {
+        let shared = if self.shared.is_empty() { None } else { self.shared.get(&packet.flow) };
+        let shared = shared.and_then(|shared| shared.get(nth).copied().flatten());
+        let (mut left, mut at) = (nth, node);
+        loop {
+            let place = self.places.get_mut(at)?;
+            match place.stages.get_mut(left) {
+                Some(stage) => {
+                    let own = ProfileIx(packet.flow.0);
+                    return Some(match shared {
+                        Some(profile) => stage.shared.see(cx, ProfileIx(u32::from(profile)), packet),
+                        None => stage.own.see(cx, own, packet),
+                    });
+                }
+                None => (left, at) = (left - place.stages.len(), place.parent?),
+            }
+        }
+    }
+
+    /// From when on no profile of the flow's own differs from a new one.
+    pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
+        let stages = self.places.iter().flat_map(|place| &place.stages);
+        let at = stages.map(|stage| stage.own.forgettable_at(ProfileIx(flow.0)));
+        at.max().unwrap_or(Time::from_ticks(0))
+    }
+
+    /// What the first meter that counts has counted of the profile to which the flow belongs.
+    pub(super) fn metered(&self, node: usize, flow: FlowIx) -> Option<Metered> {
+        self.of(node, flow).find_map(|(meter, profile)| meter.metered(profile))
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        let stages = self.places.iter().flat_map(|place| &place.stages);
+        stages.map(|stage| stage.own.memory() + stage.shared.memory()).sum::<usize>()
+            + self.shared.len() * (size_of::<FlowIx>() + size_of::<Shared>())
+    }
+}

@@ -1,0 +1,139 @@
+//! What is to be seen of a switch: queues, counters, clocks, memory.
+
+use super::Switch;
+use super::counters::{ByReason, FlowCounters, QueueStats};
+use super::port::Port;
+use crate::meter::Metered;
+use crate::packet::{FlowIx, Leg, Packet, PortIx};
+use crate::scheduler::Scheduler;
+use crate::stats::Count;
+use crate::units::{Span, Time};
+
+impl Switch {
+    /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
+    /// port, and for an unknown leg.
+    pub fn forgettable_at(&self, leg: Leg) -> Option<Time> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        if leg.flow.ix() >= port.table.flows.len() {
+            return None;
+        }
+        port.forgettable_at(leg.flow)
+    }
+
+    /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
+    /// has sent ahead of what it reserves. Zero for a scheduler without clocks and an unknown leg.
+    pub fn lead(&self, now: Time, leg: Leg) -> Span {
+        let port = self.ports.get(usize::from(leg.port.0));
+        let port = port.filter(|port| leg.flow.ix() < port.table.flows.len());
+        port.map_or(Span::ZERO, |port| port.clock(leg.flow).since(now))
+    }
+
+    /// Shows what its scheduler has to show of a flow: names and values in base units.
+    pub fn gauges(&self, now: Time, leg: Leg, show: &mut dyn FnMut(&'static str, f64)) {
+        let port = self.ports.get(usize::from(leg.port.0));
+        if let Some(port) = port
+            && let Some(entry) = port.table.flows.get(leg.flow.ix())
+        {
+            port.tree.nodes[usize::from(entry.node)].scheduler.gauges(now, entry.slot, show);
+        }
+    }
+
+    /// What waits at a port in its schedulers' queues, flow by flow, each in its order: the packets, and
+    /// whose they are.
+    pub fn waiting(&self, port: PortIx) -> impl Iterator<Item = (FlowIx, &Packet)> {
+        let port = self.ports.get(usize::from(port.0));
+        port.into_iter().flat_map(|port| {
+            let queued =
+                |flow: &super::flows::Flow| port.tree.nodes[usize::from(flow.node)].queues.of(flow.slot);
+            let flows = port.table.flows.iter().enumerate();
+            flows.flat_map(move |(ix, flow)| {
+                queued(flow).map(move |waiting| (FlowIx(ix as u32), &waiting.packet))
+            })
+        })
+    }
+
+    /// Whether no packet is in service at the port.
+    #[inline]
+    pub fn is_idle(&self, port: PortIx) -> bool {
+        self.ports.get(usize::from(port.0)).is_some_and(|port| !port.busy)
+    }
+
+    /// The port's queue, the packet in service included.
+    pub fn backlog(&self, port: PortIx) -> Count {
+        self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()
+    }
+
+    /// What waits in a flow's shaper; nothing for an unknown leg.
+    pub fn shaped(&self, leg: Leg) -> Count {
+        let port = self.ports.get(usize::from(leg.port.0));
+        port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
+    }
+
+    /// The memory in use over all ports; a multicast body counts once.
+    pub fn pool(&self) -> Count {
+        self.pool.used
+    }
+
+    /// What a flow has sent and lost at a port; zeros for an unknown leg.
+    pub fn counters(&self, leg: Leg) -> FlowCounters {
+        let port = self.ports.get(usize::from(leg.port.0));
+        port.map(|port| port.counters(leg.flow)).unwrap_or_default()
+    }
+
+    /// What a port has sent: packets and bytes whose last bit is out.
+    pub fn sent(&self, port: PortIx) -> Count {
+        self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
+    }
+
+    /// What the first meter that counts has counted of the flow's profile; `None` for a flow that is not
+    /// metered.
+    pub fn metered(&self, leg: Leg) -> Option<Metered> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        let entry = port.table.flows.get(leg.flow.ix())?;
+        port.metering.metered(usize::from(entry.node), leg.flow)
+    }
+
+    /// What a port has dropped, by reason.
+    pub fn drops(&self, port: PortIx) -> ByReason {
+        self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
+    }
+
+    /// What a port has marked, by reason.
+    pub fn marks(&self, port: PortIx) -> ByReason {
+        self.ports.get(usize::from(port.0)).map(|port| port.marks).unwrap_or_default()
+    }
+
+    /// A port's queue over time.
+    pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
+        self.ports.get(usize::from(port.0)).map(|port| {
+            let in_service = port.in_service().is_some();
+            port.stats.clone().closed(port.backlog.packets, in_service)
+        })
+    }
+
+    /// How long a port has had a packet in service until `now`, since its statistics began.
+    pub fn busy(&self, now: Time, port: PortIx) -> Span {
+        let port = self.ports.get(usize::from(port.0));
+        port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))
+    }
+
+    /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
+    pub fn reset_stats(&mut self, now: Time, port: PortIx) {
+        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+            port.stats = QueueStats::new(now, port.backlog.packets, port.in_service().is_some());
+        }
+    }
+
+    /// Bytes of memory held for flows and packets.
+    pub fn memory(&self) -> usize {
+        let of = |port: &Port| {
+            port.tree.memory()
+                + port.table.memory()
+                + port.shaping.memory()
+                + port.stats.memory()
+                + port.metering.memory()
+                + size_of::<Port>()
+        };
+        self.ports.iter().map(of).sum()
+    }
+}

@@ -1,0 +1,144 @@
+//! A packet's way into the port: shaper, meters, droppers, queue.
+
+use super::Port;
+use crate::context::{Ctx, Effect, Reason};
+use crate::meter::Check;
+use crate::packet::{Colour, FlowIx, Packet};
+use crate::scheduler::Scheduler;
+use crate::switch::flows::State;
+use crate::switch::pool::Pool;
+use crate::switch::shaping::Shaped;
+
+impl Port {
+    /// The packet's last bit is in.
+    #[inline(always)]
+    pub(in crate::switch) fn arrive(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        packet: &mut Packet,
+        order: u64,
+    ) {
+        let entry = match self.table.flows.get_mut(packet.flow.ix()) {
+            Some(entry) if entry.state == State::Open => entry,
+            _ => return self.drop_unclaimed(cx, pool, packet),
+        };
+        entry.arrived.add(packet.len);
+        let (shaped, place) = (entry.shaped, (usize::from(entry.node), entry.slot));
+        let plain = !shaped && self.shaping.queues.is_empty();
+        if !plain && !self.conforms(cx, pool, packet, order, shaped) {
+            return;
+        }
+        self.admit(cx, pool, packet, order, place);
+    }
+
+    /// The shaper: whether the packet goes on now.
+    #[inline(never)]
+    fn conforms(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        packet: &mut Packet,
+        order: u64,
+        shaped: bool,
+    ) -> bool {
+        if shaped || self.shaping.waiting(packet.flow) > 0 {
+            match self.shaping.arrive(cx.now, *packet, order) {
+                Shaped::Conforms => {}
+                Shaped::Marked => packet.mark = packet.mark.coloured(Colour::Red),
+                Shaped::Waits => {
+                    self.ask(cx);
+                    return false;
+                }
+                Shaped::Full => {
+                    self.drop(cx, pool, packet, Reason::Shaper);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// The packet reaches the meters, the droppers and the schedulers; `slot` is its flow's index at `node`.
+    #[inline(always)]
+    pub(super) fn admit(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        packet: &mut Packet,
+        order: u64,
+        (node, slot): (usize, FlowIx),
+    ) {
+        if !self.is_plain && !self.passes(cx, pool, packet, node) {
+            return;
+        }
+        self.stats.entered(cx.now, self.backlog.packets);
+        self.backlog.add(packet.len);
+        self.latest = order;
+        packet.flow = slot;
+        self.tree.push(cx, node, packet, order);
+        self.watch(cx.now, node);
+    }
+
+    /// Whether the meters and the droppers let the packet into the queue.
+    #[inline(never)]
+    fn passes(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, node: usize) -> bool {
+        let verdict = self.meter(cx, node, packet).and_then(|metered| {
+            if self.guards.is_empty() {
+                return Ok(metered);
+            }
+            let at = self.occupancy(pool, packet);
+            self.guards.arrive(cx, node, packet, &at).map(|guarded| metered.or(guarded))
+        });
+        match verdict {
+            Ok(Some(reason)) => self.mark(cx, packet, reason),
+            Ok(None) => {}
+            Err(reason) => {
+                self.drop(cx, pool, packet, reason);
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What the meters say of the packet, one after the other: why it is to be marked, if it is.
+    fn meter(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        node: usize,
+        packet: &mut Packet,
+    ) -> Result<Option<Reason>, Reason> {
+        let mut marked = None;
+        for nth in 0.. {
+            let Some(reading) = self.metering.see(cx, node, nth, packet) else { break };
+            if let Some(notice) = reading.notice {
+                cx.out.push(Effect::Notice { port: self.ix, flow: packet.flow, body: packet.body, notice });
+            }
+            if let Some(check) = reading.check {
+                self.synchronise(packet.flow, check);
+            }
+            marked = marked.or(reading.verdict.on(packet.mark)?);
+        }
+        Ok(marked)
+    }
+
+    /// The flow's meter has checked it.
+    fn synchronise(&mut self, flow: FlowIx, check: Check) {
+        let entry = &self.table.flows[flow.ix()];
+        let in_service = self.in_service().and_then(|packet| {
+            let serving = &self.table.flows[packet.flow.ix()];
+            // Tags of different nodes cannot be compared.
+            (serving.node == entry.node).then_some((serving.slot, packet.tag))
+        });
+        let node = &mut self.tree.nodes[usize::from(entry.node)];
+        node.scheduler.synchronise(entry.slot, check.virtual_clock, in_service, &node.queues);
+    }
+
+    /// The packet's flow is not open.
+    #[cold]
+    fn drop_unclaimed(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet) {
+        self.drops.count(Reason::NoFlow);
+        let body = pool.release(packet);
+        cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason: Reason::NoFlow, body });
+    }
+}

@@ -1,0 +1,175 @@
+//! The flows of a port come, change and go.
+
+use super::Port;
+use crate::contract::Refused;
+use crate::packet::FlowIx;
+use crate::queues::Participation;
+use crate::scheduler::Scheduler;
+use crate::stats::Count;
+use crate::switch::flows::{Flow, State};
+use crate::switch::plan::FlowPlan;
+use crate::switch::tree::{Member, node_of};
+use crate::units::Time;
+
+impl Port {
+    pub(in crate::switch) fn open(&mut self, now: Time, plan: &FlowPlan) -> Result<FlowIx, Refused> {
+        let node = node_of(plan.class);
+        if node >= self.tree.nodes.len() {
+            return Err(Refused(format!("port {} has no class {}", self.ix.0, node - 1)));
+        }
+        self.plan.check_flow(plan)?;
+        if let Some(flow) = self.table.reusable(now, node) {
+            if let Err(refused) = self.reopen(now, flow, plan) {
+                self.table.retire(flow, now);
+                return Err(refused);
+            }
+            return Ok(flow);
+        }
+        if let Some(flow) = self.table.unplaced(now) {
+            let slot = match self.tree.add(now, node, Member::Flow(flow), &plan.contract) {
+                Ok(slot) => slot,
+                Err(refused) => {
+                    self.table.return_unplaced(now, flow);
+                    return Err(refused);
+                }
+            };
+            let entry = &mut self.table.flows[flow.ix()];
+            (entry.node, entry.slot) = (node as u16, slot);
+            if let Err(refused) = self.reopen(now, flow, plan) {
+                self.table.retire(flow, now);
+                return Err(refused);
+            }
+            return Ok(flow);
+        }
+        let flow = FlowIx(self.table.flows.len() as u32);
+        let slot = self.tree.add(now, node, Member::Flow(flow), &plan.contract)?;
+        self.table.flows.push(Flow {
+            node: node as u16,
+            slot,
+            state: State::Open,
+            participation: Participation::Active,
+            held: false,
+            shaped: false,
+            contract: plan.contract,
+            ceiling: None,
+            arrived: Count::default(),
+            dropped: Count::default(),
+        });
+        self.set_extras(now, flow, plan)?;
+        Ok(flow)
+    }
+
+    /// A closed flow's index goes to another flow.
+    fn reopen(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
+        self.metering.forget(flow);
+        self.guards.forget(flow);
+        self.change(now, flow, plan)?;
+        let sent = self.counters(flow).sent;
+        self.table.start_counting(flow, sent);
+        self.table.flows[flow.ix()].state = State::Open;
+        self.take_part(now, flow, Participation::Active);
+        Ok(())
+    }
+
+    pub(in crate::switch) fn is_open(&self, flow: FlowIx) -> bool {
+        self.table.flows.get(flow.ix()).is_some_and(|entry| entry.state == State::Open)
+    }
+
+    /// Changes what a flow is promised, within its class.
+    pub(in crate::switch) fn change(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        plan: &FlowPlan,
+    ) -> Result<(), Refused> {
+        self.plan.check_flow(plan)?;
+        let entry = &mut self.table.flows[flow.ix()];
+        let node = &mut self.tree.nodes[usize::from(entry.node)];
+        node.scheduler.set_flow(now, entry.slot, &plan.contract, &node.queues)?;
+        node.renew_tail(entry.slot);
+        entry.contract = plan.contract;
+        self.set_extras(now, flow, plan)
+    }
+
+    /// Meters, droppers, ceiling and shaper.
+    fn set_extras(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
+        let entry = &self.table.flows[flow.ix()];
+        let node = usize::from(entry.node);
+        self.metering.set_flow(node, flow, plan);
+        self.guards.set_flow(now, node, flow, &plan.contract)?;
+        let entry = &self.table.flows[flow.ix()];
+        let (shaped, held) = (entry.shaped, entry.held);
+        self.table.set_ceiling(flow, plan.ceiling);
+        if shaped || plan.shaper.is_some() {
+            self.table.set_shaper(flow, plan.shaper);
+            self.shaping.set(now, flow, plan.shaper);
+        }
+        if held && plan.ceiling.is_none() {
+            self.hold(now, flow, false);
+        }
+        Ok(())
+    }
+
+    /// No more arrivals; what waits is still sent, and the index is free once it is forgettable.
+    pub(in crate::switch) fn close(&mut self, now: Time, flow: FlowIx) {
+        let entry = &mut self.table.flows[flow.ix()];
+        if entry.state == State::Open {
+            entry.state = State::Closing;
+            self.table.closing += 1;
+            self.take_part(now, flow, Participation::Active);
+            self.retire_if_drained(flow);
+        }
+    }
+
+    pub(super) fn retire_if_drained(&mut self, flow: FlowIx) {
+        let entry = &self.table.flows[flow.ix()];
+        if entry.state != State::Closing {
+            return;
+        }
+        if !self.is_drained(flow) {
+            return;
+        }
+        self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
+        if let Some(at) = self.forgettable_at(flow) {
+            self.table.closing -= 1;
+            self.table.retire(flow, at);
+        }
+    }
+
+    /// Sees to the closed flows whose packets went elsewhere.
+    pub(in crate::switch) fn retire_drained(&mut self) {
+        for flow in 0..self.table.flows.len() {
+            self.retire_if_drained(FlowIx(flow as u32));
+        }
+    }
+
+    /// Whether the flow has no packets at the port.
+    fn is_drained(&self, flow: FlowIx) -> bool {
+        let entry = &self.table.flows[flow.ix()];
+        let node = &self.tree.nodes[usize::from(entry.node)];
+        node.queues.len(entry.slot) == 0
+            && self.shaping.waiting(flow) == 0
+            && !(self.busy && self.serving.flow == flow)
+    }
+
+    /// From when on nothing tells the flow from a newcomer; `None` while it has packets here.
+    pub(in crate::switch) fn forgettable_at(&self, flow: FlowIx) -> Option<Time> {
+        if !self.is_drained(flow) {
+            return None;
+        }
+        let entry = &self.table.flows[flow.ix()];
+        let node = &self.tree.nodes[usize::from(entry.node)];
+        let mut at = node.scheduler.forgettable_at(entry.slot);
+        at = at.max(self.shaping.forgettable_at(flow));
+        if let Some(ceiling) = entry.ceiling {
+            at = at.max(ceiling.clear_at());
+        }
+        Some(at.max(self.metering.forgettable_at(flow)))
+    }
+
+    /// What its scheduler remembers the flow until, whatever it has queued.
+    pub(in crate::switch) fn clock(&self, flow: FlowIx) -> Time {
+        let entry = &self.table.flows[flow.ix()];
+        self.tree.nodes[usize::from(entry.node)].scheduler.forgettable_at(entry.slot)
+    }
+}

@@ -1,0 +1,160 @@
+//! One output port: `per-flow shapers → meters → droppers → tree of schedulers → wire`.
+
+mod arrival;
+mod members;
+mod service;
+mod waiting;
+
+use super::Ready;
+use super::counters::{ByReason, FlowCounters, QueueStats};
+use super::flows::{Flow, FlowTable};
+use super::guards::Guards;
+use super::metering::Metering;
+use super::plan::PortPlan;
+use super::pool::Pool;
+use super::shaping::Shaping;
+use super::tree::{Member, Tree};
+use crate::context::{Ctx, Effect, Reason};
+use crate::contract::Refused;
+use crate::dropper::Occupancy;
+use crate::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
+use crate::stats::Count;
+use crate::units::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+pub(super) struct Port {
+    pub(super) ix: PortIx,
+    pub(super) plan: PortPlan,
+    pub(super) tree: Tree,
+    pub(super) table: FlowTable,
+    pub(super) metering: Metering,
+    pub(super) guards: Guards,
+    /// Whether there is a root without a ceiling and nothing else: no class, no meter, no dropper.
+    pub(super) is_plain: bool,
+    pub(super) shaping: Shaping,
+    /// Whether a packet is in service.
+    pub(super) busy: bool,
+    /// The packet in service, or the last one that was.
+    pub(super) serving: Packet,
+    /// The queue, the packet in service included.
+    pub(super) backlog: Count,
+    /// Last bit out, over all flows.
+    pub(super) sent: Count,
+    /// Members of the tree that a ceiling holds, by when it lets go.
+    held: BinaryHeap<Reverse<(Time, Member)>>,
+    /// The earliest wake-up that was asked for and has not come.
+    wake_at: Time,
+    /// The order of the latest arrival: breaks ties between ports.
+    pub(super) latest: u64,
+    pub(super) stats: QueueStats,
+    pub(super) drops: ByReason,
+    pub(super) marks: ByReason,
+}
+
+impl Port {
+    pub(super) fn new(now: Time, ix: PortIx, plan: &PortPlan) -> Result<Port, Refused> {
+        let mut port = Port {
+            ix,
+            plan: plan.clone(),
+            tree: Tree::new(now, plan)?,
+            table: FlowTable::default(),
+            metering: Metering::new(plan)?,
+            guards: Guards::new(now, plan)?,
+            is_plain: false,
+            shaping: Shaping::default(),
+            busy: false,
+            serving: Packet::new(BodyId(u32::MAX), 0),
+            backlog: Count::default(),
+            sent: Count::default(),
+            held: BinaryHeap::new(),
+            wake_at: Time::NEVER,
+            latest: 0,
+            stats: QueueStats::new(now, 0, false),
+            drops: ByReason::default(),
+            marks: ByReason::default(),
+        };
+        port.see_whether_plain();
+        Ok(port)
+    }
+
+    /// After the tree, the meters or the droppers have changed.
+    pub(super) fn see_whether_plain(&mut self) {
+        self.is_plain = self.tree.is_plain() && self.metering.is_empty() && self.guards.is_empty();
+    }
+
+    /// Counts and reports a packet that is gone; its flow is the port's index.
+    #[cold]
+    fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
+        self.drops.count(reason);
+        self.table.flows[packet.flow.ix()].dropped.add(packet.len);
+        let body = pool.release(packet);
+        cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
+    }
+
+    /// Marks a packet that passes on, and reports it.
+    fn mark(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, reason: Reason) {
+        packet.mark = packet.mark.congested();
+        self.marks.count(reason);
+        self.table.count_marked(packet.flow);
+        cx.out.push(Effect::Marked { port: self.ix, packet: *packet, reason });
+    }
+
+    /// What a dropper of the port's queue sees at a packet that is not in its flow's queue.
+    fn occupancy(&self, pool: &Pool, packet: &Packet) -> Occupancy {
+        Occupancy {
+            queue: Count::default(),
+            flow: self.queued(packet.flow),
+            pool: pool.used.without(packet.len),
+            limit: pool.limit,
+        }
+    }
+
+    /// Whether the port is idle, and may have become able to send.
+    #[inline(always)]
+    pub(super) fn ready(&self) -> Ready {
+        Ready(!self.busy)
+    }
+
+    /// The packet in service.
+    #[inline(always)]
+    pub(super) fn in_service(&self) -> Option<&Packet> {
+        self.busy.then_some(&self.serving)
+    }
+
+    /// What of a flow is in its queue or in service.
+    pub(super) fn queued(&self, flow: FlowIx) -> Count {
+        let entry = &self.table.flows[flow.ix()];
+        let queues = &self.tree.nodes[usize::from(entry.node)].queues;
+        let packets = u64::from(queues.len(entry.slot));
+        let mut queued = Count { packets, bytes: queues.bytes_of(entry.slot) };
+        if let Some(packet) = self.in_service().filter(|packet| packet.flow == flow) {
+            queued.add(packet.len);
+        }
+        queued
+    }
+
+    /// What of a flow is here: in its queue, in its shaper, in service.
+    pub(super) fn held(&self, flow: FlowIx) -> Count {
+        let mut held = self.shaping.backlog(flow);
+        held.merge(self.queued(flow));
+        held
+    }
+
+    /// What a flow has sent and lost; zeros for a flow that does not exist.
+    pub(super) fn counters(&self, flow: FlowIx) -> FlowCounters {
+        let Some(&Flow { arrived, dropped, .. }) = self.table.flows.get(flow.ix()) else {
+            return FlowCounters::default();
+        };
+        let held = self.held(flow);
+        let sent = Count {
+            packets: arrived.packets - dropped.packets - held.packets,
+            bytes: arrived.bytes - dropped.bytes - held.bytes,
+        };
+        FlowCounters { arrived, sent, dropped, marked: self.table.marked(flow) }
+    }
+
+    pub(super) fn leg(&self, flow: FlowIx) -> Leg {
+        Leg { port: self.ix, flow }
+    }
+}

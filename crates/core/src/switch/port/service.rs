@@ -1,0 +1,168 @@
+//! A packet's way out of the port: selected, looked at by the droppers, charged, sent.
+
+use super::Port;
+use crate::context::{Ctx, Reason};
+use crate::dropper::Left;
+use crate::packet::Packet;
+use crate::scheduler::Removal;
+use crate::switch::pool::Pool;
+use crate::switch::tree::{Next, Place, ROOT};
+
+impl Port {
+    /// The link is free: the next packet's first bit leaves, and it is in service. False when
+    /// there is none, or when the link is not free.
+    #[inline(always)]
+    pub(in crate::switch) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        if self.busy {
+            return false;
+        }
+        // While the link is busy nobody asks to be woken for a ceiling.
+        if !self.held.is_empty() {
+            self.let_go(cx.now);
+        }
+        let Some(node) = self.take(cx, pool) else {
+            self.ask(cx);
+            return false;
+        };
+        if self.table.ceilings > 0 {
+            self.hold_if_over_its_ceiling(cx.now, self.serving);
+        }
+        self.watch(cx.now, node);
+        self.stats.service_begins(cx.now);
+        self.busy = true;
+        true
+    }
+
+    /// Takes the packet to be sent now to `serving`; the node that it was queued at.
+    #[inline(always)]
+    fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<usize> {
+        if self.is_plain {
+            return self.tree.take_plain(cx, &mut self.serving).then_some(ROOT);
+        }
+        self.take_selected(cx, pool)
+    }
+
+    /// The same with classes, a ceiling or droppers.
+    #[inline(never)]
+    fn take_selected(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<usize> {
+        loop {
+            match self.tree.next(cx.now) {
+                Next::At(place) => {
+                    let verdict = if self.guards.is_empty() { Ok(None) } else { self.head(cx, pool, place) };
+                    match verdict {
+                        Ok(marked) => {
+                            self.serving = self.tree.take(cx, place)?;
+                            if let Some(reason) = marked {
+                                let mut packet = self.serving;
+                                self.mark(cx, &mut packet, reason);
+                                self.serving = packet;
+                            }
+                            return Some(place.node);
+                        }
+                        Err(reason) => self.drop_at_head(cx, pool, place, reason),
+                    }
+                }
+                Next::Late(node) => {
+                    self.tree.settle(cx.now, node);
+                    self.watch(cx.now, node);
+                }
+                Next::NotBefore(_) => return None,
+            }
+        }
+    }
+
+    /// Whether the droppers let the first packet of a place leave; why it is to be marked, if it is.
+    fn head(&mut self, cx: &mut Ctx<'_>, pool: &Pool, place: Place) -> Result<Option<Reason>, Reason> {
+        let Some(packet) = self.tree.first(place) else { return Ok(None) };
+        let mut at = self.occupancy(pool, &packet);
+        at.flow.take(packet.len);
+        self.guards.head(cx, place.node, &packet, &at)
+    }
+
+    /// Drops the first packet of a place, which was selected to be sent.
+    fn drop_at_head(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, place: Place, reason: Reason) {
+        let Some(packet) = self.tree.remove(cx, place, Removal::DroppedAtHead) else { return };
+        self.watch(cx.now, place.node);
+        self.leave_unsent(cx, pool, place.node, &packet, reason, Left::DroppedAtHead);
+    }
+
+    /// Makes room: drops the packet that the schedulers would send last.
+    pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        let Some((place, packet)) = self.tree.push_out(cx) else { return false };
+        self.leave_unsent(cx, pool, place.node, &packet, Reason::PushedOut, Left::PushedOut);
+        true
+    }
+
+    /// A packet that was queued at a node is gone.
+    fn leave_unsent(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        node: usize,
+        packet: &Packet,
+        reason: Reason,
+        how: Left,
+    ) {
+        if how == Left::DroppedAtHead {
+            self.stats.reached(self.backlog.packets);
+        }
+        self.stats.left(cx.now);
+        self.backlog.take(packet.len);
+        if !self.guards.is_empty() {
+            let at = self.occupancy(pool, packet);
+            self.guards.left(cx, node, packet, &at, how);
+        }
+        self.drop(cx, pool, packet, reason);
+        self.retire_if_drained(packet.flow);
+    }
+
+    /// Makes room in a shaper: drops the flow's latest waiting packet.
+    pub(in crate::switch) fn push_out_shaped(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        flow: crate::packet::FlowIx,
+    ) -> bool {
+        let Some(packet) = self.shaping.evict(flow) else { return false };
+        self.drop(cx, pool, &packet, Reason::PushedOut);
+        self.retire_if_drained(flow);
+        true
+    }
+
+    /// Packets that push-out could take.
+    pub(in crate::switch) fn evictable(&self) -> u64 {
+        self.backlog.packets - u64::from(self.busy)
+    }
+
+    /// The last bit of the packet in service is out. False when none was.
+    #[inline(always)]
+    pub(in crate::switch) fn finish(&mut self, cx: &mut Ctx<'_>, pool: &Pool) -> bool {
+        if !self.busy {
+            return false;
+        }
+        let Packet { flow, len, .. } = self.serving;
+        self.busy = false;
+        self.stats.service_ends(cx.now);
+        self.stats.reached(self.backlog.packets);
+        self.backlog.take(len);
+        self.sent.add(len);
+        if !self.is_plain {
+            self.tell_sent(cx, pool);
+        }
+        if self.table.closing > 0 {
+            self.retire_if_drained(flow);
+        }
+        true
+    }
+
+    /// Tells the droppers that the packet that was in service is sent.
+    #[inline(never)]
+    fn tell_sent(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
+        if !self.guards.is_empty() {
+            let packet = self.serving;
+            let at = self.occupancy(pool, &packet);
+            let node = usize::from(self.table.flows[packet.flow.ix()].node);
+            self.guards.left(cx, node, &packet, &at, Left::Sent);
+        }
+    }
+}

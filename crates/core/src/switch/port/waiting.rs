@@ -1,0 +1,132 @@
+//! What has to wait at a port, and when it may go on: shapers, ceilings, schedulers that hold back.
+
+use super::Port;
+use crate::context::{Ctx, Effect};
+use crate::packet::{FlowIx, Packet};
+use crate::queues::Participation;
+use crate::switch::pool::Pool;
+use crate::switch::tree::{Member, ROOT};
+use crate::units::Time;
+use std::cmp::Reverse;
+
+impl Port {
+    pub(in crate::switch) fn take_part(&mut self, now: Time, flow: FlowIx, how: Participation) {
+        self.table.flows[flow.ix()].participation = how;
+        self.tell_participation(now, flow);
+    }
+
+    pub(super) fn hold(&mut self, now: Time, flow: FlowIx, held: bool) {
+        self.table.flows[flow.ix()].held = held;
+        self.tell_participation(now, flow);
+    }
+
+    /// Tells the flow's node how it takes part.
+    pub(in crate::switch) fn tell_participation(&mut self, now: Time, flow: FlowIx) {
+        let entry = &self.table.flows[flow.ix()];
+        let at = usize::from(entry.node);
+        self.tree.take_part(now, at, entry.slot, entry.effective_participation());
+        self.tree.settle(now, at);
+        self.watch(now, at);
+    }
+
+    /// A flow with a ceiling has to wait after it has sent.
+    #[inline(never)]
+    pub(super) fn hold_if_over_its_ceiling(&mut self, now: Time, packet: Packet) {
+        let Packet { flow, len, arrived, .. } = packet;
+        if let Some(ceiling) = &mut self.table.flows[flow.ix()].ceiling {
+            ceiling.take(now, arrived, len);
+            let clear_at = ceiling.clear_at();
+            self.held.push(Reverse((clear_at, Member::Flow(flow))));
+            self.hold(now, flow, true);
+        }
+    }
+
+    /// Makes sure that the nodes from `at` upwards are let go when they may send.
+    #[inline]
+    pub(in crate::switch) fn watch(&mut self, now: Time, at: usize) {
+        if at != ROOT {
+            self.watch_up(now, at);
+        }
+    }
+
+    #[inline(never)]
+    fn watch_up(&mut self, now: Time, mut at: usize) {
+        while let Some(parent) = self.tree.parent(at) {
+            if let Some(until) = self.tree.held_until(now, at)
+                && until > now
+                && until < self.tree.nodes[at].watched
+            {
+                self.tree.nodes[at].watched = until;
+                self.held.push(Reverse((until, Member::Node(at as u16))));
+            }
+            at = parent;
+        }
+    }
+
+    /// Lets go what had to wait until now. `orders` numbers what leaves the shapers.
+    pub(in crate::switch) fn timer(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, orders: &mut u64) {
+        if self.wake_at <= cx.now {
+            self.wake_at = Time::NEVER;
+        }
+        while let Some(packet) = self.shaping.pop(cx.now) {
+            let flow = packet.flow;
+            *orders += 1;
+            let mut packet = Packet { arrived: cx.now, ..packet };
+            let entry = &self.table.flows[flow.ix()];
+            let place = (usize::from(entry.node), entry.slot);
+            self.admit(cx, pool, &mut packet, *orders, place);
+            self.retire_if_drained(flow);
+        }
+        self.let_go(cx.now);
+        self.ask(cx);
+    }
+
+    /// Lets go what ceilings held until now.
+    #[inline(never)]
+    pub(super) fn let_go(&mut self, now: Time) {
+        while let Some(Reverse((at, member))) = self.held.peek().copied()
+            && at <= now
+        {
+            self.held.pop();
+            match member {
+                Member::Flow(flow) => {
+                    let ceiling = self.table.flows[flow.ix()].ceiling;
+                    let clear_at = ceiling.map(|ceiling| ceiling.clear_at());
+                    if clear_at.is_none_or(|clear_at| clear_at <= now) {
+                        self.hold(now, flow, false);
+                    }
+                }
+                Member::Node(node) => {
+                    let node = usize::from(node);
+                    if self.tree.nodes[node].watched == at {
+                        self.tree.nodes[node].watched = Time::NEVER;
+                    }
+                    self.tree.settle(now, node);
+                    self.watch(now, node);
+                }
+            }
+        }
+    }
+
+    /// The tree is new: what is held there is not known by its old index.
+    pub(in crate::switch) fn forget_held_nodes(&mut self) {
+        self.held.retain(|Reverse((_, member))| matches!(member, Member::Flow(_)));
+    }
+
+    /// Asks to be woken when something that waits may go.
+    pub(in crate::switch) fn ask(&mut self, cx: &mut Ctx<'_>) {
+        let mut next = self.shaping.next().unwrap_or(Time::NEVER);
+        if let Some(Reverse((at, _))) = self.held.peek() {
+            next = next.min(*at);
+        }
+        if !self.busy
+            && let Some(at) = self.tree.not_before(cx.now)
+        {
+            next = next.min(at);
+        }
+        if next < self.wake_at {
+            self.wake_at = next;
+            cx.out.push(Effect::Wake { port: self.ix, at: next });
+        }
+    }
+}

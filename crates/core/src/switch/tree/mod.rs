@@ -1,0 +1,157 @@
+//! The tree of schedulers behind a port.
+//!
+//! A node orders its members: flows, or other nodes. Towards its parent a backlogged node
+//! looks like a flow with one packet: a *token* with the length of what it would send
+//! first, its time and order of arrival. The parent stamps tokens as it stamps packets, so
+//! every scheduler can stand at every level. When a node sends something else than its token
+//! announced (a more urgent packet came), the difference goes into its next token: in the
+//! long run a parent charges exactly what was sent.
+
+mod node;
+mod serve;
+mod tokens;
+
+pub(super) use node::{Member, Node};
+pub(super) use serve::{Next, Place};
+
+use super::plan::{ClassPlan, PortPlan};
+use crate::contract::{Contract, Refused};
+use crate::packet::FlowIx;
+use crate::queues::Participation;
+use crate::scheduler::Scheduler;
+use crate::shaper::Ceiling;
+use crate::units::{Rate, Time};
+use core::ops::{Index, IndexMut};
+
+pub(super) struct Tree {
+    pub(super) nodes: Nodes,
+}
+
+/// The nodes by index. The root, which every packet passes, is found without looking.
+pub(super) struct Nodes {
+    root: Node,
+    classes: Vec<Node>,
+}
+
+impl Nodes {
+    pub(super) fn len(&self) -> usize {
+        self.classes.len() + 1
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Node> {
+        core::iter::once(&self.root).chain(&self.classes)
+    }
+}
+
+impl Index<usize> for Nodes {
+    type Output = Node;
+
+    #[inline]
+    fn index(&self, at: usize) -> &Node {
+        if at == ROOT { &self.root } else { &self.classes[at - 1] }
+    }
+}
+
+impl IndexMut<usize> for Nodes {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut Node {
+        if at == ROOT { &mut self.root } else { &mut self.classes[at - 1] }
+    }
+}
+
+/// The node without a parent.
+pub(super) const ROOT: usize = 0;
+
+/// The rate of a server that may send no faster than its ceiling and what is above it.
+fn least(above: Option<Rate>, ceiling: Option<Rate>) -> Option<Rate> {
+    [above, ceiling].into_iter().flatten().min()
+}
+
+impl Tree {
+    pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Tree, Refused> {
+        let root = Node::new(now, &plan.scheduler, plan.ceiling, least(plan.rate, plan.ceiling))?;
+        let mut tree = Tree { nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) } };
+        for (ix, class) in plan.classes.iter().enumerate() {
+            let parent = node_of(class.parent);
+            let rate = least(tree.nodes[parent].rate, class.ceiling);
+            let mut child = Node::new(now, &class.scheduler, class.ceiling, rate)?;
+            let slot = tree.add(now, parent, Member::Node(ix as u16 + 1), &class.contract)?;
+            child.parent = Some((parent, slot));
+            tree.nodes.classes.push(child);
+        }
+        Ok(tree)
+    }
+
+    /// Tells the schedulers whose server's rate is another one; parents stand before their children.
+    pub(super) fn set_rates(&mut self, now: Time, link: Option<Rate>) {
+        for at in 0..self.nodes.len() {
+            let above = self.nodes[at].parent.map_or(link, |(parent, _)| self.nodes[parent].rate);
+            let node = &mut self.nodes[at];
+            let rate = least(above, node.ceiling.map(|ceiling| ceiling.rate()));
+            if rate != node.rate {
+                node.rate = rate;
+                node.scheduler.set_rate(now, rate);
+            }
+        }
+    }
+
+    /// Adds a member to a node.
+    pub(super) fn add(
+        &mut self,
+        now: Time,
+        node: usize,
+        member: Member,
+        contract: &Contract,
+    ) -> Result<FlowIx, Refused> {
+        let node = &mut self.nodes[node];
+        let slot = FlowIx(node.members.len() as u32);
+        node.reach(slot.0 + 1);
+        node.scheduler.set_flow(now, slot, contract, &node.queues)?;
+        node.members.push(member);
+        Ok(slot)
+    }
+
+    /// Changes what a class is promised and how fast it may send.
+    pub(super) fn change_class(&mut self, now: Time, class: usize, plan: &ClassPlan) -> Result<(), Refused> {
+        if let Some((parent, slot)) = self.nodes[class + 1].parent {
+            let above = &mut self.nodes[parent];
+            above.scheduler.set_flow(now, slot, &plan.contract, &above.queues)?;
+            above.renew_tail(slot);
+        }
+        self.set_ceiling(class + 1, plan.ceiling);
+        self.settle(now, class + 1);
+        Ok(())
+    }
+
+    pub(super) fn set_ceiling(&mut self, node: usize, rate: Option<Rate>) {
+        let ceiling = &mut self.nodes[node].ceiling;
+        match (ceiling.as_mut(), rate) {
+            (Some(ceiling), Some(rate)) => ceiling.change(rate),
+            _ => *ceiling = rate.map(Ceiling::new),
+        }
+    }
+
+    /// A node's member takes part in this way from now on.
+    pub(super) fn take_part(&mut self, now: Time, at: usize, slot: FlowIx, how: Participation) {
+        let node = &mut self.nodes[at];
+        let before = node.queues.set_participation(slot, how);
+        if how != before {
+            node.scheduler.take_part(now, slot, before, &node.queues);
+            node.renew_tail(slot);
+        }
+    }
+
+    pub(super) fn parent(&self, at: usize) -> Option<usize> {
+        self.nodes[at].parent.map(|(parent, _)| parent)
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.nodes.iter().map(Node::memory).sum()
+    }
+}
+
+/// The node of a class; the root for none.
+pub(super) fn node_of(class: Option<u16>) -> usize {
+    class.map_or(0, |class| usize::from(class) + 1)
+}

@@ -1,0 +1,209 @@
+//! A node: a scheduler, its members' queues, and the indexes over them.
+
+use crate::context::Ctx;
+use crate::contract::Refused;
+use crate::flow_heap::{FlowHeap, Rank};
+use crate::packet::{FlowIx, Packet};
+use crate::queues::{Queued, Queues};
+use crate::scheduler::{AnyScheduler, Removal, Scheduler, SchedulerKind, Select};
+use crate::shaper::Ceiling;
+use crate::units::{Rate, Time};
+
+/// What stands behind a node's index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::switch) enum Member {
+    /// A flow of the port.
+    Flow(FlowIx),
+    /// Another node.
+    Node(u16),
+}
+
+pub(in crate::switch) struct Node {
+    pub(in crate::switch) scheduler: AnyScheduler,
+    pub(in crate::switch) queues: Queues,
+    pub(in crate::switch) members: Vec<Member>,
+    pub(in crate::switch) ceiling: Option<Ceiling>,
+    /// The rate of the server behind it, if that is known.
+    pub(super) rate: Option<Rate>,
+    /// The parent node, and this node's index there; `None` for the root.
+    pub(super) parent: Option<(usize, FlowIx)>,
+    /// When the port will let it go, if it is held; [`Time::NEVER`] for not at all.
+    pub(in crate::switch) watched: Time,
+    /// Bytes sent less bytes charged by the parent so far.
+    pub(super) uncharged: i64,
+    /// Members with packets, by the order of arrival of the first. Kept only once it was asked for: few nodes
+    /// ever have nothing but packets that may not be sent yet.
+    oldest: Option<FlowHeap>,
+    /// Members with packets by the rank of their latest packet, the first to lose on top. Kept only
+    /// from the first push-out until the node is empty: most links never push out.
+    tails: Option<FlowHeap>,
+}
+
+impl Node {
+    pub(super) fn new(
+        now: Time,
+        scheduler: &SchedulerKind,
+        ceiling: Option<Rate>,
+        rate: Option<Rate>,
+    ) -> Result<Node, Refused> {
+        let mut scheduler = scheduler.build()?;
+        scheduler.set_rate(now, rate);
+        Ok(Node {
+            scheduler,
+            queues: Queues::default(),
+            members: Vec::new(),
+            ceiling: ceiling.map(Ceiling::new),
+            rate,
+            parent: None,
+            watched: Time::NEVER,
+            uncharged: 0,
+            oldest: None,
+            tails: None,
+        })
+    }
+
+    /// Gives every index below `members` a place.
+    pub(super) fn reach(&mut self, members: u32) {
+        self.queues.reach(members);
+        for index in [&mut self.oldest, &mut self.tails].into_iter().flatten() {
+            index.reach(members);
+        }
+    }
+
+    /// What the node would send now, under its ceiling.
+    #[inline]
+    pub(super) fn select(&mut self, now: Time) -> Select {
+        match &self.ceiling {
+            // Without packets there is nothing to wait for.
+            Some(ceiling) if ceiling.clear_at() > now && self.queues.is_empty() => Select::Idle,
+            Some(ceiling) if ceiling.clear_at() > now => Select::NotBefore(ceiling.clear_at()),
+            _ => self.select_without_ceiling(now),
+        }
+    }
+
+    #[inline]
+    pub(super) fn select_without_ceiling(&mut self, now: Time) -> Select {
+        self.scheduler.advance(now, &self.queues);
+        self.scheduler.select(now, &self.queues)
+    }
+
+    /// Stamps a packet whose order was announced, and queues it.
+    #[inline(always)]
+    pub(super) fn push(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) {
+        self.scheduler.enqueue(cx, packet, &self.queues);
+        self.queues.push(packet);
+        if self.tails.is_some() {
+            self.renew_tail(packet.flow);
+        }
+    }
+
+    /// Takes the member's first packet, whose service begins.
+    pub(super) fn pop_first(&mut self, cx: &mut Ctx<'_>, slot: FlowIx) -> Option<Packet> {
+        let mut packet = self.queues.pop_first(slot)?.packet;
+        self.scheduler.dequeued(cx, &mut packet, &self.queues);
+        self.renew_first(slot);
+        self.popped_first(slot);
+        Some(packet)
+    }
+
+    /// Selects and pops to `packet`. Whether there was something to be sent.
+    #[inline(always)]
+    pub(super) fn serve(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> bool {
+        let served = self.scheduler.serve(cx, &mut self.queues, packet);
+        if served {
+            self.popped_first(packet.flow);
+        }
+        served
+    }
+
+    /// A packet of the member was popped from the front: its latest is another one only when that was the last.
+    #[inline(always)]
+    fn popped_first(&mut self, slot: FlowIx) {
+        if self.tails.is_some() && self.queues.len(slot) == 0 {
+            self.renew_tail(slot);
+        }
+    }
+
+    /// Takes a member's packet that will not be sent: its latest or its first, as `why` says.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, cx: &mut Ctx<'_>, slot: FlowIx, why: Removal) -> Option<Packet> {
+        let removed = match why {
+            Removal::PushedOut => self.queues.pop_last(slot),
+            Removal::DroppedAtHead => self.queues.pop_first(slot),
+        };
+        let packet = removed?.packet;
+        self.scheduler.removed(cx, &packet, &self.queues, why);
+        self.renew_first(slot);
+        if self.tails.is_some() {
+            self.renew_tail(slot);
+        }
+        Some(packet)
+    }
+
+    /// The first packet that a member sends may be another one.
+    #[inline]
+    pub(super) fn renew_first(&mut self, slot: FlowIx) {
+        if let Some(oldest) = &mut self.oldest {
+            match self.queues.first(slot) {
+                Some(first) => oldest.set(slot, (first.order, 0)),
+                None => oldest.remove(slot),
+            }
+        }
+    }
+
+    /// Of all packets that members send first, the one that arrived first.
+    pub(super) fn oldest(&mut self) -> Option<&Queued> {
+        let queues = &self.queues;
+        let oldest =
+            self.oldest.get_or_insert_with(|| index(queues, |slot| Some((queues.first(slot)?.order, 0))));
+        queues.first(oldest.top()?.1)
+    }
+
+    /// The member's latest packet may be another one, or rank elsewhere.
+    #[inline(never)]
+    pub(in crate::switch) fn renew_tail(&mut self, slot: FlowIx) {
+        let Some(tails) = &mut self.tails else { return };
+        match self.queues.last(slot) {
+            Some(last) => tails.set(slot, rank(&self.scheduler, slot, last)),
+            None => tails.remove(slot),
+        }
+        if self.queues.is_empty() {
+            self.tails = None;
+        }
+    }
+
+    /// The member whose latest packet push-out should take; `None` when nothing is queued.
+    pub(super) fn first_to_lose(&mut self) -> Option<FlowIx> {
+        let (queues, scheduler) = (&self.queues, &self.scheduler);
+        let tails = self
+            .tails
+            .get_or_insert_with(|| index(queues, |slot| Some(rank(scheduler, slot, queues.last(slot)?))));
+        tails.top().map(|(_, slot)| slot)
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.queues.memory()
+            + self.scheduler.memory()
+            + self.members.capacity() * size_of::<Member>()
+            + [&self.oldest, &self.tails].into_iter().flatten().map(FlowHeap::memory).sum::<usize>()
+            + size_of::<Node>()
+    }
+}
+
+/// The rank in an index with the first to lose on top.
+fn rank(scheduler: &AnyScheduler, slot: FlowIx, last: &Queued) -> Rank {
+    (!scheduler.rank_to_lose(slot, last), !last.order)
+}
+
+/// The members that have a rank, by it.
+fn index(queues: &Queues, rank: impl Fn(FlowIx) -> Option<Rank>) -> FlowHeap {
+    let mut index = FlowHeap::default();
+    index.reach(queues.flows());
+    for slot in (0..queues.flows()).map(FlowIx) {
+        if let Some(rank) = rank(slot) {
+            index.set(slot, rank);
+        }
+    }
+    index
+}

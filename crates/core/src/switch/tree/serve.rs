@@ -1,0 +1,142 @@
+//! What happens to packets in the tree: they join, are sent, are pushed out.
+
+use super::{Member, Node, ROOT, Tree};
+use crate::context::Ctx;
+use crate::packet::{FlowIx, Packet};
+use crate::queues::Participation;
+use crate::scheduler::{Removal, Select};
+use crate::units::Time;
+
+/// Where a packet is queued: the node, its flow's index there and its flow's index at the port.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::switch) struct Place {
+    pub(in crate::switch) node: usize,
+    pub(in crate::switch) slot: FlowIx,
+    pub(in crate::switch) flow: FlowIx,
+}
+
+/// What the tree would send.
+pub(in crate::switch) enum Next {
+    /// The first packet there.
+    At(Place),
+    /// Something through this node, which holds its packets back since time has passed.
+    Late(usize),
+    /// Nothing before this time; [`Time::NEVER`] when there is nothing to wait for.
+    NotBefore(Time),
+}
+
+impl Tree {
+    /// Pushes a packet of the member `packet.flow` of the node `at`.
+    #[inline(always)]
+    pub(in crate::switch) fn push(&mut self, cx: &mut Ctx<'_>, at: usize, packet: &mut Packet, order: u64) {
+        let node = &mut self.nodes[at];
+        node.queues.announce(order);
+        node.push(cx, packet);
+        if at != ROOT {
+            if node.queues.len(packet.flow) == 1 {
+                node.renew_first(packet.flow);
+            }
+            self.settle_with(cx, at, None);
+        }
+    }
+
+    /// When to ask for a packet again; [`Time::NEVER`] when there is none to wait for, `None`
+    /// when there is one to be sent now.
+    pub(in crate::switch) fn not_before(&mut self, now: Time) -> Option<Time> {
+        match self.next(now) {
+            Next::NotBefore(time) => Some(time),
+            Next::At(_) | Next::Late(_) => None,
+        }
+    }
+
+    /// Whether there are neither classes nor a ceiling: the root's members are the port's flows, in their order.
+    #[inline]
+    pub(in crate::switch) fn is_plain(&self) -> bool {
+        self.nodes.classes.is_empty() && self.nodes.root.ceiling.is_none()
+    }
+
+    /// Takes the packet to be sent now out of a plain tree and writes it to `packet`. Whether there was one.
+    #[inline(always)]
+    pub(in crate::switch) fn take_plain(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> bool {
+        self.nodes.root.serve(cx, packet)
+    }
+
+    /// What is to be sent now.
+    pub(in crate::switch) fn next(&mut self, now: Time) -> Next {
+        let mut at = ROOT;
+        loop {
+            let node = &mut self.nodes[at];
+            match node.select(now) {
+                Select::Flow(slot) => match node.members[slot.ix()] {
+                    Member::Flow(flow) => return Next::At(Place { node: at, slot, flow }),
+                    Member::Node(child) => at = usize::from(child),
+                },
+                Select::NotBefore(time) if at == ROOT => return Next::NotBefore(time),
+                Select::Idle if at == ROOT => return Next::NotBefore(Time::NEVER),
+                Select::NotBefore(_) | Select::Idle => return Next::Late(at),
+            }
+        }
+    }
+
+    /// The first packet at a place, with its flow's index at the port.
+    pub(in crate::switch) fn first(&self, place: Place) -> Option<Packet> {
+        let first = self.nodes[place.node].queues.first(place.slot)?;
+        Some(Packet { flow: place.flow, ..first.packet })
+    }
+
+    /// Takes the first packet at a place to be sent, with its flow's index at the port; charges every level.
+    pub(in crate::switch) fn take(&mut self, cx: &mut Ctx<'_>, place: Place) -> Option<Packet> {
+        let node = &mut self.nodes[place.node];
+        let mut packet = node.pop_first(cx, place.slot)?;
+        packet.flow = place.flow;
+        if let Some(ceiling) = &mut node.ceiling {
+            ceiling.take(cx.now, packet.arrived, packet.len);
+        }
+        self.charge(cx, place.node, &packet);
+        Some(packet)
+    }
+
+    /// Takes the packet that push-out should take.
+    pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>) -> Option<(Place, Packet)> {
+        let mut node = ROOT;
+        loop {
+            let slot = self.nodes[node].first_to_lose()?;
+            match self.nodes[node].members[slot.ix()] {
+                Member::Node(child) => node = usize::from(child),
+                Member::Flow(flow) => {
+                    let place = Place { node, slot, flow };
+                    return self.remove(cx, place, Removal::PushedOut).map(|packet| (place, packet));
+                }
+            }
+        }
+    }
+
+    /// Takes a packet that will not be sent, with its flow's index at the port; charges nothing.
+    #[inline(always)]
+    pub(in crate::switch) fn remove(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        place: Place,
+        why: Removal,
+    ) -> Option<Packet> {
+        let packet = self.nodes[place.node].remove(cx, place.slot, why)?;
+        if place.node != ROOT {
+            self.settle_with(cx, place.node, Some(why));
+        }
+        Some(Packet { flow: place.flow, ..packet })
+    }
+
+    /// When a node that holds packets back may send: its ceiling, or its scheduler's own time.
+    pub(in crate::switch) fn held_until(&mut self, now: Time, at: usize) -> Option<Time> {
+        let (parent, slot) = self.nodes[at].parent?;
+        let active = self.nodes[parent].queues.participation(slot) == Participation::Active;
+        let node: &mut Node = &mut self.nodes[at];
+        if active || node.queues.is_empty() {
+            return None;
+        }
+        match node.select(now) {
+            Select::NotBefore(time) => Some(time),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Tokens: what a backlogged node looks like to its parent.
+
+use super::{Node, Tree};
+use crate::context::Ctx;
+use crate::packet::{BodyId, FlowIx, Packet};
+use crate::queues::Participation;
+use crate::scheduler::{Removal, Select};
+use crate::units::Time;
+
+/// The body of a token: no packet has it.
+const TOKEN: BodyId = BodyId(u32::MAX);
+
+impl Node {
+    /// The token that stands for what the node would send first, and its order of arrival.
+    fn token(&mut self, now: Time) -> Option<(Packet, u64)> {
+        if self.queues.is_empty() {
+            return None;
+        }
+        let head = match self.select_without_ceiling(now) {
+            Select::Flow(slot) => self.queues.first(slot)?,
+            // Nothing may be sent yet: the first that arrived, and the difference is charged later.
+            _ => self.oldest()?,
+        };
+        let (head, order) = (head.packet, head.order);
+        let len = (i64::from(head.len) + self.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
+        self.uncharged -= i64::from(len);
+        // It is stamped as of the packet's arrival: a class that waits loses nothing by waiting.
+        Some((Packet { arrived: head.arrived, ..Packet::new(TOKEN, len) }, order))
+    }
+
+    fn push_token(&mut self, cx: &mut Ctx<'_>, slot: FlowIx, token: Packet, order: u64) {
+        self.queues.announce_late(order);
+        self.push(cx, &mut Packet { flow: slot, ..token });
+        self.renew_first(slot);
+    }
+}
+
+impl Tree {
+    /// A packet was sent from the node `at`: renews the tokens above it, and charges the ceilings.
+    #[inline(never)]
+    pub(super) fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, packet: &Packet) {
+        let &Packet { len, arrived, .. } = packet;
+        while let Some((parent, slot)) = self.nodes[at].parent {
+            self.nodes[at].uncharged += i64::from(len);
+            // The next token joins before the spent one leaves: the member stays backlogged.
+            match self.nodes[at].token(cx.now) {
+                Some((token, order)) => self.nodes[parent].push_token(cx, slot, token, order),
+                // What it was charged too much was for packets that were not sent.
+                None => self.nodes[at].uncharged = 0,
+            }
+            let above = &mut self.nodes[parent];
+            above.pop_first(cx, slot);
+            if let Some(ceiling) = &mut above.ceiling {
+                ceiling.take(cx.now, arrived, len);
+            }
+            self.set_participation_of(cx.now, at);
+            at = parent;
+        }
+    }
+
+    /// Brings the tokens and the participation of a node and those above it up to date after its
+    /// queues have changed; `why` they lost a packet, if they did.
+    #[inline(never)]
+    pub(super) fn settle_with(&mut self, cx: &mut Ctx<'_>, mut at: usize, why: Option<Removal>) {
+        while let Some((parent, slot)) = self.nodes[at].parent {
+            if self.nodes[parent].queues.len(slot) == 0
+                && let Some((token, order)) = self.nodes[at].token(cx.now)
+            {
+                self.nodes[parent].push_token(cx, slot, token, order);
+            }
+            if let Some(why) = why
+                && self.nodes[at].queues.is_empty()
+                && self.nodes[parent].remove(cx, slot, why).is_some()
+            {
+                self.nodes[at].uncharged = 0;
+            }
+            self.set_participation_of(cx.now, at);
+            at = parent;
+        }
+    }
+
+    /// Brings the participation of a node and those above it up to date after time has passed or a
+    /// member takes part otherwise.
+    pub(in crate::switch) fn settle(&mut self, now: Time, mut at: usize) {
+        while let Some((parent, _)) = self.nodes[at].parent {
+            self.set_participation_of(now, at);
+            at = parent;
+        }
+    }
+
+    fn set_participation_of(&mut self, now: Time, at: usize) {
+        let node = &mut self.nodes[at];
+        let Some((parent, slot)) = node.parent else { return };
+        let how = match node.select(now) {
+            _ if node.queues.is_empty() => Participation::Active,
+            Select::Flow(_) => Participation::Active,
+            Select::NotBefore(_) => Participation::Held,
+            // Its members do not take part: neither does it, and it gains nothing by it.
+            Select::Idle if !node.queues.any_held() => Participation::Absent,
+            Select::Idle => Participation::Held,
+        };
+        self.take_part(now, parent, slot, how);
+    }
+}
