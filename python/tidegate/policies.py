@@ -205,7 +205,7 @@ class Tdm(Record):
     nothing to send is wasted, and flows without a reservation share the slots that nobody owns.
 
     Attributes:
-        rate: Rate of the link (a rate such as "400kbit").
+        rate: Rate of the slots; without it, the link's (a rate such as "400kbit").
         slot: Length of a slot: the largest packet (a size such as "250B").
         slots: Number of slots in a frame, each worth this part of the rate (a whole number from 1 to 4096).
 
@@ -214,7 +214,7 @@ class Tdm(Record):
 
     _kind: ClassVar[str | None] = "tdm"
 
-    rate: str
+    rate: str | None = None
     slot: str
     slots: int
 
@@ -523,9 +523,9 @@ class Flow(Record):
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
-        priority: Head start (P) over flows without one: its packets are stamped as if they had come so much
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
-        level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -555,8 +555,8 @@ class Flow(Record):
     route: list[str] | tuple[str, ...] | None = None
     reserve: str | None = None
     interval: str | None = None
-    priority: str | None = None
-    level: int | None = None
+    head_start: str | None = None
+    priority: int | None = None
     class_: str | None = None
     ceiling: str | None = None
     size: str | list[str] | tuple[str, ...] | None = None
@@ -586,9 +586,9 @@ class Class(Record):
         scheduler: Discipline among its flows, or among the classes that are part of it.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
-        priority: Head start (P) over flows without one: its packets are stamped as if they had come so much
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
-        level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
     """
@@ -597,8 +597,8 @@ class Class(Record):
     parent: str | None = None
     scheduler: str | SchedulerKind
     reserve: str | None = None
-    priority: str | None = None
-    level: int | None = None
+    head_start: str | None = None
+    priority: int | None = None
     ceiling: str | None = None
 
 
@@ -767,3 +767,13 @@ class Scenario(Record):
     link: list[Link] | tuple[Link, ...] | None = None
     class_: list[Class] | tuple[Class, ...] | None = None
     flow: list[Flow] | tuple[Flow, ...] | None = None
+
+
+DEFAULT_SCHEDULER = "fifo"
+"""Scheduler of a port that names none."""
+
+ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock")
+"""Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
+
+RESPONSIVE = ("greedy",)
+"""Kinds of source that send more or less according to what the network does."""

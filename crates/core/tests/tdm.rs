@@ -8,9 +8,10 @@ use common::{World, pick, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{Leg, PortIx};
-use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{SchedulerKind, tdm};
+use tidegate_core::scheduler::tdm::TdmParams;
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -19,12 +20,8 @@ const SLOT: Span = Span::from_millis(5);
 const SLOTS: u64 = 20;
 
 fn frame() -> SchedulerKind {
-    let values = vec![
-        ("rate", Value::Rate(400_000)),
-        ("slot", Value::Size(250)),
-        ("slots", Value::Integer(SLOTS as i64)),
-    ];
-    SchedulerKind::BuiltIn(Choice { record: &tdm::RECORD, values })
+    let params = TdmParams { rate: Some(rate(400_000)), slot: 250, slots: SLOTS as u16 };
+    SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params))
 }
 
 fn reserving(bits: u64) -> FlowPlan {

@@ -64,7 +64,7 @@ impl Scheduler for RoundRobin {
 }
 
 fn round_robin() -> SchedulerKind {
-    SchedulerKind::Custom(|| Box::<RoundRobin>::default())
+    SchedulerKind::custom(|| Box::<RoundRobin>::default())
 }
 
 /// Credit pauses a flow (Absent): it sends exactly its credit, the others what they like, and
@@ -155,8 +155,8 @@ impl Dropper for InOut {
 
 #[test]
 fn an_in_out_marking_dropper() {
-    let dropper = Some(DropperKind::Custom(|| Box::new(InOut)));
-    let meter = Some(MeterKind::Custom(|| Box::new(EveryOther(0))));
+    let dropper = Some(DropperKind::custom(|| Box::new(InOut)));
+    let meter = Some(MeterKind::custom(|| Box::new(EveryOther(0))));
     let port = PortPlan { meter, dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let leg = world.open(0, &FlowPlan::default());
@@ -218,7 +218,7 @@ impl Scheduler for FifoPlus {
 /// Two hops: a packet that waited longer than the mean at the first hop overtakes at the second.
 #[test]
 fn fifo_plus_carries_over_two_hops() {
-    let fifo_plus = SchedulerKind::Custom(|| Box::<FifoPlus>::default());
+    let fifo_plus = SchedulerKind::custom(|| Box::<FifoPlus>::default());
     let mut hops = [World::with(fifo_plus.clone()), World::with(fifo_plus)];
     let legs = [0, 1].map(|hop| [0, 1].map(|_| hops[hop].open(0, &FlowPlan::default())));
     let late = hops[0].arrive(&[legs[0][0]], 100);
@@ -295,7 +295,7 @@ fn a_scheduler_behind_dyn_serves_alike() {
     };
     let built_in = served(kind("virtual-clock"));
     assert_eq!(built_in.len(), 2000);
-    assert_eq!(built_in, served(SchedulerKind::Custom(boxed)));
+    assert_eq!(built_in, served(SchedulerKind::custom(boxed)));
 }
 
 /// A live loop that reconfigures under load: nothing is lost, nothing is reordered within a
@@ -305,7 +305,7 @@ fn a_live_loop_reconfigures_under_load() {
     let class = |scheduler: &str| ClassPlan {
         parent: None,
         scheduler: kind(scheduler),
-        contract: Contract { reserve: Some(rate(1_000_000)), level: 1, ..Contract::default() },
+        contract: Contract { reserve: Some(rate(1_000_000)), priority: 1, ..Contract::default() },
         ceiling: None,
     };
     let flat = |name: &str, ceiling| PortPlan { ceiling, ..PortPlan::new(kind(name)) };

@@ -273,7 +273,7 @@ const FLOWS: &[Mistake] = &[
         Some("reserve less, or reserve more for the class"),
     ),
     (
-        "level = 3",
+        "priority = 3",
         "reserve = \"600kbit\"",
         "a.toml:52:11: 1200kbit is reserved on link s1->s2 (1mbit): flow `data` is the first that does not fit",
         Some("reserve less, or make the link faster"),

@@ -11,6 +11,12 @@ use crate::units::Rate;
 /// A tree of schedulers is at most so deep: the root, classes, classes within classes.
 pub const DEEPEST_TREE: usize = 3;
 
+/// A port has at most so many classes.
+pub const MOST_CLASSES: usize = u16::MAX as usize - 1;
+
+/// A switch has at most so many ports.
+pub const MOST_PORTS: usize = u16::MAX as usize;
+
 /// A class of a port: a scheduler among its members, and one member of its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassPlan {
@@ -109,8 +115,8 @@ impl PortPlan {
             }
             depth.push(above + 1);
         }
-        if self.classes.len() >= usize::from(u16::MAX) {
-            return Err(Refused(format!("port {port}: more than {} classes", u16::MAX - 1)));
+        if self.classes.len() > MOST_CLASSES {
+            return Err(Refused(format!("port {port}: more than {MOST_CLASSES} classes")));
         }
         Ok(())
     }

@@ -6,9 +6,6 @@ use tidegate_core::params::{CONTRACT, Kind};
 /// The most flows that a scenario may hold.
 pub(crate) const MOST_FLOWS: i64 = 4_000_000;
 
-/// The shaper that an `envelope` without `kind` means: the user-behaviour envelope.
-const DEFAULT_ENVELOPE: &str = "token-bucket";
-
 fn change() -> Section {
     let fields = vec![
         required(
@@ -111,7 +108,7 @@ pub(super) fn flow() -> Section {
         required("source", source::shape(), "What is sent when"),
         optional(
             "envelope",
-            policies("envelope", Some(DEFAULT_ENVELOPE), tidegate_core::shaper::RECORDS),
+            policies("envelope", Some(tidegate_core::shaper::DEFAULT.name), tidegate_core::shaper::RECORDS),
             "Shaper between the source and the network; without it, packets go as they come. What waits in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none",
         ),
     ]);

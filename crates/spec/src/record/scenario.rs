@@ -71,16 +71,16 @@ pub fn scenario() -> &'static Section {
 /// The first key of every file.
 pub(super) fn version(help: &'static str) -> Field {
     let shape = Shape::Value(Kind::Integer(VERSION, VERSION));
-    Field { default: Some("1"), ..required("version", shape, help) }
+    Field { default: Some("1".into()), ..required("version", shape, help) }
 }
 
 pub(super) fn port() -> Section {
     let fields = vec![
-        defaulted("scheduler", scheduler(), "fifo", "Which flow sends next"),
+        defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
         defaulted(
             "meter",
             meter(),
-            "flow-monitor",
+            tidegate_core::meter::DEFAULT.name,
             "What sees whether flows keep their contracts; the default lets flows without `interval` pass",
         ),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),

@@ -5,13 +5,16 @@ pub(crate) mod classes;
 pub(crate) mod flows;
 mod gate;
 mod headers;
+mod load;
 mod network;
+pub(crate) mod policies;
 mod reservations;
 
 pub use admission::Admission;
 pub use classes::Class;
 pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
+pub use load::Load;
 pub use network::{Link, Node, NodeKind, PortSpec};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
@@ -20,6 +23,7 @@ use crate::gate::GateFile;
 use crate::record;
 use crate::units::show_time;
 use crate::values::Values;
+use policies::Parts;
 use std::path::Path;
 use tidegate_core::units::Span;
 
@@ -83,7 +87,7 @@ impl Scenario {
     ) -> Result<Scenario, SpecErrors> {
         let File { origin, values, effective, mut report } =
             File::read(record::scenario(), text, file_name, sets)?;
-        let gate = gate::load(&values, base_dir, &origin)?;
+        let gate = gate::load(&values, base_dir, &origin, &mut report)?;
         let expanded = expand(gate, &values, file_name, base_dir, effective, &origin, &mut report);
         report.check(&origin)?;
         expanded.ok_or_else(|| file::unexplained(&origin))
@@ -92,6 +96,27 @@ impl Scenario {
     /// The flows one by one: groups in order, members in order.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'_>> {
         self.groups.iter().enumerate().flat_map(|(index, group)| group.members(index))
+    }
+
+    /// Checks what the flows reserve and need of the policies on their way, now that it is known what each
+    /// recording brings.
+    ///
+    /// # Errors
+    /// The first mistake in the file, when they do not fit.
+    pub fn check_recorded(&self, loads: &[Load]) -> Result<(), Box<SpecError>> {
+        let mut report = Report::default();
+        self.check_loads(loads, &mut report);
+        let Err(mistakes) = report.check(&self.origin) else { return Ok(()) };
+        mistakes.errors.into_iter().next().map_or(Ok(()), |first| Err(Box::new(first)))
+    }
+
+    fn check_loads(&self, loads: &[Load], report: &mut Report) {
+        let Scenario { links, nodes, classes, groups, admission, .. } = self;
+        // With admission, whether a flow fits is known when it is set up.
+        if admission.is_none() {
+            reservations::check(links, nodes, classes, groups, loads, report);
+        }
+        policies::check(&Parts { links, nodes, classes, groups, loads, admission: *admission }, report);
     }
 
     /// How many flows there are; `capture` sources that bring their own flows count as one.
@@ -134,11 +159,10 @@ fn expand(
         Some(_) => admission::check(&groups, report),
         None => {
             admission::check_absent(&groups, report);
-            reservations::check(&network.links, &network.nodes, &classes, &groups, report);
         }
     }
     let (duration, warmup, sample) = times?;
-    Some(Scenario {
+    let scenario = Scenario {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         seed: values.count("seed")?,
         duration,
@@ -152,7 +176,11 @@ fn expand(
         groups,
         effective,
         origin: origin.clone(),
-    })
+    };
+    let loads: Vec<Load> =
+        scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
+    scenario.check_loads(&loads, report);
+    Some(scenario)
 }
 
 /// Duration, warm-up and sample.

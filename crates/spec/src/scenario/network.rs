@@ -2,15 +2,20 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
+use crate::policy::Chosen;
 use crate::suggest::did_you_mean;
 use crate::trace_file;
 use crate::values::Values;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::link::{Loss, Trace};
-use tidegate_core::params::{Choice, Limit};
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
+use tidegate_core::params::{BuiltIn, Limit};
+use tidegate_core::scheduler::{self, BuiltInScheduler, SchedulerKind};
+use tidegate_core::switch::plan::{MOST_PORTS, PortPlan};
 use tidegate_core::units::{Rate, Span};
 
 /// Whether a node forwards.
@@ -63,25 +68,38 @@ pub struct Link {
 }
 
 /// What an output port does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct PortSpec {
     /// Which flow sends next.
-    pub scheduler: Choice,
+    pub scheduler: Chosen<BuiltInScheduler>,
     /// What sees whether flows keep their contracts; `None` for nothing.
-    pub meter: Option<Choice>,
+    pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival; `None` for nothing.
-    pub dropper: Option<Choice>,
+    pub dropper: Option<Chosen<BuiltInDropper>>,
     /// Bits per second that the port never exceeds, when below the link's rate.
     pub ceiling: Option<u64>,
 }
 
 impl PortSpec {
+    /// The port of a link of this rate, without classes and without a ceiling. A meter that has something to do
+    /// only for flows that state a key is left out when it is not among those `stated`: it would only cost time.
+    pub fn plan(&self, link: Rate, stated: &BTreeSet<&'static str>) -> PortPlan {
+        let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
+        let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
+        let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone().at_link(link));
+        PortPlan {
+            meter: meter.map(|meter| MeterKind::BuiltIn(meter.at_link(link))),
+            dropper: dropper.map(DropperKind::BuiltIn),
+            ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone().at_link(link)))
+        }
+    }
+
     /// What a `port` table says.
-    pub(crate) fn read(port: &Values) -> Option<PortSpec> {
+    pub(crate) fn read(port: &Values, report: &mut Report) -> Option<PortSpec> {
         Some(PortSpec {
-            scheduler: port.policy("scheduler")?,
-            meter: port.policy("meter"),
-            dropper: port.policy("dropper"),
+            scheduler: Chosen::read(port, "scheduler", report)?,
+            meter: Chosen::read(port, "meter", report),
+            dropper: Chosen::read(port, "dropper", report),
             ceiling: None,
         })
     }
@@ -95,6 +113,20 @@ pub(super) struct Network {
 }
 
 impl Network {
+    /// A switch numbers its ports, one for each link that it sends on.
+    fn check_ports(&self, report: &mut Report) {
+        let mut ports = vec![0; self.nodes.len()];
+        // A gate is a switch of its own.
+        for link in self.links.iter().filter(|link| link.gate.is_none()) {
+            ports[link.from] += 1;
+            if ports[link.from] == MOST_PORTS + 1 {
+                let message =
+                    format!("`{}` sends on more than {MOST_PORTS} links", self.nodes[link.from].name);
+                report.say(link.place, Complaint::new(message));
+            }
+        }
+    }
+
     /// The node with the name under `key`, or a complaint with the nearest name.
     pub(super) fn find(&self, name: &str, place: Place, report: &mut Report) -> Option<usize> {
         let found = self.by_name.get(name).copied();
@@ -147,6 +179,13 @@ impl Wire {
     }
 }
 
+/// What a `[[link]]` says of its ports.
+struct OwnPolicies {
+    scheduler: Option<Chosen<BuiltInScheduler>>,
+    meter: Option<Chosen<BuiltInMeter>>,
+    dropper: Option<Chosen<BuiltInDropper>>,
+}
+
 struct Builder<'v> {
     network: Network,
     parallel: BTreeMap<(usize, usize), usize>,
@@ -166,11 +205,11 @@ pub(super) fn build(
     report: &mut Report,
 ) -> Option<Network> {
     let port = values.table("port")?;
-    let host_scheduler = Choice { record: &tidegate_core::scheduler::fifo::RECORD, values: Vec::new() };
+    let host_scheduler = Chosen::named(scheduler::DEFAULT.name, values.place)?;
     let mut builder = Builder {
         network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
         parallel: BTreeMap::new(),
-        switch_port: PortSpec::read(port)?,
+        switch_port: PortSpec::read(port, report)?,
         host_port: PortSpec { scheduler: host_scheduler, meter: None, dropper: None, ceiling: None },
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,
@@ -184,7 +223,11 @@ pub(super) fn build(
     for link in values.tables("link") {
         sound &= builder.extra_link(link, report).is_some();
     }
-    sound.then_some(builder.network)
+    if !sound {
+        return None;
+    }
+    builder.network.check_ports(report);
+    Some(builder.network)
 }
 
 impl Builder<'_> {
@@ -350,13 +393,18 @@ impl Builder<'_> {
             return None;
         }
         let wire = Wire::of_link(values, self.base_dir, report)?;
+        let own = OwnPolicies {
+            scheduler: Chosen::read(values, "scheduler", report),
+            meter: Chosen::read(values, "meter", report),
+            dropper: Chosen::read(values, "dropper", report),
+        };
         let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
             let usual = self.usual_port(from);
             let port = PortSpec {
-                scheduler: values.policy("scheduler").unwrap_or(usual.scheduler),
-                meter: values.policy("meter").or(usual.meter),
-                dropper: values.policy("dropper").or(usual.dropper),
+                scheduler: own.scheduler.clone().unwrap_or(usual.scheduler),
+                meter: own.meter.clone().or(usual.meter),
+                dropper: own.dropper.clone().or(usual.dropper),
                 ceiling: values.rate("ceiling"),
             };
             self.link(from, to, wire.clone(), port, values.place)?;
