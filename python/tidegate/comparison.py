@@ -115,7 +115,7 @@ def compare(
 
     Args:
         scenario: What `tidegate.simulate` takes.
-        schedulers: At least two, by name (`"fifo"`) or as records; the others are compared with the first.
+        schedulers: At least two, by name or as records; the others are compared with the first.
         replications: Number of runs of each, at least 1; intervals need 2.
         jobs: Runs at a time; by default as many as there are processors.
         seed: Seed of the first replication; by default the scenario's own.
