@@ -138,3 +138,17 @@ fn the_latest_arrival_is_pushed_out() {
     let dropped: Vec<u32> = lines.dropped.iter().map(|(_, packet, _)| packet.body.0).collect();
     assert_eq!(dropped, bodies[3..]);
 }
+
+#[test]
+fn a_flow_without_a_reservation_waits_while_every_slot_has_an_owner() {
+    let mut world = World::with(frame());
+    let owner = world.open(0, &reserving(400_000));
+    let datagram = world.open(0, &FlowPlan::default());
+    let body = world.arrive(&[datagram], 250);
+    for _ in 0..2 * SLOTS {
+        assert_eq!(world.send(0), None);
+        world.wait(SLOT);
+    }
+    world.cx(|switch, cx| switch.close(cx.now, owner));
+    assert_eq!(world.send(0).map(|packet| packet.body.0), Some(body));
+}

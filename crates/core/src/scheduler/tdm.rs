@@ -8,7 +8,8 @@
 //! Choices where the paper is silent:
 //! - Slots are counted from when the first flow is set up.
 //! - A reservation is rounded up to whole slots, and refused when too few are free.
-//! - Slots without an owner carry flows without a reservation, first in first out.
+//! - Slots without an owner carry flows without a reservation, first in first out; while every slot
+//!   has an owner, such a flow waits.
 //! - A packet longer than a slot also takes the slots behind its own: `slot` should be the
 //!   largest packet. A slot that begins while the link is busy is lost to its owner.
 //! - A packet that arrives at the very beginning of its slot makes it.
@@ -284,7 +285,11 @@ impl Scheduler for Tdm {
             }
             at += self.slot;
         }
-        Select::Idle
+        match self.datagrams.top() {
+            // Every slot has an owner: there is none for flows without a reservation.
+            Some(_) => Select::NotBefore(Time::NEVER),
+            None => Select::Idle,
+        }
     }
 
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues) {
