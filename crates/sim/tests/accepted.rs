@@ -113,6 +113,7 @@ fn classes(rng: &mut Rng) -> (String, Vec<String>) {
             keys.push(format!("parent = \"{parent}\""));
         }
         contract(rng, &mut keys);
+        guards(rng, &mut keys);
         text.push_str(&format!("[[class]]\n{}\n", keys.join("\n")));
         names.push(format!("c{ix}"));
     }
@@ -146,6 +147,9 @@ fn flow(rng: &mut Rng, ix: u64, ends: &[&str], classes: &[String], signalled: bo
         if rng.chance(0.5) {
             keys.push(format!("warned = \"{}\"", pick(rng, &["ignore", "slow", "shrink"])));
         }
+    }
+    if rng.chance(0.2) {
+        keys.push("profile = \"p\"".to_owned());
     }
     if !classes.is_empty() && rng.chance(0.5) {
         keys.push(format!("class = \"{}\"", classes[rng.below(classes.len() as u64) as usize]));
@@ -192,15 +196,21 @@ fn topology(rng: &mut Rng) -> (String, Vec<String>) {
     }
 }
 
-fn port(rng: &mut Rng) -> String {
-    let mut keys = vec![format!("scheduler = {}", policy::<BuiltInScheduler>(rng))];
-    if rng.chance(0.4) {
+/// A dropper and a meter, each now and then.
+fn guards(rng: &mut Rng, keys: &mut Vec<String>) {
+    if rng.chance(0.3) {
         keys.push(format!("dropper = {}", policy::<BuiltInDropper>(rng)));
     }
-    if rng.chance(0.4) {
+    if rng.chance(0.3) {
         keys.push(format!("meter = {}", policy::<BuiltInMeter>(rng)));
     }
-    format!("port = {{ {} }}\n", keys.join(", "))
+}
+
+/// The ports of switches or of hosts.
+fn ports(rng: &mut Rng, of: &str) -> String {
+    let mut keys = vec![format!("scheduler = {}", policy::<BuiltInScheduler>(rng))];
+    guards(rng, &mut keys);
+    format!("{of} = {{ {} }}\n", keys.join(", "))
 }
 
 /// A gate's file: flows for the packets that the scenario's bring.
@@ -208,7 +218,7 @@ fn gate(rng: &mut Rng) -> String {
     let mut text =
         "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"2mbit\" }\n"
             .to_owned();
-    text.push_str(&port(rng));
+    text.push_str(&ports(rng, "port"));
     let (classes, names) = classes(rng);
     text.push_str(&classes);
     for (ix, matching) in ["dscp = 46", "protocol = \"udp\""].into_iter().enumerate() {
@@ -231,7 +241,10 @@ fn scenario(rng: &mut Rng) -> String {
     let through_gate = topology.contains("gate");
     let mut text = format!("version = 1\nduration = \"20ms\"\ntopology = {topology}\n");
     if !through_gate || rng.chance(0.3) {
-        text.push_str(&port(rng));
+        text.push_str(&ports(rng, "port"));
+    }
+    if rng.chance(0.2) {
+        text.push_str(&ports(rng, "host"));
     }
     if rng.chance(0.3) {
         text.push_str(&format!("switch = {{ buffer = \"{}\" }}\n", pick(rng, &["1p", "10p", "3kB"])));
@@ -240,6 +253,7 @@ fn scenario(rng: &mut Rng) -> String {
     if signalled {
         text.push_str(&format!("admission = {{ datagrams = {} }}\n", pick(rng, &["0", "0.25", "1"])));
     }
+    text.push_str("[[profile]]\nname = \"p\"\nreserve = \"50kbit\"\ninterval = \"1s\"\n");
     let (classes, mut names) = if through_gate { (String::new(), Vec::new()) } else { classes(rng) };
     text.push_str(&classes);
     if rng.chance(0.02) {
@@ -247,8 +261,17 @@ fn scenario(rng: &mut Rng) -> String {
     }
     let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
     // What a gate gives its flows is in its file.
-    let said_elsewhere =
-        ["reserve", "interval", "head_start", "priority", "ceiling", "class", "envelope", "warned"];
+    let said_elsewhere = [
+        "profile",
+        "reserve",
+        "interval",
+        "head_start",
+        "priority",
+        "ceiling",
+        "class",
+        "envelope",
+        "warned",
+    ];
     for ix in 0..small(rng, 4) {
         let mut keys = flow(rng, ix, &ends, &names, signalled);
         if through_gate {

@@ -33,7 +33,7 @@ pub use policy::Chosen;
 pub use routing::{Router, route};
 pub use scenario::{
     Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind,
-    PortSpec, Scenario, WhenWarned,
+    PortSpec, Profile, Scenario, WhenWarned,
 };
 pub use source::Source;
 pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -31,11 +31,6 @@ impl<B: BuiltIn> Chosen<B> {
         }
     }
 
-    /// The policy of this name with its defaults, stated at `place`.
-    pub(crate) fn named(name: &str, place: Place) -> Option<Chosen<B>> {
-        Some(Chosen { policy: B::read(name, &[])?.ok()?, place, params: Vec::new() })
-    }
-
     /// Where a parameter was written; where the policy was, when it was not.
     pub(crate) fn place_of(&self, param: &str) -> Place {
         self.params.iter().find(|(name, _)| *name == param).map_or(self.place, |(_, place)| *place)

@@ -4,10 +4,11 @@ mod common;
 
 use common::{FULL, parse};
 use std::collections::BTreeSet;
+use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::link::{Loss, Trace};
 use tidegate_core::params::{BuiltIn, Limit, Value};
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::{FlowGroup, NodeKind, Scenario, Source, route};
+use tidegate_spec::{Chosen, FlowGroup, NodeKind, Scenario, Source, route};
 
 fn minimal(topology: &str) -> String {
     format!("version = 1\nduration = \"1s\"\ntopology = {topology}\n")
@@ -96,6 +97,33 @@ fn ports_of_switches_hosts_and_single_links_differ() {
         (own.scheduler.policy.record().name, own.dropper.is_some(), own.ceiling),
         ("fifo", true, Some(1_000_000))
     );
+}
+
+#[test]
+fn hosts_classes_and_flows_may_have_guards_of_their_own() {
+    let text = FULL.replace(
+        "[[class]]\nname = \"gold\"\n",
+        "[[profile]]\nname = \"site\"\nreserve = \"1mbit\"\ninterval = \"1s\"\n\n[[class]]\nname = \"gold\"\n\
+         dropper = { kind = \"drop-tail\", limit = \"9p\" }\nmeter = \"flow-monitor\"\n",
+    );
+    let text = text.replace(
+        "switch = {",
+        "host = { scheduler = \"strict-priority\", dropper = { kind = \"drop-tail\", limit = \"5p\" } }\nswitch = {",
+    );
+    let scenario =
+        good(&text.replace("name = \"data\"\n", "name = \"data\"\nprofile = \"site\"\nwarned = \"slow\"\n"));
+    let (switch, host) = (&scenario.links[0].port, &scenario.links[4].port);
+    assert_eq!(switch.scheduler.policy.record().name, "virtual-clock");
+    assert_eq!(host.scheduler.policy.record().name, "strict-priority");
+    let limit = |dropper: &Option<Chosen<BuiltInDropper>>| dropper.as_ref().unwrap().policy.values();
+    assert_eq!(limit(&host.dropper), [("limit", Value::Limit(Limit::Packets(5)))]);
+    assert_eq!(limit(&scenario.classes[0].dropper), [("limit", Value::Limit(Limit::Packets(9)))]);
+    let (meter, dropper) = scenario.classes[0].guards(scenario.links[0].rate);
+    assert!(meter.is_some() && dropper.is_some());
+    assert!(scenario.classes[1].meter.is_none() && scenario.classes[1].dropper.is_none());
+    assert_eq!(scenario.profiles[0].contract.interval(), Some(Span::from_secs(1)));
+    assert_eq!((group(&scenario, "data").profile, group(&scenario, "bulk").profile), (Some(0), None));
+    assert!(scenario.contracts().any(|contract| contract.reserve_bits() == Some(1_000_000)));
 }
 
 /// A trace stands in place of a rate, in both directions; what is reserved has to fit into its mean.

@@ -38,7 +38,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         duration: scenario.duration,
         warmup: scenario.warmup,
     };
-    let stated = ContractSpec::stated(scenario.groups.iter().map(|group| &group.contract));
+    let stated = ContractSpec::stated(scenario.contracts());
     let gate_ports = scenario.gate.as_ref().map(|file| file.switch_plan().ports).unwrap_or_default();
     for link in &scenario.links {
         // Classes order what switches forward; a host only sends its own.

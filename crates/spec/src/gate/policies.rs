@@ -21,12 +21,12 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
                 true => members(gate, class, direction, &placed),
                 false => Vec::new(),
             };
-            let at = match class {
+            let at = || match class {
                 None => direction.name().to_owned(),
                 Some(class) => format!("in class `{}` {}", gate.classes[class].class.name, direction.name()),
             };
             let rate = gate.rates[direction as usize];
-            check_node(scheduler, rate, None, &members, &at, &mut told, report);
+            check_node(scheduler, rate, None, &members, at, &mut told, report);
         }
     }
 }

@@ -76,6 +76,7 @@ pub(super) fn flow() -> Section {
     ];
     fields.extend(CONTRACT.iter().map(Field::of_param));
     fields.extend([
+        optional("profile", Shape::Name, "Profile that its packets are metered against, with those of other flows; without it, the flow's own contract"),
         optional("class", Shape::Name, "Class that it belongs to; without it, it stands directly under the port's scheduler"),
         optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
         optional(

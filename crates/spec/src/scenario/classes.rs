@@ -7,6 +7,8 @@ use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;
 use std::collections::BTreeMap;
+use tidegate_core::dropper::{BuiltInDropper, DropperKind};
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::BuiltIn;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, MOST_CLASSES};
@@ -21,6 +23,10 @@ pub struct Class {
     pub parent: Option<usize>,
     /// Discipline among its flows, or among the classes that are part of it.
     pub scheduler: Chosen<BuiltInScheduler>,
+    /// What sees whether its flows keep their contracts; `None` leaves that to the port.
+    pub meter: Option<Chosen<BuiltInMeter>>,
+    /// What is dropped or marked on arrival in it; `None` leaves that to the port.
+    pub dropper: Option<Chosen<BuiltInDropper>>,
     /// What it states to the scheduler above it.
     pub contract: ContractSpec,
     /// Bits per second that it never exceeds at a port.
@@ -30,6 +36,13 @@ pub struct Class {
 }
 
 impl Class {
+    /// What guards the class at a port of a link of this rate. A plan of a class has no place for them yet.
+    pub fn guards(&self, link: Rate) -> (Option<MeterKind>, Option<DropperKind>) {
+        let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone().at_link(link)));
+        let dropper = self.dropper.as_ref();
+        (meter, dropper.map(|dropper| DropperKind::BuiltIn(dropper.policy.clone().at_link(link))))
+    }
+
     /// The class at a port of a link of this rate.
     pub fn plan(&self, link: Rate) -> ClassPlan {
         ClassPlan {
@@ -67,6 +80,8 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
             name: values.text("name")?.to_owned(),
             parent,
             scheduler: Chosen::read(values, "scheduler", report)?,
+            meter: Chosen::read(values, "meter", report),
+            dropper: Chosen::read(values, "dropper", report),
             contract,
             ceiling,
             place: values.place,

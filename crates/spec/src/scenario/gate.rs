@@ -106,7 +106,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         );
     }
     if route.len() == 1 {
-        for key in CONTRACT.iter().map(|param| param.name).chain(["class", "ceiling"]) {
+        for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "class", "ceiling"]) {
             if values.given(key) {
                 let complaint = Complaint::new(format!("`{key}` says nothing: only the gate is on the way"));
                 report.say(

@@ -8,6 +8,7 @@ mod headers;
 mod load;
 mod network;
 pub(crate) mod policies;
+mod profiles;
 mod reservations;
 
 pub use admission::Admission;
@@ -16,6 +17,7 @@ pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
 pub use load::Load;
 pub use network::{Link, Node, NodeKind, PortSpec};
+pub use profiles::Profile;
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
@@ -54,6 +56,8 @@ pub struct Scenario {
     pub gate: Option<GateFile>,
     /// Classes of flows, in the order of the file.
     pub classes: Vec<Class>,
+    /// Contracts that several flows keep together, in the order of the file.
+    pub profiles: Vec<Profile>,
     /// How flows are set up before they send; `None` when all are set up from the start.
     pub admission: Option<Admission>,
     /// Flows as the file groups them; [`Scenario::flows`] multiplies them out.
@@ -119,6 +123,12 @@ impl Scenario {
         policies::check(&Parts { links, nodes, classes, groups, loads, admission: *admission }, report);
     }
 
+    /// What flows and profiles state, a group of flows once.
+    pub fn contracts(&self) -> impl Iterator<Item = &ContractSpec> {
+        let flows = self.groups.iter().map(|group| &group.contract);
+        flows.chain(self.profiles.iter().map(|profile| &profile.contract))
+    }
+
     /// How many flows there are; `capture` sources that bring their own flows count as one.
     pub fn flow_count(&self) -> usize {
         self.groups.iter().map(|group| group.count as usize).sum()
@@ -150,7 +160,8 @@ fn expand(
     let times = times(values, report);
     let network = network::build(values, gate.as_ref(), base_dir, report)?;
     let classes = classes::build(values.tables("class"), report)?;
-    let context = flows::Surroundings { network: &network, classes: &classes, base_dir };
+    let profiles = profiles::build(values.tables("profile"), report)?;
+    let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
     let groups = flows::build(values.tables("flow"), &context, report)?;
     let admission = values.table("admission").map(Admission::read);
     match &admission {
@@ -172,6 +183,7 @@ fn expand(
         links: network.links,
         gate,
         classes,
+        profiles,
         admission,
         groups,
         effective,

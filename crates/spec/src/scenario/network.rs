@@ -14,7 +14,7 @@ use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::link::{Loss, Trace};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{BuiltIn, Limit};
-use tidegate_core::scheduler::{self, BuiltInScheduler, SchedulerKind};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{MOST_PORTS, PortPlan};
 use tidegate_core::units::{Rate, Span};
 
@@ -205,12 +205,12 @@ pub(super) fn build(
     report: &mut Report,
 ) -> Option<Network> {
     let port = values.table("port")?;
-    let host_scheduler = Chosen::named(scheduler::DEFAULT.name, values.place)?;
+    let host = values.table("host")?;
     let mut builder = Builder {
         network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
         parallel: BTreeMap::new(),
         switch_port: PortSpec::read(port, report)?,
-        host_port: PortSpec { scheduler: host_scheduler, meter: None, dropper: None, ceiling: None },
+        host_port: PortSpec::read(host, report)?,
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,
         base_dir,

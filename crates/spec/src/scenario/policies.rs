@@ -38,19 +38,19 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
         }
         let node = NodeContext { link: link.rate, reservable: None, members: &[] };
         let port = &link.port;
-        let faults = [
-            port.meter.as_ref().and_then(|meter| fault_of(meter, &node)),
-            port.dropper.as_ref().and_then(|dropper| fault_of(dropper, &node)),
-        ];
-        for (place, fault) in faults.into_iter().flatten() {
-            if told.insert(place) {
-                report.say(place, Complaint::new(format!("{} on link {}", fault.message, link.name)));
-            }
-        }
         let below = match parts.nodes[link.from].kind {
             NodeKind::Switch => parts.classes,
             NodeKind::Host => &[],
         };
+        let meters = std::iter::once(&port.meter).chain(below.iter().map(|class| &class.meter));
+        let droppers = std::iter::once(&port.dropper).chain(below.iter().map(|class| &class.dropper));
+        let faults = (meters.flatten().filter_map(|meter| fault_of(meter, &node)))
+            .chain(droppers.flatten().filter_map(|dropper| fault_of(dropper, &node)));
+        for (place, fault) in faults {
+            if told.insert(place) {
+                report.say(place, Complaint::new(format!("{} on link {}", fault.message, link.name)));
+            }
+        }
         let root = std::iter::once((None, &port.scheduler));
         let inner = below.iter().enumerate().map(|(class, one)| (Some(class), &one.scheduler));
         for (class, scheduler) in root.chain(inner) {
@@ -58,13 +58,13 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
                 true => divided.members(index, class, below),
                 false => Vec::new(),
             };
-            let at = match class {
+            let at = || match class {
                 None => format!("on link {}", link.name),
                 Some(class) => format!("in class `{}` on link {}", below[class].name, link.name),
             };
             let reservable = parts.admission.filter(|_| class.is_none());
             let reservable = reservable.map(|admission| admission.reservable(link));
-            check_node(scheduler, link.rate, reservable, &members, &at, &mut told, report);
+            check_node(scheduler, link.rate, reservable, &members, at, &mut told, report);
         }
     }
 }
@@ -104,7 +104,7 @@ pub(crate) fn check_node(
     link: Rate,
     reservable: Option<u64>,
     named: &[Named<'_>],
-    at: &str,
+    at: impl Fn() -> String,
     told: &mut BTreeSet<Place>,
     report: &mut Report,
 ) {
@@ -113,11 +113,11 @@ pub(crate) fn check_node(
         return;
     };
     let (place, message) = match fault.key {
-        Key::Param(param) => (scheduler.place_of(param), format!("{} {at}", fault.message)),
+        Key::Param(param) => (scheduler.place_of(param), format!("{} {}", fault.message, at())),
         Key::Member { index, nth, key } => {
             let one = &named[index];
             let place = if key == "reserve" { one.reserve_place } else { one.place };
-            (place, format!("{} {at}: {}", (one.name)(nth), fault.message))
+            (place, format!("{} {}: {}", (one.name)(nth), at(), fault.message))
         }
     };
     if told.insert(place) {

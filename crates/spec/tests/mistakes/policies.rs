@@ -101,7 +101,7 @@ fn parameters_do_not_contradict_each_other() {
 #[test]
 fn a_switch_has_so_many_classes_and_ports() {
     let classes: String =
-        (0..70_000).map(|ix| format!("[[class]]\nname = \"c{ix}\"\nscheduler = \"fifo\"\n")).collect();
+        (0..65_535).map(|ix| format!("[[class]]\nname = \"c{ix}\"\nscheduler = \"fifo\"\n")).collect();
     check(&scenario(&classes), &[], "a.toml:196606:1: there are more than 65534 classes", None);
     let star = |hosts: u32| {
         format!(
@@ -171,4 +171,38 @@ fn old_words_are_told_the_new_ones() {
                 [[class]]\nname = \"k\"\nscheduler = \"fifo\"\nlevel = 1\n";
     let said = GateFile::parse(gate, "g.toml", &[]).unwrap_err().errors[0].to_string();
     assert!(said.starts_with("g.toml:6:1: `level` is now called `priority`"), "{said}");
+}
+
+#[test]
+fn guards_of_classes_and_hosts_and_profiles_are_checked() {
+    let dropper = "dropper = { kind = \"drop-tail\", limit = \"10p\", marked = \"11p\" }";
+    let class = format!("class = [ {{ name = \"k\", scheduler = \"fifo\", {dropper} }} ]\n");
+    check(&scenario(&class), &[], "a.toml:4:101: `marked` is above `limit`", None);
+    check(
+        &scenario(&format!("host = {{ {dropper} }}\n")),
+        &[],
+        "a.toml:4:66: `marked` is above `limit`",
+        None,
+    );
+    let profile = |keys: &str| format!("profile = [ {{ name = \"p\"{keys} }}, {{ name = \"q\" }} ]\n");
+    check(
+        &scenario(&profile(", interval = \"1s\"")),
+        &[],
+        "a.toml:4:38: `interval` says nothing of a flow without a reservation",
+        Some("give it a `reserve`"),
+    );
+    check(
+        &scenario(&profile("").replace("\"q\"", "\"p\"")),
+        &[],
+        "a.toml:4:38: there is already a profile `p`",
+        None,
+    );
+    let flow = flows(1, "5kbit", ", profile = \"pp\"");
+    check(
+        &scenario(&(profile("") + &flow)),
+        &[],
+        "a.toml:5:147: there is no profile `pp`",
+        Some("did you mean `p`?"),
+    );
+    check(&scenario(&flow), &[], "a.toml:4:147: there is no profile `pp`", Some("add a [[profile]]"));
 }

@@ -72,7 +72,8 @@ pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report
 /// A promise without a rate, or a warning without an interval, means nothing.
 pub(super) fn check_warnings(values: &Values, contract: &ContractSpec, report: &mut Report) {
     check_promise(values, contract.reserve_bits().is_some(), report);
-    if contract.interval().is_none() && values.given("warned") {
+    let monitored = contract.interval().is_some() || values.given("profile");
+    if !monitored && values.given("warned") {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
         report.say(values.place_of("warned"), complaint.help("give it an `interval`"));
     }

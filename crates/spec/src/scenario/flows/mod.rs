@@ -15,6 +15,7 @@ use crate::scenario::classes::{self, Class};
 use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
 use crate::scenario::network::Network;
+use crate::scenario::profiles::{self, Profile};
 use crate::source::{self, Source};
 use crate::values::Values;
 use routes::Routes;
@@ -45,6 +46,8 @@ pub struct FlowGroup {
     pub route: Vec<usize>,
     /// What it states to the ports on its way.
     pub contract: ContractSpec,
+    /// Index of the profile that its packets are metered against; `None` for its own contract.
+    pub profile: Option<usize>,
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
     /// Bits per second that the flow never exceeds at a switch port.
@@ -139,6 +142,7 @@ impl FlowGroup {
 pub(super) struct Surroundings<'s> {
     pub network: &'s Network,
     pub classes: &'s [Class],
+    pub profiles: &'s [Profile],
     pub base_dir: &'s Path,
 }
 
@@ -211,6 +215,9 @@ impl Builder<'_> {
                 classes::leaf(&self.classes, &self.inner, name, values.place_of("class"), report).map(Some)
             }
         };
+        let profile = values
+            .text("profile")
+            .and_then(|name| profiles::find(self.around.profiles, name, values.place_of("profile"), report));
         let contract = ContractSpec::read(values);
         let ceiling = values.rate("ceiling");
         classes::check_ceiling(values, &contract, ceiling, report);
@@ -249,6 +256,7 @@ impl Builder<'_> {
             to: to?,
             route: route?,
             contract,
+            profile,
             class: class?,
             ceiling,
             sizes: sizes?,
