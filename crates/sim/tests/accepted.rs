@@ -17,7 +17,7 @@ use tidegate_spec::Scenario;
 use tidegate_spec::units::show_value;
 
 /// Scenarios drawn, unless TIDEGATE_VERIFY asks for more.
-const FEW: u64 = 1_500;
+const FEW: u64 = 600;
 /// Enough events for the busiest of them.
 const MOST_EVENTS: u64 = 3_000_000;
 

@@ -1,6 +1,6 @@
 //! What can be set of a policy, and what a person or another part of the house has to know of it.
 //!
-//! A policy's parameters are the fields of a struct that [`parameters!`](table) writes: with the type,
+//! A policy's parameters are the fields of a struct that the macro `parameters!` writes: with the type,
 //! the range, the default and the help of each, once. Scenario files, gate files, the JSON Schema,
 //! `--set`, the Python types and the reference page are all read from it; the policy reads fields.
 

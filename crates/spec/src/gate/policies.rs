@@ -2,12 +2,12 @@
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
-use crate::scenario::policies::{Named, check_node};
+use crate::scenario::policies::{Named, check_guards, check_node};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{BuiltIn, Member};
+use tidegate_core::params::{BuiltIn, Member, NodeContext};
 
 /// Checks the schedulers of both directions. `placed` says where a mistake is told that is made at a place of
 /// the gate file.
@@ -28,6 +28,15 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
             let rate = gate.rates[direction as usize];
             check_node(scheduler, rate, None, &members, at, &mut told, report);
         }
+    }
+    let classes = || gate.classes.iter().map(|one| &one.class);
+    let meters = || std::iter::once(&gate.port.meter).chain(classes().map(|class| &class.meter)).flatten();
+    let droppers =
+        || std::iter::once(&gate.port.dropper).chain(classes().map(|class| &class.dropper)).flatten();
+    for direction in Direction::BOTH {
+        let at = direction.name();
+        let node = NodeContext { link: gate.rates[direction as usize], reservable: None, members: &[] };
+        check_guards(meters(), droppers(), &node, at, &mut told, report);
     }
 }
 

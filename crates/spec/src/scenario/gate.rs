@@ -30,20 +30,18 @@ pub(super) fn load(
     }
     let mut gate = GateFile::load(&path, &[])?;
     if let Some(port) = values.table("port") {
+        if port.given("scheduler") {
+            gate.port.scheduler = Chosen::read(port, "scheduler", report).unwrap_or(gate.port.scheduler);
+        }
         if port.given("meter") {
             gate.port.meter = Chosen::read(port, "meter", report);
         }
         if port.given("dropper") {
             gate.port.dropper = Chosen::read(port, "dropper", report);
         }
-        if port.given("scheduler")
-            && let Some(scheduler) = Chosen::read(port, "scheduler", report)
-        {
-            gate.port.scheduler = scheduler;
-            // Whatever does not fit the gate's flows, it is this scheduler that was put there.
-            let here = port.place_of("scheduler");
-            policies::check(&gate, |_| here, report);
-        }
+        // What does not fit the gate's flows now is what was put there: the file itself was in order.
+        let here = port.place_of("scheduler");
+        policies::check(&gate, |_| here, report);
     }
     if let Some(buffer) = values.table("switch").and_then(|switch| switch.limit("buffer")) {
         gate.buffer = buffer;

@@ -8,6 +8,7 @@ mod headers;
 mod load;
 mod network;
 pub(crate) mod policies;
+mod ports;
 mod profiles;
 mod reservations;
 
@@ -16,7 +17,8 @@ pub use classes::Class;
 pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
 pub use load::Load;
-pub use network::{Link, Node, NodeKind, PortSpec};
+pub use network::{Link, Node, NodeKind};
+pub use ports::PortSpec;
 pub use profiles::Profile;
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};

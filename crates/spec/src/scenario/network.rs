@@ -2,20 +2,17 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
-use crate::policy::Chosen;
+use crate::scenario::ports::{OwnPolicies, PortSpec};
 use crate::suggest::did_you_mean;
 use crate::trace_file;
 use crate::values::Values;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::link::{Loss, Trace};
-use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::params::{BuiltIn, Limit};
-use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{MOST_PORTS, PortPlan};
+use tidegate_core::params::Limit;
+use tidegate_core::switch::plan::MOST_PORTS;
 use tidegate_core::units::{Rate, Span};
 
 /// Whether a node forwards.
@@ -65,44 +62,6 @@ pub struct Link {
     pub gate: Option<Direction>,
     /// Where it was stated.
     pub place: Place,
-}
-
-/// What an output port does.
-#[derive(Clone, Debug)]
-pub struct PortSpec {
-    /// Which flow sends next.
-    pub scheduler: Chosen<BuiltInScheduler>,
-    /// What sees whether flows keep their contracts; `None` for nothing.
-    pub meter: Option<Chosen<BuiltInMeter>>,
-    /// What is dropped or marked on arrival; `None` for nothing.
-    pub dropper: Option<Chosen<BuiltInDropper>>,
-    /// Bits per second that the port never exceeds, when below the link's rate.
-    pub ceiling: Option<u64>,
-}
-
-impl PortSpec {
-    /// The port of a link of this rate, without classes and without a ceiling. A meter that has something to do
-    /// only for flows that state a key is left out when it is not among those `stated`: it would only cost time.
-    pub fn plan(&self, link: Rate, stated: &BTreeSet<&'static str>) -> PortPlan {
-        let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
-        let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
-        let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone().at_link(link));
-        PortPlan {
-            meter: meter.map(|meter| MeterKind::BuiltIn(meter.at_link(link))),
-            dropper: dropper.map(DropperKind::BuiltIn),
-            ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone().at_link(link)))
-        }
-    }
-
-    /// What a `port` table says.
-    pub(crate) fn read(port: &Values, report: &mut Report) -> Option<PortSpec> {
-        Some(PortSpec {
-            scheduler: Chosen::read(port, "scheduler", report)?,
-            meter: Chosen::read(port, "meter", report),
-            dropper: Chosen::read(port, "dropper", report),
-            ceiling: None,
-        })
-    }
 }
 
 /// Nodes, links, and the nodes' names.
@@ -177,13 +136,6 @@ impl Wire {
         let loss = Loss::new(values.number("loss")?).ok()?;
         Some(Wire { rate_bits, trace, delay: values.time("delay")?, loss })
     }
-}
-
-/// What a `[[link]]` says of its ports.
-struct OwnPolicies {
-    scheduler: Option<Chosen<BuiltInScheduler>>,
-    meter: Option<Chosen<BuiltInMeter>>,
-    dropper: Option<Chosen<BuiltInDropper>>,
 }
 
 struct Builder<'v> {
@@ -393,20 +345,10 @@ impl Builder<'_> {
             return None;
         }
         let wire = Wire::of_link(values, self.base_dir, report)?;
-        let own = OwnPolicies {
-            scheduler: Chosen::read(values, "scheduler", report),
-            meter: Chosen::read(values, "meter", report),
-            dropper: Chosen::read(values, "dropper", report),
-        };
+        let own = OwnPolicies::read(values, report);
         let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
-            let usual = self.usual_port(from);
-            let port = PortSpec {
-                scheduler: own.scheduler.clone().unwrap_or(usual.scheduler),
-                meter: own.meter.clone().or(usual.meter),
-                dropper: own.dropper.clone().or(usual.dropper),
-                ceiling: values.rate("ceiling"),
-            };
+            let port = PortSpec { ceiling: values.rate("ceiling"), ..own.over(self.usual_port(from)) };
             self.link(from, to, wire.clone(), port, values.place)?;
         }
         Some(())

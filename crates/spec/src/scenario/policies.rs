@@ -10,6 +10,8 @@ use crate::scenario::network::{Link, Node, NodeKind};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
+use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
 use tidegate_core::units::Rate;
@@ -44,13 +46,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
         };
         let meters = std::iter::once(&port.meter).chain(below.iter().map(|class| &class.meter));
         let droppers = std::iter::once(&port.dropper).chain(below.iter().map(|class| &class.dropper));
-        let faults = (meters.flatten().filter_map(|meter| fault_of(meter, &node)))
-            .chain(droppers.flatten().filter_map(|dropper| fault_of(dropper, &node)));
-        for (place, fault) in faults {
-            if told.insert(place) {
-                report.say(place, Complaint::new(format!("{} on link {}", fault.message, link.name)));
-            }
-        }
+        let on_link = format!("on link {}", link.name);
+        check_guards(meters.flatten(), droppers.flatten(), &node, &on_link, &mut told, report);
         let root = std::iter::once((None, &port.scheduler));
         let inner = below.iter().enumerate().map(|(class, one)| (Some(class), &one.scheduler));
         for (class, scheduler) in root.chain(inner) {
@@ -65,6 +62,23 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             let reservable = parts.admission.filter(|_| class.is_none());
             let reservable = reservable.map(|admission| admission.reservable(link));
             check_node(scheduler, link.rate, reservable, &members, at, &mut told, report);
+        }
+    }
+}
+
+/// Checks meters and droppers against their link; of mistakes at one place, the first is told.
+pub(crate) fn check_guards<'c>(
+    meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
+    droppers: impl Iterator<Item = &'c Chosen<BuiltInDropper>>,
+    node: &NodeContext<'_>,
+    at: &str,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    let faults = meters.filter_map(|meter| fault_of(meter, node));
+    for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(dropper, node))) {
+        if told.insert(place) {
+            report.say(place, Complaint::new(format!("{} {at}", fault.message)));
         }
     }
 }
