@@ -149,7 +149,12 @@ def _reserve(scenario: dict[str, Any], group: str) -> int | None:
 
 def _schedulers(scenario: dict[str, Any], base_dir: Path) -> set[str]:
     """Return the names of all schedulers in a scenario, and in the file of its gate."""
-    holders = [scenario.get("port", {}), scenario.get("host", {}), *scenario.get("link", []), *scenario.get("class", [])]
+    holders = [
+        scenario.get("port", {}),
+        scenario.get("host", {}),
+        *scenario.get("link", []),
+        *scenario.get("class", []),
+    ]
     topology = scenario.get("topology")
     if isinstance(topology, dict) and topology["kind"] == "gate":
         gate = tomllib.loads((base_dir / topology["file"]).read_text(encoding="utf-8"))
