@@ -137,7 +137,7 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
     let rate = |bits| Rate::from_bits_per_second(bits);
     let contract = Contract {
         reserve: bytes.pick(&[None, rate(64_000), rate(1_000_000)]),
-        level: bytes.byte() % 8,
+        priority: bytes.byte() % 8,
         ..Contract::default()
     };
     let plan = FlowPlan { contract, ceiling: bytes.pick(&[None, rate(500_000)]), ..FlowPlan::default() };

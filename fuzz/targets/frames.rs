@@ -130,7 +130,7 @@ static WANTED: LazyLock<[GatePlan; 3]> = LazyLock::new(|| {
          [[flow]]\nname = \"each\"\neach = \"5-tuple\"\nidle = \"10ms\"\nreserve = \"10kbit\"\n",
         "port = { scheduler = \"strict-priority\" }\n\
          class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"500kbit\" }]\n\
-         [[flow]]\nname = \"tagged\"\nmatch = { vlan = 5 }\nlevel = 1\n\
+         [[flow]]\nname = \"tagged\"\nmatch = { vlan = 5 }\npriority = 1\n\
          [[flow]]\nname = \"each\"\neach = \"subscriber\"\nidle = \"10ms\"\nclass = \"c\"\n",
     ]
     .map(|rest| {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
-from tidegate.policies import SchedulerKind
+from tidegate.policies import RESPONSIVE, SchedulerKind
 from tidegate.replications import Progress
 from tidegate.results import Results
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
@@ -25,9 +25,6 @@ METRICS: Mapping[str, str] = {
     "queueing_mean": "s",
 }
 """What is compared, with its unit; `tidegate.summary.GroupSummary` says what each means."""
-
-RESPONSIVE = frozenset({"greedy"})
-"""Kinds of source that send more or less according to what the network does."""
 
 
 class Difference(NamedTuple):
@@ -118,7 +115,7 @@ def compare(
 
     Args:
         scenario: What `tidegate.simulate` takes.
-        schedulers: At least two, by name (`"fifo"`) or as records; the others are compared with the first.
+        schedulers: At least two, by name or as records; the others are compared with the first.
         replications: Number of runs of each, at least 1; intervals need 2.
         jobs: Runs at a time; by default as many as there are processors.
         seed: Seed of the first replication; by default the scenario's own.
@@ -219,6 +216,7 @@ def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str
     if not unequal:
         return []
     names = ", ".join(sorted(unequal))
+    why = " or ".join(sorted({kinds[group] for group in unequal}))
     return [
-        f"{names}: greedy, so what is sent depends on the scheduler; all other flows sent the same packets"
+        f"{names}: {why}, so what is sent depends on the scheduler; all other flows sent the same packets"
     ]

@@ -205,7 +205,7 @@ class Tdm(Record):
     nothing to send is wasted, and flows without a reservation share the slots that nobody owns.
 
     Attributes:
-        rate: Rate of the link (a rate such as "400kbit").
+        rate: Rate of the slots; without it, the link's (a rate such as "400kbit").
         slot: Length of a slot: the largest packet (a size such as "250B").
         slots: Number of slots in a frame, each worth this part of the rate (a whole number from 1 to 4096).
 
@@ -214,7 +214,7 @@ class Tdm(Record):
 
     _kind: ClassVar[str | None] = "tdm"
 
-    rate: str
+    rate: str | None = None
     slot: str
     slots: int
 
@@ -523,9 +523,11 @@ class Flow(Record):
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
-        priority: Head start (P) over flows without one: its packets are stamped as if they had come so much
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
-        level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        profile: Profile that its packets are metered against, with those of other flows; without it, the
+            flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -555,8 +557,9 @@ class Flow(Record):
     route: list[str] | tuple[str, ...] | None = None
     reserve: str | None = None
     interval: str | None = None
-    priority: str | None = None
-    level: int | None = None
+    head_start: str | None = None
+    priority: int | None = None
+    profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None
     size: str | list[str] | tuple[str, ...] | None = None
@@ -573,6 +576,28 @@ class Flow(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Profile(Record):
+    """Profile.
+
+    A contract that several flows keep together: where packets are metered, those of all flows that name the
+    profile count against it as one. What each flow states to schedulers stays its own.
+
+    Attributes:
+        name: Name, which no other profile has.
+        reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+            (a rate such as "400kbit").
+        interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
+            not monitored (a time such as "5ms").
+
+    Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
+    """
+
+    name: str
+    reserve: str | None = None
+    interval: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Class(Record):
     """Class.
 
@@ -586,20 +611,24 @@ class Class(Record):
         scheduler: Discipline among its flows, or among the classes that are part of it.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
-        priority: Head start (P) over flows without one: its packets are stamped as if they had come so much
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
-        level: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
+        meter: What sees whether its flows keep their contracts; without it, what the port has.
+        dropper: What is dropped or marked on arrival in it; without it, what the port's does.
     """
 
     name: str
     parent: str | None = None
     scheduler: str | SchedulerKind
     reserve: str | None = None
-    priority: str | None = None
-    level: int | None = None
+    head_start: str | None = None
+    priority: int | None = None
     ceiling: str | None = None
+    meter: str | MeterKind | None = None
+    dropper: str | DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -693,11 +722,28 @@ class Switch(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Host(Record):
+    """Host.
+
+    What every output port of a host does, unless a link says otherwise.
+
+    Attributes:
+        scheduler: Which flow sends next. Default: fifo.
+        meter: What sees whether flows keep their contracts; without it, nothing does.
+        dropper: What is dropped or marked on arrival; without it, nothing is.
+    """
+
+    scheduler: str | SchedulerKind | None = None
+    meter: str | MeterKind | None = None
+    dropper: str | DropperKind | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Port(Record):
     """Port.
 
-    What every output port of a switch does, unless a link says otherwise. Output ports of hosts are FIFO and
-    unlimited, unless a link says otherwise.
+    What every output port of a switch does, unless a link says otherwise. What those of hosts do, `host`
+    says.
 
     Attributes:
         scheduler: Which flow sends next. Default: fifo.
@@ -744,12 +790,14 @@ class Scenario(Record):
             of `duration` (a time such as "5ms").
         topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
         port: Output ports of switches, unless a link says otherwise. Default: Port().
+        host: Output ports of hosts, unless a link says otherwise. Default: Host().
         switch: Switches, unless a node says otherwise. Default: Switch().
         admission: Set-up of flows that reserve, link by link, before they send; without it, all are set up
             from the start.
         node: Nodes added to the topology.
         link: Links added to the topology.
         class_: Classes of flows, on every switch port.
+        profile: Contracts that several flows keep together.
         flow: Flows: who sends what to whom.
     """
 
@@ -761,9 +809,21 @@ class Scenario(Record):
     sample: str | None = None
     topology: str | TopologyKind | None = None
     port: Port | None = None
+    host: Host | None = None
     switch: Switch | None = None
     admission: Admission | None = None
     node: list[Node] | tuple[Node, ...] | None = None
     link: list[Link] | tuple[Link, ...] | None = None
     class_: list[Class] | tuple[Class, ...] | None = None
+    profile: list[Profile] | tuple[Profile, ...] | None = None
     flow: list[Flow] | tuple[Flow, ...] | None = None
+
+
+DEFAULT_SCHEDULER = "fifo"
+"""Scheduler of a port that names none."""
+
+ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock")
+"""Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
+
+RESPONSIVE = ("greedy",)
+"""Kinds of source that send more or less according to what the network does."""

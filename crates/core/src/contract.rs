@@ -1,21 +1,23 @@
 //! What a flow is promised, and what it may ask of a scheduler.
 
+use crate::params::parameters;
 use crate::units::{Rate, Span};
 use core::fmt;
 
-/// What a flow states about itself to every port on its way. A scheduler reads what it
-/// understands ([`PolicyRecord::reads`](crate::params::PolicyRecord)) and ignores the rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Contract {
-    /// Reserved average rate (AR in Zhang 1991); `None` for a datagram flow.
-    pub reserve: Option<Rate>,
-    /// Average interval (AI): over each, the flow sends at most AR × AI; `None` for a flow that
-    /// is not monitored.
-    pub interval: Option<Span>,
-    /// Head start (P in Zhang 1991, section 3.2.2).
-    pub priority: Span,
-    /// Priority level, 0 the most urgent, at most 7.
-    pub level: u8,
+parameters! {
+    /// What a flow states about itself to every port on its way. A scheduler reads what it
+    /// understands ([`PolicyRecord::reads`](crate::params::PolicyRecord)) and ignores the rest.
+    #[derive(Eq, Default)]
+    pub struct Contract {
+        /// Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+        reserve: Option<Rate>,
+        /// Average interval (AI), over which the flow sends what it reserved; without it the flow is not monitored
+        interval: Option<Span>,
+        /// Head start (P) over flows without one: its packets are stamped as if they had come so much earlier
+        head_start: Span = Span::ZERO,
+        /// Priority level, 0 the most urgent
+        priority: u8 as Integer(0, 7) = 0,
+    }
 }
 
 /// Why a request to a switch or a scheduler was not granted; nothing was changed.

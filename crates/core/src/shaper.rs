@@ -5,53 +5,102 @@
 //! needs no refilling.
 
 use crate::contract::Refused;
-use crate::params::{Choice, Kind, Limit, Param, PolicyRecord, Role, Value};
+use crate::params::{
+    Fault, Limit, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry,
+    words,
+};
 use crate::units::{Rate, Span, Time};
 
-/// What a person can know about the token bucket.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "token-bucket",
-    title: "Token bucket (user-behaviour envelope)",
-    role: Role::Shaper,
-    help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; \
-           packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky \
-           bucket; with `excess` dropped or marked, the one that saves credits.",
-    source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets)",
-    params: &[
-        Param {
-            name: "rate",
-            kind: Kind::Rate,
-            default: None,
-            required: true,
-            help: "Rate at which the bucket refills",
-        },
-        Param {
-            name: "burst",
-            kind: Kind::Size,
-            default: None,
-            required: true,
-            help: "Depth of the bucket: what may leave back to back; at least the largest packet",
-        },
-        Param {
-            name: "queue",
-            kind: Kind::Limit,
-            default: None,
-            required: false,
-            help: "Longest queue of waiting packets; without it nothing is discarded",
-        },
-        Param {
-            name: "excess",
-            kind: Kind::Word(&["wait", "drop", "mark"]),
-            default: Some("wait"),
-            required: false,
-            help: "Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out of profile",
-        },
-    ],
-    reads: &[],
-};
+parameters! {
+    /// A token bucket in front of one flow's queue: a plan's entry.
+    #[derive(Eq)]
+    pub struct ShaperPlan {
+        /// Rate at which the bucket refills
+        rate: Rate,
+        /// Depth of the bucket: what may leave back to back; at least the largest packet
+        burst: u32 as Size,
+        /// Longest queue of waiting packets; without it nothing is discarded
+        queue: Option<Limit>,
+        /// Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out of profile
+        excess: Excess = Excess::Wait,
+    }
+}
 
-/// Every built-in shaper's record.
-pub const RECORDS: &[PolicyRecord] = &[RECORD];
+words! {
+    /// What becomes of packets that do not conform.
+    #[derive(Default)]
+    pub enum Excess {
+        /// They wait until they do.
+        #[default]
+        Wait = "wait",
+        /// They are dropped.
+        Drop = "drop",
+        /// They go on at once, coloured red, and take nothing out of the bucket.
+        Mark = "mark",
+    }
+}
+
+impl PolicyParams for ShaperPlan {
+    type Made = ShaperPlan;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "token-bucket",
+        title: "Token bucket (user-behaviour envelope)",
+        role: Role::Shaper,
+        help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; \
+               packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky \
+               bucket; with `excess` dropped or marked, the one that saves credits.",
+        source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets)",
+        params: ShaperPlan::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<ShaperPlan, Refused> {
+        Ok(*self)
+    }
+
+    fn example() -> ShaperPlan {
+        let rate = const { Rate::from_bits_per_second(300_000).unwrap() };
+        ShaperPlan { rate, burst: 1500, queue: Some(Limit::Packets(20)), excess: Excess::Wait }
+    }
+
+    /// A packet larger than the bucket is deep would conform as if it were as large as the bucket.
+    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
+        let largest = node.members.iter().map(|member| member.largest).max().unwrap_or(0);
+        if self.burst < largest {
+            let message =
+                format!("`burst` ({}B) is smaller than the largest packet ({largest}B)", self.burst);
+            return Err(Fault::at("burst", message));
+        }
+        Ok(())
+    }
+}
+
+// The registry: one line a shaper.
+registry! {
+    /// A built-in shaper with its parameters.
+    pub enum BuiltInShaper {
+        TokenBucket(ShaperPlan),
+    }
+}
+
+/// The shaper that an envelope without a kind is.
+pub const DEFAULT: &PolicyRecord = &ShaperPlan::RECORD;
+
+impl BuiltInShaper {
+    /// What a flow's plan holds.
+    ///
+    /// # Errors
+    /// When a parameter that depends on the link is missing.
+    pub fn build(&self) -> Result<ShaperPlan, Refused> {
+        match self {
+            BuiltInShaper::TokenBucket(params) => params.make(),
+        }
+    }
+}
 
 /// A bucket of `burst` bytes refilled at `rate`, full at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,59 +137,6 @@ impl TokenBucket {
     /// From when on the bucket is full, and equal to a new one.
     pub fn full_at(&self) -> Time {
         self.full_at
-    }
-}
-
-/// What becomes of packets that do not conform.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Excess {
-    /// They wait until they do.
-    #[default]
-    Wait,
-    /// They are dropped.
-    Drop,
-    /// They go on at once, coloured red, and take nothing out of the bucket.
-    Mark,
-}
-
-/// A shaper in front of one flow's queue: a plan's entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShaperPlan {
-    /// Rate at which the bucket refills.
-    pub rate: Rate,
-    /// Depth of the bucket, in bytes.
-    pub burst: u32,
-    /// Longest queue of waiting packets; `None` for no limit.
-    pub queue: Option<Limit>,
-    /// What becomes of packets that do not conform.
-    pub excess: Excess,
-}
-
-impl ShaperPlan {
-    /// A token bucket with the parameters of its record.
-    ///
-    /// # Errors
-    /// When `rate` or `burst` is missing or out of range.
-    pub fn new(choice: &Choice) -> Result<ShaperPlan, Refused> {
-        let (Some(Value::Rate(bits)), Some(Value::Size(burst))) =
-            (choice.value("rate"), choice.value("burst"))
-        else {
-            return Err(Refused("a token bucket needs a rate and a burst".into()));
-        };
-        let rate = Rate::from_bits_per_second(*bits)
-            .ok_or_else(|| Refused(format!("a token bucket cannot refill at {bits} bit/s")))?;
-        let burst = u32::try_from(*burst)
-            .map_err(|_| Refused(format!("a token bucket of {burst} bytes is deeper than 4 GB")))?;
-        let queue = match choice.value("queue") {
-            Some(Value::Limit(limit)) => Some(*limit),
-            _ => None,
-        };
-        let excess = match (choice.is("excess", "drop"), choice.is("excess", "mark")) {
-            (true, _) => Excess::Drop,
-            (_, true) => Excess::Mark,
-            _ => Excess::Wait,
-        };
-        Ok(ShaperPlan { rate, burst, queue, excess })
     }
 }
 

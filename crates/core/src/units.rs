@@ -25,7 +25,7 @@ pub struct Span(u64);
 
 impl Time {
     /// Where simulated time starts: well above zero, so that `now − P` with a
-    /// priority `P` of up to 133 days cannot underflow. 5.7 years are left above it.
+    /// head start `P` of up to 133 days cannot underflow. 5.7 years are left above it.
     pub const ORIGIN: Time = Time(1 << 60);
     /// Later than every instant: the stamp of a datagram, and where stamps saturate.
     pub const NEVER: Time = Time(u64::MAX);

@@ -8,6 +8,7 @@ use common::{World, kind, pick, rate, rounds};
 use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::bounds::{Hop, virtual_clock_delay};
 use tidegate_core::contract::Contract;
+use tidegate_core::meter::flow_monitor::Excess;
 use tidegate_core::packet::{BodyId, Leg, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::TokenBucket;
@@ -33,7 +34,7 @@ struct Row {
 
 impl Row {
     fn new(rates: &[u64]) -> Row {
-        let meters = vec![monitor("warn")];
+        let meters = vec![monitor(Excess::Warn)];
         let port = |_| PortPlan { meters: meters.clone(), ..PortPlan::new(kind("virtual-clock")) };
         let ports = rates.iter().map(port).collect();
         let mut world = World::new(&SwitchPlan { ports, buffer: None });

@@ -176,7 +176,7 @@ fn ceilings_that_change_let_go_and_hold_at_once() {
 /// let go although the link never falls idle, and waits one packet at most.
 #[test]
 fn a_ceiling_lets_go_while_others_keep_the_link_busy() {
-    let level = |level| Contract { reserve: Some(rate(1_000_000)), level, ..Contract::default() };
+    let level = |priority| Contract { reserve: Some(rate(1_000_000)), priority, ..Contract::default() };
     for in_a_class in [false, true] {
         let urgent_class = ClassPlan { contract: level(0), ..class(None, "fifo", 1, Some(5_000_000)) };
         let port = PortPlan { classes: vec![urgent_class], ..PortPlan::new(kind("strict-priority")) };

@@ -130,7 +130,7 @@ fn a_million_packets_leave_in_the_order_of_their_stamps() {
         let legs: Vec<Leg> = (0..300)
             .map(|flow| {
                 let mut plan = reserved(1 + rng.below(FASTEST) / (1 + flow * flow * flow));
-                plan.contract.level = (flow % 8) as u8;
+                plan.contract.priority = (flow % 8) as u8;
                 world.open(0, &plan)
             })
             .collect();

@@ -8,9 +8,10 @@ use common::{World, kind, pick, rate, rounds};
 use std::collections::BTreeMap;
 use tidegate_core::context::{Effect, Notice};
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::{MeterKind, flow_monitor};
+use tidegate_core::meter::flow_monitor::{Excess, FlowMonitorParams, Occasion};
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::Leg;
-use tidegate_core::params::{Choice, Value};
+use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -22,8 +23,8 @@ const NEVER: i128 = i128::MAX;
 fn contract(rng: &mut Rng) -> Contract {
     let reserve = rng.chance(0.85).then(|| rate(pick(rng, RATES)));
     let interval = rng.chance(0.9).then(|| Span::from_millis(1 + rng.below(60)));
-    let priority = if rng.chance(0.3) { Span::from_millis(rng.below(40)) } else { Span::ZERO };
-    Contract { reserve, interval, priority, level: 0 }
+    let head_start = if rng.chance(0.3) { Span::from_millis(rng.below(40)) } else { Span::ZERO };
+    Contract { reserve, interval, head_start, priority: 0 }
 }
 
 /// A flow as the paper has it.
@@ -55,8 +56,8 @@ impl Oracle {
     fn arrive(&mut self, now: Time, ix: usize, len: u32, body: u32) -> (bool, Option<i128>) {
         self.arrivals += 1;
         let flow = &mut self.flows[ix];
-        let Contract { reserve, interval, priority, .. } = flow.contract;
-        let real = i128::from(now.ticks()) - i128::from(priority.ticks());
+        let Contract { reserve, interval, head_start, .. } = flow.contract;
+        let real = i128::from(now.ticks()) - i128::from(head_start.ticks());
         let mut stamp = NEVER;
         let (mut admitted, mut warned) = (true, None);
         if let Some(reserve) = reserve {
@@ -120,7 +121,7 @@ struct Twins {
 
 impl Twins {
     fn new(polices: bool, link: u64) -> Twins {
-        let meters = vec![monitor(if polices { "drop" } else { "warn" })];
+        let meters = vec![monitor(if polices { Excess::Drop } else { Excess::Warn })];
         let port = PortPlan { meters, ..PortPlan::new(kind("virtual-clock")) };
         let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
         let oracle = Oracle { polices, ..Oracle::default() };
@@ -235,8 +236,8 @@ fn order_warnings_and_refusals_are_those_of_the_text() {
     assert!(warnings > 1000 && refusals > 1000 && synchronised > 200, "{warnings} {refusals} {synchronised}");
 }
 
-fn with(setting: (&'static str, Value)) -> MeterKind {
-    MeterKind::BuiltIn(Choice { record: &flow_monitor::RECORD, values: vec![setting] })
+fn with(params: FlowMonitorParams) -> MeterKind {
+    MeterKind::BuiltIn(BuiltInMeter::FlowMonitor(params))
 }
 
 /// A flow of constant rate, so many times what it reserves, under a meter; what is reserved is 12
@@ -269,8 +270,9 @@ fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
 #[test]
 fn checks_by_data_notice_a_fast_sender_sooner_than_checks_by_time() {
     let since_start = |at: &Time| at.since(Time::ORIGIN).as_secs_f64();
-    let by_data = warned_at(monitor("warn"), 5, 200);
-    let by_time = warned_at(with(("check", Value::Text("time".into()))), 5, 200);
+    let by_data = warned_at(monitor(Excess::Warn), 5, 200);
+    let by_time =
+        warned_at(with(FlowMonitorParams { check: Occasion::Time, ..FlowMonitorParams::example() }), 5, 200);
     // By data: the 24th packet is the first at a check with a lead of 24 ticks less 23 fifths.
     assert_eq!(since_start(&by_data[0]), 23.0 * 0.02);
     // By time: the first packet after 1.2 s.
@@ -278,21 +280,21 @@ fn checks_by_data_notice_a_fast_sender_sooner_than_checks_by_time() {
     // From then on, every twelve packets against every interval.
     assert_eq!(by_data.len(), 200 / 12 - 1);
     assert_eq!(by_time.len(), 3);
-    assert!(warned_at(monitor("warn"), 1, 2000).is_empty(), "a flow that keeps its rate is not warned");
+    assert!(warned_at(monitor(Excess::Warn), 1, 2000).is_empty(), "a flow that keeps its rate is not warned");
 }
 
 #[test]
 fn the_threshold_can_be_set() {
-    let strict = with(("threshold", Value::Time(Span::from_millis(100))));
-    assert_eq!(warned_at(strict, 5, 24).len(), 2);
-    let lax = with(("threshold", Value::Time(Span::from_secs(1000))));
-    assert!(warned_at(lax, 5, 1000).is_empty());
+    let beyond =
+        |threshold| with(FlowMonitorParams { threshold: Some(threshold), ..FlowMonitorParams::example() });
+    assert_eq!(warned_at(beyond(Span::from_millis(100)), 5, 24).len(), 2);
+    assert!(warned_at(beyond(Span::from_secs(1000)), 5, 1000).is_empty());
 }
 
 /// A closed flow's index goes to another one only when its clock has come back, and then as new.
 #[test]
 fn a_newcomer_inherits_nothing() {
-    let port = PortPlan { meters: vec![monitor("warn")], ..PortPlan::new(kind("virtual-clock")) };
+    let port = PortPlan { meters: vec![monitor(Excess::Warn)], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let contract = Contract {
         reserve: Some(rate(20_000)),

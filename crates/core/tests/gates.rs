@@ -171,7 +171,7 @@ fn in_fifo_an_absent_flow_queues_up_again() {
 fn an_absent_flow_keeps_its_level() {
     let mut world = World::with(kind("strict-priority"));
     let level =
-        |level| FlowPlan { contract: Contract { level, ..Contract::default() }, ..FlowPlan::default() };
+        |priority| FlowPlan { contract: Contract { priority, ..Contract::default() }, ..FlowPlan::default() };
     let (urgent, other) = (world.open(0, &level(0)), world.open(0, &level(1)));
     world.take_part(urgent, Participation::Absent);
     for leg in [urgent, other, other] {

@@ -74,7 +74,7 @@ impl Pool {
 
 fn contract(rng: &mut Rng) -> Contract {
     let reserve = pick(rng, &[None, Some(1_000_000), Some(4_000_000), Some(8_000_000), Some(333_333)]);
-    Contract { reserve: reserve.map(rate), level: rng.below(3) as u8, ..Contract::default() }
+    Contract { reserve: reserve.map(rate), priority: rng.below(3) as u8, ..Contract::default() }
 }
 
 #[test]

@@ -22,7 +22,7 @@ const STEP: Span = Span::from_micros(500);
 fn contract(rng: &mut Rng, odd: bool) -> Contract {
     let reserve = rate(pick(rng, if odd { ODD_RATES } else { ROUND_RATES }));
     let datagram = rng.chance(0.2);
-    Contract { reserve: (!datagram).then_some(reserve), level: rng.below(3) as u8, ..Contract::default() }
+    Contract { reserve: (!datagram).then_some(reserve), priority: rng.below(3) as u8, ..Contract::default() }
 }
 
 struct Twins {

@@ -127,7 +127,7 @@ fn a_reused_index_serves_like_a_new_one() {
                 }
                 world.now = after(2000);
                 let plan = FlowPlan {
-                    contract: Contract { level: 1, ..reserved(256_000).contract },
+                    contract: Contract { priority: 1, ..reserved(256_000).contract },
                     ..FlowPlan::default()
                 };
                 let newcomer = world.open(0, &plan);

@@ -8,9 +8,10 @@ use common::{World, pick, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{Leg, PortIx};
-use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{SchedulerKind, tdm};
+use tidegate_core::scheduler::tdm::TdmParams;
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -19,12 +20,8 @@ const SLOT: Span = Span::from_millis(5);
 const SLOTS: u64 = 20;
 
 fn frame() -> SchedulerKind {
-    let values = vec![
-        ("rate", Value::Rate(400_000)),
-        ("slot", Value::Size(250)),
-        ("slots", Value::Integer(SLOTS as i64)),
-    ];
-    SchedulerKind::BuiltIn(Choice { record: &tdm::RECORD, values })
+    let params = TdmParams { rate: Some(rate(400_000)), slot: 250, slots: SLOTS as u16 };
+    SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params))
 }
 
 fn reserving(bits: u64) -> FlowPlan {
@@ -140,4 +137,18 @@ fn the_latest_arrival_is_pushed_out() {
     let bodies: Vec<u32> = legs.iter().cycle().take(6).map(|leg| lines.arrive(&[*leg], 250)).collect();
     let dropped: Vec<u32> = lines.dropped.iter().map(|(_, packet, _)| packet.body.0).collect();
     assert_eq!(dropped, bodies[3..]);
+}
+
+#[test]
+fn a_flow_without_a_reservation_waits_while_every_slot_has_an_owner() {
+    let mut world = World::with(frame());
+    let owner = world.open(0, &reserving(400_000));
+    let datagram = world.open(0, &FlowPlan::default());
+    let body = world.arrive(&[datagram], 250);
+    for _ in 0..2 * SLOTS {
+        assert_eq!(world.send(0), None);
+        world.wait(SLOT);
+    }
+    _ = world.cx(|switch, cx| switch.close(cx.now, owner));
+    assert_eq!(world.send(0).map(|packet| packet.body.0), Some(body));
 }

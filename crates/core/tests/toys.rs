@@ -58,7 +58,7 @@ impl Scheduler for RoundRobin {
 }
 
 fn round_robin() -> SchedulerKind {
-    SchedulerKind::Custom(|| Box::<RoundRobin>::default())
+    SchedulerKind::custom(|| Box::<RoundRobin>::default())
 }
 
 /// Credit pauses a flow (Absent): it sends exactly its credit, the others what they like, and
@@ -149,8 +149,8 @@ impl Dropper for InOut {
 
 #[test]
 fn an_in_out_marking_dropper() {
-    let dropper = Some(DropperKind::Custom(|| Box::new(InOut)).into());
-    let meters = vec![MeterKind::Custom(|| Box::new(EveryOther(0)))];
+    let dropper = Some(DropperKind::custom(|| Box::new(InOut)).into());
+    let meters = vec![MeterKind::custom(|| Box::new(EveryOther(0)))];
     let port = PortPlan { meters, dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
     let leg = world.open(0, &FlowPlan::default());
@@ -219,7 +219,7 @@ impl Scheduler for FifoPlus {
 /// Two hops: a packet that waited longer than the mean at the first hop overtakes at the second.
 #[test]
 fn fifo_plus_carries_over_two_hops() {
-    let fifo_plus = SchedulerKind::Custom(|| Box::<FifoPlus>::default());
+    let fifo_plus = SchedulerKind::custom(|| Box::<FifoPlus>::default());
     let mut hops = [World::with(fifo_plus.clone()), World::with(fifo_plus)];
     let legs = [0, 1].map(|hop| [0, 1].map(|_| hops[hop].open(0, &FlowPlan::default())));
     let late = hops[0].arrive(&[legs[0][0]], 100);
@@ -296,7 +296,7 @@ fn a_scheduler_behind_dyn_serves_alike() {
     };
     let built_in = served(kind("virtual-clock"));
     assert_eq!(built_in.len(), 2000);
-    assert_eq!(built_in, served(SchedulerKind::Custom(boxed)));
+    assert_eq!(built_in, served(SchedulerKind::custom(boxed)));
 }
 
 /// A live loop that reconfigures under load: nothing is lost, nothing is reordered within a
@@ -304,7 +304,7 @@ fn a_scheduler_behind_dyn_serves_alike() {
 #[test]
 fn a_live_loop_reconfigures_under_load() {
     let class = |scheduler: &str| ClassPlan {
-        contract: Contract { reserve: Some(rate(1_000_000)), level: 1, ..Contract::default() },
+        contract: Contract { reserve: Some(rate(1_000_000)), priority: 1, ..Contract::default() },
         ..ClassPlan::new(kind(scheduler))
     };
     let flat = |name: &str, ceiling| PortPlan { ceiling, ..PortPlan::new(kind(name)) };

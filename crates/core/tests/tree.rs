@@ -13,8 +13,8 @@ use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-fn class(parent: Option<u16>, scheduler: &str, reserve: u64, level: u8) -> ClassPlan {
-    let contract = Contract { reserve: Some(rate(reserve)), level, ..Contract::default() };
+fn class(parent: Option<u16>, scheduler: &str, reserve: u64, priority: u8) -> ClassPlan {
+    let contract = Contract { reserve: Some(rate(reserve)), priority, ..Contract::default() };
     ClassPlan { parent, contract, ceiling: None, ..ClassPlan::new(kind(scheduler)) }
 }
 
@@ -23,8 +23,8 @@ fn world(root: &str, classes: Vec<ClassPlan>) -> World {
     World::new(&SwitchPlan { ports: vec![port], buffer: None })
 }
 
-fn member(class: u16, reserve: u64, level: u8) -> FlowPlan {
-    let contract = Contract { reserve: Some(rate(reserve)), level, ..Contract::default() };
+fn member(class: u16, reserve: u64, priority: u8) -> FlowPlan {
+    let contract = Contract { reserve: Some(rate(reserve)), priority, ..Contract::default() };
     FlowPlan { class: Some(class), contract, ..FlowPlan::default() }
 }
 
@@ -211,7 +211,7 @@ fn assert_same_order(flat: &str, tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
             let mut plans: Vec<FlowPlan> = (0..5)
                 .map(|_| {
                     let mut plan = reserved(pick(&mut rng, &[1_000_000, 4_000_000, 333_333]));
-                    plan.contract.level = rng.below(3) as u8;
+                    plan.contract.priority = rng.below(3) as u8;
                     plan
                 })
                 .collect();
@@ -271,7 +271,7 @@ fn fifo_within_fifo_is_fifo() {
 #[test]
 fn priority_over_fifo_classes_is_strict_priority() {
     let by_level = |ix: u16, plan: &mut FlowPlan| {
-        plan.class = Some(u16::from(plan.contract.level));
+        plan.class = Some(u16::from(plan.contract.priority));
         class(None, "fifo", 1, ix as u8)
     };
     assert_same_order("strict-priority", by_level, "strict-priority", false);

@@ -23,7 +23,7 @@ name = "voice"
 from = "h1"
 to = "h3"
 reserve = "80kbit"
-level = 0
+priority = 0
 size = "200B"
 source = { kind = "cbr", rate = "80kbit" }
 [[flow]]
@@ -31,7 +31,7 @@ name = "video"
 from = "h1"
 to = "h3"
 reserve = "600kbit"
-level = 1
+priority = 1
 size = ["400B", "1200B"]
 source = { kind = "on-off", rate = "500kbit", peak = "4mbit", burst = 12 }
 [[flow]]
@@ -39,7 +39,7 @@ name = "offender"
 from = "h2"
 to = "h3"
 reserve = "200kbit"
-level = 1
+priority = 1
 size = "250B"
 source = { kind = "packet-train", rate = "200kbit", times = 5 }
 [[flow]]
@@ -47,7 +47,7 @@ name = "bulk"
 from = "h1"
 to = "h2"
 reserve = "500kbit"
-level = 2
+priority = 2
 size = "1500B"
 envelope = { rate = "500kbit", burst = "3000B", queue = "20p" }
 source = { kind = "greedy" }
@@ -55,7 +55,7 @@ source = { kind = "greedy" }
 name = "datagrams"
 from = "h2"
 to = "h3"
-level = 7
+priority = 7
 size = "576B"
 source = { kind = "poisson", rate = "700kbit" }
 "#;

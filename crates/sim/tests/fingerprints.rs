@@ -64,7 +64,7 @@ fn equal_behind_dyn() {
     }
     let network = busy("virtual-clock");
     let mut behind_dyn = network.clone();
-    behind_dyn.links.iter_mut().for_each(|link| link.port.scheduler = SchedulerKind::Custom(boxed));
+    behind_dyn.links.iter_mut().for_each(|link| link.port.scheduler = SchedulerKind::custom(boxed));
     assert_eq!(run(&network, 5).fingerprint(), run(&behind_dyn, 5).fingerprint());
 }
 

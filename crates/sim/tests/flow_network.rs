@@ -6,8 +6,7 @@ mod common;
 use common::{add, chain, rate};
 use std::sync::Arc;
 use tidegate_core::admission::{Policy, Refusal};
-use tidegate_core::meter::{MeterKind, flow_monitor};
-use tidegate_core::params::Choice;
+use tidegate_core::meter::MeterKind;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::stats::half_width_95;
 use tidegate_core::units::{Span, Time};
@@ -24,9 +23,8 @@ const HOP: Span = Span::from_millis(5);
 /// Links of 400 kbit/s and 5 ms in a row, with monitors, that promise all they carry.
 fn network(hops: usize, duration: Span) -> Network {
     let mut network = chain(hops, 400_000, HOP, "virtual-clock", duration);
-    let monitor = Choice { record: &flow_monitor::RECORD, values: Vec::new() };
     for link in &mut network.links {
-        link.port.meters = vec![MeterKind::BuiltIn(monitor.clone())];
+        link.port.meters = MeterKind::named("flow-monitor").into_iter().collect();
     }
     network.policies = vec![Policy { reservable: 400_000, longest_interval: None }; hops];
     network

@@ -164,7 +164,7 @@ fn the_urgent_overtake_what_waits_for_an_opportunity() {
     let mut network = traced(&[10], "strict-priority");
     add(&mut network, 0..1, None, Traffic::Greedy { window: 5, sizes: Arc::new([1500]) });
     add(&mut network, 0..1, None, Traffic::Cbr { rate: rate(400_000), sizes: Arc::new([1500]) });
-    network.flows[0].plans[0].contract.level = 5;
+    network.flows[0].plans[0].contract.priority = 5;
     let world = run(&network, 2);
     let (bulk, urgent) = (world.records()[0], world.records()[1]);
     assert!(urgent.received.0 > 30 * SECONDS && bulk.received.0 > 60 * SECONDS);

@@ -6,8 +6,8 @@ mod common;
 
 use common::{add, chain, rate};
 use std::sync::Arc;
-use tidegate_core::meter::{MeterKind, flow_monitor};
-use tidegate_core::params::{Choice, Limit};
+use tidegate_core::meter::MeterKind;
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::Span;
@@ -45,7 +45,7 @@ fn network(faster: u64) -> Network {
     for (ix, node) in network.nodes.iter_mut().enumerate() {
         node.buffer = (ix > 0).then_some(Limit::Packets(60));
     }
-    let monitor = MeterKind::BuiltIn(Choice { record: &flow_monitor::RECORD, values: Vec::new() });
+    let monitor = MeterKind::named("flow-monitor").unwrap();
     network.links[1..].iter_mut().for_each(|link| link.port.meters = vec![monitor.clone()]);
     for ix in 0..36 {
         let route = [0..2, 0..3, 0..4, 2..4, 3..4][ix % 5].clone();

@@ -6,6 +6,7 @@ mod emulation;
 mod io;
 mod operation;
 mod plan;
+pub(crate) mod policies;
 mod reservations;
 mod terms;
 
@@ -172,6 +173,7 @@ fn expand(
         _ => Fail::Closed,
     };
     let io = Io::read(gate, fail, report)?;
+    let port = PortSpec::read(values.table("port")?, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
     let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
@@ -179,7 +181,7 @@ fn expand(
     check_reachable(&flows, report);
     let Links { rates: [up, down], emulated } = links?;
     reservations::check(&flows, &listings, &classes, [up, down], report);
-    Some(GateFile {
+    let gate = GateFile {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
         outside,
@@ -190,13 +192,15 @@ fn expand(
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
         fail,
         buffer: values.table("switch")?.limit("buffer")?,
-        port: PortSpec::read(values.table("port")?)?,
+        port,
         classes,
         flows,
         operation: operation?,
         effective,
         origin: origin.clone(),
-    })
+    };
+    policies::check(&gate, |place| place, report);
+    Some(gate)
 }
 
 fn check_interface(name: &str, place: Place, report: &mut Report) {
@@ -231,9 +235,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         }
         let class = match values.text("class") {
             None => Some(None),
-            Some(name) => {
-                flows::leaf_class(&by_name, &inner, name, values.place_of("class"), report).map(Some)
-            }
+            Some(name) => classes::leaf(&by_name, &inner, name, values.place_of("class"), report).map(Some),
         };
         let contract = ContractSpec::read(values);
         classes::check_ceiling(values, &contract, values.rate("ceiling"), report);

@@ -16,7 +16,7 @@ scheduler = "virtual-clock"
 name = "voice"
 match = { port = 5060, protocol = "udp", dscp = 46 }
 reserve = "128kbit"
-priority = "5ms"
+head_start = "5ms"
 [[flow]]
 name = "guests"
 match = { inside = "10.9.0.0/16", vlan = 9, direction = "down" }
@@ -49,7 +49,7 @@ fn a_gate_file_is_read() {
     let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };
     let matching = Match { port: Some(5060), protocol: Some(17), dscp: Some(46), ..Match::default() };
     assert_eq!((voice.matching, voice.each), (matching, None));
-    assert_eq!(voice.contract.contract().priority, Span::from_millis(5));
+    assert_eq!(voice.contract.contract().head_start, Span::from_millis(5));
     assert_eq!((guests.each, guests.idle), (Some(Each::Host), Span::from_secs(5)));
     assert_eq!(
         (guests.matching.direction, guests.terms[1].ceiling),
@@ -83,7 +83,7 @@ fn mistakes_are_answered_where_they_are() {
             "reserve = \"11mbit\"",
             "12: 11mbit is reserved on the link up (10mbit): flow `voice` is the first that does not fit",
         ),
-        ("reserve = \"128kbit\"\n", "", "15: `priority` says nothing of a flow without a reservation"),
+        ("reserve = \"128kbit\"\n", "", "15: `head_start` says nothing of a flow without a reservation"),
         ("name = \"guests\"", "name = \"voice\"", "18: there is already a flow `voice`"),
         ("ceiling = \"2mbit\"", "class = \"none\"", "22: there is no class `none`"),
         ("overhead = 24", "overhead = 2000", "8: 2000 is out of range"),
@@ -162,7 +162,7 @@ fn directions_may_differ() {
     };
     let rest = "[[class]]\nname = \"c\"\nscheduler = \"fifo\"\nreserve = \"1mbit\"\ndown = { ceiling = \"8mbit\" }\n\
                 [[flow]]\nname = \"f\"\nceiling = \"4mbit\"\ndown = { reserve = \"3mbit\", ceiling = \"5mbit\" }\n\
-                priority = \"5ms\"\n";
+                head_start = \"5ms\"\n";
     let gate =
         GateFile::parse(&text(rest), "x.toml", &[("class.c.down.reserve".into(), "2mbit".into())]).unwrap();
     let terms = |reserve: Option<u64>, ceiling: Option<u64>| Terms {
@@ -172,7 +172,7 @@ fn directions_may_differ() {
     assert_eq!(gate.classes[0].terms, [terms(Some(1), None), terms(Some(2), Some(8))]);
     assert_eq!(gate.flows[0].terms, [terms(None, Some(4)), terms(Some(3), Some(5))]);
     let [up, down] = Direction::BOTH.map(|direction| gate.rules(direction)[0].plan);
-    assert_eq!((up.contract.reserve, up.contract.priority), (None, Span::from_millis(5)));
+    assert_eq!((up.contract.reserve, up.contract.head_start), (None, Span::from_millis(5)));
     assert_eq!(
         (down.contract.reserve, down.ceiling),
         (Rate::from_bits_per_second(3_000_000), Rate::from_bits_per_second(5_000_000))

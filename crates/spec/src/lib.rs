@@ -9,8 +9,10 @@ mod columns;
 mod error;
 mod file;
 mod gate;
+mod policy;
 mod read;
 pub mod record;
+mod renamed;
 mod routing;
 mod scalar;
 mod scenario;
@@ -27,10 +29,11 @@ pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
 pub use gate::{Change, Emulation, Fail, GateClass, GateFile, GateFlow, Io, Operation, Owner, Terms};
+pub use policy::Chosen;
 pub use routing::{Router, route};
 pub use scenario::{
-    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Node, NodeKind, PortSpec,
-    Scenario, WhenWarned,
+    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind,
+    PortSpec, Profile, Scenario, WhenWarned,
 };
 pub use source::Source;
 pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -2,6 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::record::{Field, OneOf, Section, Shape};
+use crate::renamed;
 use crate::scalar;
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::{Content, Entry, Node};
@@ -50,9 +51,12 @@ impl Reader<'_> {
             {
                 continue;
             }
-            let mut complaint = Complaint::new(format!("{label} has no key `{}`", brief(&entry.key)));
-            complaint.help = did_you_mean(&entry.key, section.fields.iter().map(|field| field.name))
-                .or_else(|| Some("it takes no keys".to_owned()));
+            let complaint = renamed::key(section, &entry.key).unwrap_or_else(|| {
+                let mut complaint = Complaint::new(format!("{label} has no key `{}`", brief(&entry.key)));
+                complaint.help = did_you_mean(&entry.key, section.fields.iter().map(|field| field.name))
+                    .or_else(|| Some("it takes no keys".to_owned()));
+                complaint
+            });
             self.report.say(entry.key_place, complaint);
         }
     }
@@ -67,14 +71,17 @@ impl Reader<'_> {
             self.report.say(node.place, complaint);
             return None;
         }
-        let read = self.shape(field, &default_node(field.default?, &field.shape, node.place))?;
+        let read = self.shape(field, &default_node(field.default.as_deref()?, &field.shape, node.place))?;
         Some(Held { name: field.name, place: node.place, given: false, read })
     }
 
     fn shape(&mut self, field: &'static Field, node: &Node) -> Option<Read> {
         match &field.shape {
             Shape::Value(kind) => {
-                let value = scalar::read(*kind, field.name, &node.content);
+                let value = match renamed::value(field.name, &node.content) {
+                    Some(complaint) => Err(complaint),
+                    None => scalar::read(*kind, field.name, &node.content),
+                };
                 self.checked(node.place, value).map(Read::Value)
             }
             Shape::OneOrMore(kind) => {
@@ -225,7 +232,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// A record's default as if it had been written.
-fn default_node(text: &'static str, shape: &Shape, place: Place) -> Node {
+fn default_node(text: &str, shape: &Shape, place: Place) -> Node {
     let content = match shape {
         Shape::Value(kind) | Shape::OneOrMore(kind) => scalar::content_of_default(*kind, text),
         Shape::Flag => Content::Flag(text == "true"),

@@ -2,7 +2,7 @@
 
 use crate::error::Place;
 use crate::record::Section;
-use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::params::{Limit, Value};
 use tidegate_core::units::Span;
 
 /// A section as it was read: its keys in the record's order, defaults included.
@@ -153,12 +153,6 @@ impl Values {
             Some(Held { read: Read::Tables(tables), .. }) => tables,
             _ => &[],
         }
-    }
-
-    /// The policy under a key.
-    pub(crate) fn policy(&self, name: &str) -> Option<Choice> {
-        let values = self.table(name)?;
-        Some(Choice { record: values.section.policy?, values: values.settings() })
     }
 
     /// Every plain value, by its key.

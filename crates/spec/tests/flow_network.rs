@@ -18,7 +18,7 @@ from = "s1"
 to = "s3"
 reserve = "64kbit"
 interval = "1s"
-priority = "100ms"
+head_start = "100ms"
 size = "160B"
 start = "5s"
 every = "2s"
@@ -37,7 +37,7 @@ fn every_key_is_read() {
     let call = &scenario.groups[0];
     let seconds = |span: Option<tidegate_core::units::Span>| span.map(|span| span.as_secs_f64());
     assert_eq!(seconds(call.contract.interval()), Some(1.0));
-    assert_eq!(call.contract.priority().as_secs_f64(), 0.1);
+    assert_eq!(call.contract.contract().head_start.as_secs_f64(), 0.1);
     assert_eq!(
         (seconds(call.every), seconds(call.lasts), seconds(call.hangup)),
         (Some(2.0), Some(20.0), Some(50.0))
@@ -128,7 +128,7 @@ fn what_only_a_reservation_gives_a_meaning_to() {
         keys,
         [
             (12, "`interval` says nothing of a flow without a reservation"),
-            (13, "`priority` says nothing of a flow without a reservation"),
+            (13, "`head_start` says nothing of a flow without a reservation"),
         ]
     );
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::params::Limit;
+use tidegate_core::params::{BuiltIn, Limit};
 use tidegate_spec::{Scenario, SpecErrors};
 
 const SCENARIO: &str = r#"version = 1
@@ -53,7 +53,7 @@ fn a_gate_is_two_links_with_its_ports() {
             ("outside->inside", Some(Direction::Down), gate.rates[1])
         ]
     );
-    assert_eq!(scenario.links[0].port.scheduler.record.name, "virtual-clock");
+    assert_eq!(scenario.links[0].port.scheduler.policy.record().name, "virtual-clock");
     assert_eq!(gate.buffer, Limit::Packets(300));
     let headers = scenario.groups[0].headers.unwrap().member(2).unwrap();
     assert_eq!((headers.ip.unwrap().dscp, headers.vlans[0].unwrap().id), (46, 7));
@@ -64,8 +64,8 @@ fn what_the_scenario_states_takes_the_place_of_the_gates_own() {
     let own = "duration = \"1s\"\nport = { scheduler = \"fifo\" }\nswitch = { buffer = \"9p\" }";
     let scenario = changed("duration = \"1s\"", own).unwrap();
     let gate = scenario.gate.as_ref().unwrap();
-    assert_eq!((gate.port.scheduler.record.name, gate.buffer), ("fifo", Limit::Packets(9)));
-    assert_eq!(scenario.links[1].port.scheduler.record.name, "fifo");
+    assert_eq!((gate.port.scheduler.policy.record().name, gate.buffer), ("fifo", Limit::Packets(9)));
+    assert_eq!(scenario.links[1].port.scheduler.policy.record().name, "fifo");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{FULL, parse};
+use std::collections::BTreeSet;
+use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::link::{Loss, Trace};
-use tidegate_core::params::{Limit, Value};
+use tidegate_core::params::{BuiltIn, Limit, Value};
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::{FlowGroup, NodeKind, Scenario, Source, route};
+use tidegate_spec::{Chosen, FlowGroup, NodeKind, Scenario, Source, route};
 
 fn minimal(topology: &str) -> String {
     format!("version = 1\nduration = \"1s\"\ntopology = {topology}\n")
@@ -20,6 +22,11 @@ fn group<'s>(scenario: &'s Scenario, name: &str) -> &'s FlowGroup {
     scenario.groups.iter().find(|group| group.name == name).unwrap()
 }
 
+fn burst(group: &FlowGroup) -> Option<Value> {
+    let values = group.envelope.as_ref()?.policy.values();
+    values.into_iter().find_map(|(name, value)| (name == "burst").then_some(value))
+}
+
 fn way(scenario: &Scenario, links: &[usize]) -> Vec<String> {
     links.iter().map(|&link| scenario.links[link].name.clone()).collect()
 }
@@ -28,13 +35,15 @@ fn way(scenario: &Scenario, links: &[usize]) -> Vec<String> {
 fn meaning(scenario: &Scenario) -> Vec<String> {
     let head = format!("{:?}", (scenario.duration, scenario.warmup, scenario.sample, scenario.seed));
     let nodes = scenario.nodes.iter().map(|node| format!("{:?}", (&node.name, node.kind, node.buffer)));
-    let links = scenario
-        .links
-        .iter()
-        .map(|link| format!("{:?}", (&link.name, link.rate_bits, link.delay, &link.port)));
+    let stated = BTreeSet::from(["interval"]);
+    let links = scenario.links.iter().map(|link| {
+        let port = (link.port.plan(link.rate, &stated), link.port.ceiling);
+        format!("{:?}", (&link.name, link.rate_bits, link.delay, port))
+    });
     let flows = scenario.groups.iter().map(|group| {
         let what = (&group.name, group.count, &group.contract, &group.sizes, group.start, group.stop);
-        format!("{:?}", (what, &group.route, group.class, &group.source, &group.envelope))
+        let envelope = group.envelope.as_ref().map(|envelope| &envelope.policy);
+        format!("{:?}", (what, &group.route, group.class, &group.source, envelope))
     });
     [head].into_iter().chain(nodes).chain(links).chain(flows).collect()
 }
@@ -74,17 +83,47 @@ fn nodes_and_links_come_in_order() {
 fn ports_of_switches_hosts_and_single_links_differ() {
     let scenario = good(FULL);
     let (switch, host, own) = (&scenario.links[0].port, &scenario.links[4].port, &scenario.links[11].port);
-    assert_eq!(switch.scheduler.record.name, "virtual-clock");
+    assert_eq!(switch.scheduler.policy.record().name, "virtual-clock");
     let dropper = switch.dropper.as_ref().unwrap();
     assert_eq!(
-        (dropper.record.name, dropper.value("limit")),
-        ("drop-tail", Some(&Value::Limit(Limit::Packets(100))))
+        (dropper.policy.record().name, dropper.policy.values()),
+        ("drop-tail", vec![("limit", Value::Limit(Limit::Packets(100)))])
     );
-    assert_eq!((host.scheduler.record.name, host.dropper.is_none(), host.ceiling), ("fifo", true, None));
     assert_eq!(
-        (own.scheduler.record.name, own.dropper.is_some(), own.ceiling),
+        (host.scheduler.policy.record().name, host.dropper.is_none(), host.ceiling),
+        ("fifo", true, None)
+    );
+    assert_eq!(
+        (own.scheduler.policy.record().name, own.dropper.is_some(), own.ceiling),
         ("fifo", true, Some(1_000_000))
     );
+}
+
+#[test]
+fn hosts_classes_and_flows_may_have_guards_of_their_own() {
+    let text = FULL.replace(
+        "[[class]]\nname = \"gold\"\n",
+        "[[profile]]\nname = \"site\"\nreserve = \"1mbit\"\ninterval = \"1s\"\n\n[[class]]\nname = \"gold\"\n\
+         dropper = { kind = \"drop-tail\", limit = \"9p\" }\nmeter = \"flow-monitor\"\n",
+    );
+    let text = text.replace(
+        "switch = {",
+        "host = { scheduler = \"strict-priority\", dropper = { kind = \"drop-tail\", limit = \"5p\" } }\nswitch = {",
+    );
+    let scenario =
+        good(&text.replace("name = \"data\"\n", "name = \"data\"\nprofile = \"site\"\nwarned = \"slow\"\n"));
+    let (switch, host) = (&scenario.links[0].port, &scenario.links[4].port);
+    assert_eq!(switch.scheduler.policy.record().name, "virtual-clock");
+    assert_eq!(host.scheduler.policy.record().name, "strict-priority");
+    let limit = |dropper: &Option<Chosen<BuiltInDropper>>| dropper.as_ref().unwrap().policy.values();
+    assert_eq!(limit(&host.dropper), [("limit", Value::Limit(Limit::Packets(5)))]);
+    assert_eq!(limit(&scenario.classes[0].dropper), [("limit", Value::Limit(Limit::Packets(9)))]);
+    let plan = scenario.classes[0].plan(scenario.links[0].rate);
+    assert!(plan.meters.len() == 1 && plan.dropper.is_some());
+    assert!(scenario.classes[1].meter.is_none() && scenario.classes[1].dropper.is_none());
+    assert_eq!(scenario.profiles[0].contract.interval(), Some(Span::from_secs(1)));
+    assert_eq!((group(&scenario, "data").profile, group(&scenario, "bulk").profile), (Some(0), None));
+    assert!(scenario.contracts().any(|contract| contract.reserve_bits() == Some(1_000_000)));
 }
 
 /// A trace stands in place of a rate, in both directions; what is reserved has to fit into its mean.
@@ -117,13 +156,13 @@ fn flows_are_multiplied_out() {
     assert_eq!(names[7..], ["voice/8", "data", "bulk"]);
     assert_eq!(scenario.flow_count(), 10);
     let voice = group(&scenario, "voice");
-    assert_eq!((voice.contract.reserve_bits(), voice.contract.level()), (Some(64_000), 0));
+    assert_eq!((voice.contract.reserve_bits(), voice.contract.contract().priority), (Some(64_000), 0));
     assert_eq!((voice.sizes.as_slice(), voice.stop), ([160].as_slice(), Some(Span::from_secs(50))));
     assert_eq!(scenario.classes[voice.class.unwrap()].name, "inner");
-    assert_eq!(voice.envelope.as_ref().unwrap().value("burst"), Some(&Value::Size(800)));
+    assert_eq!(burst(voice), Some(Value::Size(800)));
     assert_eq!(way(&scenario, &voice.route), ["h1->s1", "s1->s2", "s2->s3", "s3->h3"]);
     let data = group(&scenario, "data");
-    assert_eq!((data.contract.reserve_bits(), data.contract.level()), (None, 3));
+    assert_eq!((data.contract.reserve_bits(), data.contract.contract().priority), (None, 3));
     assert_eq!(data.source, Source::OnOff { rate: 100_000, peak: 1_000_000, burst: 10.0, times: 2.0 });
     assert_eq!(way(&scenario, &data.route), ["s9->s1", "s1->s2", "s2->h2"]);
     assert_eq!(group(&scenario, "bulk").source, Source::Greedy { window: 4 });
@@ -184,9 +223,9 @@ fn overrides_change_values_and_keep_comments() {
     ];
     let scenario = parse(FULL, &sets).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(scenario.duration, Span::from_secs(10));
-    assert_eq!(scenario.links[0].port.scheduler.record.name, "fifo");
+    assert_eq!(scenario.links[0].port.scheduler.policy.record().name, "fifo");
     assert_eq!(
-        scenario.links[0].port.dropper.as_ref().unwrap().values,
+        scenario.links[0].port.dropper.as_ref().unwrap().policy.values(),
         [("limit", Value::Limit(Limit::Packets(50)))]
     );
     assert_eq!(group(&scenario, "voice").source, Source::Cbr { rate: 2_000_000, times: 1.0 });
@@ -220,10 +259,10 @@ fn overrides_make_what_is_not_there() {
     ];
     let scenario = parse(text, &sets).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(scenario.name, "2024-01-01");
-    assert_eq!(scenario.links[0].port.dropper.as_ref().unwrap().record.name, "drop-tail");
+    assert_eq!(scenario.links[0].port.dropper.as_ref().unwrap().policy.record().name, "drop-tail");
     assert_eq!(scenario.nodes[0].buffer, Some(Limit::Packets(7)));
     assert_eq!(group(&scenario, "f").source, Source::Cbr { rate: 1_000, times: 2.5 });
-    assert_eq!(group(&scenario, "f").envelope.as_ref().unwrap().value("burst"), Some(&Value::Size(2_000)));
+    assert_eq!(burst(group(&scenario, "f")), Some(Value::Size(2_000)));
     let again = good(scenario.to_toml());
     assert_eq!(meaning(&again), meaning(&scenario));
     assert_eq!(again.to_toml(), scenario.to_toml());

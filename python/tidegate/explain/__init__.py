@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegate import _tidegate
+from tidegate import _tidegate, policies
 from tidegate.explain.journey import Before, Hop, hop
 from tidegate.explain.verdict import Sender, verdict
 from tidegate.results import Results
@@ -17,7 +17,6 @@ from tidegate.results import Results
 __all__ = ["Before", "Explanation", "Hop", "Packet", "explain"]
 
 _SLICE = 200_000
-_STAMPS_ARE_KNOWN = frozenset({"fifo", "strict-priority", "virtual-clock"})
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
     )
     links = results.links
     rates = dict(zip(links.column("link").to_pylist(), links.column("rate").to_pylist(), strict=True))
-    known = _schedulers(table, results.base_dir) <= _STAMPS_ARE_KNOWN
+    known = _schedulers(table, results.base_dir) <= {*policies.ORDERED_STAMPS}
     return Explanation(
         flow=name,
         group=row["group"],
@@ -150,10 +149,15 @@ def _reserve(scenario: dict[str, Any], group: str) -> int | None:
 
 def _schedulers(scenario: dict[str, Any], base_dir: Path) -> set[str]:
     """Return the names of all schedulers in a scenario, and in the file of its gate."""
-    holders = [scenario.get("port", {}), *scenario.get("link", []), *scenario.get("class", [])]
+    holders = [
+        scenario.get("port", {}),
+        scenario.get("host", {}),
+        *scenario.get("link", []),
+        *scenario.get("class", []),
+    ]
     topology = scenario.get("topology")
     if isinstance(topology, dict) and topology["kind"] == "gate":
         gate = tomllib.loads((base_dir / topology["file"]).read_text(encoding="utf-8"))
         holders += [gate.get("port", {}), *gate.get("class", [])]
     named = [holder["scheduler"] for holder in holders if "scheduler" in holder]
-    return {"fifo", *(one if isinstance(one, str) else one["kind"] for one in named)}
+    return {policies.DEFAULT_SCHEDULER, *(one if isinstance(one, str) else one["kind"] for one in named)}

@@ -129,7 +129,7 @@ def _flow(flow: CapturedFlow | None, name: str, source: str) -> list[str]:
         lines.append(f'reserve = "{_tidegate.show_rate(flow.reserve)}"')
     else:
         # Read by strict priority only, where flows without a reservation come second.
-        lines.append("level = 1")
+        lines.append("priority = 1")
     lines.append(f"source = {source}")
     return lines
 

@@ -4,34 +4,57 @@ use super::{Dropper, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::{Colour, Packet};
-use crate::params::{Choice, Kind, Limit, Param, PolicyRecord, Role, Value};
+use crate::params::{Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 
-/// What a person can know about it.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "drop-tail",
-    title: "Drop-tail",
-    role: Role::Dropper,
-    help: "Drops the arriving packet when the port's queue would exceed its limit; packets that were marked as out \
-           of profile may have a lower limit.",
-    source: "RFC 7567, section 2",
-    params: &[
-        Param {
-            name: "limit",
-            kind: Kind::Limit,
-            default: None,
-            required: true,
-            help: "Longest queue of the port, the packet in service included",
-        },
-        Param {
-            name: "marked",
-            kind: Kind::Limit,
-            default: None,
-            required: false,
-            help: "Longest queue that a packet marked as out of profile may join; without it, `limit`",
-        },
-    ],
-    reads: &[],
-};
+parameters! {
+    /// What can be set of drop-tail.
+    #[derive(Eq)]
+    pub struct DropTailParams {
+        /// Longest queue of the port, the packet in service included
+        limit: Limit,
+        /// Longest queue that a packet marked as out of profile may join; without it, `limit`
+        marked: Option<Limit>,
+    }
+}
+
+impl PolicyParams for DropTailParams {
+    type Made = DropTail;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "drop-tail",
+        title: "Drop-tail",
+        role: Role::Dropper,
+        help: "Drops the arriving packet when the port's queue would exceed its limit; packets that were marked as out \
+               of profile may have a lower limit.",
+        source: "RFC 7567, section 2",
+        params: DropTailParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<DropTail, Refused> {
+        Ok(DropTail { limit: self.limit, marked: self.marked.unwrap_or(self.limit) })
+    }
+
+    fn example() -> DropTailParams {
+        DropTailParams { limit: Limit::Packets(30), marked: Some(Limit::Packets(20)) }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let above = match (self.limit, self.marked) {
+            (Limit::Packets(limit), Some(Limit::Packets(marked)))
+            | (Limit::Bytes(limit), Some(Limit::Bytes(marked))) => marked > limit,
+            // Packets and bytes do not compare.
+            _ => false,
+        };
+        if above {
+            return Err(Fault::at("marked", "`marked` is above `limit`"));
+        }
+        Ok(())
+    }
+}
 
 /// Drop-tail: limits on the guarded queue, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,21 +62,6 @@ pub struct DropTail {
     limit: Limit,
     /// What holds for packets that are red.
     marked: Limit,
-}
-
-impl DropTail {
-    /// Drop-tail with the parameters of its record.
-    ///
-    /// # Errors
-    /// When `limit` is missing.
-    pub fn new(choice: &Choice) -> Result<DropTail, Refused> {
-        let limit = |name| match choice.value(name) {
-            Some(Value::Limit(limit)) => Some(*limit),
-            _ => None,
-        };
-        let all = limit("limit").ok_or_else(|| Refused("drop-tail needs a limit".into()))?;
-        Ok(DropTail { limit: all, marked: limit("marked").unwrap_or(all) })
-    }
 }
 
 impl Dropper for DropTail {

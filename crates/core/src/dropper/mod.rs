@@ -5,7 +5,7 @@ pub mod drop_tail;
 use crate::context::{Ctx, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Choice, Limit, PolicyRecord};
+use crate::params::{Limit, PolicyKind, PolicyParams, registry};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 use drop_tail::DropTail;
@@ -71,43 +71,27 @@ pub trait Dropper {
     }
 }
 
-/// Every built-in dropper's record.
-pub const RECORDS: &[PolicyRecord] = &[drop_tail::RECORD];
-
-/// How to make a dropper: what a plan holds.
-#[derive(Clone, Debug)]
-pub enum DropperKind {
-    /// One of [`RECORDS`], with its parameters.
-    BuiltIn(Choice),
-    /// A dropper written outside this crate.
-    Custom(fn() -> Box<dyn Dropper + Send>),
-}
-
-impl PartialEq for DropperKind {
-    fn eq(&self, other: &DropperKind) -> bool {
-        match (self, other) {
-            (DropperKind::BuiltIn(a), DropperKind::BuiltIn(b)) => a == b,
-            (DropperKind::Custom(a), DropperKind::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
-            _ => false,
-        }
+// The registry: one line a dropper.
+registry! {
+    /// A built-in dropper with its parameters.
+    pub enum BuiltInDropper {
+        DropTail(drop_tail::DropTailParams),
     }
 }
+
+/// How to make a dropper: what a plan holds.
+pub type DropperKind = PolicyKind<BuiltInDropper, dyn Dropper + Send>;
 
 impl DropperKind {
     /// A new dropper of this kind.
     ///
     /// # Errors
-    /// When the record is not a dropper's, or a parameter that it needs is missing.
+    /// When a parameter that depends on the link is missing.
     pub fn build(&self) -> Result<AnyDropper, Refused> {
-        match self {
-            DropperKind::BuiltIn(choice) if choice.record.name == drop_tail::RECORD.name => {
-                DropTail::new(choice).map(AnyDropper::DropTail)
-            }
-            DropperKind::BuiltIn(choice) => {
-                Err(Refused(format!("`{}` is not a dropper", choice.record.name)))
-            }
-            DropperKind::Custom(make) => Ok(AnyDropper::Custom(make())),
-        }
+        let built_in = |dropper: &BuiltInDropper| match dropper {
+            BuiltInDropper::DropTail(params) => params.make().map(AnyDropper::DropTail),
+        };
+        self.make_with(built_in, AnyDropper::Custom)
     }
 }
 

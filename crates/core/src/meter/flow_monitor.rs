@@ -10,7 +10,7 @@
 //! - AIR counts bytes ("units of data", section 6), of which packets of one size are the
 //!   special case; what is beyond AIR at a check counts towards the next.
 //! - T is by default AIR × Vtick, which is AI.
-//! - Priority ("real time − P") shifts VirtualClock and real time alike: here it cancels.
+//! - A head start ("real time − P") shifts VirtualClock and real time alike: here it cancels.
 //! - Policing (section 5.2.1: "further packets from that flow can be rejected") refuses the
 //!   packet that would bring VirtualClock more than T ahead. A refused packet does not tick
 //!   the clock, counts as data received, and is a reason to warn at the next check.
@@ -21,45 +21,70 @@
 
 use super::{Check, Meter, Metered, ProfileIx, Reading};
 use crate::context::{Ctx, Notice, Reason, Verdict};
-use crate::contract::Contract;
+use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
-use crate::params::{Choice, Kind, Param, PolicyRecord, Role, Value};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::units::{Rate, Span, Time};
 
-/// What a person can know about it.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "flow-monitor",
-    title: "Flow monitor",
-    role: Role::Meter,
-    help: "Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a \
-           flow that is too far ahead, and takes away the credit of one that is behind.",
-    source: "Zhang 1991, sections 3.1 and 3.2.3",
-    params: &[
-        Param {
-            name: "threshold",
-            kind: Kind::Time,
-            default: None,
-            required: false,
-            help: "Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR * Vtick, \
-                   which is the flow's average interval",
-        },
-        Param {
-            name: "excess",
-            kind: Kind::Word(&["warn", "drop"]),
-            default: Some("warn"),
-            required: false,
-            help: "Fate of packets that run more than T ahead: their source is warned, or they are dropped as well",
-        },
-        Param {
-            name: "check",
-            kind: Kind::Word(&["data", "time"]),
-            default: Some("data"),
-            required: false,
-            help: "Occasion of a check: every AR * AI of data, or every average interval",
-        },
-    ],
-    reads: &["reserve", "interval"],
-};
+parameters! {
+    /// What can be set of the flow monitor.
+    #[derive(Eq)]
+    pub struct FlowMonitorParams {
+        /// Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR * Vtick,
+        /// which is the flow's average interval
+        threshold: Option<Span>,
+        /// Fate of packets that run more than T ahead: their source is warned, or they are dropped as well
+        excess: Excess = Excess::Warn,
+        /// Occasion of a check: every AR * AI of data, or every average interval
+        check: Occasion = Occasion::Data,
+    }
+}
+
+words! {
+    /// What becomes of packets that run more than T ahead.
+    pub enum Excess {
+        /// Their source is warned.
+        Warn = "warn",
+        /// They are dropped, and their source is warned.
+        Drop = "drop",
+    }
+}
+
+words! {
+    /// When a flow is checked.
+    pub enum Occasion {
+        /// After every AR * AI of data.
+        Data = "data",
+        /// After every average interval.
+        Time = "time",
+    }
+}
+
+impl PolicyParams for FlowMonitorParams {
+    type Made = FlowMonitor;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "flow-monitor",
+        title: "Flow monitor",
+        role: Role::Meter,
+        help: "Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a \
+               flow that is too far ahead, and takes away the credit of one that is behind.",
+        source: "Zhang 1991, sections 3.1 and 3.2.3",
+        params: FlowMonitorParams::PARAMS,
+        reads: &["reserve", "interval"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        needs: Some("interval"),
+    };
+
+    fn make(&self) -> Result<FlowMonitor, Refused> {
+        Ok(FlowMonitor::new(self))
+    }
+
+    fn example() -> FlowMonitorParams {
+        FlowMonitorParams { threshold: None, excess: Excess::Warn, check: Occasion::Data }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Contracted {
@@ -101,16 +126,12 @@ pub struct FlowMonitor {
 }
 
 impl FlowMonitor {
-    /// A monitor with the parameters of its record, without profiles.
-    pub fn new(choice: &Choice) -> FlowMonitor {
-        let threshold = match choice.value("threshold") {
-            Some(Value::Time(span)) => Some(*span),
-            _ => None,
-        };
+    /// A monitor with these parameters, without profiles.
+    pub fn new(params: &FlowMonitorParams) -> FlowMonitor {
         FlowMonitor {
-            threshold,
-            polices: choice.is("excess", "drop"),
-            by_time: choice.is("check", "time"),
+            threshold: params.threshold,
+            polices: params.excess == Excess::Drop,
+            by_time: params.check == Occasion::Time,
             monitors: Vec::new(),
         }
     }

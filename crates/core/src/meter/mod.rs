@@ -5,9 +5,9 @@ pub mod flow_monitor;
 use crate::context::{Ctx, Notice, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
-use crate::params::{Choice, PolicyRecord};
+use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
 use crate::units::{Span, Time};
-use flow_monitor::FlowMonitor;
+use flow_monitor::FlowMonitorParams;
 
 /// A bucket, clock or estimator of one meter: of a flow, or of several flows together. Dense and
 /// local to the meter.
@@ -102,40 +102,31 @@ pub trait Meter {
     }
 }
 
-/// Every built-in meter's record.
-pub const RECORDS: &[PolicyRecord] = &[flow_monitor::RECORD];
-
-/// How to make a meter: what a plan holds.
-#[derive(Clone, Debug)]
-pub enum MeterKind {
-    /// One of [`RECORDS`], with its parameters.
-    BuiltIn(Choice),
-    /// A meter written outside this crate.
-    Custom(fn() -> Box<dyn Meter + Send>),
-}
-
-impl PartialEq for MeterKind {
-    fn eq(&self, other: &MeterKind) -> bool {
-        match (self, other) {
-            (MeterKind::BuiltIn(a), MeterKind::BuiltIn(b)) => a == b,
-            (MeterKind::Custom(a), MeterKind::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
-            _ => false,
-        }
+// The registry: one line a meter.
+registry! {
+    /// A built-in meter with its parameters.
+    pub enum BuiltInMeter {
+        FlowMonitor(flow_monitor::FlowMonitorParams),
     }
 }
+
+/// The meter of a port that names none.
+pub const DEFAULT: &PolicyRecord = &FlowMonitorParams::RECORD;
+
+/// How to make a meter: what a plan holds.
+pub type MeterKind = PolicyKind<BuiltInMeter, dyn Meter + Send>;
 
 impl MeterKind {
     /// A new meter of this kind, without flows.
     ///
     /// # Errors
-    /// When the record is not a meter's, or a parameter is out of range.
+    /// When a parameter that depends on the link is missing.
     pub fn build(&self) -> Result<Box<dyn Meter + Send>, Refused> {
-        match self {
-            MeterKind::BuiltIn(choice) if choice.record.name == flow_monitor::RECORD.name => {
-                Ok(Box::new(FlowMonitor::new(choice)))
+        let built_in = |meter: &BuiltInMeter| match meter {
+            BuiltInMeter::FlowMonitor(params) => {
+                params.make().map(|meter| Box::new(meter) as Box<dyn Meter + Send>)
             }
-            MeterKind::BuiltIn(choice) => Err(Refused(format!("`{}` is not a meter", choice.record.name))),
-            MeterKind::Custom(make) => Ok(make()),
-        }
+        };
+        self.make_with(built_in, |meter| meter)
     }
 }

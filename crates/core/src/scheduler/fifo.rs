@@ -11,21 +11,40 @@ use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{PolicyRecord, Role};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::queues::{Queued, Queues};
 use crate::ring::Ring;
 use crate::units::Time;
 
-/// What a person can know about it.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "fifo",
-    title: "FIFO",
-    role: Role::Scheduler,
-    help: "Serves packets in the order in which they arrived, whatever their flow.",
-    source: "the usual baseline; Zhang 1991, section 5",
-    params: &[],
-    reads: &[],
-};
+parameters! {
+    /// FIFO has none.
+    pub struct FifoParams {}
+}
+
+impl PolicyParams for FifoParams {
+    type Made = Fifo;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "fifo",
+        title: "FIFO",
+        role: Role::Scheduler,
+        help: "Serves packets in the order in which they arrived, whatever their flow.",
+        source: "the usual baseline; Zhang 1991, section 5",
+        params: FifoParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Arrivals,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Fifo, Refused> {
+        Ok(Fifo::default())
+    }
+
+    fn example() -> FifoParams {
+        FifoParams {}
+    }
+}
 
 /// First in, first out.
 #[derive(Default)]

@@ -15,10 +15,9 @@ pub use stamped::{StampRule, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Choice, PolicyRecord};
+use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
 use crate::queues::{Queued, Queues};
 use crate::units::{Rate, Time};
-use virtual_clock::VirtualClock;
 
 /// What a scheduler would send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,70 +129,40 @@ pub trait Scheduler {
 }
 
 /// How to make a scheduler: what a plan holds.
-#[derive(Clone, Debug)]
-pub enum SchedulerKind {
-    /// One of [`RECORDS`], with its parameters.
-    BuiltIn(Choice),
-    /// A scheduler written outside this crate.
-    Custom(fn() -> Box<dyn Scheduler + Send>),
-}
-
-impl PartialEq for SchedulerKind {
-    fn eq(&self, other: &SchedulerKind) -> bool {
-        match (self, other) {
-            (SchedulerKind::BuiltIn(a), SchedulerKind::BuiltIn(b)) => a == b,
-            (SchedulerKind::Custom(a), SchedulerKind::Custom(b)) => core::ptr::fn_addr_eq(*a, *b),
-            _ => false,
-        }
-    }
-}
+pub type SchedulerKind = PolicyKind<BuiltInScheduler, dyn Scheduler + Send>;
 
 impl SchedulerKind {
-    /// The built-in scheduler of this name with default parameters.
-    pub fn named(name: &str) -> Option<SchedulerKind> {
-        let record = RECORDS.iter().find(|record| record.name == name)?;
-        Some(SchedulerKind::BuiltIn(Choice { record, values: Vec::new() }))
-    }
-
-    /// Whether what one flow is promised may leave too little for another.
-    pub(crate) fn divides(&self) -> bool {
-        matches!(self, SchedulerKind::BuiltIn(choice) if choice.record.name == tdm::RECORD.name)
-    }
-
     /// A new scheduler of this kind, without flows.
     ///
     /// # Errors
-    /// When the record is not a scheduler's.
+    /// When a parameter that depends on the link is missing.
     pub fn build(&self) -> Result<AnyScheduler, Refused> {
-        match self {
-            SchedulerKind::BuiltIn(choice) => AnyScheduler::built_in(choice),
-            SchedulerKind::Custom(make) => Ok(AnyScheduler::Custom(make())),
-        }
+        self.make_with(AnyScheduler::built_in, AnyScheduler::Custom)
     }
 }
 
-/// Writes the registry: the records, the enum and its dispatch.
-macro_rules! registry {
-    ($($variant:ident($type:ty) = $record:path, $make:expr;)*) => {
-        /// Every built-in scheduler's record.
-        pub const RECORDS: &[PolicyRecord] = &[$($record),*];
+/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch.
+macro_rules! schedulers {
+    ($($variant:ident($params:path),)*) => {
+        registry! {
+            /// A built-in scheduler with its parameters.
+            pub enum BuiltInScheduler { $($variant($params),)* }
+        }
 
         /// Every scheduler: the built-in ones without a pointer, `Custom` for the others.
         // The tag in a byte of its own is read faster than one hidden in a variant's data.
         #[repr(u8)]
         pub enum AnyScheduler {
-            $(#[doc = concat!("[`", stringify!($record), "`]")] $variant($type),)*
+            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Made),)*
             /// A scheduler written outside this crate.
             Custom(Box<dyn Scheduler + Send>),
         }
 
         impl AnyScheduler {
-            fn built_in(choice: &Choice) -> Result<AnyScheduler, Refused> {
-                $(if choice.record.name == $record.name {
-                    let make: fn(&Choice) -> Result<$type, Refused> = $make;
-                    return make(choice).map(AnyScheduler::$variant);
-                })*
-                Err(Refused(format!("`{}` is not a scheduler", choice.record.name)))
+            fn built_in(scheduler: &BuiltInScheduler) -> Result<AnyScheduler, Refused> {
+                match scheduler {
+                    $(BuiltInScheduler::$variant(params) => params.make().map(AnyScheduler::$variant),)*
+                }
             }
         }
 
@@ -209,12 +178,15 @@ macro_rules! registry {
 }
 
 // The registry: one line a scheduler.
-registry! {
-    Fifo(fifo::Fifo) = fifo::RECORD, |_| Ok(fifo::Fifo::default());
-    StrictPriority(Stamped<strict_priority::StrictPriority>) = strict_priority::RECORD, |_| Ok(Stamped::default());
-    VirtualClock(Stamped<virtual_clock::VirtualClock>) = virtual_clock::RECORD, |choice| Ok(Stamped::new(VirtualClock::new(choice)));
-    Tdm(tdm::Tdm) = tdm::RECORD, tdm::Tdm::new;
+schedulers! {
+    Fifo(fifo::FifoParams),
+    StrictPriority(strict_priority::StrictPriorityParams),
+    VirtualClock(virtual_clock::VirtualClockParams),
+    Tdm(tdm::TdmParams),
 }
+
+/// The scheduler of a port that names none.
+pub const DEFAULT: &PolicyRecord = &fifo::FifoParams::RECORD;
 
 impl AnyScheduler {
     /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was

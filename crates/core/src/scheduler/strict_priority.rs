@@ -1,23 +1,42 @@
 //! Strict priority: the most urgent backlogged level first, FIFO within a level.
 
-use super::StampRule;
 use super::fifo::InOrder;
+use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{PolicyRecord, Role};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::queues::Queues;
 use crate::units::Time;
 
-/// What a person can know about it.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "strict-priority",
-    title: "Strict priority",
-    role: Role::Scheduler,
-    help: "Serves the most urgent backlogged level first, and FIFO within a level; a busy level starves those below it.",
-    source: "RFC 2475, section 2.3.3 (class-based priority)",
-    params: &[],
-    reads: &["level"],
-};
+parameters! {
+    /// Strict priority has none.
+    pub struct StrictPriorityParams {}
+}
+
+impl PolicyParams for StrictPriorityParams {
+    type Made = Stamped<StrictPriority>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "strict-priority",
+        title: "Strict priority",
+        role: Role::Scheduler,
+        help: "Serves the most urgent backlogged level first, and FIFO within a level; a busy level starves those below it.",
+        source: "RFC 2475, section 2.3.3 (class-based priority)",
+        params: StrictPriorityParams::PARAMS,
+        reads: &["priority"],
+        stamps: Stamps::Arrivals,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Stamped<StrictPriority>, Refused> {
+        Ok(Stamped::default())
+    }
+
+    fn example() -> StrictPriorityParams {
+        StrictPriorityParams {}
+    }
+}
 
 /// Levels are 0 to this, 0 the most urgent.
 const LEAST_URGENT: u8 = 7;
@@ -39,14 +58,14 @@ impl StampRule for StrictPriority {
         contract: &Contract,
         queues: &Queues,
     ) -> Result<(), Refused> {
-        if contract.level > LEAST_URGENT {
-            return Err(Refused(format!("priority level {} is above {LEAST_URGENT}", contract.level)));
+        if contract.priority > LEAST_URGENT {
+            return Err(Refused(format!("priority level {} is above {LEAST_URGENT}", contract.priority)));
         }
         self.within.set_flow(now, flow, contract, queues)?;
         if self.levels.len() <= flow.ix() {
             self.levels.resize(flow.ix() + 1, 0);
         }
-        self.levels[flow.ix()] = contract.level;
+        self.levels[flow.ix()] = contract.priority;
         Ok(())
     }
 

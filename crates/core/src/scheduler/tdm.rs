@@ -8,7 +8,8 @@
 //! Choices where the paper is silent:
 //! - Slots are counted from when the first flow is set up.
 //! - A reservation is rounded up to whole slots, and refused when too few are free.
-//! - Slots without an owner carry flows without a reservation, first in first out.
+//! - Slots without an owner carry flows without a reservation, first in first out; while every slot
+//!   has an owner, such a flow waits.
 //! - A packet longer than a slot also takes the slots behind its own: `slot` should be the
 //!   largest packet. A slot that begins while the link is busy is lost to its owner.
 //! - A packet that arrives at the very beginning of its slot makes it.
@@ -21,43 +22,114 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Choice, Kind, Param, PolicyRecord, Role, Value};
+use crate::params::{Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
-/// What a person can know about it.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "tdm",
-    title: "Time-division multiplexing",
-    role: Role::Scheduler,
-    help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner \
-           has nothing to send is wasted, and flows without a reservation share the slots that nobody owns.",
-    source: "Zhang 1991, sections 3 and 5.2",
-    params: &[
-        Param {
-            name: "rate",
-            kind: Kind::Rate,
-            default: None,
-            required: false,
-            help: "Rate that the frame divides; without it, the rate of the link",
-        },
-        Param {
-            name: "slot",
-            kind: Kind::Size,
-            default: None,
-            required: true,
-            help: "Length of a slot: the largest packet",
-        },
-        Param {
-            name: "slots",
-            kind: Kind::Integer(1, 4096),
-            default: None,
-            required: true,
-            help: "Number of slots in a frame, each worth this part of the rate",
-        },
-    ],
-    reads: &["reserve"],
-};
+parameters! {
+    /// What can be set of time-division multiplexing.
+    #[derive(Eq)]
+    pub struct TdmParams {
+        /// Rate of the slots; without it, the link's
+        rate: Option<Rate>,
+        /// Length of a slot: the largest packet
+        slot: u32 as Size,
+        /// Number of slots in a frame, each worth this part of the rate
+        slots: u16 as Integer(1, 4096),
+    }
+}
+
+impl PolicyParams for TdmParams {
+    type Made = Tdm;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "tdm",
+        title: "Time-division multiplexing",
+        role: Role::Scheduler,
+        help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner \
+               has nothing to send is wasted, and flows without a reservation share the slots that nobody owns.",
+        source: "Zhang 1991, sections 3 and 5.2",
+        params: TdmParams::PARAMS,
+        reads: &["reserve"],
+        stamps: Stamps::Unordered,
+        divides: true,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Tdm, Refused> {
+        Tdm::new(self)
+    }
+
+    fn example() -> TdmParams {
+        TdmParams { rate: None, slot: 1500, slots: 20 }
+    }
+
+    /// Every packet has a slot that it fits, and every reservation has slots. What is set up by
+    /// signalling is booked in bit/s, so that it has to be whole slots, and the link no faster than they are.
+    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
+        let rate = self.rate.unwrap_or(node.link);
+        let mut owned = 0;
+        for (index, member) in node.members.iter().enumerate() {
+            if member.largest > self.slot {
+                let message =
+                    format!("it has packets ({}B) longer than a slot ({}B)", member.largest, self.slot);
+                return Err(Fault::of(index, 0, "size", message));
+            }
+            let Some(reserve) = member.contract.reserve else { continue };
+            if member.signalled {
+                let slots = slots_worth(reserve, rate, self.slots);
+                if (slots - slots.round()).abs() > slots * ROUNDING {
+                    let message = format!(
+                        "it reserves no whole number of slots, of which {} share {} bit/s",
+                        self.slots,
+                        rate.bits_per_second().round()
+                    );
+                    return Err(Fault::of(index, 0, "reserve", message));
+                }
+                continue;
+            }
+            let (needed, free) = (slots_needed(reserve, rate, self.slots), u64::from(self.slots) - owned);
+            let fitting = free / needed;
+            if fitting < member.count {
+                let message = format!(
+                    "it does not fit: {needed} slots are needed, and {} of {} are free",
+                    free - fitting * needed,
+                    self.slots
+                );
+                return Err(Fault::of(index, fitting, "reserve", message));
+            }
+            owned += needed * member.count;
+        }
+        let left = rate.bits_per_second() * (f64::from(self.slots) - owned as f64) / f64::from(self.slots);
+        match node.reservable {
+            Some(reservable) if reservable as f64 > left * (1.0 + ROUNDING) => {
+                let message = format!(
+                    "the slots carry {} bit/s, and `admission` may reserve {reservable} bit/s",
+                    left.floor()
+                );
+                Err(Fault::at("slots", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn at_link(self, rate: Rate) -> TdmParams {
+        TdmParams { rate: self.rate.or(Some(rate)), ..self }
+    }
+}
+
+/// Rates are within 2⁻²⁰ of what was asked for: a whole number of slots stays one.
+const ROUNDING: f64 = 1e-6;
+
+/// What part of a frame a reservation is, in slots.
+fn slots_worth(reserve: Rate, rate: Rate, slots: u16) -> f64 {
+    reserve.bits_per_second() / rate.bits_per_second() * f64::from(slots)
+}
+
+/// How many slots a reservation needs.
+fn slots_needed(reserve: Rate, rate: Rate, slots: u16) -> u64 {
+    (slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)).ceil() as u64
+}
 
 const NOBODY: u32 = u32::MAX;
 
@@ -90,30 +162,16 @@ impl Tdm {
     /// A frame without owners.
     ///
     /// # Errors
-    /// When a parameter is missing or out of range.
-    pub fn new(choice: &Choice) -> Result<Tdm, Refused> {
-        let (Some(Value::Size(slot)), Some(Value::Integer(slots))) =
-            (choice.value("slot"), choice.value("slots"))
-        else {
-            return Err(Refused("tdm needs the length of a slot and their number".into()));
-        };
-        let own_rate = match choice.value("rate") {
-            Some(Value::Rate(bits)) => {
-                let rate = Rate::from_bits_per_second(*bits);
-                Some(rate.ok_or_else(|| Refused(format!("a link cannot run at {bits} bit/s")))?)
-            }
-            _ => None,
-        };
-        let slot_bytes =
-            u32::try_from(*slot).map_err(|_| Refused(format!("a slot of {slot} bytes is above 4 GB")))?;
-        let slots = usize::try_from(*slots).unwrap_or(0).max(1);
+    /// A slot beyond the longest span.
+    pub fn new(params: &TdmParams) -> Result<Tdm, Refused> {
+        let TdmParams { rate: own_rate, slot: slot_bytes, slots } = *params;
         let mut tdm = Tdm {
             own_rate,
             rate: None,
             slot_bytes,
             slot: Span::from_ticks(1),
             began: None,
-            owners: vec![NOBODY; slots],
+            owners: vec![NOBODY; usize::from(slots).max(1)],
             members: Vec::new(),
             datagrams: FlowHeap::default(),
         };
@@ -130,10 +188,7 @@ impl Tdm {
     /// How many slots a reservation needs.
     fn needed(&self, reserve: Option<Rate>) -> Result<usize, Refused> {
         let rate = self.rate.ok_or_else(|| Refused("tdm needs a rate, its own or its link's".into()))?;
-        let Some(reserve) = reserve else { return Ok(0) };
-        let share = reserve.bits_per_second() / rate.bits_per_second();
-        // Rates are within 2⁻²⁰ of what was asked for: a whole number stays one.
-        Ok((share * self.owners.len() as f64 * (1.0 - 1e-6)).ceil() as usize)
+        Ok(reserve.map_or(0, |reserve| slots_needed(reserve, rate, self.owners.len() as u16) as usize))
     }
 
     /// Gives the flow `needed` slots, spread as evenly as the free ones allow.
@@ -253,7 +308,11 @@ impl Scheduler for Tdm {
             }
             at += self.slot;
         }
-        Select::Idle
+        match self.datagrams.top() {
+            // Every slot has an owner: there is none for flows without a reservation.
+            Some(_) => Select::NotBefore(Time::NEVER),
+            None => Select::Idle,
+        }
     }
 
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {

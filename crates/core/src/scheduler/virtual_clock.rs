@@ -6,7 +6,7 @@
 //! size ("if packets vary in size, the value of Vtick should be computed from individual
 //! packet sizes"), and the packet is stamped with auxVC.
 //!
-//! Priority (section 3.2.2): a flow with a head start P reads "real time − P" where others read
+//! Head start (section 3.2.2): a flow with a head start P reads "real time − P" where others read
 //! real time. The clock is kept P ahead, so that this is the same as stamping P earlier.
 //!
 //! Synchronisation (section 3.1): when the flow's monitor has checked it, auxVC takes the value
@@ -30,31 +30,57 @@
 //! - A change of the reservation stamps later packets; those queued keep theirs. When a
 //!   datagram flow gains a reservation, what it has queued is stamped as one burst sent now.
 
-use super::StampRule;
+use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Choice, Kind, Param, PolicyRecord, Role};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
-/// What a person can know about it.
-pub const RECORD: PolicyRecord = PolicyRecord {
-    name: "virtual-clock",
-    title: "VirtualClock",
-    role: Role::Scheduler,
-    help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
-           and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
-    source: "Zhang 1991, section 3.1",
-    params: &[Param {
-        name: "stamp",
-        kind: Kind::Word(&["aux-vc", "virtual-clock"]),
-        default: Some("aux-vc"),
-        required: false,
-        help: "Clock that packets are stamped with: one that never lags behind real time, or the monitor's, which \
-               saves credit between checks",
-    }],
-    reads: &["reserve", "priority"],
-};
+parameters! {
+    /// What can be set of VirtualClock.
+    pub struct VirtualClockParams {
+        /// Clock that packets are stamped with: one that never lags behind real time, or the monitor's, which
+        /// saves credit between checks
+        stamp: StampClock = StampClock::AuxVc,
+    }
+}
+
+words! {
+    /// The clock that packets are stamped with.
+    pub enum StampClock {
+        /// auxVC, which never lags behind real time.
+        AuxVc = "aux-vc",
+        /// VirtualClock, which saves credit between checks.
+        VirtualClock = "virtual-clock",
+    }
+}
+
+impl PolicyParams for VirtualClockParams {
+    type Made = Stamped<VirtualClock>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "virtual-clock",
+        title: "VirtualClock",
+        role: Role::Scheduler,
+        help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
+               and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
+        source: "Zhang 1991, section 3.1",
+        params: VirtualClockParams::PARAMS,
+        reads: &["reserve", "head_start"],
+        stamps: Stamps::Times,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Stamped<VirtualClock>, Refused> {
+        Ok(Stamped::new(VirtualClock::new(self)))
+    }
+
+    fn example() -> VirtualClockParams {
+        VirtualClockParams { stamp: StampClock::AuxVc }
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Clock {
@@ -63,7 +89,7 @@ struct Clock {
     /// The reserved rate AR; `None` for datagrams.
     reserve: Option<Rate>,
     /// The head start P.
-    priority: Span,
+    head_start: Span,
     /// What absences have added to the stamps of packets queued before them.
     shift: Span,
     /// What a datagram's stamp counts as once its flow has a reservation.
@@ -73,7 +99,7 @@ struct Clock {
 const NEWCOMER: Clock = Clock {
     aux_vc: Time::from_ticks(0),
     reserve: None,
-    priority: Span::ZERO,
+    head_start: Span::ZERO,
     shift: Span::ZERO,
     datagrams_at: Time::NEVER,
 };
@@ -97,9 +123,9 @@ pub struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// The rule with the parameters of its record, without flows.
-    pub fn new(choice: &Choice) -> VirtualClock {
-        VirtualClock { clocks: Vec::new(), saves_credit: choice.is("stamp", "virtual-clock") }
+    /// The rule with these parameters, without flows.
+    pub fn new(params: &VirtualClockParams) -> VirtualClock {
+        VirtualClock { clocks: Vec::new(), saves_credit: params.stamp == StampClock::VirtualClock }
     }
 }
 
@@ -114,18 +140,18 @@ impl StampRule for VirtualClock {
         if self.clocks.len() <= flow.ix() {
             self.clocks.resize(flow.ix() + 1, NEWCOMER);
         }
-        if self.clocks[flow.ix()].priority != contract.priority
+        if self.clocks[flow.ix()].head_start != contract.head_start
             && let Some(last) = queues.last(flow)
         {
             // What is queued keeps its stamps, and later packets stay behind it.
             let stamp = Time::from_ticks(self.key(flow, last.packet.tag));
             let clock = &mut self.clocks[flow.ix()];
             if stamp < Time::NEVER {
-                clock.aux_vc = clock.aux_vc.max(stamp + contract.priority);
+                clock.aux_vc = clock.aux_vc.max(stamp + contract.head_start);
             }
         }
         let clock = &mut self.clocks[flow.ix()];
-        clock.priority = contract.priority;
+        clock.head_start = contract.head_start;
         if clock.reserve.is_none() && self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc {
             clock.aux_vc = clock.aux_vc.max(now);
         }
@@ -134,7 +160,7 @@ impl StampRule for VirtualClock {
             && burst > Span::ZERO
         {
             clock.aux_vc = clock.aux_vc.max(now) + burst;
-            clock.datagrams_at = clock.aux_vc.before(clock.priority);
+            clock.datagrams_at = clock.aux_vc.before(clock.head_start);
         }
         clock.reserve = contract.reserve;
         Ok(())
@@ -152,7 +178,7 @@ impl StampRule for VirtualClock {
                 let lags = self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc;
                 let from = if lags { clock.aux_vc } else { clock.aux_vc.max(packet.arrived) };
                 clock.aux_vc = from + rate.time_for(packet.len);
-                clock.aux_vc.before(clock.priority).before(clock.shift).ticks().min(LATEST)
+                clock.aux_vc.before(clock.head_start).before(clock.shift).ticks().min(LATEST)
             }
             None => Time::NEVER.ticks(),
         };
@@ -173,7 +199,7 @@ impl StampRule for VirtualClock {
         if let Some(rate) = clock.reserve {
             let datagram = head.tag == Time::NEVER.ticks();
             let first = if datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) };
-            let late = (now.before(clock.priority) + first).since(key);
+            let late = (now.before(clock.head_start) + first).since(key);
             clock.shift += late;
             clock.aux_vc += late;
             clock.datagrams_at += late;
@@ -194,9 +220,9 @@ impl StampRule for VirtualClock {
             clock.aux_vc = clock.aux_vc.max(virtual_clock);
             return;
         }
-        let stamp = clock.aux_vc.before(clock.priority).ticks();
+        let stamp = clock.aux_vc.before(clock.head_start).ticks();
         if sending.is_none_or(|sending| sending > stamp) {
-            let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + clock.priority);
+            let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + clock.head_start);
             clock.aux_vc = virtual_clock.max(last);
         }
     }

@@ -14,6 +14,12 @@ pub const DEEPEST_TREE: usize = 3;
 /// A packet passes at most so many meters at one port.
 pub const MOST_METERS: usize = 4;
 
+/// A port has at most so many classes.
+pub const MOST_CLASSES: usize = u16::MAX as usize - 1;
+
+/// A switch has at most so many ports.
+pub const MOST_PORTS: usize = u16::MAX as usize;
+
 /// What a dropper guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Scope {
@@ -179,8 +185,8 @@ impl PortPlan {
         if meters.max() > Some(MOST_METERS) {
             return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
         }
-        if self.classes.len() >= usize::from(u16::MAX) {
-            return Err(Refused(format!("port {port}: more than {} classes", u16::MAX - 1)));
+        if self.classes.len() > MOST_CLASSES {
+            return Err(Refused(format!("port {port}: more than {MOST_CLASSES} classes")));
         }
         Ok(())
     }

@@ -129,7 +129,7 @@ impl Oracle {
 
     fn rank(&self, waiting: &Waiting) -> (u8, u64, u64) {
         let level =
-            if self.rule == Rule::StrictPriority { self.flows[waiting.flow].contract.level } else { 0 };
+            if self.rule == Rule::StrictPriority { self.flows[waiting.flow].contract.priority } else { 0 };
         (level, waiting.stamp, waiting.order)
     }
 

@@ -2,9 +2,11 @@
 
 use super::{kind, pick, rate, undemanding};
 use tidegate_core::contract::Contract;
-use tidegate_core::dropper::{DropperKind, drop_tail};
-use tidegate_core::meter::{MeterKind, flow_monitor};
-use tidegate_core::params::{Choice, Limit, Value};
+use tidegate_core::dropper::drop_tail::DropTailParams;
+use tidegate_core::dropper::{BuiltInDropper, DropperKind};
+use tidegate_core::meter::flow_monitor::{self, FlowMonitorParams};
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
+use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -25,15 +27,15 @@ fn contract(rng: &mut Rng) -> Contract {
     Contract {
         reserve: rng.chance(0.8).then(|| any_rate(rng)),
         interval: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(200))),
-        priority: Span::from_millis(rng.below(3) * 50),
-        level: rng.below(8) as u8,
+        head_start: Span::from_millis(rng.below(3) * 50),
+        priority: rng.below(8) as u8,
     }
 }
 
 /// The flow monitor, which may also refuse packets.
-pub fn monitor(excess: &str) -> MeterKind {
-    let excess = ("excess", Value::Text(excess.to_owned()));
-    MeterKind::BuiltIn(Choice { record: &flow_monitor::RECORD, values: vec![excess] })
+pub fn monitor(excess: flow_monitor::Excess) -> MeterKind {
+    let params = FlowMonitorParams { excess, ..FlowMonitorParams::example() };
+    MeterKind::BuiltIn(BuiltInMeter::FlowMonitor(params))
 }
 
 fn ceiling(rng: &mut Rng) -> Option<Rate> {
@@ -41,7 +43,7 @@ fn ceiling(rng: &mut Rng) -> Option<Rate> {
 }
 
 pub fn drop_tail(limit: Limit) -> DropperKind {
-    DropperKind::BuiltIn(Choice { record: &drop_tail::RECORD, values: vec![("limit", Value::Limit(limit))] })
+    DropperKind::BuiltIn(BuiltInDropper::DropTail(DropTailParams { limit, marked: None }))
 }
 
 fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
@@ -51,7 +53,9 @@ fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
 }
 
 fn meters(rng: &mut Rng) -> Vec<MeterKind> {
-    let one = rng.chance(0.3).then(|| monitor(pick(rng, &["warn", "drop"])));
+    let one = rng
+        .chance(0.3)
+        .then(|| monitor(pick(rng, &[flow_monitor::Excess::Warn, flow_monitor::Excess::Drop])));
     one.into_iter().collect()
 }
 

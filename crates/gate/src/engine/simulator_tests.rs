@@ -157,8 +157,8 @@ const FILES: &[&str] = &[
      [[flow]]\nname = \"all\"\nclass = \"rest\"\nmatch = { direction = \"up\" }\neach = \"5-tuple\"\nidle = \"3ms\"\nreserve = \"200kbit\"\ninterval = \"1s\"\n\
      [[flow]]\nname = \"others\"\nclass = \"rest\"\neach = \"subscriber\"\nreserve = \"50kbit\"\nceiling = \"70kbit\"\n",
     "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"20p\" }\n\
-     [[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\nlevel = 0\n\
-     [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 80 }\neach = \"5-tuple\"\nlevel = 3\n",
+     [[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\npriority = 0\n\
+     [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 80 }\neach = \"5-tuple\"\npriority = 3\n",
 ];
 
 /// In the place of the 24 bytes of overhead that the tests' files have.

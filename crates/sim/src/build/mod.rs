@@ -8,14 +8,13 @@ use sources::{Recordings, Sending};
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
-use tidegate_core::dropper::DropperKind;
-use tidegate_core::meter::{MeterKind, flow_monitor};
-use tidegate_core::params::Choice;
-use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::params::BuiltIn;
 use tidegate_core::shaper::ShaperPlan;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan};
+use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan};
 use tidegate_core::units::Rate;
-use tidegate_spec::{ChangeSpec, Class, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, SpecError};
+use tidegate_spec::{
+    ChangeSpec, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, SpecError,
+};
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
@@ -25,7 +24,6 @@ use tidegate_spec::{ChangeSpec, Class, FlowGroup, GateFile, Link, NodeKind, Plac
 /// a policy takes.
 pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     let mut recordings = Recordings::default();
-    let classes: Vec<ClassPlan> = scenario.classes.iter().map(Class::plan).collect();
     let mut network = Network {
         nodes: scenario
             .nodes
@@ -41,30 +39,21 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         duration: scenario.duration,
         warmup: scenario.warmup,
     };
-    // Where no flow is monitored, a monitor would only cost time.
-    let monitored = scenario.groups.iter().any(|group| group.contract.interval().is_some());
+    let stated = ContractSpec::stated(scenario.contracts());
     let gate_ports = scenario.gate.as_ref().map(|file| file.switch_plan().ports).unwrap_or_default();
     for link in &scenario.links {
-        let idle = |meter: &Choice| meter.record.name == flow_monitor::RECORD.name && !monitored;
         // Classes order what switches forward; a host only sends its own.
         let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
         let port = match link.gate.and_then(|direction| gate_ports.get(direction as usize)) {
             Some(port) => port.clone(),
             None => PortPlan {
-                scheduler: SchedulerKind::BuiltIn(link.port.scheduler.clone()),
-                classes: if forwards { classes.clone() } else { Vec::new() },
-                meters: link
-                    .port
-                    .meter
-                    .clone()
-                    .filter(|meter| !idle(meter))
-                    .map(MeterKind::BuiltIn)
-                    .into_iter()
-                    .collect(),
-                profiles: Vec::new(),
-                dropper: link.port.dropper.clone().map(|dropper| DropperKind::BuiltIn(dropper).into()),
+                classes: match forwards {
+                    true => scenario.classes.iter().map(|class| class.plan(link.rate)).collect(),
+                    false => Vec::new(),
+                },
+                profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
                 ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
-                rate: Some(link.rate),
+                ..link.port.plan(link.rate, &stated)
             },
         };
         network.links.push(LinkPlan {
@@ -83,8 +72,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
         }
     }
-    checks::captured(scenario, &network)?;
-    checks::slots(scenario, &network)?;
+    checks::recorded(scenario, &network)?;
     Ok(network)
 }
 
@@ -115,10 +103,9 @@ fn fail(
 /// What every link may promise, if flows are set up by signalling.
 fn policies(scenario: &Scenario) -> Vec<Policy> {
     let Some(admission) = scenario.admission else { return Vec::new() };
-    let policy = |link: &Link| {
-        let carries = link.rate_bits.min(link.port.ceiling.unwrap_or(u64::MAX));
-        let kept = (carries as f64 * admission.datagrams).ceil() as u64;
-        Policy { reservable: carries.saturating_sub(kept), longest_interval: admission.longest_interval }
+    let policy = |link: &Link| Policy {
+        reservable: admission.reservable(link),
+        longest_interval: admission.longest_interval,
     };
     scenario.links.iter().map(policy).collect()
 }
@@ -147,10 +134,13 @@ fn set_up(
             class: group.class.map(|class| class as u16).filter(|_| forwards),
             contract,
             ceiling: ceiling.filter(|_| forwards),
+            profiles: [group.profile.map(|profile| profile as u16); MOST_METERS],
             ..FlowPlan::default()
         }
     };
-    let envelope = group.envelope.as_ref().map(ShaperPlan::new).transpose();
+    let first = group.route.first().map(|link| scenario.links[*link].rate);
+    let envelope = group.envelope.as_ref().zip(first);
+    let envelope = envelope.map(|(shaper, rate)| shaper.policy.clone().at_link(rate).build()).transpose();
     let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
     let mean = traffic.mean_bits_per_second();
     let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {

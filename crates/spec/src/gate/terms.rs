@@ -65,13 +65,13 @@ pub struct GateClass {
 }
 
 impl GateClass {
-    /// The class at the port of a direction.
-    pub(super) fn plan(&self, direction: Direction) -> ClassPlan {
+    /// The class at the port of a direction, of a link of this rate.
+    pub(super) fn plan(&self, direction: Direction, rate: Rate) -> ClassPlan {
         let terms = self.terms[direction as usize];
         ClassPlan {
             contract: terms.contract(&self.class.contract),
             ceiling: terms.ceiling(),
-            ..self.class.plan()
+            ..self.class.plan(rate)
         }
     }
 }

@@ -6,9 +6,6 @@ use tidegate_core::params::{CONTRACT, Kind};
 /// The most flows that a scenario may hold.
 pub(crate) const MOST_FLOWS: i64 = 4_000_000;
 
-/// The shaper that an `envelope` without `kind` means: the user-behaviour envelope.
-const DEFAULT_ENVELOPE: &str = "token-bucket";
-
 fn change() -> Section {
     let fields = vec![
         required(
@@ -79,6 +76,7 @@ pub(super) fn flow() -> Section {
     ];
     fields.extend(CONTRACT.iter().map(Field::of_param));
     fields.extend([
+        optional("profile", Shape::Name, "Profile that its packets are metered against, with those of other flows; without it, the flow's own contract"),
         optional("class", Shape::Name, "Class that it belongs to; without it, it stands directly under the port's scheduler"),
         optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
         optional(
@@ -111,7 +109,7 @@ pub(super) fn flow() -> Section {
         required("source", source::shape(), "What is sent when"),
         optional(
             "envelope",
-            policies("envelope", Some(DEFAULT_ENVELOPE), tidegate_core::shaper::RECORDS),
+            policies("envelope", Some(tidegate_core::shaper::DEFAULT.name), tidegate_core::shaper::RECORDS),
             "Shaper between the source and the network; without it, packets go as they come. What waits in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none",
         ),
     ]);

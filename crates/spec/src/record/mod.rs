@@ -15,6 +15,8 @@ pub(crate) use scenario::VERSION;
 pub use scenario::scenario;
 use scenario::{class, loss, port, trace, version};
 
+use crate::units::show_value;
+use std::borrow::Cow;
 use tidegate_core::params::{Kind, Param, PolicyRecord};
 
 /// A table with declared keys: a section, a policy, a kind of source or of topology.
@@ -32,6 +34,8 @@ pub struct Section {
     pub fields: Vec<Field>,
     /// The record it was made from, for a policy.
     pub policy: Option<&'static PolicyRecord>,
+    /// Whether it is a source that sends more or less according to what the network does.
+    pub responsive: bool,
 }
 
 /// One key of a section.
@@ -43,7 +47,7 @@ pub struct Field {
     pub shape: Shape,
     /// What holds when it is left out, spelled as in a scenario file (text without its quotes, `{}` for
     /// a table of defaults); `None` when leaving it out has a meaning of its own, which `help` states.
-    pub default: Option<&'static str>,
+    pub default: Option<Cow<'static, str>>,
     /// Whether it must be given.
     pub required: bool,
     /// One sentence for a person.
@@ -87,12 +91,18 @@ pub struct OneOf {
 impl Section {
     /// A section that is no policy and comes from no paper.
     fn new(name: &'static str, title: &'static str, help: &'static str, fields: Vec<Field>) -> Section {
-        Section { name, title, help, source: None, fields, policy: None }
+        Section { name, title, help, source: None, fields, policy: None, responsive: false }
     }
 
     /// The same section with the place that it comes from.
     fn citing(mut self, source: &'static str) -> Section {
         self.source = Some(source);
+        self
+    }
+
+    /// The same source, which responds to the network.
+    fn responding(mut self) -> Section {
+        self.responsive = true;
         self
     }
 
@@ -105,6 +115,7 @@ impl Section {
             source: Some(record.source),
             fields: record.params.iter().map(Field::of_param).collect(),
             policy: Some(record),
+            responsive: false,
         }
     }
 
@@ -120,7 +131,7 @@ impl Field {
         Field {
             name: param.name,
             shape: Shape::Value(param.kind),
-            default: param.default,
+            default: (param.default)().map(|value| Cow::Owned(show_value(&value))),
             required: param.required,
             help: param.help,
         }
@@ -146,7 +157,7 @@ fn optional(name: &'static str, shape: Shape, help: &'static str) -> Field {
 
 /// A key with a default.
 fn defaulted(name: &'static str, shape: Shape, default: &'static str, help: &'static str) -> Field {
-    Field { name, shape, default: Some(default), required: false, help }
+    Field { name, shape, default: Some(Cow::Borrowed(default)), required: false, help }
 }
 
 /// A choice among policies.

@@ -5,7 +5,7 @@ use super::{
     topology,
 };
 use std::sync::LazyLock;
-use tidegate_core::params::{CONTRACT, Kind, Param};
+use tidegate_core::params::{CONTRACT, Kind, Param, PolicyRecord};
 
 /// The version of the scenario format that is read.
 pub(crate) const VERSION: i64 = 1;
@@ -48,6 +48,7 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
             "{}",
             "Output ports of switches, unless a link says otherwise",
         ),
+        defaulted("host", Shape::Table(host()), "{}", "Output ports of hosts, unless a link says otherwise"),
         defaulted("switch", Shape::Table(switch()), "{}", "Switches, unless a node says otherwise"),
         optional(
             "admission",
@@ -57,6 +58,7 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
         optional("node", Shape::Tables(node()), "Nodes added to the topology"),
         optional("link", Shape::Tables(link()), "Links added to the topology"),
         optional("class", Shape::Tables(class()), "Classes of flows, on every switch port"),
+        optional("profile", Shape::Tables(profile()), "Contracts that several flows keep together"),
         optional("flow", Shape::Tables(flow::flow()), "Flows: who sends what to whom"),
     ];
     let help = "A network, the policies of its switches, and the flows that cross it.";
@@ -71,23 +73,41 @@ pub fn scenario() -> &'static Section {
 /// The first key of every file.
 pub(super) fn version(help: &'static str) -> Field {
     let shape = Shape::Value(Kind::Integer(VERSION, VERSION));
-    Field { default: Some("1"), ..required("version", shape, help) }
+    Field { default: Some("1".into()), ..required("version", shape, help) }
 }
 
 pub(super) fn port() -> Section {
     let fields = vec![
-        defaulted("scheduler", scheduler(), "fifo", "Which flow sends next"),
+        defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
         defaulted(
             "meter",
             meter(),
-            "flow-monitor",
+            tidegate_core::meter::DEFAULT.name,
             "What sees whether flows keep their contracts; the default lets flows without `interval` pass",
         ),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
     ];
-    let help = "What every output port of a switch does, unless a link says otherwise. \
-                Output ports of hosts are FIFO and unlimited, unless a link says otherwise.";
+    let help = "What every output port of a switch does, unless a link says otherwise. What those of hosts do, `host` says.";
     Section::new("port", "Port", help, fields)
+}
+
+fn host() -> Section {
+    let fields = vec![
+        defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
+        optional("meter", meter(), "What sees whether flows keep their contracts; without it, nothing does"),
+        optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
+    ];
+    let help = "What every output port of a host does, unless a link says otherwise.";
+    Section::new("host", "Host", help, fields)
+}
+
+fn profile() -> Section {
+    let mut fields = vec![required("name", Shape::Name, "Name, which no other profile has")];
+    fields.extend(read_by(tidegate_core::meter::RECORDS));
+    let help = "A contract that several flows keep together: where packets are metered, those of all flows that name the \
+                profile count against it as one. What each flow states to schedulers stays its own.";
+    Section::new("profile", "Profile", help, fields)
+        .citing("RFC 2475, section 2.3.3.1 (traffic profiles of aggregates)")
 }
 
 fn switch() -> Section {
@@ -194,18 +214,28 @@ pub(super) fn class() -> Section {
             "Discipline among its flows, or among the classes that are part of it",
         ),
     ];
-    fields.extend(CONTRACT.iter().filter(|param| is_read_by_a_scheduler(param)).map(Field::of_param));
-    fields.push(optional(
-        "ceiling",
-        rate(),
-        "Rate that the class never exceeds at a port; without it, no ceiling",
-    ));
+    fields.extend(read_by(tidegate_core::scheduler::RECORDS));
+    fields.extend([
+        optional("ceiling", rate(), "Rate that the class never exceeds at a port; without it, no ceiling"),
+        optional(
+            "meter",
+            meter(),
+            "What sees whether its flows keep their contracts; without it, what the port has",
+        ),
+        optional(
+            "dropper",
+            dropper(),
+            "What is dropped or marked on arrival in it; without it, what the port's does",
+        ),
+    ]);
     let help = "A class of flows. Classes form a tree of schedulers on every switch port, at most three deep \
                 with the port's own scheduler as its root. The keys of a contract are what the class states to \
                 the scheduler above it.";
     Section::new("class", "Class", help, fields)
 }
 
-fn is_read_by_a_scheduler(param: &Param) -> bool {
-    tidegate_core::scheduler::RECORDS.iter().any(|record| record.reads.contains(&param.name))
+/// The keys of a contract that at least one of these policies reads.
+fn read_by(records: &'static [PolicyRecord]) -> impl Iterator<Item = Field> {
+    let is_read = |param: &&Param| records.iter().any(|record| record.reads.contains(&param.name));
+    CONTRACT.iter().filter(is_read).map(Field::of_param)
 }

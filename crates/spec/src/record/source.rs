@@ -79,7 +79,8 @@ pub(super) fn shape() -> Shape {
             "Greedy",
             "Always has something to send: keeps a fixed number of packets in its first queue.",
             vec![defaulted("window", Shape::Value(Kind::Integer(1, 1_000_000)), "4", "Packets kept in its first queue")],
-        ),
+        )
+        .responding(),
         Section::new(
             "trace",
             "Trace",

@@ -50,6 +50,22 @@ fn no_kind_takes_a_key_named_kind() {
     });
 }
 
+/// A default is shown as it would be written, and means what the policy's own code has.
+#[test]
+fn defaults_of_policies_are_read_as_they_are_meant() {
+    every_section(scenario(), &mut |section| {
+        for param in section.policy.map_or(&[][..], |policy| policy.params) {
+            let field = section.field(param.name).unwrap();
+            let (Some(meant), Some(shown)) = ((param.default)(), &field.default) else {
+                assert_eq!(field.default, None, "{}", param.name);
+                continue;
+            };
+            let content = crate::scalar::content_of_default(param.kind, shown);
+            assert_eq!(crate::scalar::read(param.kind, param.name, &content), Ok(meant), "{}", param.name);
+        }
+    });
+}
+
 #[test]
 fn registered_policies_are_offered() {
     let mut seen = BTreeSet::new();

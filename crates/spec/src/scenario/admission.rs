@@ -2,6 +2,7 @@
 
 use crate::error::{Complaint, Report};
 use crate::scenario::flows::FlowGroup;
+use crate::scenario::network::Link;
 use crate::values::Values;
 use tidegate_core::units::Span;
 
@@ -15,6 +16,13 @@ pub struct Admission {
 }
 
 impl Admission {
+    /// How much of a link may be reserved, in bit/s.
+    pub fn reservable(&self, link: &Link) -> u64 {
+        let carries = link.rate_bits.min(link.port.ceiling.unwrap_or(u64::MAX));
+        let kept = (carries as f64 * self.datagrams).ceil() as u64;
+        carries.saturating_sub(kept)
+    }
+
     pub(super) fn read(values: &Values) -> Admission {
         Admission {
             datagrams: values.number("datagrams").unwrap_or(0.0),

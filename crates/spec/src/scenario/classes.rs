@@ -1,18 +1,18 @@
 //! The tree of classes.
 
 use crate::error::{Complaint, Place, Report};
+use crate::policy::Chosen;
 use crate::scenario::flows::ContractSpec;
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;
 use std::collections::BTreeMap;
-use tidegate_core::params::Choice;
-use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::ClassPlan;
+use tidegate_core::dropper::{BuiltInDropper, DropperKind};
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
+use tidegate_core::params::BuiltIn;
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, DropperPlan, MOST_CLASSES};
 use tidegate_core::units::Rate;
-
-/// The deepest tree of schedulers, the port's own included.
-const DEEPEST: usize = 3;
 
 /// A class of flows, present on every switch port.
 #[derive(Clone, Debug)]
@@ -22,7 +22,11 @@ pub struct Class {
     /// Index of the class that it is part of; `None` directly under the port's scheduler.
     pub parent: Option<usize>,
     /// Discipline among its flows, or among the classes that are part of it.
-    pub scheduler: Choice,
+    pub scheduler: Chosen<BuiltInScheduler>,
+    /// What sees whether its flows keep their contracts; `None` leaves that to the port.
+    pub meter: Option<Chosen<BuiltInMeter>>,
+    /// What is dropped or marked on arrival in it; `None` leaves that to the port.
+    pub dropper: Option<Chosen<BuiltInDropper>>,
     /// What it states to the scheduler above it.
     pub contract: ContractSpec,
     /// Bits per second that it never exceeds at a port.
@@ -32,19 +36,28 @@ pub struct Class {
 }
 
 impl Class {
-    /// The class at a port.
-    pub fn plan(&self) -> ClassPlan {
+    /// The class at a port of a link of this rate.
+    pub fn plan(&self, link: Rate) -> ClassPlan {
+        let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone().at_link(link)));
+        let dropper =
+            self.dropper.as_ref().map(|dropper| DropperKind::BuiltIn(dropper.policy.clone().at_link(link)));
         ClassPlan {
             parent: self.parent.map(|parent| parent as u16),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
-            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.clone()))
+            meters: meter.into_iter().collect(),
+            dropper: dropper.map(DropperPlan::from),
+            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone().at_link(link)))
         }
     }
 }
 
 /// Builds the classes. `None` after something was reported that makes flows' references meaningless.
 pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
+    if let Some(values) = tables.get(MOST_CLASSES) {
+        report.say(values.place, Complaint::new(format!("there are more than {MOST_CLASSES} classes")));
+        return None;
+    }
     let mut by_name = BTreeMap::new();
     for (index, values) in tables.iter().enumerate() {
         let name = values.text("name")?;
@@ -64,7 +77,9 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
         classes.push(Class {
             name: values.text("name")?.to_owned(),
             parent,
-            scheduler: values.policy("scheduler")?,
+            scheduler: Chosen::read(values, "scheduler", report)?,
+            meter: Chosen::read(values, "meter", report),
+            dropper: Chosen::read(values, "dropper", report),
             contract,
             ceiling,
             place: values.place,
@@ -72,10 +87,10 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
     }
     let mut sound = true;
     for (class, values) in classes.iter().zip(tables) {
-        if depth(&classes, class) > DEEPEST {
+        if depth(&classes, class) > DEEPEST_TREE {
             let message = format!("class `{}` is too deep, or part of itself", class.name);
             let help = format!(
-                "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
+                "a port's schedulers are at most {DEEPEST_TREE} deep: the port's own, a class, a class in it"
             );
             report.say(values.place_of("parent"), Complaint::new(message).help(help));
             sound = false;
@@ -101,6 +116,24 @@ pub(crate) fn find(
     found
 }
 
+/// The class in which a flow is to be; `inner` are those that have classes in them. Flows compete with flows,
+/// and classes with classes: a class has only one of the two in it.
+pub(crate) fn leaf(
+    classes: &BTreeMap<&str, usize>,
+    inner: &[usize],
+    name: &str,
+    place: Place,
+    report: &mut Report,
+) -> Option<usize> {
+    let class = find(classes, name, place, report)?;
+    if inner.contains(&class) {
+        let complaint = Complaint::new(format!("class `{name}` has classes in it, so no flow can be in it"))
+            .help("put the flow into one of those classes");
+        report.say(place, complaint);
+    }
+    Some(class)
+}
+
 /// A ceiling below what is reserved could never give the reservation.
 pub(crate) fn check_ceiling(
     values: &Values,
@@ -122,7 +155,7 @@ fn depth(classes: &[Class], class: &Class) -> usize {
     let mut above = class.parent;
     while let Some(parent) = above {
         depth += 1;
-        if depth > DEEPEST {
+        if depth > DEEPEST_TREE {
             break;
         }
         above = classes[parent].parent;

@@ -1,7 +1,8 @@
 //! A gate in a scenario: the file that the gate itself runs, and what flows have to say to pass it.
 
 use crate::error::{Complaint, Origin, Report, SpecErrors};
-use crate::gate::GateFile;
+use crate::gate::{GateFile, policies};
+use crate::policy::Chosen;
 use crate::scenario::network::Link;
 use crate::values::Values;
 use std::path::Path;
@@ -16,6 +17,7 @@ pub(super) fn load(
     values: &Values,
     base_dir: &Path,
     origin: &Origin,
+    report: &mut Report,
 ) -> Result<Option<GateFile>, SpecErrors> {
     let Some(topology) = values.table("topology").filter(|topology| topology.section.name == "gate") else {
         return Ok(None);
@@ -29,14 +31,17 @@ pub(super) fn load(
     let mut gate = GateFile::load(&path, &[])?;
     if let Some(port) = values.table("port") {
         if port.given("scheduler") {
-            gate.port.scheduler = port.policy("scheduler").unwrap_or(gate.port.scheduler);
+            gate.port.scheduler = Chosen::read(port, "scheduler", report).unwrap_or(gate.port.scheduler);
         }
         if port.given("meter") {
-            gate.port.meter = port.policy("meter");
+            gate.port.meter = Chosen::read(port, "meter", report);
         }
         if port.given("dropper") {
-            gate.port.dropper = port.policy("dropper");
+            gate.port.dropper = Chosen::read(port, "dropper", report);
         }
+        // What does not fit the gate's flows now is what was put there: the file itself was in order.
+        let here = port.place_of("scheduler");
+        policies::check(&gate, |_| here, report);
     }
     if let Some(buffer) = values.table("switch").and_then(|switch| switch.limit("buffer")) {
         gate.buffer = buffer;
@@ -99,7 +104,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         );
     }
     if route.len() == 1 {
-        for key in CONTRACT.iter().map(|param| param.name).chain(["class", "ceiling"]) {
+        for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "class", "ceiling"]) {
             if values.given(key) {
                 let complaint = Complaint::new(format!("`{key}` says nothing: only the gate is on the way"));
                 report.say(

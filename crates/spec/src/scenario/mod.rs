@@ -5,14 +5,21 @@ pub(crate) mod classes;
 pub(crate) mod flows;
 mod gate;
 mod headers;
+mod load;
 mod network;
+pub(crate) mod policies;
+mod ports;
+mod profiles;
 mod reservations;
 
 pub use admission::Admission;
 pub use classes::Class;
 pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
-pub use network::{Link, Node, NodeKind, PortSpec};
+pub use load::Load;
+pub use network::{Link, Node, NodeKind};
+pub use ports::PortSpec;
+pub use profiles::Profile;
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
@@ -20,6 +27,7 @@ use crate::gate::GateFile;
 use crate::record;
 use crate::units::show_time;
 use crate::values::Values;
+use policies::Parts;
 use std::path::Path;
 use tidegate_core::units::Span;
 
@@ -50,6 +58,8 @@ pub struct Scenario {
     pub gate: Option<GateFile>,
     /// Classes of flows, in the order of the file.
     pub classes: Vec<Class>,
+    /// Contracts that several flows keep together, in the order of the file.
+    pub profiles: Vec<Profile>,
     /// How flows are set up before they send; `None` when all are set up from the start.
     pub admission: Option<Admission>,
     /// Flows as the file groups them; [`Scenario::flows`] multiplies them out.
@@ -83,7 +93,7 @@ impl Scenario {
     ) -> Result<Scenario, SpecErrors> {
         let File { origin, values, effective, mut report } =
             File::read(record::scenario(), text, file_name, sets)?;
-        let gate = gate::load(&values, base_dir, &origin)?;
+        let gate = gate::load(&values, base_dir, &origin, &mut report)?;
         let expanded = expand(gate, &values, file_name, base_dir, effective, &origin, &mut report);
         report.check(&origin)?;
         expanded.ok_or_else(|| file::unexplained(&origin))
@@ -92,6 +102,33 @@ impl Scenario {
     /// The flows one by one: groups in order, members in order.
     pub fn flows(&self) -> impl Iterator<Item = Flow<'_>> {
         self.groups.iter().enumerate().flat_map(|(index, group)| group.members(index))
+    }
+
+    /// Checks what the flows reserve and need of the policies on their way, now that it is known what each
+    /// recording brings.
+    ///
+    /// # Errors
+    /// The first mistake in the file, when they do not fit.
+    pub fn check_recorded(&self, loads: &[Load]) -> Result<(), Box<SpecError>> {
+        let mut report = Report::default();
+        self.check_loads(loads, &mut report);
+        let Err(mistakes) = report.check(&self.origin) else { return Ok(()) };
+        mistakes.errors.into_iter().next().map_or(Ok(()), |first| Err(Box::new(first)))
+    }
+
+    fn check_loads(&self, loads: &[Load], report: &mut Report) {
+        let Scenario { links, nodes, classes, groups, admission, .. } = self;
+        // With admission, whether a flow fits is known when it is set up.
+        if admission.is_none() {
+            reservations::check(links, nodes, classes, groups, loads, report);
+        }
+        policies::check(&Parts { links, nodes, classes, groups, loads, admission: *admission }, report);
+    }
+
+    /// What flows and profiles state, a group of flows once.
+    pub fn contracts(&self) -> impl Iterator<Item = &ContractSpec> {
+        let flows = self.groups.iter().map(|group| &group.contract);
+        flows.chain(self.profiles.iter().map(|profile| &profile.contract))
     }
 
     /// How many flows there are; `capture` sources that bring their own flows count as one.
@@ -125,7 +162,8 @@ fn expand(
     let times = times(values, report);
     let network = network::build(values, gate.as_ref(), base_dir, report)?;
     let classes = classes::build(values.tables("class"), report)?;
-    let context = flows::Surroundings { network: &network, classes: &classes, base_dir };
+    let profiles = profiles::build(values.tables("profile"), report)?;
+    let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
     let groups = flows::build(values.tables("flow"), &context, report)?;
     let admission = values.table("admission").map(Admission::read);
     match &admission {
@@ -134,11 +172,10 @@ fn expand(
         Some(_) => admission::check(&groups, report),
         None => {
             admission::check_absent(&groups, report);
-            reservations::check(&network.links, &network.nodes, &classes, &groups, report);
         }
     }
     let (duration, warmup, sample) = times?;
-    Some(Scenario {
+    let scenario = Scenario {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         seed: values.count("seed")?,
         duration,
@@ -148,11 +185,16 @@ fn expand(
         links: network.links,
         gate,
         classes,
+        profiles,
         admission,
         groups,
         effective,
         origin: origin.clone(),
-    })
+    };
+    let loads: Vec<Load> =
+        scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
+    scenario.check_loads(&loads, report);
+    Some(scenario)
 }
 
 /// Duration, warm-up and sample.

@@ -2,6 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
+use crate::scenario::ports::{OwnPolicies, PortSpec};
 use crate::suggest::did_you_mean;
 use crate::trace_file;
 use crate::values::Values;
@@ -10,7 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::{Loss, Trace};
-use tidegate_core::params::{Choice, Limit};
+use tidegate_core::params::Limit;
+use tidegate_core::switch::plan::MOST_PORTS;
 use tidegate_core::units::{Rate, Span};
 
 /// Whether a node forwards.
@@ -62,31 +64,6 @@ pub struct Link {
     pub place: Place,
 }
 
-/// What an output port does.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PortSpec {
-    /// Which flow sends next.
-    pub scheduler: Choice,
-    /// What sees whether flows keep their contracts; `None` for nothing.
-    pub meter: Option<Choice>,
-    /// What is dropped or marked on arrival; `None` for nothing.
-    pub dropper: Option<Choice>,
-    /// Bits per second that the port never exceeds, when below the link's rate.
-    pub ceiling: Option<u64>,
-}
-
-impl PortSpec {
-    /// What a `port` table says.
-    pub(crate) fn read(port: &Values) -> Option<PortSpec> {
-        Some(PortSpec {
-            scheduler: port.policy("scheduler")?,
-            meter: port.policy("meter"),
-            dropper: port.policy("dropper"),
-            ceiling: None,
-        })
-    }
-}
-
 /// Nodes, links, and the nodes' names.
 pub(super) struct Network {
     pub nodes: Vec<Node>,
@@ -95,6 +72,20 @@ pub(super) struct Network {
 }
 
 impl Network {
+    /// A switch numbers its ports, one for each link that it sends on.
+    fn check_ports(&self, report: &mut Report) {
+        let mut ports = vec![0; self.nodes.len()];
+        // A gate is a switch of its own.
+        for link in self.links.iter().filter(|link| link.gate.is_none()) {
+            ports[link.from] += 1;
+            if ports[link.from] == MOST_PORTS + 1 {
+                let message =
+                    format!("`{}` sends on more than {MOST_PORTS} links", self.nodes[link.from].name);
+                report.say(link.place, Complaint::new(message));
+            }
+        }
+    }
+
     /// The node with the name under `key`, or a complaint with the nearest name.
     pub(super) fn find(&self, name: &str, place: Place, report: &mut Report) -> Option<usize> {
         let found = self.by_name.get(name).copied();
@@ -166,12 +157,12 @@ pub(super) fn build(
     report: &mut Report,
 ) -> Option<Network> {
     let port = values.table("port")?;
-    let host_scheduler = Choice { record: &tidegate_core::scheduler::fifo::RECORD, values: Vec::new() };
+    let host = values.table("host")?;
     let mut builder = Builder {
         network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
         parallel: BTreeMap::new(),
-        switch_port: PortSpec::read(port)?,
-        host_port: PortSpec { scheduler: host_scheduler, meter: None, dropper: None, ceiling: None },
+        switch_port: PortSpec::read(port, report)?,
+        host_port: PortSpec::read(host, report)?,
         switch_buffer: values.table("switch")?.limit("buffer"),
         topology: values.table("topology")?,
         base_dir,
@@ -184,7 +175,11 @@ pub(super) fn build(
     for link in values.tables("link") {
         sound &= builder.extra_link(link, report).is_some();
     }
-    sound.then_some(builder.network)
+    if !sound {
+        return None;
+    }
+    builder.network.check_ports(report);
+    Some(builder.network)
 }
 
 impl Builder<'_> {
@@ -350,15 +345,10 @@ impl Builder<'_> {
             return None;
         }
         let wire = Wire::of_link(values, self.base_dir, report)?;
+        let own = OwnPolicies::read(values, report);
         let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
-            let usual = self.usual_port(from);
-            let port = PortSpec {
-                scheduler: values.policy("scheduler").unwrap_or(usual.scheduler),
-                meter: values.policy("meter").or(usual.meter),
-                dropper: values.policy("dropper").or(usual.dropper),
-                ceiling: values.rate("ceiling"),
-            };
+            let port = PortSpec { ceiling: values.rate("ceiling"), ..own.over(self.usual_port(from)) };
             self.link(from, to, wire.clone(), port, values.place)?;
         }
         Some(())

@@ -3,6 +3,7 @@
 use crate::error::{Complaint, Report};
 use crate::scenario::classes::Class;
 use crate::scenario::flows::FlowGroup;
+use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::units::show_rate;
 use std::collections::BTreeMap;
@@ -24,16 +25,18 @@ pub(super) fn check(
     nodes: &[Node],
     classes: &[Class],
     groups: &[FlowGroup],
+    loads: &[Load],
     report: &mut Report,
 ) {
     let mut ledgers: BTreeMap<Holder, Ledger> = BTreeMap::new();
-    for (index, group) in groups.iter().enumerate() {
+    for (index, load) in loads.iter().enumerate() {
+        let group = &groups[load.group];
         let Some(reserve) = group.contract.reserve_bits() else { continue };
         // What a flow gets at a gate is in the gate's file.
         for &link in group.route.iter().filter(|link| links[**link].gate.is_none()) {
             let at_switch = nodes[links[link].from].kind == NodeKind::Switch;
             let mut holder = (link, group.class.filter(|_| at_switch));
-            let mut demand = Demand { each: u128::from(reserve), members: u128::from(group.count) };
+            let mut demand = Demand { each: u128::from(reserve), members: u128::from(load.count) };
             loop {
                 let is_new = !ledgers.contains_key(&holder);
                 let room = capacity(holder, links, classes);
@@ -47,26 +50,28 @@ pub(super) fn check(
             }
         }
     }
-    say(links, classes, groups, ledgers, report);
+    say(links, classes, groups, loads, ledgers, report);
 }
 
 fn say(
     links: &[Link],
     classes: &[Class],
     groups: &[FlowGroup],
+    loads: &[Load],
     ledgers: BTreeMap<Holder, Ledger>,
     report: &mut Report,
 ) {
     let mut told = vec![false; groups.len()];
     for (holder, ledger) in ledgers {
-        let (Some((group, member)), Some(room)) = (ledger.tipped_by, capacity(holder, links, classes)) else {
+        let (Some((load, member)), Some(room)) = (ledger.tipped_by, capacity(holder, links, classes)) else {
             continue;
         };
-        if std::mem::replace(&mut told[group], true) {
+        let load = &loads[load];
+        if std::mem::replace(&mut told[load.group], true) {
             continue;
         }
-        let group = &groups[group];
-        let flow = group.member_name(u32::try_from(member).unwrap_or(u32::MAX));
+        let group = &groups[load.group];
+        let flow = load.member_name(group, member);
         let link = &links[holder.0].name;
         let whose = match holder.1 {
             None => format!("link {link} ({})", show_rate(room)),

@@ -7,6 +7,7 @@ mod edit;
 
 use crate::error::{Complaint, Place, Report};
 use crate::record::{Field, OneOf, Section, Shape};
+use crate::renamed;
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::{self, Content, Node};
 use toml_edit::{DocumentMut, Value};
@@ -93,7 +94,8 @@ impl Resolver<'_> {
                 true => format!("this {}", section.title.to_lowercase()),
                 false => format!("`{}`", section.name),
             };
-            unknown(&whose, first, section.fields.iter().map(|field| field.name))
+            renamed::key(section, first)
+                .unwrap_or_else(|| unknown(&whose, first, section.fields.iter().map(|field| field.name)))
         })?;
         self.in_field(field, node, rest)
     }
@@ -163,7 +165,7 @@ fn unknown<'c>(whose: &str, key: &str, known: impl IntoIterator<Item = &'c str> 
 /// The kind that is stated, by name or in a table, or that holds by default.
 fn kind_of(field: &Field, node: Option<&Node>) -> Option<String> {
     match node {
-        None => field.default.map(str::to_owned),
+        None => field.default.as_deref().map(str::to_owned),
         Some(Node { content: Content::Text(kind), .. }) => Some(kind.clone()),
         Some(table) => table.text("kind").map(str::to_owned),
     }

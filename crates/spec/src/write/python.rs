@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use crate::record::{Field, OneOf, Section, Shape, scenario};
 use crate::scalar;
-use tidegate_core::params::Kind;
+use tidegate_core::params::{Kind, Role, Stamps};
 
 /// The source of a Python module with one frozen dataclass for each section and each kind. `to_dict()` of
 /// any of them is what a scenario file would hold, keys that were left out staying out.
@@ -20,9 +20,35 @@ pub fn python_types() -> String {
     for section in catalogue.sections.iter().rev() {
         module.push_str(&class(section, None));
     }
-    module.truncate(module.trim_end().len());
-    module.push('\n');
+    module.push_str(&facts(&catalogue));
     module
+}
+
+/// What other modules ask about policies and sources.
+fn facts(catalogue: &Catalogue) -> String {
+    let kinds = || catalogue.choices.iter().flat_map(|one_of| &one_of.options);
+    let responsive = kinds().filter(|kind| kind.responsive).map(|kind| kind.name);
+    let schedulers = kinds().filter_map(|kind| kind.policy).filter(|policy| policy.role == Role::Scheduler);
+    let ordered = schedulers.filter(|policy| policy.stamps != Stamps::Unordered).map(|policy| policy.name);
+    format!(
+        "DEFAULT_SCHEDULER = \"{}\"\n\"\"\"Scheduler of a port that names none.\"\"\"\n\n\
+         ORDERED_STAMPS = {}\n\"\"\"Schedulers that serve packets in the order of their stamps, each a time or an order \
+         of arrival.\"\"\"\n\n\
+         RESPONSIVE = {}\n\"\"\"Kinds of source that send more or less according to what the network does.\"\"\"\n",
+        tidegate_core::scheduler::DEFAULT.name,
+        tuple(&ordered.collect::<Vec<_>>()),
+        tuple(&responsive.collect::<Vec<_>>()),
+    )
+}
+
+/// A tuple of names as the formatter would write it.
+fn tuple(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let short = format!("({}{})", quoted.join(", "), if names.len() == 1 { "," } else { "" });
+    match short.len() < WIDTH - "ORDERED_STAMPS = ".len() {
+        true => short,
+        false => format!("(\n{})", quoted.iter().map(|name| format!("    {name},\n")).collect::<String>()),
+    }
 }
 
 const HEAD: &str = r#""""The scenario format as dataclasses, written from the records: do not edit."""
@@ -92,7 +118,7 @@ fn python_name(field: &Field) -> String {
 fn attribute(field: &Field) -> String {
     let name = python_name(field);
     let annotation = annotation(&field.shape);
-    match field.default {
+    match &field.default {
         Some(default) if field.required => format!("    {name}: {annotation} = {default}\n"),
         None if field.required => format!("    {name}: {annotation}\n"),
         _ => format!("    {name}: {annotation} | None = None\n"),
@@ -158,7 +184,7 @@ fn describe(field: &Field) -> String {
         Shape::Value(kind) | Shape::OneOrMore(kind) => format!(" ({})", scalar::describe(*kind)),
         _ => String::new(),
     };
-    let default = match (field.default, &field.shape) {
+    let default = match (&field.default, &field.shape) {
         (Some(_), Shape::Table(section)) => format!(" Default: {}().", camel(section.name)),
         (Some(default), _) => format!(" Default: {default}."),
         (None, _) => String::new(),

@@ -118,7 +118,7 @@ fn choice(one_of: &OneOf) -> String {
 fn keys(section: &Section) -> String {
     let mut text = String::from("| key | takes | default | |\n| --- | --- | --- | --- |\n");
     for field in &section.fields {
-        let default = match field.default {
+        let default = match &field.default {
             _ if field.required => "required".to_owned(),
             Some(default) => format!("`{default}`"),
             None => "—".to_owned(),

@@ -96,7 +96,7 @@ fn property(field: &Field) -> Value {
         _ => Map::new(),
     };
     schema.insert("description".to_owned(), json!(field.help));
-    if let Some(default) = field.default {
+    if let Some(default) = &field.default {
         schema.insert("default".to_owned(), default_value(&field.shape, default));
     }
     Value::Object(schema)

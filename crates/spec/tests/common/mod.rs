@@ -56,7 +56,7 @@ name = "data"
 from = "s9"
 to = "h2"
 size = ["64B", "1500B"]
-level = 3
+priority = 3
 source = { kind = "on-off", rate = "100kbit", peak = "1mbit", burst = 10, times = 2 }
 
 [[flow]]

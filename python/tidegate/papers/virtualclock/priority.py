@@ -33,8 +33,8 @@ def _head_start(seconds: float) -> str:
 def _level_settings() -> dict[str, Overrides]:
     return {
         _head_start(seconds): [
-            ("flow.high.priority", f"{seconds:g}s"),
-            ("flow.highest.priority", f"{2 * seconds:g}s"),
+            ("flow.high.head_start", f"{seconds:g}s"),
+            ("flow.highest.head_start", f"{2 * seconds:g}s"),
         ]
         for seconds in HEAD_STARTS
     }

@@ -1,0 +1,192 @@
+//! What can be set of a policy, and what a person or another part of the house has to know of it.
+//!
+//! A policy's parameters are the fields of a struct that the macro `parameters!` writes: with the type,
+//! the range, the default and the help of each, once. Scenario files, gate files, the JSON Schema,
+//! `--set`, the Python types and the reference page are all read from it; the policy reads fields.
+
+mod check;
+mod kind;
+mod table;
+
+pub use check::{Fault, Key, Member, NodeContext};
+pub(crate) use kind::registry;
+pub use kind::{BuiltIn, Factory, PolicyKind};
+pub use table::{Parameter, Parameters};
+pub(crate) use table::{parameters, words};
+
+use crate::contract::{Contract, Refused};
+use crate::units::{Rate, Span};
+
+/// What kind of value a parameter takes, and its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A rate above zero, written with its unit: `400kbit`.
+    Rate,
+    /// A length of time, zero or more, written with its unit: `5ms`.
+    Time,
+    /// A size above zero in bytes, written with its unit: `250B`, `64kB`.
+    Size,
+    /// A limit above zero on a queue, in packets or in bytes: `100p`, `64kB`.
+    Limit,
+    /// A whole number within a range (inclusive).
+    Integer(i64, i64),
+    /// A number within a range (inclusive).
+    Number(f64, f64),
+    /// One of a few words.
+    Word(&'static [&'static str]),
+    /// Free text.
+    Text,
+}
+
+/// One parameter of a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Param {
+    /// Its key in a scenario file.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What holds when it is left out; `None` when leaving it out has a meaning of its own, which
+    /// `help` states (or when it is `required`).
+    pub default: fn() -> Option<Value>,
+    /// Whether it must be given.
+    pub required: bool,
+    /// One sentence for a person, starting with a noun; says what leaving it out means.
+    pub help: &'static str,
+}
+
+/// The part that a policy plays in a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Orders flows.
+    Scheduler,
+    /// Decides whether an arriving packet is dropped or marked.
+    Dropper,
+    /// Delays packets until they conform.
+    Shaper,
+    /// Sees whether flows keep their contracts.
+    Meter,
+}
+
+/// What a scheduler's stamps, the tags of its packets, mean to a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// Packets are served in the order of their stamps, each a time or [`NEVER`](crate::units::Time::NEVER).
+    Times,
+    /// Packets are served in the order of their stamps, each an order of arrival.
+    Arrivals,
+    /// Packets are not served in the order of their stamps, or there are none.
+    Unordered,
+}
+
+/// Everything that can be known about a policy without reading its code.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyRecord {
+    /// Its name in scenario files and on the command line: `virtual-clock`.
+    pub name: &'static str,
+    /// Its name in prose: `VirtualClock`.
+    pub title: &'static str,
+    /// What it plays.
+    pub role: Role,
+    /// One or two sentences for a person.
+    pub help: &'static str,
+    /// Paper and section, or RFC and section.
+    pub source: &'static str,
+    /// What is set once for the policy.
+    pub params: &'static [Param],
+    /// Which keys of a flow's contract ([`CONTRACT`]) it reads.
+    pub reads: &'static [&'static str],
+    /// What the tags mean that it writes.
+    pub stamps: Stamps,
+    /// Whether what one flow is promised may leave too little for another, so that all contracts
+    /// at its node have to be checked together.
+    pub divides: bool,
+    /// The key of a contract without which it does nothing for a flow; `None` for a policy that
+    /// sees to every flow.
+    pub needs: Option<&'static str>,
+}
+
+/// A policy's parameters, and how it is made of them.
+pub trait PolicyParams: Parameters {
+    /// What is made.
+    type Made;
+
+    /// What a person can know about it.
+    const RECORD: PolicyRecord;
+
+    /// The policy with these parameters, without flows.
+    ///
+    /// # Errors
+    /// When a parameter that depends on the link is missing ([`at_link`](PolicyParams::at_link)).
+    fn make(&self) -> Result<Self::Made, Refused>;
+
+    /// Values that are allowed together, for tests over all policies. At a link of 1 Mbit/s they
+    /// suit flows that reserve 300 kbit/s in all and send packets of up to 1500 bytes.
+    fn example() -> Self;
+
+    /// Checks what holds across parameters.
+    ///
+    /// # Errors
+    /// When two of them contradict each other.
+    fn check(&self) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    /// Checks the parameters against the link and the flows of a node.
+    ///
+    /// # Errors
+    /// When what is asked for does not fit.
+    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
+        let _ = node;
+        Ok(())
+    }
+
+    /// Fills in what was left out and follows from the rate of the link.
+    #[must_use]
+    fn at_link(self, rate: Rate) -> Self {
+        let _ = rate;
+        self
+    }
+}
+
+/// What a flow may state about itself to the ports on its way. A policy reads the keys
+/// that its record names and ignores the rest, so the same flows can be given to any policy.
+pub const CONTRACT: &[Param] = Contract::PARAMS;
+
+/// A parameter's value as it is read from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Bits per second.
+    Rate(u64),
+    /// A length of time.
+    Time(Span),
+    /// Bytes.
+    Size(u64),
+    /// A limit on a queue.
+    Limit(Limit),
+    /// A whole number.
+    Integer(i64),
+    /// A number.
+    Number(f64),
+    /// Free text, or one of a few words.
+    Text(String),
+}
+
+/// A limit on a queue: packets or bytes, the packet in service included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// At most so many packets.
+    Packets(u64),
+    /// At most so many bytes.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// Whether a queue of `packets` and `bytes` is within the limit.
+    #[inline]
+    pub fn admits(self, packets: u64, bytes: u64) -> bool {
+        match self {
+            Limit::Packets(most) => packets <= most,
+            Limit::Bytes(most) => bytes <= most,
+        }
+    }
+}

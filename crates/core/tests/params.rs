@@ -1,0 +1,157 @@
+//! Records and typed parameters: what is read is what was written, and nothing about a policy is
+//! known only to its own file.
+
+use tidegate_core::contract::Contract;
+use tidegate_core::dropper::{self, BuiltInDropper};
+use tidegate_core::meter::{self, BuiltInMeter};
+use tidegate_core::packet::PortIx;
+use tidegate_core::params::{
+    BuiltIn, CONTRACT, Key, Kind, Limit, Member, NodeContext, Parameters, PolicyRecord, Role, Value,
+};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::tdm::TdmParams;
+use tidegate_core::scheduler::{self, BuiltInScheduler, SchedulerKind};
+use tidegate_core::shaper::{self, BuiltInShaper};
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+
+fn rate(bits: u64) -> Rate {
+    Rate::from_bits_per_second(bits).unwrap()
+}
+
+fn all() -> impl Iterator<Item = &'static PolicyRecord> {
+    [scheduler::RECORDS, dropper::RECORDS, meter::RECORDS, shaper::RECORDS].into_iter().flatten()
+}
+
+#[test]
+fn records_agree_with_their_registries() {
+    for (records, role) in [
+        (scheduler::RECORDS, Role::Scheduler),
+        (dropper::RECORDS, Role::Dropper),
+        (meter::RECORDS, Role::Meter),
+        (shaper::RECORDS, Role::Shaper),
+    ] {
+        assert!(records.iter().all(|record| record.role == role));
+    }
+    let known = |key: &&str| CONTRACT.iter().any(|param| param.name == *key);
+    for record in all() {
+        assert_eq!(all().filter(|other| other.name == record.name).count(), 1, "{}", record.name);
+        assert!(record.reads.iter().all(known), "{}", record.name);
+        assert!(record.needs.is_none_or(|key| record.reads.contains(&key)), "{}", record.name);
+    }
+}
+
+#[test]
+fn defaults_are_of_their_kind_and_in_range() {
+    for param in all().flat_map(|record| record.params).chain(CONTRACT) {
+        let Some(default) = (param.default)() else { continue };
+        assert!(!param.required, "{}", param.name);
+        let fits = match (param.kind, &default) {
+            (Kind::Rate, Value::Rate(_)) | (Kind::Time, Value::Time(_)) => true,
+            (Kind::Size, Value::Size(_)) | (Kind::Limit, Value::Limit(_)) => true,
+            (Kind::Integer(low, high), Value::Integer(number)) => (low..=high).contains(number),
+            (Kind::Number(low, high), Value::Number(number)) => (low..=high).contains(number),
+            (Kind::Word(words), Value::Text(word)) => words.contains(&word.as_str()),
+            _ => false,
+        };
+        assert!(fits, "{}: {default:?}", param.name);
+    }
+}
+
+/// The examples of a role: one for every record, made and read back from its own values.
+fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
+    let examples = B::examples();
+    assert_eq!(examples.len(), B::RECORDS.len());
+    for (example, record) in examples.into_iter().zip(B::RECORDS) {
+        assert_eq!(example.record().name, record.name);
+        let read = B::read(record.name, &example.values()).unwrap().unwrap();
+        assert_eq!(read, example);
+        example.check().unwrap();
+        let members = [Member {
+            count: 3,
+            contract: Contract { reserve: Some(rate(100_000)), ..Contract::default() },
+            largest: 1500,
+            signalled: false,
+        }];
+        let node = NodeContext { link: rate(1_000_000), reservable: None, members: &members };
+        example.check_at(&node).unwrap();
+        assert!(make(&example.at_link(rate(1_000_000))), "{}", record.name);
+    }
+    assert!(B::read("no such policy", &[]).is_none());
+}
+
+#[test]
+fn every_example_is_made_and_read_back() {
+    examples(|kind: &BuiltInScheduler| SchedulerKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &BuiltInDropper| dropper::DropperKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &BuiltInShaper| kind.build().is_ok());
+}
+
+#[test]
+fn what_is_missing_or_cannot_be_held_is_named() {
+    let fault = |values: &[(&'static str, Value)]| TdmParams::read(values).unwrap_err();
+    assert_eq!((fault(&[]).key, fault(&[]).message.as_str()), (Key::Param("slot"), "`slot` is missing"));
+    let long = fault(&[("slot", Value::Size(1 << 32)), ("slots", Value::Integer(2))]);
+    assert_eq!(
+        (long.key, long.message.as_str()),
+        (Key::Param("slot"), "`slot` is above 4 GiB (4294967295B)")
+    );
+    let read = TdmParams::read(&[("slots", Value::Integer(2)), ("slot", Value::Size(9))]).unwrap();
+    assert_eq!(read, TdmParams { rate: None, slot: 9, slots: 2 });
+    assert_eq!(Contract::read(&[]).unwrap(), Contract::default());
+    let given = [("head_start", Value::Time(Span::from_millis(3))), ("priority", Value::Integer(7))];
+    let stated = Contract { head_start: Span::from_millis(3), priority: 7, ..Contract::default() };
+    assert_eq!(Contract::read(&given).unwrap(), stated);
+}
+
+/// What the check of a divided link lets pass is what the scheduler takes, flow by flow.
+#[test]
+fn slots_are_checked_as_they_are_given_out() {
+    let (mut fitting, mut beyond) = (0, 0);
+    for seed in 0..2_000 {
+        let mut rng = Rng::named(seed, "slots");
+        let link = rate(1_000 + rng.below(10_000_000));
+        let params = TdmParams { rate: None, slot: 1500, slots: 1 + rng.below(50) as u16 };
+        let member = |rng: &mut Rng| Member {
+            count: 1 + rng.below(4),
+            contract: Contract {
+                reserve: rng.chance(0.8).then(|| rate(1 + rng.below(2_000_000))),
+                ..Contract::default()
+            },
+            largest: 100,
+            signalled: false,
+        };
+        let members: Vec<Member> = (0..1 + rng.below(4)).map(|_| member(&mut rng)).collect();
+        let node = NodeContext { link, reservable: None, members: &members };
+        let kind = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params)).at_link(link);
+        let plan = SwitchPlan { ports: vec![PortPlan::new(kind)], buffer: None };
+        let mut switch = Switch::new(Time::ORIGIN, &plan).unwrap();
+        let flows = members.iter().enumerate();
+        let mut flows = flows.flat_map(|(ix, member)| (0..member.count).map(move |nth| (ix, nth, member)));
+        let refused = flows.find_map(|(ix, nth, member)| {
+            let plan = FlowPlan { contract: member.contract, ..FlowPlan::default() };
+            let opened = switch.open(Time::ORIGIN, PortIx(0), &plan);
+            opened.is_err().then_some(Key::Member { index: ix, nth, key: "reserve" })
+        });
+        let found = BuiltInScheduler::Tdm(params).check_at(&node).err().map(|fault| fault.key);
+        assert_eq!(found, refused, "seed {seed}");
+        *if found.is_some() { &mut beyond } else { &mut fitting } += 1;
+    }
+    assert!(fitting > 200 && beyond > 200, "{fitting} {beyond}");
+}
+
+#[test]
+fn a_factory_is_equal_to_itself_only() {
+    let make = |limit: u64| {
+        dropper::DropperKind::custom(move || {
+            let kind = BuiltInDropper::read("drop-tail", &[("limit", Value::Limit(Limit::Packets(limit)))]);
+            Box::new(dropper::DropperKind::BuiltIn(kind.unwrap().unwrap()).build().unwrap())
+        })
+    };
+    let (one, other) = (make(3), make(3));
+    assert_eq!(one, one.clone());
+    assert_ne!(one, other);
+    assert!(one.record().is_none() && !one.divides());
+}

@@ -1,0 +1,38 @@
+//! A policy that a file names, with its parameters and where each was written.
+
+use crate::error::{Complaint, Place, Report};
+use crate::values::Values;
+use tidegate_core::params::{BuiltIn, Fault, Key};
+
+/// A policy with its parameters, as a file names it.
+#[derive(Clone, Debug)]
+pub struct Chosen<B> {
+    /// The policy.
+    pub policy: B,
+    place: Place,
+    params: Vec<(&'static str, Place)>,
+}
+
+impl<B: BuiltIn> Chosen<B> {
+    /// The policy under a key. `None` when there is none, or after something was reported.
+    pub(crate) fn read(values: &Values, key: &str, report: &mut Report) -> Option<Chosen<B>> {
+        let table = values.table(key)?;
+        let settings = table.settings();
+        let params = settings.iter().map(|(name, _)| (*name, table.place_of(name))).collect();
+        let place = values.place_of(key);
+        let read = B::read(table.section.policy?.name, &settings)?;
+        match read.and_then(|policy| policy.check().map(|()| policy)) {
+            Ok(policy) => Some(Chosen { policy, place, params }),
+            Err(fault) => {
+                let Fault { key: Key::Param(param) | Key::Member { key: param, .. }, message } = fault;
+                report.say(table.place_of(param), Complaint::new(message));
+                None
+            }
+        }
+    }
+
+    /// Where a parameter was written; where the policy was, when it was not.
+    pub(crate) fn place_of(&self, param: &str) -> Place {
+        self.params.iter().find(|(name, _)| *name == param).map_or(self.place, |(_, place)| *place)
+    }
+}

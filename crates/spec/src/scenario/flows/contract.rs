@@ -1,0 +1,100 @@
+//! What a flow or a class states about itself.
+
+use crate::error::{Complaint, Report};
+use crate::units::show_time;
+use crate::values::Values;
+use std::collections::BTreeSet;
+use tidegate_core::contract::Contract;
+use tidegate_core::params::{CONTRACT, Parameters, Value};
+use tidegate_core::units::Span;
+
+/// What a flow or a class states about itself: the keys of [`CONTRACT`], defaults included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContractSpec {
+    /// Values by their key; a key without default that was not given is absent.
+    pub values: Vec<(&'static str, Value)>,
+}
+
+impl ContractSpec {
+    pub(crate) fn read(values: &Values) -> ContractSpec {
+        let mut all = values.settings();
+        all.retain(|(name, _)| CONTRACT.iter().any(|param| param.name == *name));
+        ContractSpec { values: all }
+    }
+
+    /// The same for a scheduler. A rate that was read is in range.
+    pub fn contract(&self) -> Contract {
+        Contract::read(&self.values).unwrap_or_default()
+    }
+
+    /// The keys that at least one of these contracts sets or has a default for.
+    pub fn stated<'c>(contracts: impl Iterator<Item = &'c ContractSpec>) -> BTreeSet<&'static str> {
+        contracts.flat_map(|contract| contract.values.iter().map(|(name, _)| *name)).collect()
+    }
+
+    /// The value of a key, if it was set or has a default.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Reserved average rate in bit/s; `None` for a datagram flow.
+    pub fn reserve_bits(&self) -> Option<u64> {
+        match self.value("reserve")? {
+            Value::Rate(bits) => Some(*bits),
+            _ => None,
+        }
+    }
+
+    /// Average interval AI; `None` for a flow that is not monitored.
+    pub fn interval(&self) -> Option<Span> {
+        match self.value("interval")? {
+            Value::Time(interval) => Some(*interval),
+            _ => None,
+        }
+    }
+}
+
+/// An interval or a head start without a rate means nothing.
+pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report) {
+    if values.time("interval") == Some(Span::ZERO) {
+        report.say(values.place_of("interval"), Complaint::new("`interval` is zero"));
+    }
+    if !reserves {
+        for key in ["interval", "head_start"] {
+            if values.given(key) {
+                let message = format!("`{key}` says nothing of a flow without a reservation");
+                report.say(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
+            }
+        }
+    }
+}
+
+/// A promise without a rate, or a warning without an interval, means nothing.
+pub(super) fn check_warnings(values: &Values, contract: &ContractSpec, report: &mut Report) {
+    check_promise(values, contract.reserve_bits().is_some(), report);
+    let monitored = contract.interval().is_some() || values.given("profile");
+    if !monitored && values.given("warned") {
+        let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
+        report.say(values.place_of("warned"), complaint.help("give it an `interval`"));
+    }
+    let source = values.table("source").map(|source| source.section);
+    if let Some(source) = source.filter(|source| source.responsive && values.text("warned") == Some("shrink"))
+    {
+        let message = format!("a {} source has no times of its own to send smaller packets at", source.name);
+        report.say(values.place_of("warned"), Complaint::new(message).help("use \"slow\""));
+    }
+}
+
+/// 1/AR ≤ AI: in an average interval at least one packet may be sent. What is wrong, if it may not.
+pub(in crate::scenario) fn interval_fault(contract: &Contract, largest: u32) -> Option<Complaint> {
+    let (interval, rate) = (contract.interval?, contract.reserve?);
+    let least = rate.time_for(largest);
+    if interval == Span::ZERO || interval >= least {
+        return None;
+    }
+    Some(Complaint::new(format!(
+        "`interval` ({}) is shorter than a packet's time at `reserve` (1/AR), {}",
+        show_time(interval),
+        show_time(least)
+    )))
+}

@@ -1,0 +1,37 @@
+//! When flows come and go, and how their contracts change while they run.
+
+use super::ChangeSpec;
+use crate::error::{Complaint, Report};
+use crate::values::Values;
+use tidegate_core::units::Span;
+
+pub(super) fn check_comings_and_goings(values: &Values, report: &mut Report) {
+    if values.given("stop") && values.given("lasts") {
+        let complaint = Complaint::new("`stop` and `lasts` both say when the flow ends");
+        report.say(values.place_of("lasts"), complaint.help("leave out one of them"));
+    }
+    for key in ["every", "lasts"] {
+        if values.time(key) == Some(Span::ZERO) {
+            report.say(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
+        }
+    }
+    if values.time("hangup").is_some_and(|at| Some(at) <= values.time("start")) {
+        report.say(values.place_of("hangup"), Complaint::new("`hangup` is not later than `start`"));
+    }
+}
+
+pub(super) fn changes(values: &Values, start: Span, report: &mut Report) -> Option<Vec<ChangeSpec>> {
+    let mut changes = Vec::new();
+    let mut before = start;
+    for change in values.tables("change") {
+        let at = change.time("at")?;
+        if at <= before {
+            let complaint = Complaint::new("`at` is not later than the flow's `start` and the change before");
+            report.say(change.place_of("at"), complaint);
+        }
+        before = at;
+        let (interval, rate) = (change.time("interval"), change.rate("rate"));
+        changes.push(ChangeSpec { at, reserve: change.rate("reserve")?, interval, rate });
+    }
+    Some(changes)
+}

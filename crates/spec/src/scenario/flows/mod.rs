@@ -1,0 +1,317 @@
+//! Flows: who sends what to whom, by which way and under which contract.
+
+mod contract;
+mod life;
+mod routes;
+
+pub use contract::ContractSpec;
+pub(crate) use contract::check_promise;
+pub(super) use contract::interval_fault;
+
+use crate::error::{Complaint, Place, Report};
+use crate::policy::Chosen;
+use crate::record::MOST_FLOWS;
+use crate::scenario::classes::{self, Class};
+use crate::scenario::gate;
+use crate::scenario::headers::HeadersSpec;
+use crate::scenario::network::Network;
+use crate::scenario::profiles::{self, Profile};
+use crate::source::{self, Source};
+use crate::values::Values;
+use routes::Routes;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tidegate_core::shaper::BuiltInShaper;
+use tidegate_core::units::Span;
+
+/// The largest packet, in bytes.
+const LARGEST_PACKET: u64 = 1 << 20;
+
+/// The most links that all groups' routes pass: beyond, routes fill the memory before a packet is sent.
+const MOST_HOPS: usize = 20_000_000;
+
+/// One `[[flow]]`: `count` flows alike.
+#[derive(Clone, Debug)]
+pub struct FlowGroup {
+    /// Its name, unique among groups.
+    pub name: String,
+    /// How many flows it stands for, at least 1.
+    pub count: u32,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// Indexes of the links on the way: the route that was given, or else the shortest.
+    pub route: Vec<usize>,
+    /// What it states to the ports on its way.
+    pub contract: ContractSpec,
+    /// Index of the profile that its packets are metered against; `None` for its own contract.
+    pub profile: Option<usize>,
+    /// Index of the class that it belongs to.
+    pub class: Option<usize>,
+    /// Bits per second that the flow never exceeds at a switch port.
+    pub ceiling: Option<u64>,
+    /// Packet sizes in bytes, drawn with equal chance; empty when the source brings its own.
+    pub sizes: Vec<u32>,
+    /// When it starts to send.
+    pub start: Span,
+    /// When it stops to send; `None` at the end of the run.
+    pub stop: Option<Span>,
+    /// Mean time from one member's start to the next one's; `None` when all start at once.
+    pub every: Option<Span>,
+    /// Mean time from its start to its stop; `None` when `stop` says it.
+    pub lasts: Option<Span>,
+    /// When the destination tears it down.
+    pub hangup: Option<Span>,
+    /// What its source does when it is warned.
+    pub warned: WhenWarned,
+    /// Changes of its contract, in the order of time.
+    pub changes: Vec<ChangeSpec>,
+    /// What its packets look like; `None` unless it passes a gate and is no capture.
+    pub headers: Option<HeadersSpec>,
+    /// What is sent when.
+    pub source: Source,
+    /// Shaper between the source and the network.
+    pub envelope: Option<Chosen<BuiltInShaper>>,
+    /// Where it was stated.
+    pub place: Place,
+    /// Where its reservation was stated (the group, when it has none).
+    pub reserve_place: Place,
+    /// Where its average interval was stated (the group, when it has none).
+    pub interval_place: Place,
+}
+
+/// What a source does when it is warned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenWarned {
+    /// It goes on as before.
+    Ignore,
+    /// It is silent until it is not ahead any more, and then keeps to what it reserves.
+    Slow,
+    /// It sends smaller packets at the same times.
+    Shrink,
+}
+
+/// A change of what a flow reserves, asked for while it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeSpec {
+    /// When, from the start of the run.
+    pub at: Span,
+    /// Bits per second.
+    pub reserve: u64,
+    /// The average interval; `None` for the one that it has.
+    pub interval: Option<Span>,
+    /// Bits per second of the source from then on; `None` for as before.
+    pub rate: Option<u64>,
+}
+
+/// One flow: a member of a group.
+#[derive(Clone, Debug)]
+pub struct Flow<'s> {
+    /// The group's name, with `/1`, `/2` and so on when the group has several members.
+    pub name: Cow<'s, str>,
+    /// Index of its group.
+    pub group_index: usize,
+    /// Its number in the group, from 0.
+    pub member: u32,
+    /// Everything that it shares with the rest of its group.
+    pub group: &'s FlowGroup,
+}
+
+impl FlowGroup {
+    /// The name of the member with this number, from 0.
+    pub fn member_name(&self, member: u32) -> Cow<'_, str> {
+        match self.count {
+            1 => Cow::Borrowed(&self.name),
+            _ => Cow::Owned(format!("{}/{}", self.name, u64::from(member) + 1)),
+        }
+    }
+
+    pub(super) fn members(&self, group_index: usize) -> impl Iterator<Item = Flow<'_>> {
+        (0..self.count).map(move |member| Flow {
+            name: self.member_name(member),
+            group_index,
+            member,
+            group: self,
+        })
+    }
+}
+
+/// What flows refer to.
+pub(super) struct Surroundings<'s> {
+    pub network: &'s Network,
+    pub classes: &'s [Class],
+    pub profiles: &'s [Profile],
+    pub base_dir: &'s Path,
+}
+
+/// Builds the flows. `None` after something was reported.
+pub(super) fn build(
+    tables: &[Values],
+    around: &Surroundings<'_>,
+    report: &mut Report,
+) -> Option<Vec<FlowGroup>> {
+    let mut builder = Builder {
+        around,
+        routes: Routes::new(around.network),
+        classes: around
+            .classes
+            .iter()
+            .enumerate()
+            .map(|(index, class)| (class.name.as_str(), index))
+            .collect(),
+        inner: around.classes.iter().filter_map(|class| class.parent).collect(),
+    };
+    let mut names = BTreeMap::new();
+    let mut groups = Vec::with_capacity(tables.len());
+    let (mut total, mut hops) = (0, 0);
+    for (index, values) in tables.iter().enumerate() {
+        if report.is_full() {
+            break;
+        }
+        let name = values.text("name")?;
+        if names.insert(name, index).is_some() {
+            report.say(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
+        }
+        total += values.integer("count")?;
+        if total > MOST_FLOWS {
+            let complaint = Complaint::new(format!("with `{name}` there are more than {MOST_FLOWS} flows"));
+            report.say(values.place_of("count"), complaint);
+            return None;
+        }
+        let group = builder.group(values, report);
+        hops += group.as_ref().map_or(0, |group| group.route.len());
+        if hops > MOST_HOPS {
+            let message =
+                format!("with the route of `{name}`, routes pass more than {MOST_HOPS} links in all");
+            report.say(values.place, Complaint::new(message));
+            return None;
+        }
+        groups.push(group);
+    }
+    groups.into_iter().collect()
+}
+
+struct Builder<'s> {
+    around: &'s Surroundings<'s>,
+    routes: Routes<'s>,
+    classes: BTreeMap<&'s str, usize>,
+    /// Classes that have classes in them.
+    inner: Vec<usize>,
+}
+
+impl Builder<'_> {
+    fn group(&mut self, values: &Values, report: &mut Report) -> Option<FlowGroup> {
+        let name = values.text("name")?;
+        let count = u32::try_from(values.integer("count")?).ok()?;
+        let end = |key, report: &mut Report| {
+            self.around.network.find(values.text(key)?, values.place_of(key), report)
+        };
+        let (from, to) = (end("from", report), end("to", report));
+        let class = match values.text("class") {
+            None => Some(None),
+            Some(name) => {
+                classes::leaf(&self.classes, &self.inner, name, values.place_of("class"), report).map(Some)
+            }
+        };
+        let profile = values
+            .text("profile")
+            .and_then(|name| profiles::find(self.around.profiles, name, values.place_of("profile"), report));
+        let contract = ContractSpec::read(values);
+        let ceiling = values.rate("ceiling");
+        classes::check_ceiling(values, &contract, ceiling, report);
+        let (start, stop) = (values.time("start")?, values.time("stop"));
+        if stop.is_some_and(|stop| stop <= start) {
+            report.say(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
+        }
+        contract::check_warnings(values, &contract, report);
+        let (every, lasts, hangup) = (values.time("every"), values.time("lasts"), values.time("hangup"));
+        life::check_comings_and_goings(values, report);
+        let changes = life::changes(values, start, report)?;
+        let warned = match values.text("warned")? {
+            "slow" => WhenWarned::Slow,
+            "shrink" => WhenWarned::Shrink,
+            _ => WhenWarned::Ignore,
+        };
+        let sizes = self.sizes(values, report);
+        let given = values.table("source")?;
+        let source =
+            sizes.as_ref().and_then(|sizes| source::build(given, sizes, self.around.base_dir, report));
+        if count > 1 && given.section.name == "capture" && !given.given("flow") {
+            let complaint = Complaint::new("a capture that brings its own flows cannot have a `count`")
+                .help("name one of its flows with `flow`, or leave out `count`");
+            report.say(values.place_of("count"), complaint);
+        }
+        let envelope = Chosen::read(values, "envelope", report);
+        let route = self.routes.of_flow(values, from?, to?, report);
+        let headers = match &route {
+            Some(route) => self.headers(values, route, count, report),
+            None => None,
+        };
+        Some(FlowGroup {
+            name: name.to_owned(),
+            count,
+            from: from?,
+            to: to?,
+            route: route?,
+            contract,
+            profile,
+            class: class?,
+            ceiling,
+            sizes: sizes?,
+            start,
+            stop,
+            every,
+            lasts,
+            hangup,
+            warned,
+            changes,
+            headers,
+            source: source?,
+            envelope,
+            place: values.place,
+            reserve_place: values.place_of("reserve"),
+            interval_place: values.place_of("interval"),
+        })
+    }
+
+    /// What a gate on the way sees; `None` also after something was reported.
+    fn headers(
+        &self,
+        values: &Values,
+        route: &[usize],
+        count: u32,
+        report: &mut Report,
+    ) -> Option<HeadersSpec> {
+        let links = &self.around.network.links;
+        gate::check_flow(values, route, links, report);
+        HeadersSpec::read(values.table("headers")?, count, gate::crossing(route, links)?, report)
+    }
+
+    /// The packet sizes: none when the source brings them.
+    fn sizes(&self, values: &Values, report: &mut Report) -> Option<Vec<u32>> {
+        let given = values.table("source")?;
+        let Some(sizes) = values.sizes("size") else {
+            if source::brings_sizes(given) {
+                return Some(Vec::new());
+            }
+            let message = format!("flow `{}` needs `size`", values.text("name")?);
+            report.say(
+                values.place,
+                Complaint::new(message).help("Size of its packets, as in size = \"250B\""),
+            );
+            return None;
+        };
+        if source::brings_sizes(given) {
+            let message = format!("a `{}` brings the sizes of its packets", given.section.name);
+            report.say(values.place_of("size"), Complaint::new(message).help("leave out `size`"));
+            return None;
+        }
+        if sizes.iter().any(|size| *size > LARGEST_PACKET) {
+            report.say(values.place_of("size"), Complaint::new("`size` is above 1 MiB (1048576B)"));
+            return None;
+        }
+        sizes.into_iter().map(|size| u32::try_from(size).ok()).collect()
+    }
+}

@@ -1,0 +1,81 @@
+//! Which links a flow passes: the way that it states, or the shortest.
+
+use crate::error::{Complaint, Place, Report};
+use crate::routing::Router;
+use crate::scenario::network::{Network, NodeKind};
+use crate::values::Values;
+
+/// Finds the routes of flows.
+pub(super) struct Routes<'s> {
+    network: &'s Network,
+    router: Router<'s>,
+}
+
+impl<'s> Routes<'s> {
+    pub(super) fn new(network: &'s Network) -> Routes<'s> {
+        Routes { network, router: Router::new(&network.nodes, &network.links) }
+    }
+
+    /// The links of a flow's way. `None` after something was reported.
+    pub(super) fn of_flow(
+        &mut self,
+        values: &Values,
+        from: usize,
+        to: usize,
+        report: &mut Report,
+    ) -> Option<Vec<usize>> {
+        let nodes = &self.network.nodes;
+        let (from_name, to_name) = (&nodes[from].name, &nodes[to].name);
+        if from == to {
+            let complaint = Complaint::new(format!("this flow goes from `{from_name}` to itself"));
+            report.say(values.place_of("to"), complaint);
+            return None;
+        }
+        let Some(stops) = values.texts("route") else {
+            let found = self.router.shortest(from, to);
+            if found.is_none() {
+                let complaint = Complaint::new(format!("no route from {from_name} to {to_name}"))
+                    .help("only switches forward, and a link with duplex = false goes one way");
+                report.say(values.place_of("to"), complaint);
+            }
+            return found;
+        };
+        let mut way = Vec::with_capacity(stops.len());
+        for (place, name) in stops {
+            way.push((*place, self.network.find(name, *place, report)?));
+        }
+        let ends = (way.first().map(|(_, node)| *node), way.last().map(|(_, node)| *node));
+        if ends != (Some(from), Some(to)) {
+            let complaint = Complaint::new(format!("this route does not lead from {from_name} to {to_name}"));
+            report.say(
+                values.place_of("route"),
+                complaint.help("name both ends and every switch between them"),
+            );
+            return None;
+        }
+        self.links_along(&way, report)
+    }
+
+    fn links_along(&self, way: &[(Place, usize)], report: &mut Report) -> Option<Vec<usize>> {
+        let nodes = &self.network.nodes;
+        let mut links = Vec::with_capacity(way.len());
+        for (step, pair) in way.windows(2).enumerate() {
+            let [(_, here), (place, next)] = [pair[0], pair[1]];
+            let (here_name, next_name) = (&nodes[here].name, &nodes[next].name);
+            let is_last = step + 2 == way.len();
+            let complaint = if way[..=step].iter().any(|(_, node)| *node == next) {
+                format!("this route passes `{next_name}` twice")
+            } else if nodes[next].kind == NodeKind::Host && !is_last {
+                format!("`{next_name}` is a host, and only switches forward")
+            } else if let Some(link) = self.router.direct(here, next) {
+                links.push(link);
+                continue;
+            } else {
+                format!("there is no link from `{here_name}` to `{next_name}`")
+            };
+            report.say(place, Complaint::new(complaint));
+            return None;
+        }
+        Some(links)
+    }
+}

@@ -1,0 +1,218 @@
+//! Whether policies fit the links and the flows that they are for.
+
+use crate::error::{Complaint, Place, Report};
+use crate::policy::Chosen;
+use crate::scenario::admission::Admission;
+use crate::scenario::classes::Class;
+use crate::scenario::flows::{FlowGroup, interval_fault};
+use crate::scenario::load::Load;
+use crate::scenario::network::{Link, Node, NodeKind};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::contract::Contract;
+use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::meter::BuiltInMeter;
+use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
+use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::units::Rate;
+
+/// A scenario's network and its flows.
+pub(super) struct Parts<'s> {
+    pub links: &'s [Link],
+    pub nodes: &'s [Node],
+    pub classes: &'s [Class],
+    pub groups: &'s [FlowGroup],
+    pub loads: &'s [Load],
+    pub admission: Option<Admission>,
+}
+
+/// Checks the policies of every link and every envelope.
+pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+    for load in parts.loads {
+        let group = &parts.groups[load.group];
+        check_flow(group, load, parts.links, report);
+    }
+    let divided = Divided::new(parts);
+    let mut told = BTreeSet::new();
+    for (index, link) in parts.links.iter().enumerate().filter(|(_, link)| link.gate.is_none()) {
+        if report.is_full() {
+            break;
+        }
+        let node = NodeContext { link: link.rate, reservable: None, members: &[] };
+        let port = &link.port;
+        let below = match parts.nodes[link.from].kind {
+            NodeKind::Switch => parts.classes,
+            NodeKind::Host => &[],
+        };
+        let meters = std::iter::once(&port.meter).chain(below.iter().map(|class| &class.meter));
+        let droppers = std::iter::once(&port.dropper).chain(below.iter().map(|class| &class.dropper));
+        let on_link = format!("on link {}", link.name);
+        check_guards(meters.flatten(), droppers.flatten(), &node, &on_link, &mut told, report);
+        let root = std::iter::once((None, &port.scheduler));
+        let inner = below.iter().enumerate().map(|(class, one)| (Some(class), &one.scheduler));
+        for (class, scheduler) in root.chain(inner) {
+            let members = match scheduler.policy.record().divides {
+                true => divided.members(index, class, below),
+                false => Vec::new(),
+            };
+            let at = || match class {
+                None => format!("on link {}", link.name),
+                Some(class) => format!("in class `{}` on link {}", below[class].name, link.name),
+            };
+            let reservable = parts.admission.filter(|_| class.is_none());
+            let reservable = reservable.map(|admission| admission.reservable(link));
+            check_node(scheduler, link.rate, reservable, &members, at, &mut told, report);
+        }
+    }
+}
+
+/// Checks meters and droppers against their link; of mistakes at one place, the first is told.
+pub(crate) fn check_guards<'c>(
+    meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
+    droppers: impl Iterator<Item = &'c Chosen<BuiltInDropper>>,
+    node: &NodeContext<'_>,
+    at: &str,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    let faults = meters.filter_map(|meter| fault_of(meter, node));
+    for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(dropper, node))) {
+        if told.insert(place) {
+            report.say(place, Complaint::new(format!("{} {at}", fault.message)));
+        }
+    }
+}
+
+/// Checks what a flow states against its packets.
+fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Report) {
+    let contract = group.contract.contract();
+    if let Some(complaint) = interval_fault(&contract, load.largest) {
+        report.say(group.interval_place, complaint);
+    }
+    let (Some(envelope), Some(first)) = (&group.envelope, group.route.first()) else { return };
+    let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];
+    let node = NodeContext { link: links[*first].rate, reservable: None, members: &members };
+    if let Some((place, fault)) = fault_of(envelope, &node) {
+        report.say(place, Complaint::new(fault.message));
+    }
+}
+
+fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -> Option<(Place, Fault)> {
+    let fault = chosen.policy.check_at(node).err()?;
+    let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
+    Some((chosen.place_of(key), fault))
+}
+
+/// Members of a node, as a file names them.
+pub(crate) struct Named<'a> {
+    pub(crate) member: Member,
+    /// What the one with a number is called, from 0: flow `a/1`.
+    pub(crate) name: Box<dyn Fn(u64) -> Cow<'a, str> + 'a>,
+    pub(crate) place: Place,
+    pub(crate) reserve_place: Place,
+}
+
+/// Checks a scheduler at a link of this rate; of mistakes at one place, the first is told.
+pub(crate) fn check_node(
+    scheduler: &Chosen<BuiltInScheduler>,
+    link: Rate,
+    reservable: Option<u64>,
+    named: &[Named<'_>],
+    at: impl Fn() -> String,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    let members: Vec<Member> = named.iter().map(|one| one.member).collect();
+    let Err(fault) = scheduler.policy.check_at(&NodeContext { link, reservable, members: &members }) else {
+        return;
+    };
+    let (place, message) = match fault.key {
+        Key::Param(param) => (scheduler.place_of(param), format!("{} {}", fault.message, at())),
+        Key::Member { index, nth, key } => {
+            let one = &named[index];
+            let place = if key == "reserve" { one.reserve_place } else { one.place };
+            (place, format!("{} {}: {}", (one.name)(nth), at(), fault.message))
+        }
+    };
+    if told.insert(place) {
+        report.say(place, Complaint::new(message));
+    }
+}
+
+/// Who passes the links that a scheduler divides among its members.
+struct Divided<'s> {
+    parts: &'s Parts<'s>,
+    /// Indexes of loads, by link.
+    loads: BTreeMap<usize, Vec<usize>>,
+}
+
+impl<'s> Divided<'s> {
+    fn new(parts: &'s Parts<'s>) -> Divided<'s> {
+        let divides = |scheduler: &Chosen<BuiltInScheduler>| scheduler.policy.record().divides;
+        let in_class = parts.classes.iter().any(|class| divides(&class.scheduler));
+        let mut loads = BTreeMap::<usize, Vec<usize>>::new();
+        for (index, load) in parts.loads.iter().enumerate() {
+            for link in &parts.groups[load.group].route {
+                if in_class || divides(&parts.links[*link].port.scheduler) {
+                    loads.entry(*link).or_default().push(index);
+                }
+            }
+        }
+        Divided { parts, loads }
+    }
+
+    /// The members of a class at a link, or of its root: in the order in which a switch opens them, classes
+    /// before flows.
+    fn members(&self, link: usize, class: Option<usize>, classes: &'s [Class]) -> Vec<Named<'s>> {
+        let loads = self.loads.get(&link).map_or(&[][..], Vec::as_slice);
+        let is_within = |mut at: Option<usize>, outer: usize| {
+            while let Some(class) = at {
+                if class == outer {
+                    return true;
+                }
+                at = classes[class].parent;
+            }
+            false
+        };
+        let class_of = |load: &Load| self.parts.groups[load.group].class.filter(|_| !classes.is_empty());
+        let mut members = Vec::new();
+        for (index, one) in classes.iter().enumerate().filter(|(_, one)| one.parent == class) {
+            let inside = loads.iter().map(|load| &self.parts.loads[*load]);
+            let largest =
+                inside.filter(|load| is_within(class_of(load), index)).map(|load| load.largest).max();
+            members.push(Named {
+                member: Member {
+                    count: 1,
+                    contract: one.contract.contract(),
+                    largest: largest.unwrap_or(0),
+                    signalled: false,
+                },
+                name: Box::new(|_| Cow::Owned(format!("class `{}`", one.name))),
+                place: one.place,
+                reserve_place: one.place,
+            });
+        }
+        for load in loads.iter().map(|load| &self.parts.loads[*load]) {
+            if class_of(load) == class {
+                members.extend(self.flows(load));
+            }
+        }
+        members
+    }
+
+    /// Flows with what they reserve, and with what they will ask for while they run.
+    fn flows(&self, load: &'s Load) -> impl Iterator<Item = Named<'s>> {
+        let group = &self.parts.groups[load.group];
+        let signalled = self.parts.admission.is_some() && group.contract.reserve_bits().is_some();
+        let contract = group.contract.contract();
+        let changes = group.changes.iter().filter(move |_| signalled);
+        let changed = changes
+            .map(move |change| Contract { reserve: Rate::from_bits_per_second(change.reserve), ..contract });
+        std::iter::once(contract).chain(changed).map(move |contract| Named {
+            member: Member { count: load.count, contract, largest: load.largest, signalled },
+            name: Box::new(|nth| Cow::Owned(format!("flow `{}`", load.member_name(group, nth)))),
+            place: group.place,
+            reserve_place: group.reserve_place,
+        })
+    }
+}

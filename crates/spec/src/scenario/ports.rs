@@ -1,0 +1,78 @@
+//! The policies of output ports.
+
+use crate::error::Report;
+use crate::policy::Chosen;
+use crate::values::Values;
+use std::collections::BTreeSet;
+use tidegate_core::dropper::{BuiltInDropper, DropperKind};
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
+use tidegate_core::params::BuiltIn;
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::switch::plan::PortPlan;
+use tidegate_core::units::Rate;
+
+/// What an output port does.
+#[derive(Clone, Debug)]
+pub struct PortSpec {
+    /// Which flow sends next.
+    pub scheduler: Chosen<BuiltInScheduler>,
+    /// What sees whether flows keep their contracts; `None` for nothing.
+    pub meter: Option<Chosen<BuiltInMeter>>,
+    /// What is dropped or marked on arrival; `None` for nothing.
+    pub dropper: Option<Chosen<BuiltInDropper>>,
+    /// Bits per second that the port never exceeds, when below the link's rate.
+    pub ceiling: Option<u64>,
+}
+
+impl PortSpec {
+    /// The port of a link of this rate, without classes and without a ceiling. A meter that has something to do
+    /// only for flows that state a key is left out when it is not among those `stated`: it would only cost time.
+    pub fn plan(&self, link: Rate, stated: &BTreeSet<&'static str>) -> PortPlan {
+        let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
+        let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
+        let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone().at_link(link));
+        PortPlan {
+            meters: meter.map(|meter| MeterKind::BuiltIn(meter.at_link(link))).into_iter().collect(),
+            dropper: dropper.map(|dropper| DropperKind::BuiltIn(dropper).into()),
+            rate: Some(link),
+            ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone().at_link(link)))
+        }
+    }
+
+    /// What a `port` table says.
+    pub(crate) fn read(port: &Values, report: &mut Report) -> Option<PortSpec> {
+        Some(PortSpec {
+            scheduler: Chosen::read(port, "scheduler", report)?,
+            meter: Chosen::read(port, "meter", report),
+            dropper: Chosen::read(port, "dropper", report),
+            ceiling: None,
+        })
+    }
+}
+
+/// What a `[[link]]` says of its ports.
+pub(super) struct OwnPolicies {
+    scheduler: Option<Chosen<BuiltInScheduler>>,
+    meter: Option<Chosen<BuiltInMeter>>,
+    dropper: Option<Chosen<BuiltInDropper>>,
+}
+
+impl OwnPolicies {
+    pub(super) fn read(link: &Values, report: &mut Report) -> OwnPolicies {
+        OwnPolicies {
+            scheduler: Chosen::read(link, "scheduler", report),
+            meter: Chosen::read(link, "meter", report),
+            dropper: Chosen::read(link, "dropper", report),
+        }
+    }
+
+    /// In the place of those that a port usually has.
+    pub(super) fn over(&self, usual: PortSpec) -> PortSpec {
+        PortSpec {
+            scheduler: self.scheduler.clone().unwrap_or(usual.scheduler),
+            meter: self.meter.clone().or(usual.meter),
+            dropper: self.dropper.clone().or(usual.dropper),
+            ceiling: usual.ceiling,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Profiles: contracts that several flows keep together.
+
+use crate::error::{Complaint, Place, Report};
+use crate::scenario::flows::{ContractSpec, check_promise};
+use crate::suggest::did_you_mean;
+use crate::values::Values;
+use std::collections::BTreeMap;
+
+/// The most profiles: ports know them by 16-bit indexes.
+const MOST_PROFILES: usize = u16::MAX as usize;
+
+/// A contract that the flows that name it keep together, where their packets are metered.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its name, unique among profiles.
+    pub name: String,
+    /// What all of them together keep to.
+    pub contract: ContractSpec,
+    /// Where it was stated.
+    pub place: Place,
+}
+
+/// Builds the profiles. `None` after something was reported that makes flows' references meaningless.
+pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Profile>> {
+    if let Some(values) = tables.get(MOST_PROFILES) {
+        report.say(values.place, Complaint::new(format!("there are more than {MOST_PROFILES} profiles")));
+        return None;
+    }
+    let mut names = BTreeMap::new();
+    let mut profiles = Vec::with_capacity(tables.len());
+    for (index, values) in tables.iter().enumerate() {
+        let name = values.text("name")?;
+        if names.insert(name, index).is_some() {
+            let complaint = Complaint::new(format!("there is already a profile `{name}`"));
+            report.say(values.place_of("name"), complaint);
+        }
+        let contract = ContractSpec::read(values);
+        check_promise(values, contract.reserve_bits().is_some(), report);
+        profiles.push(Profile { name: name.to_owned(), contract, place: values.place });
+    }
+    Some(profiles)
+}
+
+/// The index of the profile with this name, or a complaint with the nearest one.
+pub(super) fn find(profiles: &[Profile], name: &str, place: Place, report: &mut Report) -> Option<usize> {
+    let found = profiles.iter().position(|profile| profile.name == name);
+    if found.is_none() && !report.is_full() {
+        let mut complaint = Complaint::new(format!("there is no profile `{name}`"));
+        complaint.help = did_you_mean(name, profiles.iter().map(|profile| profile.name.as_str()))
+            .or_else(|| Some("add a [[profile]]".to_owned()));
+        report.say(place, complaint);
+    }
+    found
+}

@@ -1,0 +1,151 @@
+//! Topologies, nodes, links, ports and classes.
+
+use super::Mistake;
+
+pub const NETWORK: &[Mistake] = &[
+    (
+        "rate = \"2mbit\"\n",
+        "",
+        "a.toml:15:1: this link needs `rate`, or a `trace` in its place",
+        Some("Rate of each direction, as in rate = \"400kbit\""),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\ntrace = \"common/three.trace\"",
+        "a.toml:19:9: this link has a `rate` and a `trace`",
+        Some("a link has one of them"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"nowhere\"",
+        "a.toml:18:9: cannot read tests/nowhere: No such file or directory (os error 2)",
+        Some("a relative path starts at the folder of this file"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"common\"",
+        "a.toml:18:9: cannot read tests/common: it is a folder",
+        Some("a relative path starts at the folder of this file"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"scenario.rs\"",
+        "a.toml:18:9: tests/scenario.rs is no trace of a link: line 1: expected a whole number of milliseconds up to \
+         4294967295, found `//! Scenarios without mistakes: what they turn into.`",
+        Some("each line is the millisecond of one opportunity to deliver 1500 bytes, in order"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = 1.5",
+        "a.toml:19:8: `loss`: 1.5 is out of range",
+        Some("it takes a number from 0 to 1"),
+    ),
+    (
+        "kind = \"chain\"",
+        "kind = \"chian\"",
+        "a.toml:7:21: there is no topology `chian`",
+        Some("did you mean `chain`?"),
+    ),
+    (
+        "switches = 3",
+        "switches = 0",
+        "a.toml:7:41: `switches`: 0 is out of range",
+        Some("it takes a whole number from 1 to 100000"),
+    ),
+    (
+        "switches = 3",
+        "switches = 3, hosts = 3",
+        "a.toml:7:44: topology `chain` has no key `hosts`",
+        Some("it is one of switches, rate, delay, access"),
+    ),
+    (
+        "rate = \"1mbit\", delay",
+        "rate = 1000000, delay",
+        "a.toml:7:51: `rate`: a rate needs a unit, and `1000000` has none",
+        Some("write it as in `400kbit`"),
+    ),
+    (
+        "rate = \"1mbit\", delay",
+        "rate = \"1mbps\", delay",
+        "a.toml:7:51: `rate`: `mbps` in `1mbps` is no unit of a rate",
+        Some(
+            "`mbps` means megabytes per second to tc and megabits to most people, so it is not used; write bits: `1mbit`, and eight times as many for bytes",
+        ),
+    ),
+    (
+        "\"virtual-clock\", dropper",
+        "\"virtualclock\", dropper",
+        "a.toml:8:22: there is no scheduler `virtualclock`",
+        Some("did you mean `virtual-clock`?"),
+    ),
+    (
+        "\"virtual-clock\", dropper",
+        "{ kind = \"fifo\", limit = \"3p\" }, dropper",
+        "a.toml:8:39: scheduler `fifo` has no key `limit`",
+        Some("it takes no keys"),
+    ),
+    (
+        "{ kind = \"drop-tail\", limit = \"100p\" }",
+        "\"drop-tail\"",
+        "a.toml:8:49: dropper `drop-tail` needs `limit`",
+        Some(
+            "write { kind = \"drop-tail\", limit = … }: Longest queue of the port, the packet in service included, as in limit = \"100p\"",
+        ),
+    ),
+    (
+        "limit = \"100p\"",
+        "limit = 100",
+        "a.toml:8:79: `limit`: a limit needs a unit, and `100` has none",
+        Some("write it as in `100p` or `64kB`"),
+    ),
+    (
+        "buffer = \"200p\"",
+        "bufer = \"200p\"",
+        "a.toml:9:12: `switch` has no key `bufer`",
+        Some("did you mean `buffer`?"),
+    ),
+    (
+        "name = \"s9\"",
+        "name = \"s1\"",
+        "a.toml:12:8: there is already a node `s1`",
+        Some("the topology `chain` makes it"),
+    ),
+    (
+        "name = \"s9\"",
+        "name = \"s 9\"",
+        "a.toml:12:8: `name`: `s 9` is no name",
+        Some("a name is made of 1 to 64 letters A–Z and a–z, digits, `-` and `_`"),
+    ),
+    (
+        "name = \"s9\"\n",
+        "name = \"s9\"\nkind = \"host\"\n",
+        "a.toml:14:10: `s9` is a host, and only a switch has a `buffer`",
+        None,
+    ),
+    (
+        "name = \"s9\"\n",
+        "name = \"s9\"\nkind = \"router\"\n",
+        "a.toml:13:8: there is no kind `router`",
+        Some("it is one of switch, host"),
+    ),
+    (
+        "from = \"s9\"\nto = \"s1\"",
+        "from = \"s8\"\nto = \"s1\"",
+        "a.toml:16:8: there is no node `s8`",
+        Some("did you mean `s1`?"),
+    ),
+    ("to = \"s1\"", "to = \"s9\"", "a.toml:17:6: a link ends at another node than it starts from", None),
+    ("ceiling = \"1mbit\"", "duplex = \"no\"", "a.toml:21:10: `duplex` takes true or false, not text", None),
+    (
+        "parent = \"gold\"",
+        "parent = \"glod\"",
+        "a.toml:30:10: there is no class `glod`",
+        Some("did you mean `gold`?"),
+    ),
+    (
+        "parent = \"gold\"",
+        "parent = \"inner\"",
+        "a.toml:30:10: class `inner` is too deep, or part of itself",
+        Some("a port's schedulers are at most 3 deep: the port's own, a class, a class in it"),
+    ),
+];

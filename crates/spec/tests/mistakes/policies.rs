@@ -1,0 +1,208 @@
+//! Policies that contradict themselves, or do not fit the link, the classes or the flows that they are for.
+
+use super::{FULL, check, parse};
+use std::path::Path;
+use tidegate_spec::GateFile;
+
+/// A link of 1 Mbit/s with a port, classes and flows.
+fn scenario(rest: &str) -> String {
+    format!(
+        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\" }}\n{rest}"
+    )
+}
+
+/// So many flows that reserve; `keys` are further keys of theirs.
+fn flows(count: u32, reserve: &str, keys: &str) -> String {
+    format!(
+        "flow = [ {{ name = \"f\", count = {count}, from = \"s1\", to = \"s2\", size = \"1500B\", reserve = \"{reserve}\", \
+         source = {{ kind = \"cbr\", rate = \"{reserve}\" }}{keys} }} ]\n"
+    )
+}
+
+const TDM: &str = "port = { scheduler = { kind = \"tdm\", slot = \"1500B\", slots = 4 } }\n";
+
+#[test]
+fn slots_are_counted_at_every_port() {
+    parse(&scenario(&(TDM.to_owned() + &flows(4, "250kbit", ""))), &[]).unwrap();
+    check(
+        &scenario(&(TDM.to_owned() + &flows(5, "200kbit", ""))),
+        &[],
+        "a.toml:5:85: flow `f/5` on link s1->s2: it does not fit: 1 slots are needed, and 0 of 4 are free",
+        None,
+    );
+    check(
+        &scenario(&(TDM.replace("1500B", "1499B") + &flows(1, "250kbit", ""))),
+        &[],
+        "a.toml:5:10: flow `f` on link s1->s2: it has packets (1500B) longer than a slot (1499B)",
+        None,
+    );
+}
+
+/// What the flows of a class need is counted in the class, and what the class needs above it.
+#[test]
+fn slots_are_counted_in_classes() {
+    let class = |rest: &str| {
+        format!(
+            "class = [ {{ name = \"k\", scheduler = {{ kind = \"tdm\", rate = \"1mbit\", slot = \"1500B\", slots = 1 }}{rest} }} ]\n"
+        )
+    };
+    check(
+        &scenario(&(class("") + &flows(2, "5kbit", ", class = \"k\""))),
+        &[],
+        "a.toml:5:85: flow `f/2` in class `k` on link s1->s2: it does not fit: 1 slots are needed, and 0 of 1 are free",
+        None,
+    );
+    let of_class = TDM.to_owned() + &class(", reserve = \"900kbit\"");
+    parse(&scenario(&(of_class.clone() + &flows(1, "5kbit", ", class = \"k\""))), &[]).unwrap();
+    check(
+        &scenario(&(of_class + &flows(1, "50kbit", ""))),
+        &[],
+        "a.toml:6:85: flow `f` on link s1->s2: it does not fit: 1 slots are needed, and 0 of 4 are free",
+        None,
+    );
+}
+
+/// Signalling books bit/s: whole slots, and no more than there are.
+#[test]
+fn signalled_flows_take_whole_slots() {
+    let with = |port: &str, reserve: &str| {
+        scenario(&(port.to_owned() + "admission = {}\n" + &flows(9, reserve, "")))
+    };
+    parse(&with(TDM, "500kbit"), &[]).unwrap();
+    check(
+        &with(TDM, "300kbit"),
+        &[],
+        "a.toml:6:85: flow `f/1` on link s1->s2: it reserves no whole number of slots, of which 4 share 1000000 bit/s",
+        None,
+    );
+    check(
+        &with(&TDM.replace("slot =", "rate = \"500kbit\", slot ="), "250kbit"),
+        &[],
+        "a.toml:4:80: the slots carry 500000 bit/s, and `admission` may reserve 1000000 bit/s on link s1->s2",
+        None,
+    );
+}
+
+#[test]
+fn parameters_do_not_contradict_each_other() {
+    let port = "port = { dropper = { kind = \"drop-tail\", limit = \"10p\", marked = \"11p\" } }\n";
+    check(&scenario(port), &[], "a.toml:4:66: `marked` is above `limit`", None);
+    parse(&scenario(&port.replace("11p", "11kB")), &[]).unwrap();
+    let set = ("port.dropper.marked", "11p");
+    check(
+        &scenario(&port.replace(", marked = \"11p\"", "")),
+        &[set],
+        "--set port.dropper.marked=11p: `marked` is above `limit`",
+        None,
+    );
+}
+
+/// More than the indexes of a switch can number.
+#[test]
+fn a_switch_has_so_many_classes_and_ports() {
+    let classes: String =
+        (0..65_535).map(|ix| format!("[[class]]\nname = \"c{ix}\"\nscheduler = \"fifo\"\n")).collect();
+    check(&scenario(&classes), &[], "a.toml:196606:1: there are more than 65534 classes", None);
+    let star = |hosts: u32| {
+        format!(
+            "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"star\", hosts = {hosts}, rate = \"1gbit\" }}\n"
+        )
+    };
+    parse(&star(65_535), &[]).unwrap();
+    check(&star(65_536), &[], "a.toml:3:12: `hub` sends on more than 65535 links", None);
+    let pairs = "version = 1\nduration = \"1s\"\ntopology = { kind = \"dumbbell\", pairs = 65535, rate = \"1gbit\" }\n";
+    check(pairs, &[], "a.toml:3:12: `left` sends on more than 65535 links", None);
+}
+
+/// A gate's slots, in its file and under a scheduler that a scenario puts in the place of its own.
+#[test]
+fn slots_of_a_gate_are_counted() {
+    let gate = |port: &str, reserve: &str| {
+        format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"1mbit\" }}\n{port}\
+             flow = [ {{ name = \"x\", reserve = \"{reserve}\", match = {{ protocol = \"udp\" }} }}, \
+             {{ name = \"y\", reserve = \"{reserve}\", match = {{ protocol = \"tcp\" }} }}, \
+             {{ name = \"z\", reserve = \"{reserve}\" }} ]\n"
+        )
+    };
+    let port = "port = { scheduler = { kind = \"tdm\", rate = \"1mbit\", slot = \"1500B\", slots = 2 } }\n";
+    let first = |text: &str| GateFile::parse(text, "g.toml", &[]).unwrap_err().errors[0].to_string();
+    let said = first(&gate(port, "300kbit"));
+    let expected = "flow `z` up: it does not fit: 1 slots are needed, and 0 of 2 are free";
+    assert!(said.starts_with("g.toml:4:") && said.contains(expected), "{said}");
+    GateFile::parse(&gate(&port.replace("slots = 2", "slots = 3"), "300kbit"), "g.toml", &[]).unwrap();
+
+    let folder = std::env::temp_dir().join(format!("tidegate-spec-slots-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("gate.toml"), gate("", "300kbit")).unwrap();
+    let scenario = format!(
+        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"gate\", file = \"gate.toml\" }}\n{port}"
+    );
+    let read = |text: &str| tidegate_spec::Scenario::parse(text, "a.toml", Path::new(&folder), &[]);
+    let said = read(&scenario).unwrap_err().errors[0].to_string();
+    assert!(said.starts_with("a.toml:4:22: ") && said.contains(expected), "{said}");
+    read(&scenario.replace("slots = 2", "slots = 3")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Keys that were renamed are told by their new names, in files and in overrides.
+#[test]
+fn old_words_are_told_the_new_ones() {
+    let renamed = Some("write priority = 1, 0 being the most urgent");
+    check(
+        &FULL.replace("priority = 3", "level = 3"),
+        &[],
+        "a.toml:52:1: `level` is now called `priority`",
+        renamed,
+    );
+    check(
+        FULL,
+        &[("flow.data.level", "3")],
+        "--set flow.data.level=3: `level` is now called `priority`",
+        renamed,
+    );
+    check(
+        &FULL.replace("priority = 3", "reserve = \"1kbit\"\npriority = \"10ms\""),
+        &[],
+        "a.toml:53:12: `priority` is an urgency level now; the head start is called `head_start`",
+        Some("write head_start = \"10ms\""),
+    );
+    let gate = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"1mbit\" }\n\
+                [[class]]\nname = \"k\"\nscheduler = \"fifo\"\nlevel = 1\n";
+    let said = GateFile::parse(gate, "g.toml", &[]).unwrap_err().errors[0].to_string();
+    assert!(said.starts_with("g.toml:6:1: `level` is now called `priority`"), "{said}");
+}
+
+#[test]
+fn guards_of_classes_and_hosts_and_profiles_are_checked() {
+    let dropper = "dropper = { kind = \"drop-tail\", limit = \"10p\", marked = \"11p\" }";
+    let class = format!("class = [ {{ name = \"k\", scheduler = \"fifo\", {dropper} }} ]\n");
+    check(&scenario(&class), &[], "a.toml:4:101: `marked` is above `limit`", None);
+    check(
+        &scenario(&format!("host = {{ {dropper} }}\n")),
+        &[],
+        "a.toml:4:66: `marked` is above `limit`",
+        None,
+    );
+    let profile = |keys: &str| format!("profile = [ {{ name = \"p\"{keys} }}, {{ name = \"q\" }} ]\n");
+    check(
+        &scenario(&profile(", interval = \"1s\"")),
+        &[],
+        "a.toml:4:38: `interval` says nothing of a flow without a reservation",
+        Some("give it a `reserve`"),
+    );
+    check(
+        &scenario(&profile("").replace("\"q\"", "\"p\"")),
+        &[],
+        "a.toml:4:38: there is already a profile `p`",
+        None,
+    );
+    let flow = flows(1, "5kbit", ", profile = \"pp\"");
+    check(
+        &scenario(&(profile("") + &flow)),
+        &[],
+        "a.toml:5:147: there is no profile `pp`",
+        Some("did you mean `p`?"),
+    );
+    check(&scenario(&flow), &[], "a.toml:4:147: there is no profile `pp`", Some("add a [[profile]]"));
+}

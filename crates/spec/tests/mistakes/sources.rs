@@ -1,0 +1,88 @@
+//! Sources and envelopes.
+
+use super::Mistake;
+
+const LONE_SOURCE: &str = "size = \"160B\"\nstop = \"50s\"\nsource = { kind = \"cbr\", rate = \"64kbit\" }";
+
+pub const SOURCES: &[Mistake] = &[
+    (
+        "\"cbr\", rate = \"64kbit\"",
+        "\"cbr\"",
+        "a.toml:44:10: source `cbr` needs `rate`",
+        Some("Mean rate, counted in whole packets, as in rate = \"400kbit\""),
+    ),
+    (
+        "\"cbr\", rate = \"64kbit\"",
+        "\"cbr\", raet = \"64kbit\", rate = \"1kbit\"",
+        "a.toml:44:26: source `cbr` has no key `raet`",
+        Some("did you mean `rate`?"),
+    ),
+    (
+        "kind = \"cbr\", rate",
+        "rate",
+        "a.toml:44:10: this source needs `kind`",
+        Some("it is one of cbr, poisson, on-off, packet-train, greedy, trace, capture"),
+    ),
+    (
+        "kind = \"cbr\", rate",
+        "kind = 3, rate",
+        "a.toml:44:19: `kind` is the name of a source, not a whole number",
+        None,
+    ),
+    (
+        "peak = \"1mbit\"",
+        "peak = \"1kbit\"",
+        "a.toml:53:54: `peak` (1kbit) is below the mean `rate` (100kbit)",
+        None,
+    ),
+    (
+        "peak = \"1mbit\"",
+        "peak = \"9tbit\"",
+        "a.toml:53:83: 2 times the `peak` of 9tbit is more than 10tbit",
+        None,
+    ),
+    (
+        "times = 2",
+        "times = nan",
+        "a.toml:53:83: `times`: NaN is out of range",
+        Some("it takes a number from 1 to 1000"),
+    ),
+    (
+        "\"cbr\", rate = \"64kbit\"",
+        "\"packet-train\", rate = \"64kbit\", gap = \"1s\"",
+        "a.toml:44:58: trains of 5 packets with `gap` 1s between them take longer than 64kbit allows",
+        Some("shorten the gap, or leave it out"),
+    ),
+    (
+        "\"cbr\", rate = \"64kbit\"",
+        "\"trace\", file = \"nowhere\"",
+        "a.toml:42:8: a `trace` brings the sizes of its packets",
+        Some("leave out `size`"),
+    ),
+    (
+        LONE_SOURCE,
+        "source = { kind = \"trace\", file = \"common\" }",
+        "a.toml:42:35: cannot read tests/common: it is a folder",
+        Some("a relative path starts at the scenario file's folder"),
+    ),
+    (
+        LONE_SOURCE,
+        "source = { kind = \"capture\", file = \"scenario.rs\" }",
+        "a.toml:36:9: a capture that brings its own flows cannot have a `count`",
+        Some("name one of its flows with `flow`, or leave out `count`"),
+    ),
+    (
+        LONE_SOURCE,
+        "source = { kind = \"capture\", file = \"scenario.rs\", flow = \"udp 1.2.3.4:5\" }",
+        "a.toml:42:59: `udp 1.2.3.4:5` is no flow of a capture",
+        Some(
+            "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp",
+        ),
+    ),
+    (
+        "envelope = { rate = \"64kbit\", burst",
+        "envelope = { burst",
+        "a.toml:45:12: envelope `token-bucket` needs `rate`",
+        Some("Rate at which the bucket refills, as in rate = \"400kbit\""),
+    ),
+];

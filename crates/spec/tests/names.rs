@@ -1,0 +1,70 @@
+//! No policy is named but in its own file, by those who offer it to a person, and in tests and docs: what
+//! others want to know of it is in its record.
+
+use std::path::{Path, PathBuf};
+use tidegate_core::{dropper, meter, scheduler, shaper};
+
+/// Where a policy is offered or studied by its name, rather than treated apart.
+const OFFERED: &[&str] = &[
+    // Written from the records.
+    "python/tidegate/policies.py",
+    // An example of use, and what is compared when nothing else is asked for.
+    "python/tidegate/__init__.py",
+    "python/tidegate/cli/compare.py",
+    "python/tidegate/cli/replay.py",
+    "python/tidegate/replay/__init__.py",
+    "python/tidegate/source.py",
+    // Experiments with certain policies.
+    "python/tidegate/lab/",
+    "python/tidegate/papers/",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs" || ending == "py") {
+            found.push(path);
+        }
+    }
+}
+
+/// A Rust file without its unit tests, and without what is only comment.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let text = match text.find("#[cfg(test)]\nmod ") {
+        Some(tests) => &text[..tests],
+        None => &text,
+    };
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn no_policy_is_named_outside_its_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["core", "spec", "sim", "gate", "bindings"] {
+        sources(&root.join("crates").join(folder).join("src"), &mut files);
+    }
+    sources(&root.join("python"), &mut files);
+    assert!(files.len() > 100, "{}", files.len());
+    let records = [scheduler::RECORDS, dropper::RECORDS, meter::RECORDS, shaper::RECORDS].concat();
+    let mut named = Vec::new();
+    for path in files {
+        let shown = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let is_test = shown.ends_with("tests.rs") || shown.contains("/tests/");
+        if is_test || OFFERED.iter().any(|offered| shown.starts_with(offered)) {
+            continue;
+        }
+        let code = code(&path);
+        for record in &records {
+            let is_own =
+                code.contains("PolicyRecord {") && code.contains(&format!("name: \"{}\"", record.name));
+            if !is_own && code.contains(&format!("\"{}\"", record.name)) {
+                named.push(format!("{shown}: {}", record.name));
+            }
+        }
+    }
+    assert!(named.is_empty(), "policies are named in\n{}", named.join("\n"));
+}
