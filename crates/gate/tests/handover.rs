@@ -133,8 +133,9 @@ fn lock_waits(net: &Net, lasting: Duration) -> JoinHandle<Duration> {
 
 /// Kill -9 under load, both directions at once.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn a_killed_gate_is_followed_by_its_bridge() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     for attempt in 0..3 {
         let gate = Gate::start(&net, open());
         wait_for_bridge(&net);
@@ -172,8 +173,9 @@ fn a_killed_gate_is_followed_by_its_bridge() {
 }
 
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn a_killed_gate_that_fails_closed_lets_nothing_pass() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     let gate = Gate::start(&net, closed());
     let flow = flow(&net, true, 7000, Duration::from_millis(1000));
     std::thread::sleep(Duration::from_millis(500));
@@ -190,8 +192,9 @@ fn a_killed_gate_that_fails_closed_lets_nothing_pass() {
 /// Start, stop, start again and stop under load, then `down`: every packet comes once at most, and the gate
 /// sees all that passes while it runs.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn a_bridge_is_made_kept_adopted_and_removed() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     let file = open();
     let gate = Gate::start(&net, open());
     wait_for_bridge(&net);
@@ -234,8 +237,9 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
 
 /// Rings hand frames over later than they came: also those that came when they were the bridge's.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn no_packet_comes_twice_over_a_ring() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     Gate::start(&net, open()).stop();
     wait_for_bridge(&net);
     for io in ["ring", "ring-batch"] {
@@ -253,8 +257,9 @@ fn no_packet_comes_twice_over_a_ring() {
 
 /// `down` stops the gate first.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn a_running_gate_is_taken_down_with_its_bridge() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     let file = open();
     let path = file.path().to_owned();
     let gate = Gate::start(&net, file);
@@ -279,8 +284,9 @@ fn a_running_gate_is_taken_down_with_its_bridge() {
 
 /// What goes through a gate with a bridge behind it is shaped, all of it.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn nothing_goes_past_a_running_gate() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     // A packet of 106 bytes takes 8 ms: a tenth of them fits.
     let gate = Gate::start(&net, TempFile::gate("106kbit", "50mbit", "[switch]\nbuffer = \"10p\"\n"));
     wait_for_bridge(&net);
@@ -292,8 +298,9 @@ fn nothing_goes_past_a_running_gate() {
 }
 
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn a_bridge_of_someone_elses_stays_as_it_is() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     let (namespace, file) = (net.name(Place::Gate), open());
     ip(&format!("-n {namespace} link add name mine type bridge"));
     for name in ["gi", "go"] {
@@ -324,8 +331,9 @@ fn a_bridge_of_someone_elses_stays_as_it_is() {
 }
 
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn interfaces_that_cannot_be_handed_over_are_refused() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     let (namespace, open, closed) = (net.name(Place::Gate), open(), closed());
     let refused = |file: &TempFile| said(&run(&net, &["up", file.path(), "--for", "100ms"]));
     let do_ip = |args: &str| ip(&format!("-n {namespace} {args}"));
@@ -370,11 +378,12 @@ fn interfaces_that_cannot_be_handed_over_are_refused() {
     assert!(!links(&net).contains("tg-gi"));
 }
 
-/// The bridge is as near to a wire as the kernel allows: frames that bridges keep to themselves pass.
+/// The bridge forwards the group addresses that bridges by default do not, as far as the kernel permits.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn group_addresses_pass_the_bridge() {
-    const SCRIPT: &str = "
-import socket, sys, time
+    const SEND: &str = "
+import socket, time
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 out.bind(('a0', 0))
 for n in range(20):
@@ -382,17 +391,21 @@ for n in range(20):
         out.send(bytes.fromhex('0180c20000%02x' % last + '020000000001' '88b5') + bytes(50))
     time.sleep(0.05)
 ";
-    let Some(net) = Net::new() else { return };
+    const RECEIVE: &str = "
+import socket
+end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88b5))
+end.bind(('b0', 0x88b5))
+end.settimeout(3)
+for _ in range(8):
+    print(end.recv(2000)[:6].hex(':'))
+";
+    let net = Net::new();
     Gate::start(&net, open()).stop();
     wait_for_bridge(&net);
-    let mut sender = net.command(Place::Inside, "python3", &["-c", SCRIPT]).spawn().unwrap();
-    let filter = ["3", "tcpdump", "-nnei", "b0", "-c", "8", "ether", "proto", "0x88b5"];
-    let seen = net.output(Place::Outside, "timeout", &filter);
-    if !sender.wait().unwrap().success() || seen.status.code() == Some(127) {
-        println!("skipped: no python3 or no tcpdump here");
-        return;
-    }
-    let text = String::from_utf8_lossy(&seen.stdout);
+    let mut sender = net.command(Place::Inside, "python3", &["-c", SEND]).spawn().unwrap();
+    let received = net.output(Place::Outside, "python3", &["-c", RECEIVE]);
+    assert!(sender.wait().unwrap().success() && received.status.success(), "{received:?}");
+    let text = String::from_utf8_lossy(&received.stdout);
     for last in ["00", "02", "03", "0e"] {
         assert!(text.contains(&format!("01:80:c2:00:00:{last}")), "{last}: {text}");
     }
