@@ -7,11 +7,11 @@ use super::{Node, World};
 use crate::network::GatePlan;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
+use tidegate_core::headers::Headers;
 use tidegate_core::packet::{BodyId, Mark, Packet, PortIx};
 use tidegate_core::steering::{Cached, Edge, EdgePlan};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
-use tidegate_core::wire::Headers;
 
 pub(super) struct Gate {
     /// Its links, up first.
