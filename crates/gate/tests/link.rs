@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-/// Above this p99 lateness, a run says nothing about rates: over two seconds and more, they are wanted
-/// within 0.1 %.
+/// Above this 99 % quantile of the lateness, in seconds, a run is inconclusive about rates, which have to be
+/// within 0.1 % over two seconds and more.
 const SLACK: f64 = 2e-3;
-/// A run that says nothing is repeated at most so often.
+/// An inconclusive run is repeated at most so often.
 const REPEATS: u32 = 2;
 
 /// Whether the gate got the processor when it needed it.
@@ -52,11 +52,12 @@ fn a_ping_passes_and_sockets_go_with_the_gate() {
     assert_eq!(net.packet_sockets(), 0);
 }
 
-/// A queue of 50 packets of 1042 bytes lasts 41 ms at 10 Mbit/s: a source that stood still for longer than this
+/// A queue of 50 packets of 1042 bytes lasts 41 ms at 10 Mbit/s: a source that paused for longer than this
 /// may have let it run empty, and then the link was not always busy.
-const STOOD_STILL: Duration = Duration::from_millis(30);
+const MAX_PAUSE: Duration = Duration::from_millis(30);
 
-/// The longest time between two sends is what comes of it: UDP at `rate` bit/s from the inside to `port` outside for so long; frames are `42 + payload` bytes.
+/// Sends UDP at `rate` bit/s from the inside to `port` outside, in frames of `42 + payload` bytes. Returns the
+/// longest time between two sends.
 fn blast(
     net: &Net,
     port: u16,
@@ -84,7 +85,7 @@ fn blast(
     })
 }
 
-/// When packets came to `port` outside, until none came for a while.
+/// When packets arrived at `port` outside, until none arrived for a while.
 fn arrivals(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<f64>> {
     net.spawn(Place::Outside, move || {
         let socket = UdpSocket::bind((OUTSIDE, port)).unwrap();
@@ -145,7 +146,7 @@ fn a_flood_is_shaped_to_the_rate() {
             steady.len(),
             report["directions"]["up"]["lateness"]
         );
-        (conclusive(&report, "up") && pause < STOOD_STILL).then_some(error)
+        (conclusive(&report, "up") && pause < MAX_PAUSE).then_some(error)
     });
     if let Some(error) = error {
         assert!(error.abs() < 1e-3, "rate error {error}");
@@ -170,7 +171,7 @@ fn a_gate_that_coalesces_keeps_the_rate() {
         let steady = &times[100..times.len() - 100];
         let error = rate_error(steady, FRAME as f64 * 8.0 / 10e6);
         println!("{error:+.1e}; lateness {}", report["directions"]["up"]["lateness"]);
-        (report["directions"]["up"]["stalls"] == 0 && pause < STOOD_STILL).then_some(error)
+        (report["directions"]["up"]["stalls"] == 0 && pause < MAX_PAUSE).then_some(error)
     });
     if let Some(error) = error {
         assert!(error.abs() < 1e-2, "rate error {error}");

@@ -55,7 +55,7 @@ fn send(net: &Net, port: u16, payload: usize, count: u32, gap: Duration) -> std:
     })
 }
 
-/// The numbers that came to a port outside, until none came for two seconds.
+/// The numbers that arrived at a port outside, until none arrived for two seconds.
 fn numbers(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<u32>> {
     let (ready, bound) = std::sync::mpsc::channel();
     let thread = net.spawn(Place::Outside, move || {
@@ -80,7 +80,7 @@ fn a_running_gate_answers() {
     let (file, socket) = file(["10mbit", "10mbit"], FLOWS);
     let path = file.path().to_owned();
     let missing = refused(&gate(&["status", &path]));
-    assert!(missing.contains("no gate runs there: nobody listens at"), "{missing}");
+    assert!(missing.contains("no gate runs there: no process listens at"), "{missing}");
 
     let running = Gate::start(&net, file);
     assert!(net.ping(3));
@@ -174,10 +174,10 @@ fn reloads_lose_and_reorder_nothing() {
     assert_eq!(report["directions"]["up"]["dropped"], 0, "{report:#}");
 }
 
-/// A reservation below what the flow sends is told of: in the log, by `top`, and as a metric.
+/// The log, `top` and a metric report a flow that sends more than its reservation.
 #[test]
 #[ignore = "needs root and network namespaces"]
-fn a_starved_flow_is_told_of() {
+fn a_starved_flow_is_reported() {
     let net = Net::new();
     let flows = FLOWS.replace("100kbit", "900kbit");
     let metrics = format!("metrics = {{ listen = \"127.0.0.1:9\" }}\n{flows}");
@@ -221,7 +221,7 @@ fn a_starved_flow_is_told_of() {
     assert!((100.0..=500.0).contains(&arrived), "{arrived}");
 }
 
-/// Clients that hang, lie, flood or leave do not keep others from being answered, nor frames from passing.
+/// Clients that hang, send garbage, flood or disconnect delay neither the answers to others nor frames.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn hostile_clients_are_survived() {
@@ -343,8 +343,8 @@ fn what_cannot_be_opened_is_named() {
     assert!(nobody.contains("control.owner: there is no user `nobody-here`"), "{nobody}");
 }
 
-/// Frames pass a bridge of the kernel's; the gate looks on, says what would have been lost, and writes a file
-/// with what the flows need.
+/// Frames pass a kernel bridge; the gate observes them, counts what it would have dropped, and writes a file with
+/// the suggested reservations.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn observing_touches_nothing_and_suggests() {

@@ -215,7 +215,7 @@ impl Drop for TempFile {
     }
 }
 
-/// Bytes that are never alike over a long way.
+/// Pseudo-random bytes (xorshift) with a long period.
 pub fn content(seed: u64, length: usize) -> Vec<u8> {
     let mut state = seed;
     let mut bytes = Vec::with_capacity(length + 8);
@@ -229,7 +229,7 @@ pub fn content(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A gate that runs; it is killed when dropped.
+/// A running gate; it is killed when dropped.
 pub struct Gate {
     process: Child,
     messages: BufReader<std::process::ChildStderr>,
@@ -269,19 +269,19 @@ impl Gate {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// Waits until it has ended: how, what it printed, and what it said.
+    /// Waits until it has ended; its exit status, its report and its log.
     pub fn wait(mut self) -> (ExitStatus, String, String) {
-        let (mut printed, mut said) = (String::new(), String::new());
+        let (mut printed, mut log) = (String::new(), String::new());
         self.process.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
-        self.messages.read_to_string(&mut said).unwrap();
-        (self.process.wait().unwrap(), printed, said)
+        self.messages.read_to_string(&mut log).unwrap();
+        (self.process.wait().unwrap(), printed, log)
     }
 
     /// Stops it as an operator would, checks that every frame is accounted for, and returns its report.
     pub fn stop(self) -> Value {
         self.signal(Signal::TERM);
-        let (status, printed, said) = self.wait();
-        assert!(status.success(), "{said}");
+        let (status, printed, log) = self.wait();
+        assert!(status.success(), "{log}");
         let report: Value = serde_json::from_str(&printed).unwrap();
         for direction in ["up", "down"] {
             let one = &report["directions"][direction];
