@@ -1,4 +1,4 @@
-//! Flows that are made at their first packet, and forgotten.
+//! Flows that packets open, and that are closed when they are idle.
 
 mod common;
 
