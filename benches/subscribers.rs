@@ -18,6 +18,7 @@ use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
 use tidegate_core::classifier::rules::{Direction, Match};
 use tidegate_core::context::{Ctx, Effect};
 use tidegate_core::contract::{Contract, Refused};
+use tidegate_core::headers::{Fragment, Headers, Ip};
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
@@ -25,7 +26,6 @@ use tidegate_core::steering::{Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
-use tidegate_core::wire::{Fragment, Headers, Ip};
 use tidegate_spec::GateFile;
 
 #[global_allocator]

@@ -6,7 +6,7 @@ pub mod addresses;
 pub mod circuits;
 pub mod rules;
 
-use crate::wire::{Headers, has_ports};
+use crate::headers::{Headers, has_ports};
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use core::str::FromStr;

@@ -5,13 +5,13 @@ mod common;
 use common::kind;
 use proptest::prelude::*;
 use tidegate_core::classifier::rules::{Direction, Each, Match};
+use tidegate_core::headers::{Fragment, Headers, Ip};
 use tidegate_core::link::Framing;
 use tidegate_core::packet::{Mark, PortIx};
 use tidegate_core::steering::{Edge, EdgePlan, Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
-use tidegate_core::wire::{Fragment, Headers, Ip};
 
 const PORT: PortIx = PortIx(0);
 const TCP: u8 = 6;

@@ -1,4 +1,4 @@
-//! Flows that are made at their first packet, and forgotten.
+//! Flows that packets open, and that are closed when they are idle.
 
 mod common;
 
@@ -9,13 +9,13 @@ use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
 use tidegate_core::classifier::rules::{Direction, Each, Match};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
+use tidegate_core::headers::{Fragment, Headers, Ip};
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::{Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
-use tidegate_core::wire::{Fragment, Headers, Ip};
 
 const PORT: PortIx = PortIx(0);
 

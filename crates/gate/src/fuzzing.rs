@@ -15,7 +15,7 @@ use tidegate_spec::GateFile;
 /// when the header is unsupported. `inserted` bytes of VLAN tags were put back into the frame.
 ///
 /// # Panics
-/// When a frame is longer than said.
+/// When a frame is longer than the length that was computed.
 pub fn segment(header: &[u8; HEADER], frame: &[u8], inserted: usize) -> Option<(usize, Vec<Vec<u8>>)> {
     let offloaded = Offloaded::new(header, frame, inserted).ok()?;
     let longest = offloaded.longest();

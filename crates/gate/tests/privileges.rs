@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 /// What a running gate may still do.
 #[test]
+#[ignore = "needs root and network namespaces"]
 fn privileges_are_given_up() {
-    let Some(net) = Net::new() else { return };
+    let net = Net::new();
     for (arg, allowed) in [("--no-real-time", 0), ("--json", 1 << 23)] {
         let file = TempFile::gate("50mbit", "50mbit", "");
         let mut gate = net.command(Place::Gate, BINARY, &["up", file.path(), "--for", "20s", arg]);
@@ -43,9 +44,10 @@ fn privileges_are_given_up() {
     }
 }
 
-/// In a user namespace nobody may load a guard; without one, a gate works.
+/// In a user namespace the kernel lets no process load a guard; without one, a gate works.
 #[test]
-fn rootless_it_can_only_fail_closed() {
+#[ignore = "needs user namespaces"]
+fn in_a_user_namespace_it_can_only_fail_closed() {
     const SCRIPT: &str = "
 ip link add gi type veth peer name a0 && ip link add go type veth peer name b0 || exit 99
 for name in gi go b0; do ip link set $name up; done
@@ -59,14 +61,8 @@ wait $!
 ";
     let file = TempFile::gate("50mbit", "50mbit", "");
     let args = ["-Urn", "sh", "-c", SCRIPT, BINARY, file.path()];
-    let output = match std::process::Command::new("unshare").args(args).output() {
-        Ok(output) if !matches!(output.status.code(), Some(99 | 127)) => output,
-        other => return println!("skipped: no user namespaces here ({other:?})"),
-    };
+    let output = std::process::Command::new("unshare").args(args).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
-    if text.starts_with("unshare: ") {
-        return println!("skipped: no user namespaces here ({})", text.trim());
-    }
     assert!(output.status.success(), "{output:?}");
     assert!(
         text.starts_with("not permitted to guard against duplicates, as `fail = \"open\"` does\n"),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
+use tidegate_core::headers::Headers;
 use tidegate_core::link::{Framing, Loss, Trace};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
@@ -13,7 +14,6 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::Rule;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
-use tidegate_core::wire::Headers;
 use tidegate_spec::WhenWarned;
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.

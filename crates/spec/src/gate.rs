@@ -30,10 +30,10 @@ use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
 use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix};
 use tidegate_core::classifier::{protocol_names, protocol_number};
+use tidegate_core::headers::has_ports;
 use tidegate_core::link::Framing;
 use tidegate_core::params::Limit;
 use tidegate_core::units::{Rate, Span};
-use tidegate_core::wire::has_ports;
 
 /// The longest name of an interface, in bytes (IFNAMSIZ without its closing zero).
 const LONGEST_INTERFACE: usize = 15;

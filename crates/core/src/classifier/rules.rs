@@ -1,7 +1,7 @@
 //! Rules for a device with two sides: which packets are meant, in either direction.
 
 use super::FiveTuple;
-use crate::wire::Headers;
+use crate::headers::Headers;
 use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
@@ -237,7 +237,7 @@ impl fmt::Display for Key {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{Fragment, Ip, Vlan};
+    use crate::headers::{Fragment, Ip, Vlan};
     use proptest::prelude::*;
 
     fn headers(flow: &str, dscp: u8, vlan: Option<u16>) -> Headers {

@@ -1,10 +1,10 @@
 //! A cached lookup: packets with the same headers go to the same flow.
 
 use super::flows::{Cached, Steering};
+use crate::headers::Headers;
 use crate::packet::Leg;
 use crate::switch::Switch;
 use crate::units::Time;
-use crate::wire::Headers;
 
 impl Steering {
     /// The same as [`steer`](Steering::steer) for one of many packets with the same headers. `cached` is what

@@ -4,11 +4,11 @@ use super::flows::{Cached, Steering};
 use super::rule::Rule;
 use crate::classifier::rules::Direction;
 use crate::contract::Refused;
+use crate::headers::Headers;
 use crate::link::Framing;
 use crate::packet::{Leg, Mark, PortIx};
 use crate::switch::Switch;
 use crate::units::Time;
-use crate::wire::Headers;
 
 /// What an edge does at one port.
 #[derive(Clone, Debug)]

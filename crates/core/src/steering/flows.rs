@@ -9,11 +9,11 @@ use super::circuits::{self, CircuitState, sum};
 use super::rule::{Rule, Split};
 use crate::classifier::rules::{Direction, Key, inside};
 use crate::contract::Refused;
+use crate::headers::Headers;
 use crate::packet::{FlowIx, Leg, PortIx};
 use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::Time;
-use crate::wire::Headers;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 

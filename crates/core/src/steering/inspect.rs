@@ -22,7 +22,7 @@ impl Steering {
         of_keys.chain(self.circuits(rule).map(|(_, leg)| leg))
     }
 
-    /// The flows that a rule with [`Split::Each`] has at this moment, by their keys.
+    /// The flows that a rule with [`Split::Each`](super::Split::Each) has at this moment, by their keys.
     pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
         let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
         members.map(|((_, key), at)| (*key, self.members[*at].leg))

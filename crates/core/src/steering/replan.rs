@@ -14,7 +14,7 @@ impl Steering {
     /// arguments; it takes all of them or none. `classes` is how many classes the port will have.
     pub fn changes(&self, rules: &[Rule], from: &[Option<usize>], classes: usize) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
-        for (before, after) in self.now_at(rules, from).into_iter().enumerate() {
+        for (before, after) in self.continued_by(rules, from).into_iter().enumerate() {
             let old = &self.rules[before];
             let next = after.map(|after| &rules[after]);
             let mut change = |leg: Leg, plan: FlowPlan, wanted: Option<FlowPlan>| {
@@ -59,10 +59,10 @@ impl Steering {
         from: &[Option<usize>],
         most: usize,
     ) {
-        let now_at = self.now_at(&rules, from);
+        let continued_by = self.continued_by(&rules, from);
         let mut fixed = vec![None; rules.len()];
         let mut closed = vec![FlowCounters::default(); rules.len()];
-        for (before, after) in now_at.iter().enumerate() {
+        for (before, after) in continued_by.iter().enumerate() {
             match *after {
                 Some(after) => (fixed[after], closed[after]) = (self.fixed[before], self.closed[before]),
                 None => self.fixed[before].into_iter().for_each(|leg| _ = switch.close(now, leg)),
@@ -71,7 +71,7 @@ impl Steering {
         // Members keep their indexes: the checks for idle ones refer to them.
         let mut by_key = BTreeMap::new();
         for ((before, key), at) in std::mem::take(&mut self.by_key) {
-            match now_at[before] {
+            match continued_by[before] {
                 Some(after) => {
                     self.members[at].rule = after;
                     by_key.insert((after, key), at);
@@ -80,7 +80,7 @@ impl Steering {
             }
         }
         let mut circuits: Vec<Vec<CircuitState>> = rules.iter().map(circuits::of).collect();
-        for (before, after) in now_at.iter().enumerate() {
+        for (before, after) in continued_by.iter().enumerate() {
             let renumbered = self.renumbered(before, after.map(|after| &rules[after]));
             for (number, state) in std::mem::take(&mut self.circuits[before]).into_iter().enumerate() {
                 match (*after, renumbered[number], state.member()) {
@@ -122,16 +122,16 @@ impl Steering {
     }
 
     /// The new rule that continues each old rule.
-    fn now_at(&self, rules: &[Rule], from: &[Option<usize>]) -> Vec<Option<usize>> {
-        let mut now_at = vec![None; self.rules.len()];
+    fn continued_by(&self, rules: &[Rule], from: &[Option<usize>]) -> Vec<Option<usize>> {
+        let mut continued_by = vec![None; self.rules.len()];
         for (after, before) in from.iter().enumerate() {
             if let Some(before) = *before
-                && alike(&self.rules[before].split, &rules[after].split)
+                && continues(&self.rules[before].split, &rules[after].split)
             {
-                now_at[before] = Some(after);
+                continued_by[before] = Some(after);
             }
         }
-        now_at
+        continued_by
     }
 
     /// The numbers that the circuits of an old rule have in the new one, by the old ones.
@@ -156,7 +156,7 @@ impl Steering {
 }
 
 /// Whether the same owners have flows; circuits are compared by name later.
-fn alike(before: &Split, after: &Split) -> bool {
+fn continues(before: &Split, after: &Split) -> bool {
     match (before, after) {
         (Split::Circuits(_), Split::Circuits(_)) => true,
         _ => before == after,

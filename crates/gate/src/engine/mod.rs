@@ -25,13 +25,13 @@ use port::Port;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::context::{Body, Ctx, Effect, Notice};
 use tidegate_core::contract::Refused;
+use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::link::Flight;
 use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Span, Time};
-use tidegate_core::wire::{Headers, LinkType};
 
 /// How much late service a link may make up for at once. Link time beyond that is lost, and counted: a process
 /// that was suspended must not flood the link behind.

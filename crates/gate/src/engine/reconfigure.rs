@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Refused;
+use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::packet::PortIx;
 use tidegate_core::units::Time;
-use tidegate_core::wire::{Headers, LinkType};
 
 impl Engine {
     /// Carries out another plan from now on. Queued frames stay queued, and every flow whose rule kept its name

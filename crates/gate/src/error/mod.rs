@@ -70,7 +70,7 @@ pub enum GateError {
         socket: PathBuf,
     },
     /// No gate listens there.
-    #[error("no gate runs there: nobody listens at {}", .0.display())]
+    #[error("no gate runs there: no process listens at {}", .0.display())]
     NotRunning(PathBuf),
     /// A gate listens at the control socket and does not answer.
     #[error("the gate does not answer")]

@@ -1,8 +1,8 @@
 use super::*;
 use crate::frame::checksum::Sum;
 use proptest::prelude::*;
+use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::packet::Colour;
-use tidegate_core::wire::{Headers, LinkType};
 
 fn read(frame: &[u8]) -> Headers {
     Headers::read(LinkType::Ethernet, frame)

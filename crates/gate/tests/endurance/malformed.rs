@@ -70,8 +70,8 @@ pub fn virtio_header(rng: &mut Rng) -> [u8; 10] {
     ]
 }
 
-/// An Ethernet frame that starts like something and goes wrong: truncated, with lengths that lie, tags upon
-/// tags, extension headers in a row, fragments, or noise. Now and then nothing is wrong.
+/// An Ethernet frame with a mistake: truncated, with wrong lengths, many tags, many extension headers, fragments,
+/// or noise. Now and then it is right.
 pub fn frame(rng: &mut Rng) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 1];
     // Sometimes for everybody, so that hosts look at it, too.

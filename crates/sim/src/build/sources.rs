@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Prefix};
-use tidegate_core::wire::Headers;
+use tidegate_core::headers::Headers;
 use tidegate_spec::{Flow, Place, Scenario, Source, SpecError};
 
 /// A flow's packets.

@@ -16,7 +16,7 @@ use pcap_parser::{
 use std::io::{self, Read};
 use std::path::Path;
 use tidegate_core::classifier::Classifier;
-use tidegate_core::wire::{Headers, LinkType};
+use tidegate_core::headers::{Headers, LinkType};
 
 /// The longest record that is read, in bytes: it bounds the memory. A packet is at most
 /// 256 KiB in what capture programs write; blocks with names and secrets are longer.

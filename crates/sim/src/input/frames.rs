@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tidegate_core::classifier::FiveTuple;
-use tidegate_core::wire::{Headers, LinkType};
+use tidegate_core::headers::{Headers, LinkType};
 
 /// What a gate can tell packets apart by.
 type Look = (FiveTuple, Option<u8>, [Option<u16>; 2]);

@@ -27,8 +27,8 @@ use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
+use tidegate_core::headers::Headers;
 use tidegate_core::units::Span;
-use tidegate_core::wire::Headers;
 
 /// The packets of a file, by flow.
 #[derive(Clone, Debug, PartialEq, Eq)]

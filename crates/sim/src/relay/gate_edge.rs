@@ -13,7 +13,7 @@ use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::steering::{Cached, Edge, EdgePlan};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
-use tidegate_core::wire::Headers;
+use tidegate_core::headers::Headers;
 
 /// The edge of a gate, in both directions.
 pub(crate) struct GateEdge {

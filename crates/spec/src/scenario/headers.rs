@@ -6,7 +6,7 @@ use crate::values::Values;
 use std::net::IpAddr;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Each};
-use tidegate_core::wire::{Fragment, Headers, Ip, Vlan};
+use tidegate_core::headers::{Fragment, Headers, Ip, Vlan};
 
 /// The headers of a flow's packets, and what its members differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Whose packet is it? [`Headers`]: what a frame's bytes say about it.
+//! Headers of a frame, read from its bytes.
 //!
 //! A capture cuts packets off at its snap length, and offload hands the capture
 //! packets whose length fields are zero, so every header is read as far as its
@@ -284,5 +284,5 @@ pub const fn has_ports(protocol: u8) -> bool {
 }
 
 #[cfg(test)]
-#[path = "wire_tests.rs"]
+#[path = "headers_tests.rs"]
 mod tests;
