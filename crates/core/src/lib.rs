@@ -9,6 +9,7 @@ pub mod bounds;
 pub mod classifier;
 pub mod context;
 pub mod dropper;
+pub mod endpoint;
 pub mod flow_heap;
 pub mod headers;
 pub mod link;

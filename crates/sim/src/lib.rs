@@ -9,7 +9,6 @@ pub mod fingerprint;
 pub mod host;
 pub mod input;
 pub mod network;
-pub mod payload;
 pub mod probe;
 pub mod record;
 pub mod relay;

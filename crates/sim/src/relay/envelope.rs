@@ -4,7 +4,7 @@
 //! envelope lets it go.
 
 use super::{Relay, RelayCx};
-use crate::payload::Payload;
+use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::Packet;
 
 /// The account of every envelope.

@@ -15,10 +15,10 @@ pub use flow_network::{Answer, Signal};
 pub(crate) use gate_edge::GateEdge;
 pub use gate_edge::GateFlow;
 
-use crate::host::{Notice, Outbox, Sending};
-use crate::payload::Payload;
+use crate::host::{Outbox, Sending};
 use crate::world::{Fabric, Flow, Measures, Packets};
 use core::fmt;
+use tidegate_core::endpoint::{Notice, Payload};
 use tidegate_core::packet::{Leg, Mark, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
