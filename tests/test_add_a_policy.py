@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 # The copy and its target folder are kept between runs, so that only the first one is slow.
 COPY = ROOT / "target" / "add-a-policy" / "tidegate"
 FOLDERS = ("crates", "python", "benches", "examples", "docs")
-STEP = re.compile(r"<!-- (create|insert) (\S+?)(?: after \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
+STEP = re.compile(r"<!-- (create|after|before) (\S+)(?: \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
 TEST = re.compile(r"^\$ cargo test -p (tidegate-\w+) --test (\w+)$", re.MULTILINE)
 NAME = re.compile(r"^ {8}name: \"(.+)\",$", re.MULTILINE)
 PAGES = sorted((ROOT / "docs").glob("add-a*.md"), key=lambda page: page.stem)
@@ -27,7 +27,7 @@ needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="needs ca
 
 
 def steps(page: Path) -> list[tuple[str, str, str, str]]:
-    """Return what, in which file, after which line, which text."""
+    """Return where (create, after, before), in which file, at which line, which text."""
     return STEP.findall(page.read_text(encoding="utf-8"))
 
 
@@ -40,16 +40,17 @@ def sources(pages: list[Path]) -> dict[Path, bytes]:
     """Return the sources as they are when these pages have been followed, by path."""
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     files = [path for path in files if path.suffix not in (".pyc", ".so")]
-    files += [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "README.md", "clippy.toml")]
+    files += [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "README.md", "clippy.toml", "rustfmt.toml")]
     found = {path.relative_to(ROOT): path.read_bytes() for path in files}
-    for what, file, anchor, text in (step for page in pages for step in steps(page)):
-        if what == "create":
+    for where, file, line, text in (step for page in pages for step in steps(page)):
+        if where == "create":
             assert Path(file) not in found, f"{file} is there already"
             found[Path(file)] = text.encode()
         else:
             before = found[Path(file)].decode()
-            assert before.count(f"\n{anchor}\n") == 1, f"{file}: {anchor}"
-            found[Path(file)] = before.replace(f"\n{anchor}\n", f"\n{anchor}\n{text}").encode()
+            assert before.count(f"\n{line}\n") == 1, f"{file}: {line}"
+            both = f"{line}\n{text}" if where == "after" else f"{text}{line}\n"
+            found[Path(file)] = before.replace(f"\n{line}\n", f"\n{both}").encode()
     return found
 
 
@@ -84,13 +85,12 @@ def test_there_is_a_page_for_every_kind() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
-    created = [file for what, file, *_ in steps(page) if what == "create"]
-    inserted = [(file, text) for what, file, _, text in steps(page) if what == "insert"]
+    created = [file for where, file, *_ in steps(page) if where == "create"]
+    inserted = [(file, text) for where, file, _, text in steps(page) if where != "create"]
     (policy,) = [file for file in created if "/src/" in file]
     (test,) = [file for file in created if "/tests/" in file]
-    registry = str(Path(policy).parent / "mod.rs")
     module = f"mod {Path(policy).stem};\n"
-    assert all(file == registry and text.count("\n") == 1 for file, text in inserted)
+    assert all(Path(file).parent == Path(policy).parent and text.count("\n") == 1 for file, text in inserted)
     # A policy with a record has a line in its registry beside that of the module.
     lines = [text for _, text in inserted if not text.endswith(module)]
     assert len(inserted) == len(lines) + 1
@@ -103,6 +103,7 @@ def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
 @needs_cargo
 def test_the_pages_lead_to_policies_that_work() -> None:
     copy_with(PAGES)
+    cargo("fmt", "--all", "--check")
     own = [TEST.findall(page.read_text(encoding="utf-8"))[0] for page in PAGES]
     for crate, loops in LOOPS + [("tidegate-sim", ())]:
         tests = [test for of, test in own if of == crate] + list(loops)
