@@ -235,7 +235,7 @@ impl FlowReport {
 
 /// Packets, and bytes on the wire.
 pub(crate) fn counters(counters: FlowCounters) -> Value {
-    let FlowCounters { arrived, sent, dropped } = counters;
+    let FlowCounters { arrived, sent, dropped, .. } = counters;
     json!({
         "arrived_packets": arrived.packets,
         "arrived_bytes": arrived.bytes,
@@ -278,7 +278,7 @@ impl fmt::Display for Report {
                 writeln!(f, "      warning: {warning}")?;
             }
             for flow in one.flows.iter().filter(|flow| flow.counters.arrived.packets > 0) {
-                let FlowCounters { arrived, sent, dropped } = flow.counters;
+                let FlowCounters { arrived, sent, dropped, .. } = flow.counters;
                 writeln!(
                     f,
                     "      {:<16} arrived {}, sent {}, dropped {}",

@@ -6,9 +6,9 @@ pub mod oracle;
 pub mod plans;
 
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
-use tidegate_core::contract::Contract;
+use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
-use tidegate_core::params::PolicyRecord;
+use tidegate_core::params::{Choice, Kind, PolicyRecord, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, RECORDS, SchedulerKind};
 use tidegate_core::switch::Switch;
@@ -35,9 +35,19 @@ pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
-/// The schedulers that need no parameter and take every contract.
-pub fn undemanding() -> Vec<&'static PolicyRecord> {
-    RECORDS.iter().filter(|record| record.params.iter().all(|param| !param.required)).collect()
+/// Every built-in scheduler, with some value for what has to be set; sizes are so many times larger.
+pub fn every_scheduler(larger: u64) -> Vec<SchedulerKind> {
+    let value = |kind: Kind| match kind {
+        Kind::Size => Value::Size(1500 * larger),
+        Kind::Integer(least, most) => Value::Integer(512.clamp(least, most)),
+        kind => panic!("no example of {kind:?}"),
+    };
+    let built_in = |record: &'static PolicyRecord| {
+        let required = record.params.iter().filter(|param| param.required);
+        let values = required.map(|param| (param.name, value(param.kind))).collect();
+        SchedulerKind::BuiltIn(Choice { record, values })
+    };
+    RECORDS.iter().map(built_in).collect()
 }
 
 pub fn kind(name: &str) -> SchedulerKind {
@@ -80,7 +90,11 @@ impl World {
     }
 
     pub fn open(&mut self, port: u16, plan: &FlowPlan) -> Leg {
-        self.switch.open(self.now, PortIx(port), plan).unwrap()
+        self.try_open(port, plan).unwrap()
+    }
+
+    pub fn try_open(&mut self, port: u16, plan: &FlowPlan) -> Result<Leg, Refused> {
+        self.switch.open(self.now, PortIx(port), plan)
     }
 
     pub fn take_part(&mut self, leg: Leg, how: Participation) {
@@ -156,7 +170,11 @@ impl World {
     }
 
     pub fn reconfigure(&mut self, plan: &SwitchPlan, flows: &[(Leg, FlowPlan)]) -> Diff {
-        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).unwrap().0
+        self.try_reconfigure(plan, flows).unwrap()
+    }
+
+    pub fn try_reconfigure(&mut self, plan: &SwitchPlan, flows: &[(Leg, FlowPlan)]) -> Result<Diff, Refused> {
+        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).map(|(diff, _)| diff)
     }
 
     pub fn wait(&mut self, span: Span) {

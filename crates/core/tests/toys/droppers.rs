@@ -248,8 +248,8 @@ impl Dropper for Bookkeeper {
         assert_eq!(at.queue.bytes, self.bytes);
         assert!(at.flow.bytes <= at.queue.bytes && at.queue.packets <= at.pool.packets);
         match cx.rng.below(10) {
-            0 => return Verdict::Drop(Reason::EarlyDrop),
-            1 if packet.mark.ecn() == 0 => return Verdict::Congested(Reason::EarlyDrop),
+            0 => Verdict::Drop(Reason::EarlyDrop),
+            1 if packet.mark.ecn() == 0 => Verdict::Congested(Reason::EarlyDrop),
             verdict => {
                 self.bytes += u64::from(packet.len);
                 if verdict == 1 { Verdict::Congested(Reason::EarlyDrop) } else { Verdict::Accept }

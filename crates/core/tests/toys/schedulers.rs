@@ -113,7 +113,8 @@ impl Scheduler for Wf2qPlus {
     }
     fn set_flow(&mut self, _: Time, flow: FlowIx, terms: &Contract, _: &Queues) -> Result<(), Refused> {
         let size = self.weights.len().max(flow.ix() + 1);
-        (self.weights.resize(size, 1), self.spans.resize(size, (0, 0)));
+        self.weights.resize(size, 1);
+        self.spans.resize(size, (0, 0));
         self.weights[flow.ix()] = terms.reserve.map_or(1, |rate| rate.bits_per_second().round() as u64);
         Ok(())
     }
