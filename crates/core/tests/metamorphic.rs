@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{World, every_scheduler, pick, rate, rounds};
+use common::{World, every_scheduler, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
 use tidegate_core::params::Limit;
@@ -73,6 +73,8 @@ struct How {
     larger: u32,
     numbers: [usize; FLOWS],
     scheduler: SchedulerKind,
+    /// The scheduler of its classes.
+    within: SchedulerKind,
     in_tree: bool,
     buffer: u64,
 }
@@ -84,6 +86,7 @@ impl How {
             faster: 1,
             larger: 1,
             numbers: [0, 1, 2, 3, 4, 5],
+            within: scheduler.clone(),
             scheduler,
             in_tree,
             buffer,
@@ -103,7 +106,7 @@ impl How {
     fn run(&self, script: &Script) -> (Vec<u32>, Vec<u32>) {
         let class = |ix: u64| ClassPlan {
             contract: Contract { reserve: Some(self.rate(320_000 * (ix + 1))), ..Contract::default() },
-            ..ClassPlan::new(self.scheduler.clone())
+            ..ClassPlan::new(self.within.clone())
         };
         let classes = if self.in_tree { vec![class(0), class(1)] } else { Vec::new() };
         let meters = vec![common::plans::monitor("drop")];
@@ -141,6 +144,11 @@ impl How {
     }
 }
 
+/// Whether the scheduler of this place in the registry divides time into slots.
+fn is_slotted(ix: usize) -> bool {
+    RECORDS[ix].name == "tdm"
+}
+
 /// The body that is sent next, now or when the scheduler holds nothing back any more.
 fn send(world: &mut World) -> Option<u32> {
     loop {
@@ -159,7 +167,11 @@ fn changes_nothing(change: impl Fn(&mut How, usize, &mut Rng)) {
         for (in_tree, buffer) in [(false, 1000), (false, 12), (true, 1000), (true, 12)] {
             for seed in 0..rounds(8) {
                 let script = Script::new(seed);
-                let plain = How::plainly(scheduler.clone(), in_tree, buffer);
+                let mut plain = How::plainly(scheduler.clone(), in_tree, buffer);
+                if is_slotted(ix) {
+                    // One frame within another may never have its slots at the same time.
+                    plain.within = kind("fifo");
+                }
                 let mut changed = plain.clone();
                 change(&mut changed, ix, &mut Rng::named(seed, "change"));
                 let (plain, changed) = (plain.run(&script), changed.run(&script));
@@ -191,21 +203,21 @@ fn larger_packets_at_higher_rates_change_no_order() {
     changes_nothing(|how, ix, _| {
         how.larger = 5;
         how.scheduler = every_scheduler(5).swap_remove(ix);
+        how.within = if is_slotted(ix) { kind("fifo") } else { how.scheduler.clone() };
     });
 }
 
 #[test]
 fn renaming_flows_changes_no_order() {
     // A TDM frame is laid out in the order in which its flows are set up.
-    let set_up = |ix: usize| RECORDS[ix].name == "tdm";
     changes_nothing(|how, ix, _| {
-        if !set_up(ix) {
+        if !is_slotted(ix) {
             how.numbers.reverse();
         }
     });
     changes_nothing(|how, scheduler, rng| {
         for ix in (1..FLOWS).rev() {
-            if !set_up(scheduler) {
+            if !is_slotted(scheduler) {
                 how.numbers.swap(ix, rng.below(ix as u64 + 1) as usize);
             }
         }
@@ -219,7 +231,10 @@ fn calling_through_dyn_changes_no_order() {
         Box::new(every_scheduler(1)[N].build().unwrap())
     }
     let makers = common::plans::for_every_place!(boxed);
-    changes_nothing(|how, ix, _| how.scheduler = SchedulerKind::Custom(makers[ix]));
+    changes_nothing(|how, ix, _| {
+        how.scheduler = SchedulerKind::Custom(makers[ix]);
+        how.within = if is_slotted(ix) { kind("fifo") } else { how.scheduler.clone() };
+    });
 }
 
 /// The scripts have what the tests are about: packets with equal stamps, of different flows.
