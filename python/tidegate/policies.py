@@ -205,7 +205,7 @@ class Tdm(Record):
     nothing to send is wasted, and flows without a reservation share the slots that nobody owns.
 
     Attributes:
-        rate: Rate of the link (a rate such as "400kbit").
+        rate: Rate that the frame divides; without it, the rate of the link (a rate such as "400kbit").
         slot: Length of a slot: the largest packet (a size such as "250B").
         slots: Number of slots in a frame, each worth this part of the rate (a whole number from 1 to 4096).
 
@@ -214,7 +214,7 @@ class Tdm(Record):
 
     _kind: ClassVar[str | None] = "tdm"
 
-    rate: str
+    rate: str | None = None
     slot: str
     slots: int
 
