@@ -37,14 +37,17 @@ pub(super) fn captured(scenario: &Scenario, network: &Network) -> Result<(), Box
     Ok(())
 }
 
-/// Slots of a frame: the link's rate, a slot's bytes, how many.
-fn frame(scheduler: &Choice) -> Option<(u64, u64, u64)> {
-    match (scheduler.value("rate")?, scheduler.value("slot")?, scheduler.value("slots")?) {
-        (Value::Rate(rate), Value::Size(slot), Value::Integer(slots))
-            if scheduler.record.name == tdm::RECORD.name =>
-        {
-            Some((*rate, *slot, u64::try_from(*slots).ok()?))
-        }
+/// Slots of a frame: the rate that it divides (its own, or the link's in bit/s), a slot's bytes, how many.
+fn frame(scheduler: &Choice, link: u64) -> Option<(u64, u64, u64)> {
+    if scheduler.record.name != tdm::RECORD.name {
+        return None;
+    }
+    let rate = match scheduler.value("rate") {
+        Some(Value::Rate(bits)) => *bits,
+        _ => link,
+    };
+    match (scheduler.value("slot")?, scheduler.value("slots")?) {
+        (Value::Size(slot), Value::Integer(slots)) => Some((rate, *slot, u64::try_from(*slots).ok()?)),
         _ => None,
     }
 }
@@ -52,7 +55,9 @@ fn frame(scheduler: &Choice) -> Option<(u64, u64, u64)> {
 /// A time-division port has a slot for every packet, and slots for every reservation. What is set up by
 /// signalling is booked in bit/s, so that it has to be whole slots.
 pub(super) fn slots(scenario: &Scenario, network: &Network) -> Result<(), Box<SpecError>> {
-    let of = |link: &tidegate_spec::Link| frame(&link.port.scheduler).filter(|_| link.gate.is_none());
+    let of = |link: &tidegate_spec::Link| {
+        frame(&link.port.scheduler, link.rate_bits).filter(|_| link.gate.is_none())
+    };
     let frames: Vec<_> = scenario.links.iter().map(of).collect();
     let mut owned = vec![0u64; frames.len()];
     for flow in &network.flows {
