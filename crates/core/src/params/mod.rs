@@ -15,7 +15,7 @@ pub use table::{Parameter, Parameters};
 pub(crate) use table::{parameters, words};
 
 use crate::contract::{Contract, Refused};
-use crate::units::{Rate, Span};
+use crate::units::Span;
 
 /// What kind of value a parameter takes, and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,7 +116,7 @@ pub trait PolicyParams: Parameters {
     /// The policy with these parameters, without flows.
     ///
     /// # Errors
-    /// When a parameter that depends on the link is missing ([`at_link`](PolicyParams::at_link)).
+    /// When a value is beyond what the policy takes.
     fn make(&self) -> Result<Self::Made, Refused>;
 
     /// Values that are allowed together, for tests over all policies. At a link of 1 Mbit/s they
@@ -138,13 +138,6 @@ pub trait PolicyParams: Parameters {
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let _ = node;
         Ok(())
-    }
-
-    /// Fills in what was left out and follows from the rate of the link.
-    #[must_use]
-    fn at_link(self, rate: Rate) -> Self {
-        let _ = rate;
-        self
     }
 }
 

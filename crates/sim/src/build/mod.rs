@@ -8,7 +8,6 @@ use sources::{Recordings, Sending};
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::BuiltIn;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan};
 use tidegate_core::units::Rate;
@@ -48,7 +47,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             Some(port) => port.clone(),
             None => PortPlan {
                 classes: match forwards {
-                    true => scenario.classes.iter().map(|class| class.plan(link.rate)).collect(),
+                    true => scenario.classes.iter().map(|class| class.plan()).collect(),
                     false => Vec::new(),
                 },
                 profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
@@ -138,9 +137,7 @@ fn set_up(
             ..FlowPlan::default()
         }
     };
-    let first = group.route.first().map(|link| scenario.links[*link].rate);
-    let envelope = group.envelope.as_ref().zip(first);
-    let envelope = envelope.map(|(shaper, rate)| shaper.policy.clone().at_link(rate).build()).transpose();
+    let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build()).transpose();
     let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
     let mean = traffic.mean_bits_per_second();
     let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {

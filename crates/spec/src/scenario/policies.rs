@@ -61,9 +61,18 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             };
             let reservable = parts.admission.filter(|_| class.is_none());
             let reservable = reservable.map(|admission| admission.reservable(link));
-            check_node(scheduler, link.rate, reservable, &members, at, &mut told, report);
+            let rate = server_rate(link.rate, port.ceiling, class, below);
+            check_node(scheduler, rate, reservable, &members, at, &mut told, report);
         }
     }
+}
+
+/// The rate of the server behind a port's own scheduler, or behind that of one of the port's classes: the link's, or
+/// the least ceiling on the way.
+fn server_rate(link: Rate, port: Option<u64>, class: Option<usize>, classes: &[Class]) -> Rate {
+    let upwards = std::iter::successors(class, |class| classes[*class].parent);
+    let ceilings = upwards.map(|class| classes[class].ceiling).chain([port]);
+    ceilings.flatten().filter_map(Rate::from_bits_per_second).fold(link, Rate::min)
 }
 
 /// Checks meters and droppers against their link; of mistakes at one place, the first is told.
