@@ -10,6 +10,7 @@ pub mod classifier;
 pub mod context;
 pub mod contract;
 pub mod dropper;
+pub mod endpoint;
 pub mod flow_heap;
 pub mod headers;
 pub mod link;

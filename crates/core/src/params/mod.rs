@@ -54,7 +54,7 @@ pub struct Param {
     pub help: &'static str,
 }
 
-/// The part that a policy plays in a port.
+/// The part that a policy plays in a port or at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Orders flows.
@@ -65,6 +65,11 @@ pub enum Role {
     Shaper,
     /// Sees whether flows keep their contracts.
     Meter,
+    /// Makes both ends of a connection.
+    Transport {
+        /// Whether what is sent depends on what the network does with it.
+        responsive: bool,
+    },
 }
 
 /// What a scheduler's stamps, the tags of its packets, mean to a reader.
@@ -103,6 +108,13 @@ pub struct PolicyRecord {
     /// The key of a contract without which it does nothing for a flow; `None` for a policy that
     /// sees to every flow.
     pub needs: Option<&'static str>,
+}
+
+impl PolicyRecord {
+    /// Whether what is sent by it depends on what the network does with it.
+    pub const fn is_responsive(&self) -> bool {
+        matches!(self.role, Role::Transport { responsive: true })
+    }
 }
 
 /// A policy's parameters, and how it is made of them.

@@ -12,7 +12,7 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan};
 use tidegate_core::units::Rate;
 use tidegate_spec::{
-    ChangeSpec, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, SpecError,
+    ChangeSpec, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, Source, SpecError,
 };
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
@@ -71,8 +71,21 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
         }
     }
+    join_connections(scenario, &mut network.flows);
     checks::recorded(scenario, &network)?;
     Ok(network)
+}
+
+/// Makes every flow of answers and its flow of data the two directions of a connection: the group of answers
+/// follows that of its data, member by member.
+fn join_connections(scenario: &Scenario, flows: &mut [FlowSetup]) {
+    for ix in 0..flows.len() {
+        let group = &scenario.groups[flows[ix].group];
+        if let Source::Receiver { .. } = group.source {
+            let data = ix - group.count as usize;
+            (flows[ix].peer, flows[data].peer) = (Some(data), Some(ix));
+        }
+    }
 }
 
 /// The gate of a scenario that has one: its links are in it.
@@ -163,7 +176,7 @@ fn set_up(
         group: index,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
-        depths: Vec::new(),
+        depths: group.depths.clone(),
         peer: None,
         envelope,
         largest: traffic.largest(),

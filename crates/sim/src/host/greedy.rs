@@ -4,11 +4,11 @@
 //! What is dropped there at once is not tried again before the queue has sent something, or, with nothing
 //! of the flow in the queue, a packet's time later. Once it is slowed by a warning it sends by the clock.
 
-use super::{Endpoint, HostCx, Notice, Restraint, Seat};
-use crate::payload::Payload;
+use super::Restraint;
 use crate::source::draw_size;
 use std::sync::Arc;
 use tidegate_core::context::Notice as Finding;
+use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload, Seat};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Time};

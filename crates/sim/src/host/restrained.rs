@@ -1,10 +1,10 @@
 //! A source with a pattern of its own that heeds the network: it waits until its flow is set up, slows or
 //! shrinks when it is warned, and changes its rate when a change of its reservation is granted.
 
-use super::{Endpoint, HostCx, Notice, Restraint};
-use crate::payload::Payload;
+use super::Restraint;
 use crate::source::Emission;
 use tidegate_core::context::Notice as Finding;
+use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::units::{Span, Time};
 

@@ -3,8 +3,8 @@
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
-use crate::host::Notice;
 use tidegate_core::context::{Body, Effect, Reason};
+use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::Packet;
 
 impl<Q: EventQueue> World<Q> {

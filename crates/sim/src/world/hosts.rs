@@ -2,9 +2,9 @@
 
 use super::{Event, World};
 use crate::event_queue::EventQueue;
-use crate::host::{HostCx, Notice, Sending, Source};
+use crate::host::{Sending, Source};
 use crate::packets::PacketBody;
-use crate::payload::Payload;
+use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::stats::tally;
 use tidegate_core::units::Time;
@@ -45,11 +45,12 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn call_endpoint(
         &mut self,
         ix: u32,
-        call: impl FnOnce(&mut dyn crate::host::Endpoint, &mut HostCx<'_>) -> Time,
+        call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time,
     ) {
         let Source::Endpoint(endpoint) = &mut self.flows[ix as usize].source else { return };
-        let mut cx = HostCx { now: self.now, flow: ix, outbox: &mut self.outbox };
+        let mut cx = HostCx { now: self.now, out: &mut self.outbox.actions };
         let at = call(endpoint.as_mut(), &mut cx);
+        self.outbox.sort(ix);
         self.events.set(Event::Source(ix), at.max(self.now));
     }
 

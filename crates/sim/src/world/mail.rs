@@ -1,7 +1,7 @@
 //! Notices on their way to sources.
 
-use crate::host::Notice;
 use std::collections::BTreeMap;
+use tidegate_core::endpoint::Notice;
 use tidegate_core::units::Time;
 
 /// Notices by the time at which they arrive, those of one instant in the order in which they were sent.

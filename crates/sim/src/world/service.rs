@@ -7,6 +7,7 @@ use crate::fingerprint::Outcome;
 use crate::relay::Crossing;
 use crate::watch::Ahead;
 use tidegate_core::context::{Body, Ctx};
+use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
 use tidegate_core::packet::{Leg, Packet};
 use tidegate_core::stats::tally;
@@ -161,7 +162,7 @@ impl<Q: EventQueue> World<Q> {
         self.leave_relays(hop, &mut packet);
         let flow = self.packets.body(packet.body).flow;
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
-            self.outbox.notices.push_back((flow, crate::host::Notice::Left));
+            self.outbox.notices.push_back((flow, Notice::Left));
         }
         self.settle();
         self.start(ix);

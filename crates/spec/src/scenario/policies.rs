@@ -7,6 +7,7 @@ use crate::scenario::classes::Class;
 use crate::scenario::flows::{FlowGroup, interval_fault};
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
+use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
@@ -98,10 +99,15 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     if let Some(complaint) = interval_fault(&contract, load.largest) {
         report.say(group.interval_place, complaint);
     }
-    let (Some(envelope), Some(first)) = (&group.envelope, group.route.first()) else { return };
+    let Some(first) = group.route.first() else { return };
     let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];
     let node = NodeContext { link: links[*first].rate, reservable: None, members: &members };
-    if let Some((place, fault)) = fault_of(envelope, &node) {
+    let envelope = group.envelope.as_ref().and_then(|envelope| fault_of(envelope, &node));
+    let transport = match &group.source {
+        Source::Sender { transport } => fault_of(transport, &node),
+        _ => None,
+    };
+    for (place, fault) in envelope.into_iter().chain(transport) {
         report.say(place, Complaint::new(fault.message));
     }
 }

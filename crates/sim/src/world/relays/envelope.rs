@@ -3,8 +3,8 @@
 //! The port's shaper delays the packets; this relay keeps the account: a packet leaves its source when the
 //! envelope lets it go.
 
-use crate::payload::Payload;
 use crate::relay::{Relay, RelayCx};
+use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::Packet;
 
 /// The account of every envelope.

@@ -6,12 +6,12 @@
 //! lost; packets under way when the destination does so are lost.
 
 use crate::fabric::NOWHERE;
-use crate::host::Notice;
 use crate::network::{FlowSetup, Network};
 use crate::relay::{Relay, RelayCx};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
 use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal};
+use tidegate_core::endpoint::Notice;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Span, Time};
 

@@ -5,10 +5,10 @@
 
 use crate::fabric::Node;
 use crate::network::GatePlan;
-use crate::payload::Payload;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
+use tidegate_core::endpoint::Payload;
 use tidegate_core::headers::Headers;
 use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::steering::{Cached, Edge, EdgePlan};

@@ -1,0 +1,142 @@
+//! What does a host send, and how does it answer?
+//!
+//! An [`Endpoint`] is at one end of a connection, which is two flows: it sends one of them and receives the
+//! other. Time is handed in and packets are handed out, so that an endpoint is a plain state machine. A
+//! [`Transport`] makes both ends of a connection.
+
+mod transport;
+pub mod window;
+
+pub use transport::{BuiltInTransport, RECORDS, Transport, TransportKind};
+
+use crate::context;
+use crate::packet::{Mark, Packet};
+use crate::rng::Rng;
+use crate::units::{Rate, Time};
+
+/// One end of a flow or a connection.
+///
+/// Every call returns the endpoint's next time: when it is to be woken, whatever it asked for
+/// before. A time that is not later than [`HostCx::now`] means in this instant, after what links do
+/// in it; [`Time::NEVER`] means not at all.
+pub trait Endpoint: Send {
+    /// The flow starts, or the time has come that was asked for.
+    fn wake(&mut self, cx: &mut HostCx<'_>) -> Time;
+
+    /// The last bit of a packet of the peer's flow is in.
+    fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time;
+
+    /// The network has something to say about the endpoint's own flow.
+    fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time;
+
+    /// Whether the endpoint is told of its packets that leave the first queue on their way, or are
+    /// dropped there: [`Notice::Left`] and [`Notice::Dropped`].
+    fn watches_first_queue(&self) -> bool {
+        false
+    }
+
+    /// Shows what can be recorded over time, by name: a window in packets, a rate in bit/s.
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = show;
+    }
+}
+
+/// What the network says to a source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Notice {
+    /// What a policy on the way found: a monitor, for example, that the flow is too far ahead.
+    Network(context::Notice),
+    /// The flow is set up: it may send.
+    Granted,
+    /// What the flow reserves has changed.
+    Changed {
+        /// What it reserves from now on.
+        reserve: Option<Rate>,
+        /// The source's rate from now on, as a multiple of its first; `None` for as before.
+        pace: Option<f64>,
+    },
+    /// The destination has torn the flow down.
+    HungUp,
+    /// A packet of the flow has left the first queue on its way.
+    Left,
+    /// A packet of so many bytes was dropped at the first queue on its way.
+    Dropped(u32),
+}
+
+/// The content of a packet, as far as somebody on its way reads it.
+///
+/// It stands beside the packet's body and takes no memory until a packet has one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Payload {
+    /// Nothing that anybody reads: data.
+    #[default]
+    None,
+    /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of credits.
+    Words([u64; 3]),
+}
+
+/// What the driver hands to every call: the time, and a list for what the endpoint does.
+pub struct HostCx<'a> {
+    /// The current time; never earlier than in the call before.
+    pub now: Time,
+    /// What the driver has to act on after the call, in order.
+    pub out: &'a mut Vec<Action>,
+}
+
+/// Something that an endpoint does. The list is the driver's, and reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It sends a packet on its own flow.
+    Send {
+        /// Length in bytes.
+        len: u32,
+        /// Colour and congestion mark.
+        mark: Mark,
+        /// What it carries.
+        payload: Payload,
+    },
+    /// It wants another call of [`Endpoint::wake`] as soon as what was sent has entered the network,
+    /// before anything else happens.
+    Again,
+    /// It has nothing more to send, ever.
+    Ended,
+}
+
+impl HostCx<'_> {
+    /// The current time.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Sends a packet of `len` bytes on the endpoint's own flow.
+    pub fn send(&mut self, len: u32, mark: Mark, payload: Payload) {
+        self.out.push(Action::Send { len, mark, payload });
+    }
+
+    /// Asks for another call of [`Endpoint::wake`] as soon as what was sent has entered the network, before
+    /// anything else happens.
+    pub fn again(&mut self) {
+        self.out.push(Action::Again);
+    }
+
+    /// The source has nothing more to send, ever.
+    pub fn ended(&mut self) {
+        self.out.push(Action::Ended);
+    }
+}
+
+/// What an endpoint is made from.
+pub struct Seat {
+    /// Index of the flow that it sends.
+    pub flow: u32,
+    /// Index of the flow that it receives; `None` without a peer.
+    pub peer: Option<u32>,
+    /// A random stream of its own.
+    pub rng: Rng,
+    /// When the flow starts.
+    pub start: Time,
+    /// When it stops; [`Time::NEVER`] for at the end of the run.
+    pub stop: Time,
+    /// Rate of the first link on its way.
+    pub rate: Rate,
+}

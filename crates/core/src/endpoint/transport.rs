@@ -1,0 +1,52 @@
+//! Transports: what makes both ends of a connection, and the registry of those that are built in.
+
+use super::{Endpoint, Seat};
+use crate::contract::Refused;
+use crate::params::{PolicyKind, PolicyParams, registry};
+use core::fmt;
+
+/// Makes both ends of a connection: the sender of its data and the receiver that answers.
+pub trait Transport: fmt::Debug {
+    /// The end that sends data, in packets of at most `size` bytes.
+    fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
+
+    /// The end that receives the data and answers on the flow in the other direction.
+    fn receiver(&self, seat: Seat) -> Box<dyn Endpoint>;
+
+    /// The largest packet that the receiver sends, in bytes.
+    fn largest_answer(&self) -> u32;
+}
+
+/// How to make a transport: what a plan holds.
+pub type TransportKind = PolicyKind<BuiltInTransport, dyn Transport + Send + Sync>;
+
+macro_rules! transports {
+    ($($variant:ident($params:path),)+) => {
+        registry! {
+            /// A built-in transport with its parameters.
+            pub enum BuiltInTransport {
+                $($variant($params),)+
+            }
+        }
+
+        impl TransportKind {
+            /// A new transport of this kind.
+            ///
+            /// # Errors
+            /// When a parameter that depends on the link is missing.
+            pub fn build(&self) -> Result<Box<dyn Transport + Send + Sync>, Refused> {
+                let built_in = |transport: &BuiltInTransport| match transport {
+                    $(BuiltInTransport::$variant(params) => {
+                        params.make().map(|made| Box::new(made) as Box<dyn Transport + Send + Sync>)
+                    })+
+                };
+                self.make_with(built_in, |transport| transport)
+            }
+        }
+    };
+}
+
+// The registry: one line a transport.
+transports! {
+    Window(super::window::WindowParams),
+}

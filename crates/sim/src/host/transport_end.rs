@@ -1,0 +1,37 @@
+//! What a connection is planned as: a transport's end for each of its two flows.
+
+use super::EndpointFactory;
+use crate::source::Traffic;
+use std::sync::Arc;
+use tidegate_core::contract::Refused;
+use tidegate_core::endpoint::{Endpoint, Seat, Transport, TransportKind};
+
+/// One end of a connection, made by its transport.
+#[derive(Clone, Debug)]
+pub struct TransportEnd {
+    transport: Arc<dyn Transport + Send + Sync>,
+    /// The largest packet in bytes, at the end that sends data; `None` at the end that receives it.
+    size: Option<u32>,
+}
+
+impl TransportEnd {
+    /// What a connection sends whose data are in packets of at most `size` bytes: the flow of its data, and
+    /// the flow of the answers to them.
+    ///
+    /// # Errors
+    /// When the transport lacks a parameter.
+    pub fn both(transport: &TransportKind, size: u32) -> Result<[Traffic; 2], Refused> {
+        let transport: Arc<dyn Transport + Send + Sync> = transport.build()?.into();
+        let end = |size| Traffic::Endpoint(Arc::new(TransportEnd { transport: transport.clone(), size }));
+        Ok([end(Some(size)), end(None)])
+    }
+}
+
+impl EndpointFactory for TransportEnd {
+    fn make(&self, seat: Seat) -> Box<dyn Endpoint> {
+        match self.size {
+            Some(size) => self.transport.sender(seat, size),
+            None => self.transport.receiver(seat),
+        }
+    }
+}
