@@ -5,12 +5,12 @@
 mod common;
 
 use common::lines::Lines;
-use common::{World, pick, plans, rate, rounds};
+use common::{World, every_scheduler, pick, plans, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::packet::{Leg, PortIx};
-use tidegate_core::params::Limit;
+use tidegate_core::params::{BuiltIn, Limit};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Participation;
+use tidegate_core::scheduler::{Participation, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -19,6 +19,8 @@ struct Storm {
     rng: Rng,
     lines: Lines,
     plan: SwitchPlan,
+    /// Which ones its plans have.
+    schedulers: Vec<SchedulerKind>,
     open: Vec<(Leg, FlowPlan)>,
     /// Closed, and perhaps not yet drained.
     closing: Vec<(Leg, FlowPlan)>,
@@ -26,30 +28,38 @@ struct Storm {
     shut: BTreeSet<Leg>,
     arrived_copies: u64,
     arrived_bodies: u64,
+    /// Flows and plans that a scheduler did not take.
+    refused: u64,
 }
 
 impl Storm {
-    fn new(seed: u64, name: &str, ports: usize) -> Storm {
+    fn new(seed: u64, name: &str, ports: usize, schedulers: Vec<SchedulerKind>) -> Storm {
         let mut rng = Rng::named(seed, name);
-        let plan = plans::switch(&mut rng, ports);
+        let plan = plans::switch(&mut rng, ports, &schedulers);
         let lines = Lines::new(World::new(&plan), &vec![rate(10_000_000); ports]);
         Storm {
             rng,
             lines,
             plan,
+            schedulers,
             open: Vec::new(),
             closing: Vec::new(),
             shut: BTreeSet::new(),
             arrived_copies: 0,
             arrived_bodies: 0,
+            refused: 0,
         }
     }
 
     fn open(&mut self) {
         let port = self.rng.below(self.plan.ports.len() as u64) as u16;
         let plan = plans::flow(&mut self.rng, &self.plan.ports[usize::from(port)]);
-        let leg = self.lines.world.open(port, &plan);
+        let opened = self.lines.world.try_open(port, &plan);
         self.lines.world.switch.audit(self.lines.world.now).unwrap();
+        let Ok(leg) = opened else {
+            self.refused += 1;
+            return;
+        };
         assert!(self.open.iter().all(|(other, _)| *other != leg), "{leg:?} is open twice");
         self.closing.retain(|(other, _)| *other != leg);
         self.open.push((leg, plan));
@@ -111,6 +121,7 @@ impl Storm {
             counters.sent.packets + counters.dropped.packets < counters.arrived.packets
         });
         let mut flows = Vec::new();
+        let before = (self.open.clone(), self.closing.clone());
         for (leg, plan) in self.open.iter_mut().chain(&mut self.closing) {
             let port = &wanted.ports[usize::from(leg.port.0)];
             let stays = plan.class.is_none_or(|class| usize::from(class) < port.classes.len())
@@ -120,7 +131,13 @@ impl Storm {
                 flows.push((*leg, *plan));
             }
         }
-        self.lines.world.reconfigure(&wanted, &flows);
+        if self.lines.world.try_reconfigure(&wanted, &flows).is_err() {
+            // Nothing has changed: the plan that was in force is.
+            (self.open, self.closing) = before;
+            self.refused += 1;
+            assert!(self.lines.world.reconfigure(&self.plan, &self.open).is_empty());
+            return;
+        }
         assert!(self.lines.world.reconfigure(&wanted, &flows).is_empty(), "the plan is in force");
         while self.lines.rates.len() < wanted.ports.len() {
             self.lines.add(rate(10_000_000));
@@ -132,7 +149,7 @@ impl Storm {
     /// The same, the same with other rates and ceilings, or something else altogether.
     fn another_plan(&mut self) -> SwitchPlan {
         let ports = (self.plan.ports.len() + self.rng.below(2) as usize).min(4);
-        let mut wanted = plans::switch(&mut self.rng, ports);
+        let mut wanted = plans::switch(&mut self.rng, ports, &self.schedulers);
         if self.rng.chance(0.6) {
             for (port, before) in wanted.ports.iter_mut().zip(&self.plan.ports) {
                 let drawn = std::mem::replace(&mut port.classes, before.classes.clone());
@@ -213,12 +230,23 @@ impl Storm {
 #[test]
 fn nothing_is_lost_duplicated_or_reordered() {
     for seed in 0..rounds(60) {
-        let mut storm = Storm::new(seed, "storm", 1 + seed as usize % 3);
-        (0..4).for_each(|_| storm.open());
+        let mut storm = Storm::new(seed, "storm", 1 + seed as usize % 3, plans::schedulers());
+        while storm.open.len() < 4 {
+            storm.open();
+        }
         (0..400).for_each(|_| storm.step());
         storm.drain();
         storm.check(&format!("seed {seed}"));
     }
+}
+
+/// The schedulers that forget all that was: a TDM frame is laid out in the order in which its flows came.
+fn forgetful() -> Vec<SchedulerKind> {
+    let tdm = |kind: &SchedulerKind| match kind {
+        SchedulerKind::BuiltIn(policy) => policy.record().name == "tdm",
+        SchedulerKind::Custom(_) => false,
+    };
+    every_scheduler(1).into_iter().filter(|kind| !tdm(kind)).collect()
 }
 
 /// After any sequence of plans and any traffic, once all is sent and time has passed, the switch is
@@ -226,8 +254,10 @@ fn nothing_is_lost_duplicated_or_reordered() {
 #[test]
 fn any_way_to_a_plan_ends_in_the_same_switch() {
     for seed in 0..rounds(30) {
-        let mut storm = Storm::new(seed, "plans", 1 + seed as usize % 2);
-        (0..6).for_each(|_| storm.open());
+        let mut storm = Storm::new(seed, "plans", 1 + seed as usize % 2, forgetful());
+        while storm.open.len() < 6 {
+            storm.open();
+        }
         for _ in 0..200 {
             match storm.rng.below(100) {
                 0..50 => storm.arrive(),
@@ -315,7 +345,7 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
 fn closed_flows_do_not_keep_their_class() {
     let mut rng = Rng::named(1, "classes");
     let with_class = loop {
-        let plan = plans::switch(&mut rng, 1);
+        let plan = plans::switch(&mut rng, 1, &forgetful());
         if !plan.ports[0].classes.is_empty() {
             break plan;
         }
@@ -335,7 +365,7 @@ fn closed_flows_do_not_keep_their_class() {
 #[test]
 fn a_smaller_pool_is_within_its_limit_at_once() {
     let mut rng = Rng::named(1, "smaller");
-    let mut plan = plans::switch(&mut rng, 2);
+    let mut plan = plans::switch(&mut rng, 2, &forgetful());
     plan.buffer = None;
     for port in &mut plan.ports {
         port.dropper = None;

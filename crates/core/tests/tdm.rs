@@ -12,7 +12,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::tdm::TdmParams;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{Change, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// What 250 bytes take at 400 kbit/s.
@@ -151,4 +151,37 @@ fn a_flow_without_a_reservation_waits_while_every_slot_has_an_owner() {
     }
     _ = world.cx(|switch, cx| switch.close(cx.now, owner));
     assert_eq!(world.send(0).map(|packet| packet.body.0), Some(body));
+}
+
+/// A frame without a rate of its own divides its link's; when that doubles, so does what every slot is worth.
+#[test]
+fn without_a_rate_a_frame_divides_its_links() {
+    let params = TdmParams { rate: None, slot: 250, slots: SLOTS as u16 };
+    let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
+    let plan = |bits: Option<u64>| {
+        let port = PortPlan { rate: bits.map(rate), ..PortPlan::new(scheduler.clone()) };
+        SwitchPlan { ports: vec![port], buffer: None }
+    };
+    let mut unknown = World::new(&plan(None));
+    assert!(unknown.try_open(0, &reserving(20_000)).is_err());
+    let mut lines = Lines::new(World::new(&plan(Some(400_000))), &[rate(400_000)]);
+    let flow = lines.world.open(0, &reserving(200_000));
+    let share = |lines: &mut Lines| {
+        (0..20).for_each(|_| _ = lines.arrive(&[flow], 250));
+        let begins = lines.world.now;
+        lines.drain();
+        lines.sent.last().unwrap().at.since(begins)
+    };
+    // Half of the slots: one every 10 ms.
+    let before = share(&mut lines);
+    assert!(before >= Span::from_millis(190) && before <= Span::from_millis(200), "{before:?}");
+    // At twice the rate the same reservation is a quarter of the slots, which are half as long.
+    let diff = lines.world.reconfigure(&plan(Some(800_000)), &[]);
+    assert_eq!(diff, [Change::Rate(0)]);
+    let after = share(&mut lines);
+    assert!(after >= Span::from_millis(190) && after <= Span::from_millis(200), "{after:?}");
+    // And two as large do not fit any more at half of the rate.
+    let both = lines.world.open(0, &reserving(300_000));
+    let less = lines.world.try_reconfigure(&plan(Some(400_000)), &[]);
+    assert!(less.is_err() && lines.world.switch.counters(both).arrived.packets == 0);
 }

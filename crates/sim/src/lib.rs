@@ -5,10 +5,14 @@
 
 pub mod build;
 pub mod event_queue;
+mod fabric;
 pub mod fingerprint;
+mod flow;
 pub mod host;
 pub mod input;
+mod measures;
 pub mod network;
+mod packets;
 pub mod probe;
 pub mod record;
 pub mod relay;

@@ -1,8 +1,6 @@
 //! What is recorded besides the counters. Probes change no outcome.
 
-use crate::network::Network;
 use crate::watch::Watch;
-use crate::world::World;
 use std::collections::BTreeMap;
 use tidegate_core::units::{Span, Time};
 
@@ -49,34 +47,30 @@ pub struct Column {
 #[derive(Clone, Debug)]
 pub struct Series {
     spacing: Span,
+    /// Whether any port has a meter.
+    pub(crate) metered: bool,
     next: Time,
     taken: usize,
     columns: Vec<Column>,
     places: BTreeMap<(Subject, &'static str), usize>,
-    /// Ticks for which each link had been sending at the sample before, modulo 2⁶⁴; with a trace, the bytes that
-    /// it had sent.
-    busy_before: Vec<u64>,
+    /// What counts stood at when the sample before was taken, modulo 2⁶⁴.
+    before: BTreeMap<(Subject, &'static str), u64>,
     /// Bytes received by each group since the sample before.
     received: Vec<u64>,
-    /// Warnings to each group by the sample before.
-    warnings_before: Vec<u64>,
-    /// Whether any port has a meter.
-    metered: bool,
 }
 
 impl Series {
-    pub(crate) fn new(spacing: Span, network: &Network) -> Series {
-        let (links, groups) = (network.links.len(), network.groups.len());
+    /// A series of a network with so many groups of flows, and whether any of its ports has a meter.
+    pub(crate) fn new(spacing: Span, groups: usize, metered: bool) -> Series {
         Series {
             spacing,
+            metered,
             next: Time::ORIGIN + spacing,
             taken: 0,
             columns: Vec::new(),
             places: BTreeMap::new(),
-            busy_before: vec![0; links],
+            before: BTreeMap::new(),
             received: vec![0; groups],
-            warnings_before: vec![0; groups],
-            metered: network.links.iter().any(|link| !link.port.meters.is_empty()),
         }
     }
 
@@ -86,48 +80,31 @@ impl Series {
         self.next
     }
 
-    /// Takes a sample of everything.
-    pub(crate) fn take<Q>(&mut self, world: &World<Q>) {
-        for (ix, link) in world.fabric.links.iter().enumerate() {
-            let subject = Subject::Link(ix as u32);
-            let switch = &world.fabric.nodes[link.node as usize].switch;
-            self.add(subject, "queue", switch.backlog(link.port).packets as f64);
-            let offered = link.line.offered(self.next.before(self.spacing), self.next);
-            let so_far = match offered {
-                Some(_) => switch.sent(link.port).bytes,
-                None => switch.busy(self.next, link.port).ticks(),
-            };
-            let since = so_far.wrapping_sub(std::mem::replace(&mut self.busy_before[ix], so_far));
-            // A link with a trace is said to be sending for the share of an interval that it used of what it
-            // was offered.
-            let busy = match offered {
-                Some(0) => 0,
-                Some(offered) => (self.spacing.ticks() as f64 * (since as f64 / offered as f64)) as u64,
-                None => since,
-            };
-            self.add(
-                subject,
-                "utilisation",
-                Span::from_ticks(busy).as_secs_f64() / self.spacing.as_secs_f64(),
-            );
-        }
-        let leads = if self.metered { world.leads(self.next, self.received.len()) } else { Vec::new() };
-        for group in 0..self.received.len() {
-            let subject = Subject::Group(group as u32);
-            let bytes = std::mem::take(&mut self.received[group]);
-            self.add(subject, "throughput", bytes as f64 * 8.0 / self.spacing.as_secs_f64());
-            if let Some((lead, warnings)) = leads.get(group) {
-                self.add(subject, "lead", lead.as_secs_f64());
-                let before = std::mem::replace(&mut self.warnings_before[group], *warnings);
-                self.add(subject, "warnings", warnings.saturating_sub(before) as f64);
-            }
-        }
-        world.gauges(&mut |subject, metric, value| self.add(subject, metric, value));
+    /// The sample is complete; the next one is due after the spacing.
+    pub(crate) fn taken(&mut self) {
         self.taken += 1;
         self.next += self.spacing;
     }
 
-    fn add(&mut self, subject: Subject, metric: &'static str, value: f64) {
+    /// How much a count has grown since the sample before.
+    pub(crate) fn since_before(&mut self, subject: Subject, metric: &'static str, so_far: u64) -> u64 {
+        so_far.wrapping_sub(self.before.insert((subject, metric), so_far).unwrap_or(0))
+    }
+
+    /// A count starts anew: what stood at `so_far` stands at zero now.
+    pub(crate) fn anew(&mut self, subject: Subject, metric: &'static str, so_far: u64) {
+        let before = self.before.entry((subject, metric)).or_insert(0);
+        *before = before.wrapping_sub(so_far);
+    }
+
+    /// Bytes that each group has received since the sample before.
+    pub(crate) fn take_received(&mut self) -> Vec<u64> {
+        let groups = self.received.len();
+        std::mem::replace(&mut self.received, vec![0; groups])
+    }
+
+    /// Adds a value to the present sample.
+    pub(crate) fn add(&mut self, subject: Subject, metric: &'static str, value: f64) {
         let place = *self.places.entry((subject, metric)).or_insert_with(|| {
             self.columns.push(Column { subject, metric, from: self.taken, values: Vec::new() });
             self.columns.len() - 1
@@ -136,11 +113,6 @@ impl Series {
         // What is not shown at a sample has no value there.
         column.values.resize(self.taken - column.from, f64::NAN);
         column.values.push(value);
-    }
-
-    /// A link's count of the time for which it was sending starts anew; it stood at `busy`.
-    pub(crate) fn busy_anew(&mut self, link: usize, busy: Span) {
-        self.busy_before[link] = self.busy_before[link].wrapping_sub(busy.ticks());
     }
 
     #[inline]

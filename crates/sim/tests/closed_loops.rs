@@ -6,6 +6,8 @@ mod common;
 use common::{add, chain, rate};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use tidegate_core::context::{Ctx, Reason, Verdict};
+use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::endpoint::window::WindowParams;
 use tidegate_core::endpoint::{BuiltInTransport, Endpoint, HostCx, Notice, Payload, Seat, TransportKind};
 use tidegate_core::link::Loss;
@@ -96,6 +98,77 @@ fn acknowledgements_queue_behind_reverse_traffic() {
     let expected = 4.0 * 8000.0 / (1e-3 + 2e-3 + waited + 40e-6 + 2e-3);
     let measured = throughput(&world, 0, &network);
     assert!((measured / expected - 1.0).abs() < 0.02, "{measured} of {expected}");
+}
+
+/// Relative rate marking: the port marks what arrives at a queue above its threshold, the destination returns the
+/// mark, the source adds to its rate for each packet that came unmarked and takes a share away for each marked one.
+#[derive(Clone, Copy, Debug)]
+enum RelativeRate {
+    Source { bits: f64, next: Time },
+    Destination,
+}
+impl EndpointFactory for RelativeRate {
+    fn make(&self, _: Seat) -> Box<dyn Endpoint> {
+        Box::new(*self)
+    }
+}
+impl Endpoint for RelativeRate {
+    fn wake(&mut self, cx: &mut HostCx<'_>) -> Time {
+        let RelativeRate::Source { bits, next } = self else { return Time::NEVER };
+        cx.send(500, ECN_CAPABLE, Payload::None);
+        *next = cx.now() + rate(*bits as u64).time_for(500);
+        *next
+    }
+    fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time {
+        match (self, payload) {
+            (RelativeRate::Destination, _) => {
+                let marked = u64::from(packet.mark.is_congested());
+                cx.send(40, Mark::NONE, Payload::Words([marked, 0, 0]));
+                Time::NEVER
+            }
+            (RelativeRate::Source { bits, next }, Payload::Words([marked, ..])) => {
+                *bits = if *marked == 1 { *bits * (1.0 - 1.0 / 512.0) } else { *bits + 500.0 };
+                *next
+            }
+            (RelativeRate::Source { next, .. }, Payload::None) => *next,
+        }
+    }
+    fn notice(&mut self, _: &mut HostCx<'_>, _: Notice) -> Time {
+        if let RelativeRate::Source { next, .. } = self { *next } else { Time::NEVER }
+    }
+}
+const ECN_CAPABLE: Mark = Mark::from_ip(0, 0b10);
+struct MarkAbove(u64);
+impl Dropper for MarkAbove {
+    fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, at: &Occupancy) -> Verdict {
+        if at.queue.packets > self.0 { Verdict::Congested(Reason::EarlyDrop) } else { Verdict::Accept }
+    }
+}
+
+/// Additive increase and multiplicative decrease settle at equal rates that fill the link (Chiu and Jain 1989,
+/// section 3), wherever they begin, with the queue about the threshold. The delay of the loop makes them swing: a few
+/// percent of the link are lost when the queue runs empty.
+#[test]
+fn relative_rates_settle_at_equal_shares() {
+    let mut network = row(2, 8_000_000, Span::from_millis(2), 80);
+    network.links[2].rate = rate(6_000_000);
+    network.links[2].port.dropper = Some(DropperKind::custom(|| Box::new(MarkAbove(20))).into());
+    network.warmup = Span::from_secs(50);
+    for bits in [4_000_000.0, 200_000.0] {
+        let source = RelativeRate::Source { bits, next: Time::NEVER };
+        connect(
+            &mut network,
+            Traffic::Endpoint(Arc::new(source)),
+            Traffic::Endpoint(Arc::new(RelativeRate::Destination)),
+        );
+    }
+    let world = run(&network);
+    let [one, other] = [0, 2].map(|flow| throughput(&world, flow, &network));
+    assert!((one / other - 1.0).abs() < 0.03 && one + other > 0.95 * 6e6, "{one} {other}");
+    let queue = &world.series().unwrap().values(Subject::Link(2), "queue")[5000..];
+    let mean = queue.iter().sum::<f64>() / queue.len() as f64;
+    assert!((3.0..30.0).contains(&mean) && queue.iter().all(|packets| *packets < 60.0), "{mean}");
+    assert!(world.records().iter().all(|record| record.dropped == 0));
 }
 
 /// What an explicit-rate source puts into its control packets: whose loop it is, and the rate that is allowed.

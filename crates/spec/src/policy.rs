@@ -5,7 +5,7 @@ use crate::values::Values;
 use tidegate_core::params::{BuiltIn, Fault, Key};
 
 /// A policy with its parameters, as a file names it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Chosen<B> {
     /// The policy.
     pub policy: B,

@@ -112,6 +112,20 @@ impl Reader<'_> {
                     nodes.iter().map(|one| Some((one.place, self.name(field, one)?))).collect();
                 names.into_iter().collect::<Option<_>>().map(Read::Texts)
             }
+            Shape::OneOrMoreNames => {
+                let several = match &node.content {
+                    Content::List(nodes) => nodes.as_slice(),
+                    Content::Text(_) => std::slice::from_ref(node),
+                    _ => return self.wrong(field, node, "a name, or a list of names"),
+                };
+                if several.is_empty() {
+                    self.report.say(node.place, Complaint::new(format!("`{}` is empty", field.name)));
+                    return None;
+                }
+                let names: Vec<_> =
+                    several.iter().map(|one| Some((one.place, self.name(field, one)?))).collect();
+                names.into_iter().collect::<Option<_>>().map(Read::Texts)
+            }
             Shape::File => match &node.content {
                 Content::Text(path) if !path.is_empty() => Some(Read::Text(path.clone())),
                 _ => self.wrong(field, node, "the path of a file"),
@@ -238,7 +252,7 @@ fn default_node(text: &str, shape: &Shape, place: Place) -> Node {
         Shape::Flag => Content::Flag(text == "true"),
         Shape::Table(_) => Content::Table(Vec::new()),
         Shape::Names | Shape::Tables(_) => Content::List(Vec::new()),
-        Shape::Name | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
+        Shape::Name | Shape::OneOrMoreNames | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
     };
     Node { place, content }
 }

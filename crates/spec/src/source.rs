@@ -2,12 +2,14 @@
 
 use crate::error::{Complaint, Report};
 use crate::gate::read_prefix;
+use crate::policy::Chosen;
 use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use crate::values::Values;
 use std::path::{Path, PathBuf};
 use tidegate_core::classifier::rules::Prefix;
 use tidegate_core::classifier::{FlowPattern, NotAFlow};
+use tidegate_core::endpoint::BuiltInTransport;
 use tidegate_core::units::{Rate, Span};
 
 /// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a source's
@@ -54,6 +56,16 @@ pub enum Source {
     Greedy {
         /// Packets kept in the flow's first queue.
         window: u64,
+    },
+    /// The data of a connection.
+    Sender {
+        /// What makes both its ends.
+        transport: Chosen<BuiltInTransport>,
+    },
+    /// The answers of a connection; its data are those of the group before.
+    Receiver {
+        /// What makes both its ends.
+        transport: Chosen<BuiltInTransport>,
     },
     /// Packets of a file of times and sizes.
     Trace {

@@ -118,6 +118,13 @@ impl Values {
         }
     }
 
+    pub(crate) fn size(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
+            Value::Size(bytes) => Some(*bytes),
+            _ => None,
+        }
+    }
+
     /// Sizes in bytes: one or several.
     pub(crate) fn sizes(&self, name: &str) -> Option<Vec<u64>> {
         let Read::Several(values) = &self.held(name)?.read else { return None };

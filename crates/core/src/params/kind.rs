@@ -2,7 +2,6 @@
 
 use super::contract::Refused;
 use super::{Fault, NodeContext, PolicyRecord, Value};
-use crate::units::Rate;
 use core::fmt;
 use std::sync::Arc;
 
@@ -61,10 +60,6 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
     /// # Errors
     /// When what is asked for does not fit.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault>;
-
-    /// [`PolicyParams::at_link`](super::PolicyParams::at_link).
-    #[must_use]
-    fn at_link(self, rate: Rate) -> Self;
 }
 
 impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
@@ -93,15 +88,6 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         match self {
             PolicyKind::BuiltIn(policy) => policy.record().divides,
             PolicyKind::Custom(factory) => factory.divides(),
-        }
-    }
-
-    /// The same with what follows from the rate of the link filled in.
-    #[must_use]
-    pub fn at_link(self, rate: Rate) -> PolicyKind<B, P> {
-        match self {
-            PolicyKind::BuiltIn(policy) => PolicyKind::BuiltIn(policy.at_link(rate)),
-            custom => custom,
         }
     }
 
@@ -200,14 +186,6 @@ macro_rules! registry {
             fn check_at(&self, node: &$crate::params::NodeContext<'_>) -> Result<(), $crate::params::Fault> {
                 match self {
                     $($name::$variant(params) => $crate::params::PolicyParams::check_at(params, node),)+
-                }
-            }
-
-            fn at_link(self, rate: $crate::units::Rate) -> $name {
-                match self {
-                    $($name::$variant(params) => {
-                        $name::$variant($crate::params::PolicyParams::at_link(params, rate))
-                    })+
                 }
             }
         }

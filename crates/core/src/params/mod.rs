@@ -15,7 +15,7 @@ pub use kind::{BuiltIn, Factory, PolicyKind};
 pub use table::{Parameter, Parameters};
 pub(crate) use table::{parameters, words};
 
-use crate::units::{Rate, Span};
+use crate::units::Span;
 use contract::{Contract, Refused};
 
 /// What kind of value a parameter takes, and its range.
@@ -129,7 +129,7 @@ pub trait PolicyParams: Parameters {
     /// The policy with these parameters, without flows.
     ///
     /// # Errors
-    /// When a parameter that depends on the link is missing ([`at_link`](PolicyParams::at_link)).
+    /// When a value is beyond what the policy takes.
     fn make(&self) -> Result<Self::Made, Refused>;
 
     /// Values that are allowed together, for tests over all policies. At a link of 1 Mbit/s they
@@ -151,13 +151,6 @@ pub trait PolicyParams: Parameters {
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let _ = node;
         Ok(())
-    }
-
-    /// Fills in what was left out and follows from the rate of the link.
-    #[must_use]
-    fn at_link(self, rate: Rate) -> Self {
-        let _ = rate;
-        self
     }
 }
 

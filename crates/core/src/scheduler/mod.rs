@@ -26,7 +26,7 @@ pub enum Select {
     Flow(FlowIx),
     /// Nothing before this time.
     NotBefore(Time),
-    /// Nothing: no open flow has a packet.
+    /// Nothing: no flow that takes part has a packet.
     Idle,
 }
 

@@ -112,10 +112,6 @@ impl PolicyParams for TdmParams {
             _ => Ok(()),
         }
     }
-
-    fn at_link(self, rate: Rate) -> TdmParams {
-        TdmParams { rate: self.rate.or(Some(rate)), ..self }
-    }
 }
 
 /// Rates are within 2⁻²⁰ of what was asked for: a whole number of slots stays one.

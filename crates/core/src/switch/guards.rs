@@ -8,6 +8,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 enum Droppers {
     /// One for the whole queue, with what is in it.
@@ -70,12 +71,11 @@ impl Guard {
         match &mut self.droppers {
             Droppers::Node(dropper, _) => dropper.set_flow(now, flow, contract),
             Droppers::Flows(droppers) => {
-                if !droppers.contains_key(&flow) {
-                    droppers.insert(flow, self.plan.build(now, self.rate)?);
-                }
-                if let Some(dropper) = droppers.get_mut(&flow) {
-                    dropper.set_flow(now, flow, contract);
-                }
+                let dropper = match droppers.entry(flow) {
+                    Entry::Occupied(there) => there.into_mut(),
+                    Entry::Vacant(place) => place.insert(self.plan.build(now, self.rate)?),
+                };
+                dropper.set_flow(now, flow, contract);
             }
         }
         Ok(())

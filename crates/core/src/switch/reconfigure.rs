@@ -6,7 +6,7 @@ use super::metering::Metering;
 use super::plan::{Change, Diff, FlowPlan, PortPlan, SwitchPlan};
 use super::pool::Pool;
 use super::port::Port;
-use super::tree::{Member, Tree, node_of};
+use super::tree::{Member, ROOT, Tree, node_of};
 use super::{Ready, Switch};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
@@ -180,10 +180,15 @@ impl Port {
             diff.push(Change::Meters(ix));
         }
         if self.plan.ceiling != wanted.ceiling {
-            self.tree.set_ceiling(0, wanted.ceiling);
+            self.tree.set_ceiling(ROOT, wanted.ceiling);
             diff.push(Change::Ceiling(ix));
         }
         if tree.is_none() {
+            self.release_shares(wanted, flows);
+            for (class, plan) in wanted.classes.iter().enumerate() {
+                self.tree.set_ceiling(class + 1, plan.ceiling);
+            }
+            self.tree.set_rates(cx.now, wanted.rate);
             for (class, plan) in wanted.classes.iter().enumerate() {
                 if *plan != self.plan.classes[class] {
                     self.tree.change_class(cx.now, class, plan)?;
@@ -194,7 +199,6 @@ impl Port {
         if self.plan.rate != wanted.rate {
             diff.push(Change::Rate(ix));
         }
-        self.tree.set_rates(cx.now, wanted.rate);
         let changed: Vec<(FlowIx, FlowPlan)> = self
             .new_plans(flows)
             .filter(|(flow, plan)| self.plan_of(*flow) != **plan)
@@ -211,6 +215,23 @@ impl Port {
             diff.push(Change::Flow(ix, flow.0));
         }
         Ok(())
+    }
+
+    /// Where what one is promised may leave too little for another, all that change give back what they have:
+    /// they are given what they are to have one after the other.
+    fn release_shares(&mut self, wanted: &PortPlan, flows: &[(Leg, FlowPlan)]) {
+        for (class, plan) in wanted.classes.iter().enumerate() {
+            let changes = plan.contract != self.plan.classes[class].contract;
+            if changes && wanted.scheduler_of(plan.parent).divides() {
+                self.tree.release_class(class);
+            }
+        }
+        for (flow, plan) in self.new_plans(flows) {
+            let entry = &self.table.flows[flow.ix()];
+            if entry.contract != plan.contract && wanted.scheduler_of(plan.class).divides() {
+                self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
+            }
+        }
     }
 
     /// Makes the meters and droppers what a plan says, which is in force from now on. Those that are planned as

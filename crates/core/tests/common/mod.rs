@@ -6,11 +6,11 @@ pub mod oracle;
 pub mod plans;
 
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
-use tidegate_core::contract::Contract;
+use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
-use tidegate_core::params::PolicyRecord;
+use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{Participation, RECORDS, SchedulerKind};
+use tidegate_core::scheduler::{BuiltInScheduler, Participation, SchedulerKind};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{Diff, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -35,9 +35,17 @@ pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
-/// The schedulers that need no parameter and take every contract.
-pub fn undemanding() -> Vec<&'static PolicyRecord> {
-    RECORDS.iter().filter(|record| record.params.iter().all(|param| !param.required)).collect()
+/// Every built-in scheduler with the values of its example, sizes so many times larger.
+pub fn every_scheduler(larger: u64) -> Vec<SchedulerKind> {
+    let scaled = |(name, value)| match value {
+        Value::Size(bytes) => (name, Value::Size(bytes * larger)),
+        value => (name, value),
+    };
+    let built_in = |example: BuiltInScheduler| {
+        let values: Vec<_> = example.values().into_iter().map(scaled).collect();
+        SchedulerKind::BuiltIn(BuiltInScheduler::read(example.record().name, &values).unwrap().unwrap())
+    };
+    BuiltInScheduler::examples().into_iter().map(built_in).collect()
 }
 
 pub fn kind(name: &str) -> SchedulerKind {
@@ -80,7 +88,11 @@ impl World {
     }
 
     pub fn open(&mut self, port: u16, plan: &FlowPlan) -> Leg {
-        self.switch.open(self.now, PortIx(port), plan).unwrap()
+        self.try_open(port, plan).unwrap()
+    }
+
+    pub fn try_open(&mut self, port: u16, plan: &FlowPlan) -> Result<Leg, Refused> {
+        self.switch.open(self.now, PortIx(port), plan)
     }
 
     pub fn take_part(&mut self, leg: Leg, how: Participation) {
@@ -156,7 +168,11 @@ impl World {
     }
 
     pub fn reconfigure(&mut self, plan: &SwitchPlan, flows: &[(Leg, FlowPlan)]) -> Diff {
-        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).unwrap().0
+        self.try_reconfigure(plan, flows).unwrap()
+    }
+
+    pub fn try_reconfigure(&mut self, plan: &SwitchPlan, flows: &[(Leg, FlowPlan)]) -> Result<Diff, Refused> {
+        self.cx(|switch, cx| switch.reconfigure(cx, plan, flows)).map(|(diff, _)| diff)
     }
 
     pub fn wait(&mut self, span: Span) {

@@ -1,6 +1,6 @@
 //! Plans drawn at random: trees at most three deep, with everything that a plan can hold.
 
-use super::{kind, pick, rate, undemanding};
+use super::{every_scheduler, pick, rate};
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::drop_tail::DropTailParams;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
@@ -8,19 +8,20 @@ use tidegate_core::meter::flow_monitor::{self, FlowMonitorParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::scheduler::{BuiltInScheduler, RECORDS, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
+use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{
     ClassPlan, DropperPlan, FlowPlan, MOST_METERS, PortPlan, Scope, SwitchPlan,
 };
-use tidegate_core::units::{Rate, Span};
+use tidegate_core::units::{Rate, Span, Time};
 
 fn any_rate(rng: &mut Rng) -> Rate {
     rate(pick(rng, &[64_000, 1_000_000, 333_333, 4_000_000, 20_000_000]))
 }
 
-fn scheduler(rng: &mut Rng) -> SchedulerKind {
-    kind(pick(rng, &undemanding()).name)
+fn scheduler(rng: &mut Rng, of: &[SchedulerKind]) -> SchedulerKind {
+    of[rng.below(of.len() as u64) as usize].clone()
 }
 
 fn contract(rng: &mut Rng) -> Contract {
@@ -59,29 +60,59 @@ fn meters(rng: &mut Rng) -> Vec<MeterKind> {
     one.into_iter().collect()
 }
 
-fn port(rng: &mut Rng) -> PortPlan {
+/// Every built-in scheduler, for plans drawn at random: a frame of slots divides more than the link has, so that
+/// some slots are left to flows without a reservation.
+pub fn schedulers() -> Vec<SchedulerKind> {
+    let mut every = every_scheduler(1);
+    for kind in &mut every {
+        if let SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params)) = kind {
+            (params.rate, params.slots) = (Some(rate(10_100_000)), 512);
+        }
+    }
+    every
+}
+
+/// Whether it sends at the beginning of slots only: two such schedulers, one above the other, may never have
+/// theirs at the same time.
+fn is_slotted(scheduler: &SchedulerKind, of: &[SchedulerKind]) -> bool {
+    let place = of.iter().position(|kind| kind == scheduler);
+    place.is_some_and(|place| of.len() == RECORDS.len() && RECORDS[place].name == "tdm")
+}
+
+fn port(rng: &mut Rng, of: &[SchedulerKind]) -> PortPlan {
+    let root = scheduler(rng, of);
     let mut classes: Vec<ClassPlan> = Vec::new();
     for ix in 0..rng.below(6) {
         // A parent must be a class below the root: three schedulers on the way at most.
         let parent = rng.below(ix + 1).checked_sub(1).map(|parent| parent as u16);
         let parent = parent.filter(|parent| classes[usize::from(*parent)].parent.is_none());
-        let (scheduler, contract, ceiling) = (scheduler(rng), contract(rng), ceiling(rng));
+        let (mut own, contract, ceiling) = (scheduler(rng, of), contract(rng), ceiling(rng));
+        let above = parent.map_or(&root, |parent| &classes[usize::from(parent)].scheduler);
+        while is_slotted(&own, of) && (is_slotted(above, of) || is_slotted(&root, of)) {
+            own = scheduler(rng, of);
+        }
         let (meters, dropper) = (meters(rng), dropper(rng));
-        classes.push(ClassPlan { parent, contract, ceiling, meters, dropper, ..ClassPlan::new(scheduler) });
+        classes.push(ClassPlan { parent, contract, ceiling, meters, dropper, ..ClassPlan::new(own) });
     }
     let (dropper, meters) = (dropper(rng), meters(rng));
     let profiles = (0..rng.below(3)).map(|_| contract(rng)).collect();
-    let rate = rng.chance(0.7).then(|| rate(10_000_000));
-    PortPlan { scheduler: scheduler(rng), classes, meters, profiles, dropper, ceiling: ceiling(rng), rate }
+    let rate = Some(rate(10_000_000));
+    PortPlan { scheduler: root, classes, meters, profiles, dropper, ceiling: ceiling(rng), rate }
 }
 
-pub fn switch(rng: &mut Rng, ports: usize) -> SwitchPlan {
-    let buffer = match rng.below(3) {
-        0 => None,
-        1 => Some(Limit::Packets(1 + rng.below(60))),
-        _ => Some(Limit::Bytes(2000 + rng.below(60_000))),
-    };
-    SwitchPlan { ports: (0..ports).map(|_| port(rng)).collect(), buffer }
+/// A plan whose classes get what they are promised, with these schedulers.
+pub fn switch(rng: &mut Rng, ports: usize, of: &[SchedulerKind]) -> SwitchPlan {
+    loop {
+        let buffer = match rng.below(3) {
+            0 => None,
+            1 => Some(Limit::Packets(1 + rng.below(60))),
+            _ => Some(Limit::Bytes(2000 + rng.below(60_000))),
+        };
+        let plan = SwitchPlan { ports: (0..ports).map(|_| port(rng, of)).collect(), buffer };
+        if Switch::new(Time::ORIGIN, &plan).is_ok() {
+            return plan;
+        }
+    }
 }
 
 /// A flow in one of the port's classes, or at its root.

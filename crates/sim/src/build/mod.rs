@@ -8,12 +8,11 @@ use sources::{Recordings, Sending};
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::BuiltIn;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan};
 use tidegate_core::units::Rate;
 use tidegate_spec::{
-    ChangeSpec, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, SpecError,
+    ChangeSpec, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, Source, SpecError,
 };
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
@@ -48,7 +47,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             Some(port) => port.clone(),
             None => PortPlan {
                 classes: match forwards {
-                    true => scenario.classes.iter().map(|class| class.plan(link.rate)).collect(),
+                    true => scenario.classes.iter().map(|class| class.plan()).collect(),
                     false => Vec::new(),
                 },
                 profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
@@ -72,8 +71,21 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
         }
     }
+    join_connections(scenario, &mut network.flows);
     checks::recorded(scenario, &network)?;
     Ok(network)
+}
+
+/// Makes every flow of answers and its flow of data the two directions of a connection: the group of answers
+/// follows that of its data, member by member.
+fn join_connections(scenario: &Scenario, flows: &mut [FlowSetup]) {
+    for ix in 0..flows.len() {
+        let group = &scenario.groups[flows[ix].group];
+        if let Source::Receiver { .. } = group.source {
+            let data = ix - group.count as usize;
+            (flows[ix].peer, flows[data].peer) = (Some(data), Some(ix));
+        }
+    }
 }
 
 /// The gate of a scenario that has one: its links are in it.
@@ -138,9 +150,7 @@ fn set_up(
             ..FlowPlan::default()
         }
     };
-    let first = group.route.first().map(|link| scenario.links[*link].rate);
-    let envelope = group.envelope.as_ref().zip(first);
-    let envelope = envelope.map(|(shaper, rate)| shaper.policy.clone().at_link(rate).build()).transpose();
+    let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build()).transpose();
     let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
     let mean = traffic.mean_bits_per_second();
     let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {
@@ -166,7 +176,7 @@ fn set_up(
         group: index,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
-        depths: Vec::new(),
+        depths: group.depths.clone(),
         peer: None,
         envelope,
         largest: traffic.largest(),

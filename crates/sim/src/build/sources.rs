@@ -1,6 +1,7 @@
 //! What flows send, with the files that they play.
 
 use super::{fail, rate};
+use crate::host::TransportEnd;
 use crate::input::{self, Trace, TraceFlow};
 use crate::source::{Gap, Traffic};
 use std::collections::BTreeMap;
@@ -8,8 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Prefix};
+use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 use tidegate_core::headers::Headers;
-use tidegate_spec::{Flow, Place, Scenario, Source, SpecError};
+use tidegate_spec::{Chosen, Flow, Place, Scenario, Source, SpecError};
 
 /// A flow's packets.
 pub(super) struct Sending {
@@ -30,6 +32,11 @@ pub(super) fn traffic(
     let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
     let headers = group.headers.and_then(|headers| headers.member(flow.member));
     let one = |traffic| Ok(vec![Sending { name: name.clone(), traffic, headers }]);
+    let ends = |transport: &Chosen<BuiltInTransport>| {
+        let size = group.sizes.iter().copied().max().unwrap_or(0);
+        TransportEnd::both(&TransportKind::BuiltIn(transport.policy.clone()), size)
+            .map_err(|refused| fail(scenario, group.place, refused.to_string(), None))
+    };
     match &group.source {
         Source::Cbr { rate, times } => one(Traffic::Cbr { rate: mean(*rate, *times)?, sizes }),
         Source::Poisson { rate, times } => one(Traffic::Poisson { rate: mean(*rate, *times)?, sizes }),
@@ -50,6 +57,8 @@ pub(super) fn traffic(
         Source::Greedy { window } => {
             one(Traffic::Greedy { window: u32::try_from(*window).unwrap_or(u32::MAX), sizes })
         }
+        Source::Sender { transport } => one(ends(transport)?[0].clone()),
+        Source::Receiver { transport } => one(ends(transport)?[1].clone()),
         Source::Trace { file, speed, repeat } => {
             let trace = recordings.get(file, false, scenario, group.place)?;
             let play = |flow: &Arc<TraceFlow>| {

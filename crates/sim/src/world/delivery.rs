@@ -1,10 +1,10 @@
 //! What happens at the end of a link: packets are lost, go on, or are received.
 
 use super::World;
-use super::fabric::After;
-use super::packets::PacketBody;
 use crate::event_queue::EventQueue;
+use crate::fabric::After;
 use crate::fingerprint::Outcome;
+use crate::packets::PacketBody;
 use crate::relay::Crossing;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::tally_packet;

@@ -1,9 +1,9 @@
 //! What sends: sources of their own pattern on the fast path, endpoints through their contexts.
 
-use super::packets::PacketBody;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::host::{Sending, Source};
+use crate::packets::PacketBody;
 use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::stats::tally;

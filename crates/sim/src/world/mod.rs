@@ -5,35 +5,34 @@
 //! without delay hands over at once, after its next packet has started; one with a delay keeps what
 //! is in flight and schedules only the first.
 //!
-//! `fabric` is what packets pass, `hosts` calls endpoints and `relays` calls relays, `service` is what links do,
-//! `delivery` what happens at the end of a link, `effects` what switches report, `measures` what is counted.
+//! `hosts` calls endpoints and `relays` calls relays, `service` is what links do, `delivery` what happens at the
+//! end of a link, `effects` what switches report, `counting` and `sampling` what is measured.
 
+mod counting;
 mod delivery;
 mod effects;
-mod fabric;
 mod hosts;
 mod mail;
-mod measures;
-mod packets;
 mod pending;
 mod relays;
 mod report;
+mod sampling;
 mod service;
 mod setup;
 
-pub use crate::relay::{Answer, GateFlow, Signal};
-pub(crate) use fabric::{Fabric, NOWHERE, Node};
-pub use measures::Checks;
-pub(crate) use measures::Measures;
-pub(crate) use packets::Packets;
+pub use crate::measures::Checks;
+pub use relays::{Answer, GateFlow, Signal};
 pub use report::LinkReport;
 
 use crate::event_queue::EventQueue;
-use crate::host::{Outbox, Source};
-use crate::relay::AnyRelay;
-use core::ops::Range;
+use crate::fabric::Fabric;
+use crate::flow::Flow;
+use crate::host::Outbox;
+use crate::measures::Measures;
+use crate::packets::Packets;
 use mail::Mail;
 use pending::Pending;
+use relays::AnyRelay;
 use tidegate_core::units::{Span, Time};
 
 /// What is to happen; indexes are of links or flows.
@@ -50,28 +49,6 @@ pub enum Event {
     Source(u32),
 }
 
-/// A flow at work.
-pub(crate) struct Flow {
-    pub(crate) source: Source,
-    pub(crate) first_hop: u32,
-    /// How many hops it has.
-    pub(crate) hops: u32,
-    /// The size of the packet whose event is pending.
-    pending: u32,
-    stop: Time,
-    pub(crate) next_sequence: u64,
-    pub(crate) group: u32,
-    /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
-    pub(crate) peer: Option<u32>,
-}
-
-impl Flow {
-    /// Its hops.
-    fn range(&self) -> Range<usize> {
-        self.first_hop as usize..(self.first_hop + self.hops) as usize
-    }
-}
-
 /// A network at work.
 pub struct World<Q> {
     events: Pending<Q>,
@@ -79,7 +56,7 @@ pub struct World<Q> {
     until: Time,
     /// When the warm-up, a relay, a notice or a sample is due.
     due_at: Time,
-    pub(crate) fabric: Fabric,
+    fabric: Fabric,
     flows: Vec<Flow>,
     packets: Packets,
     relays: Vec<AnyRelay>,

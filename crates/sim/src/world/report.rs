@@ -1,10 +1,10 @@
 //! What a world has measured.
 
+use super::relays::{AnyRelay, FlowNetwork};
 use super::{GateFlow, Signal, World};
 use crate::host::Source;
 use crate::probe::{Series, Subject};
 use crate::record::{Delays, FlowRecord};
-use crate::relay::{AnyRelay, FlowNetwork};
 use crate::watch::Watch;
 use tidegate_core::admission::Ledger;
 use tidegate_core::stats::Moments;
@@ -97,7 +97,7 @@ impl<Q> World<Q> {
     }
 
     /// What endpoints and relays show at this moment.
-    pub(crate) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
+    pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for (ix, flow) in self.flows.iter().enumerate() {
             if let Source::Endpoint(endpoint) = &flow.source {
                 endpoint.gauges(&mut |metric, value| show(Subject::Flow(ix as u32), metric, value));

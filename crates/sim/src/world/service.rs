@@ -1,8 +1,8 @@
 //! What links do: packets enter their ports, are served, and fly to their far ends.
 
-use super::fabric::{After, Hop, Link};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
+use crate::fabric::{After, Hop, Link};
 use crate::fingerprint::Outcome;
 use crate::relay::Crossing;
 use crate::watch::Ahead;

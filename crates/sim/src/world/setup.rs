@@ -1,16 +1,19 @@
 //! From a network to a world: switches, links, flows, and what is known to happen from the start.
 
-use super::fabric::{After, Hop, Link, NOWHERE, Node};
 use super::mail::Mail;
-use super::measures::Measures;
-use super::packets::Packets;
 use super::pending::Pending;
-use super::{Event, Fabric, Flow, World};
+use super::relays::{AnyRelay, Envelope, FlowNetwork, GateEdge};
+use super::{Event, World};
 use crate::event_queue::EventQueue;
+use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
+use crate::fingerprint::Fingerprint;
+use crate::flow::Flow;
 use crate::host::{Outbox, Source};
+use crate::measures::{KeptChecks, Measures};
 use crate::network::{FlowSetup, Network, NodePlan};
-use crate::probe::Probes;
-use crate::relay::{AnyRelay, Envelope, FlowNetwork, GateEdge};
+use crate::packets::Packets;
+use crate::probe::{Probes, Series};
+use crate::record::{DelayCounts, FlowRecord};
 use crate::source::Traffic;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
@@ -18,8 +21,9 @@ use tidegate_core::endpoint::Seat;
 use tidegate_core::link::{Line, LinePlan};
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
@@ -78,10 +82,38 @@ impl<Q: EventQueue> World<Q> {
             relays: relays.all,
             outbox: Outbox::default(),
             mail: Mail::default(),
-            measures: Measures::new(network, probes),
+            measures: measures(network, probes),
         };
         world.set_due();
         Ok(world)
+    }
+}
+
+/// What is to be measured.
+fn measures(network: &Network, probes: &Probes) -> Measures {
+    let (groups, flows) = (network.groups.len(), network.flows.len());
+    let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
+    let enveloped = |flow: &FlowSetup| flow.envelope.is_some() && !at_gate(&flow.route[0]);
+    let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| enveloped(flow));
+    let has_meters = |port: &PortPlan| {
+        !port.meters.is_empty() || port.classes.iter().any(|class| !class.meters.is_empty())
+    };
+    let metered = network.links.iter().any(|link| has_meters(&link.port));
+    Measures {
+        warm_at: Time::ORIGIN + network.warmup,
+        warm: network.warmup == Span::ZERO,
+        records: vec![FlowRecord::default(); flows],
+        fingerprint: Fingerprint::default(),
+        packet_hops: 0,
+        group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
+        flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
+        group_delays: Vec::new(),
+        flow_delays: Vec::new(),
+        series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
+        watch: probes.watch.clone(),
+        envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
+        losses: BTreeMap::new(),
+        checks: vec![KeptChecks::default(); flows],
     }
 }
 

@@ -13,7 +13,7 @@ impl GateFile {
         let stated = ContractSpec::stated(self.flows.iter().map(|flow| &flow.contract));
         let port = |direction: Direction| {
             let rate = self.rates[direction as usize];
-            let classes = self.classes.iter().map(|class| class.plan(direction, rate)).collect();
+            let classes = self.classes.iter().map(|class| class.plan(direction)).collect();
             PortPlan { classes, ..self.port.plan(rate, &stated) }
         };
         SwitchPlan { ports: Direction::BOTH.map(port).to_vec(), buffer: Some(self.buffer) }

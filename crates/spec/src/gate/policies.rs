@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::params::{BuiltIn, Member, NodeContext};
+use tidegate_core::units::Rate;
 
 /// Checks the schedulers of both directions. `placed` says where a mistake is told that is made at a place of
 /// the gate file.
@@ -25,7 +26,10 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
                 None => direction.name().to_owned(),
                 Some(class) => format!("in class `{}` {}", gate.classes[class].class.name, direction.name()),
             };
-            let rate = gate.rates[direction as usize];
+            let upwards = std::iter::successors(class, |class| gate.classes[*class].class.parent);
+            let ceilings =
+                upwards.filter_map(|class| gate.classes[class].terms[direction as usize].ceiling());
+            let rate = ceilings.fold(gate.rates[direction as usize], Rate::min);
             check_node(scheduler, rate, None, &members, at, &mut told, report);
         }
     }

@@ -66,12 +66,12 @@ pub struct GateClass {
 
 impl GateClass {
     /// The class at the port of a direction, of a link of this rate.
-    pub(super) fn plan(&self, direction: Direction, rate: Rate) -> ClassPlan {
+    pub(super) fn plan(&self, direction: Direction) -> ClassPlan {
         let terms = self.terms[direction as usize];
         ClassPlan {
             contract: terms.contract(&self.class.contract),
             ceiling: terms.ceiling(),
-            ..self.class.plan(rate)
+            ..self.class.plan()
         }
     }
 }

@@ -57,6 +57,31 @@ fn headers() -> Section {
     Section::new("headers", "Headers", help, fields)
 }
 
+/// What a flow states to the ports on its way.
+pub(super) fn terms() -> Vec<Field> {
+    let mut fields: Vec<Field> = CONTRACT.iter().map(Field::of_param).collect();
+    fields.extend([
+        optional("profile", Shape::Name, "Profile that its packets are metered against, with those of other flows; without it, the flow's own contract"),
+        optional("class", Shape::Name, "Class that it belongs to; without it, it stands directly under the port's scheduler"),
+        optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
+    ]);
+    fields
+}
+
+/// When a flow or a connection comes and goes.
+pub(super) fn life() -> [Field; 4] {
+    [
+        defaulted("start", time(), "0s", "When it starts to send, or is set up first"),
+        optional("stop", time(), "When it stops to send, later than `start`; without it, at the end"),
+        optional(
+            "every",
+            time(),
+            "Mean time from the start of one of `count` to that of the next, exponential; without it, all start at `start`",
+        ),
+        optional("lasts", time(), "Mean time from its start to its stop, exponential, instead of `stop`"),
+    ]
+}
+
 pub(super) fn flow() -> Section {
     let mut fields = vec![
         required("name", Shape::Name, "Name, which no other flow has"),
@@ -67,35 +92,26 @@ pub(super) fn flow() -> Section {
             "Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on",
         ),
         required("from", Shape::Name, "Node that sends"),
-        required("to", Shape::Name, "Node that receives"),
+        required(
+            "to",
+            Shape::OneOrMoreNames,
+            "Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are then a tree: on each \
+             of its links a packet and a reservation count once, and what is received counts every copy",
+        ),
         optional(
             "route",
             Shape::Names,
             "Nodes on the way, from `from` to `to`; without it, the shortest path by hops",
         ),
     ];
-    fields.extend(CONTRACT.iter().map(Field::of_param));
+    fields.extend(terms());
+    fields.push(optional(
+        "size",
+        Shape::OneOrMore(Kind::Size),
+        "Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required unless the source brings sizes",
+    ));
+    fields.extend(life());
     fields.extend([
-        optional("profile", Shape::Name, "Profile that its packets are metered against, with those of other flows; without it, the flow's own contract"),
-        optional("class", Shape::Name, "Class that it belongs to; without it, it stands directly under the port's scheduler"),
-        optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
-        optional(
-            "size",
-            Shape::OneOrMore(Kind::Size),
-            "Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required unless the source brings sizes",
-        ),
-        defaulted("start", time(), "0s", "When it starts to send, or is set up first"),
-        optional("stop", time(), "When it stops to send, later than `start`; without it, at the end"),
-        optional(
-            "every",
-            time(),
-            "Mean time from the start of one of the `count` flows to that of the next, exponential; without it, all start at `start`",
-        ),
-        optional(
-            "lasts",
-            time(),
-            "Mean time from its start to its stop, exponential, instead of `stop`",
-        ),
         optional("hangup", time(), "When the destination tears the flow down, later than `start`; needs `admission`"),
         defaulted(
             "warned",

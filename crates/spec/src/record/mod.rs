@@ -3,6 +3,7 @@
 //! The reader, `--set`, the JSON Schema, the reference page and the Python types all walk
 //! these records; the policies of `tidegate-core` enter through their own records.
 
+mod connection;
 mod flow;
 mod gate;
 mod scenario;
@@ -34,7 +35,7 @@ pub struct Section {
     pub fields: Vec<Field>,
     /// The record it was made from, for a policy.
     pub policy: Option<&'static PolicyRecord>,
-    /// Whether it is a source that sends more or less according to what the network does.
+    /// Whether it is a source or a transport that sends more or less according to what the network does.
     pub responsive: bool,
 }
 
@@ -67,6 +68,8 @@ pub enum Shape {
     Name,
     /// A list of names.
     Names,
+    /// One name, or a list of several.
+    OneOrMoreNames,
     /// The path of a file, relative to the scenario file's folder.
     File,
     /// A table.
@@ -115,7 +118,7 @@ impl Section {
             source: Some(record.source),
             fields: record.params.iter().map(Field::of_param).collect(),
             policy: Some(record),
-            responsive: false,
+            responsive: record.is_responsive(),
         }
     }
 

@@ -1,8 +1,8 @@
 //! The scenario file's own sections, except for flows and topologies.
 
 use super::{
-    Field, Section, Shape, defaulted, dropper, flow, meter, optional, rate, required, scheduler, time,
-    topology,
+    Field, Section, Shape, connection, defaulted, dropper, flow, meter, optional, rate, required, scheduler,
+    time, topology,
 };
 use std::sync::LazyLock;
 use tidegate_core::params::{CONTRACT, Kind, Param, PolicyRecord};
@@ -60,6 +60,11 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
         optional("class", Shape::Tables(class()), "Classes of flows, on every switch port"),
         optional("profile", Shape::Tables(profile()), "Contracts that several flows keep together"),
         optional("flow", Shape::Tables(flow::flow()), "Flows: who sends what to whom"),
+        optional(
+            "connection",
+            Shape::Tables(connection::connection()),
+            "Connections: who sends what to whom and is answered",
+        ),
     ];
     let help = "A network, the policies of its switches, and the flows that cross it.";
     Section::new("scenario", "Scenario", help, fields)

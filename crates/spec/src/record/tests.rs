@@ -77,6 +77,7 @@ fn registered_policies_are_offered() {
         tidegate_core::dropper::RECORDS,
         tidegate_core::shaper::RECORDS,
         tidegate_core::meter::RECORDS,
+        tidegate_core::endpoint::RECORDS,
     ];
     let all: BTreeSet<_> =
         registered.iter().flat_map(|records| records.iter().map(|record| record.name)).collect();

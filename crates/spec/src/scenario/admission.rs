@@ -3,6 +3,7 @@
 use crate::error::{Complaint, Report};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::Link;
+use crate::source::Source;
 use crate::values::Values;
 use tidegate_core::units::Span;
 
@@ -39,6 +40,22 @@ pub(super) fn check(groups: &[FlowGroup], report: &mut Report) {
             let message =
                 format!("flow `{}` reserves in a class, and `admission` books links only", group.name);
             report.say(group.reserve_place, Complaint::new(message).help("leave out `class` or `admission`"));
+        }
+        if reserves && !group.depths.is_empty() {
+            let message = format!(
+                "flow `{}` reserves for several destinations, and `admission` sets up one route",
+                group.name
+            );
+            report
+                .say(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
+        }
+        if reserves && matches!(group.source, Source::Sender { .. } | Source::Receiver { .. }) {
+            let message = format!(
+                "flow `{}` of a connection reserves, and `admission` sets up no connections",
+                group.name
+            );
+            report
+                .say(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
         }
         if !reserves && !group.changes.is_empty() {
             let message = format!("flow `{}` reserves nothing that could be changed", group.name);

@@ -9,7 +9,6 @@ use crate::values::Values;
 use std::collections::BTreeMap;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::params::BuiltIn;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, DropperPlan, MOST_CLASSES};
 use tidegate_core::units::Rate;
@@ -36,18 +35,17 @@ pub struct Class {
 }
 
 impl Class {
-    /// The class at a port of a link of this rate.
-    pub fn plan(&self, link: Rate) -> ClassPlan {
-        let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone().at_link(link)));
-        let dropper =
-            self.dropper.as_ref().map(|dropper| DropperKind::BuiltIn(dropper.policy.clone().at_link(link)));
+    /// The class at a port.
+    pub fn plan(&self) -> ClassPlan {
+        let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone()));
+        let dropper = self.dropper.as_ref().map(|dropper| DropperKind::BuiltIn(dropper.policy.clone()));
         ClassPlan {
             parent: self.parent.map(|parent| parent as u16),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
             meters: meter.into_iter().collect(),
             dropper: dropper.map(DropperPlan::from),
-            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone().at_link(link)))
+            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
     }
 }

@@ -164,7 +164,7 @@ fn expand(
     let classes = classes::build(values.tables("class"), report)?;
     let profiles = profiles::build(values.tables("profile"), report)?;
     let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
-    let groups = flows::build(values.tables("flow"), &context, report)?;
+    let groups = flows::build(values.tables("flow"), values.tables("connection"), &context, report)?;
     let admission = values.table("admission").map(Admission::read);
     match &admission {
         // Whether a flow fits is then known when it is set up.

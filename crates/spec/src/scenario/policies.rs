@@ -7,6 +7,7 @@ use crate::scenario::classes::Class;
 use crate::scenario::flows::{FlowGroup, interval_fault};
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
+use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
@@ -61,9 +62,18 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             };
             let reservable = parts.admission.filter(|_| class.is_none());
             let reservable = reservable.map(|admission| admission.reservable(link));
-            check_node(scheduler, link.rate, reservable, &members, at, &mut told, report);
+            let rate = server_rate(link.rate, port.ceiling, class, below);
+            check_node(scheduler, rate, reservable, &members, at, &mut told, report);
         }
     }
+}
+
+/// The rate of the server behind a port's own scheduler, or behind that of one of the port's classes: the link's, or
+/// the least ceiling on the way.
+fn server_rate(link: Rate, port: Option<u64>, class: Option<usize>, classes: &[Class]) -> Rate {
+    let upwards = std::iter::successors(class, |class| classes[*class].parent);
+    let ceilings = upwards.map(|class| classes[class].ceiling).chain([port]);
+    ceilings.flatten().filter_map(Rate::from_bits_per_second).fold(link, Rate::min)
 }
 
 /// Checks meters and droppers against their link; of mistakes at one place, the first is told.
@@ -89,10 +99,15 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     if let Some(complaint) = interval_fault(&contract, load.largest) {
         report.say(group.interval_place, complaint);
     }
-    let (Some(envelope), Some(first)) = (&group.envelope, group.route.first()) else { return };
+    let Some(first) = group.route.first() else { return };
     let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];
     let node = NodeContext { link: links[*first].rate, reservable: None, members: &members };
-    if let Some((place, fault)) = fault_of(envelope, &node) {
+    let envelope = group.envelope.as_ref().and_then(|envelope| fault_of(envelope, &node));
+    let transport = match &group.source {
+        Source::Sender { transport } => fault_of(transport, &node),
+        _ => None,
+    };
+    for (place, fault) in envelope.into_iter().chain(transport) {
         report.say(place, Complaint::new(fault.message));
     }
 }

@@ -30,12 +30,12 @@ impl PortSpec {
     pub fn plan(&self, link: Rate, stated: &BTreeSet<&'static str>) -> PortPlan {
         let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
         let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
-        let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone().at_link(link));
+        let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone());
         PortPlan {
-            meters: meter.map(|meter| MeterKind::BuiltIn(meter.at_link(link))).into_iter().collect(),
+            meters: meter.map(|meter| MeterKind::BuiltIn(meter)).into_iter().collect(),
             dropper: dropper.map(|dropper| DropperKind::BuiltIn(dropper).into()),
             rate: Some(link),
-            ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone().at_link(link)))
+            ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
     }
 

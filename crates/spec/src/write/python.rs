@@ -34,7 +34,8 @@ fn facts(catalogue: &Catalogue) -> String {
         "DEFAULT_SCHEDULER = \"{}\"\n\"\"\"Scheduler of a port that names none.\"\"\"\n\n\
          ORDERED_STAMPS = {}\n\"\"\"Schedulers that serve packets in the order of their stamps, each a time or an order \
          of arrival.\"\"\"\n\n\
-         RESPONSIVE = {}\n\"\"\"Kinds of source that send more or less according to what the network does.\"\"\"\n",
+         RESPONSIVE = {}\n\"\"\"Kinds of source and of transport that send more or less according to what the network \
+         does.\"\"\"\n",
         tidegate_core::scheduler::DEFAULT.name,
         tuple(&ordered.collect::<Vec<_>>()),
         tuple(&responsive.collect::<Vec<_>>()),
@@ -132,7 +133,7 @@ fn annotation(shape: &Shape) -> String {
         }
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
-        Shape::OneOrMore(_) => "str | list[str] | tuple[str, ...]".to_owned(),
+        Shape::OneOrMore(_) | Shape::OneOrMoreNames => "str | list[str] | tuple[str, ...]".to_owned(),
         Shape::Flag => "bool".to_owned(),
         Shape::Name | Shape::File => "str".to_owned(),
         Shape::Names => "list[str] | tuple[str, ...]".to_owned(),

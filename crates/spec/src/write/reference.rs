@@ -140,6 +140,7 @@ fn takes(field: &Field) -> String {
         Shape::OneOrMore(kind) => format!("{}, or a list", value(*kind)),
         Shape::Flag => "`true` or `false`".to_owned(),
         Shape::Name => "name".to_owned(),
+        Shape::OneOrMoreNames => "name, or a list".to_owned(),
         Shape::Names => "list of names".to_owned(),
         Shape::File => "path".to_owned(),
         Shape::Table(section) => format!("table [`{0}`](#{0})", section.name),

@@ -119,6 +119,9 @@ fn shape(shape: &Shape) -> Value {
         }
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Name => name(),
+        Shape::OneOrMoreNames => {
+            json!({ "oneOf": [name(), { "type": "array", "items": name(), "minItems": 1 }] })
+        }
         Shape::Names => json!({ "type": "array", "items": name() }),
         Shape::File => json!({ "type": "string", "minLength": 1 }),
         Shape::Table(section) => reference(section.name),

@@ -123,6 +123,13 @@ impl Tree {
         Ok(())
     }
 
+    /// What a class is promised is free again.
+    pub(super) fn release_class(&mut self, class: usize) {
+        if let Some((parent, slot)) = self.nodes[class + 1].parent {
+            self.nodes[parent].scheduler.release(slot);
+        }
+    }
+
     pub(super) fn set_ceiling(&mut self, node: usize, rate: Option<Rate>) {
         let ceiling = &mut self.nodes[node].ceiling;
         match (ceiling.as_mut(), rate) {

@@ -5,6 +5,15 @@ use crate::error::{Complaint, Report};
 use crate::values::Values;
 use tidegate_core::units::Span;
 
+/// When it starts, and when it stops if that is stated. `None` after something was reported.
+pub(super) fn start_and_stop(values: &Values, report: &mut Report) -> Option<(Span, Option<Span>)> {
+    let (start, stop) = (values.time("start")?, values.time("stop"));
+    if stop.is_some_and(|stop| stop <= start) {
+        report.say(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
+    }
+    Some((start, stop))
+}
+
 pub(super) fn check_comings_and_goings(values: &Values, report: &mut Report) {
     if values.given("stop") && values.given("lasts") {
         let complaint = Complaint::new("`stop` and `lasts` both say when the flow ends");

@@ -1,7 +1,9 @@
 //! Flows: who sends what to whom, by which way and under which contract.
 
+mod connections;
 mod contract;
 mod life;
+mod multicast;
 mod routes;
 
 pub use contract::ContractSpec;
@@ -18,9 +20,10 @@ use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
 use crate::source::{self, Source};
 use crate::values::Values;
+use multicast::Tree;
 use routes::Routes;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
@@ -31,7 +34,7 @@ const LARGEST_PACKET: u64 = 1 << 20;
 /// The most links that all groups' routes pass: beyond, routes fill the memory before a packet is sent.
 const MOST_HOPS: usize = 20_000_000;
 
-/// One `[[flow]]`: `count` flows alike.
+/// One `[[flow]]`, or one direction of a `[[connection]]`: `count` flows alike.
 #[derive(Clone, Debug)]
 pub struct FlowGroup {
     /// Its name, unique among groups.
@@ -40,10 +43,14 @@ pub struct FlowGroup {
     pub count: u32,
     /// Index of the node that sends.
     pub from: usize,
-    /// Index of the node that receives.
-    pub to: usize,
-    /// Indexes of the links on the way: the route that was given, or else the shortest.
+    /// Indexes of the nodes that receive, at least one.
+    pub to: Vec<usize>,
+    /// Indexes of the links on the way: the route that was given, or else the shortest. With several nodes that
+    /// receive, the links of a tree in preorder, each followed by all that is behind it.
     pub route: Vec<usize>,
+    /// With several nodes that receive, how many links come between the source and the end of each link of
+    /// the route, that link included; empty with one.
+    pub depths: Vec<u16>,
     /// What it states to the ports on its way.
     pub contract: ContractSpec,
     /// Index of the profile that its packets are metered against; `None` for its own contract.
@@ -146,9 +153,10 @@ pub(super) struct Surroundings<'s> {
     pub base_dir: &'s Path,
 }
 
-/// Builds the flows. `None` after something was reported.
+/// Builds the flows, and behind them those of the connections. `None` after something was reported.
 pub(super) fn build(
-    tables: &[Values],
+    flows: &[Values],
+    connections: &[Values],
     around: &Surroundings<'_>,
     report: &mut Report,
 ) -> Option<Vec<FlowGroup>> {
@@ -163,34 +171,40 @@ pub(super) fn build(
             .collect(),
         inner: around.classes.iter().filter_map(|class| class.parent).collect(),
     };
-    let mut names = BTreeMap::new();
-    let mut groups = Vec::with_capacity(tables.len());
-    let (mut total, mut hops) = (0, 0);
-    for (index, values) in tables.iter().enumerate() {
+    let mut names = BTreeSet::new();
+    let mut groups = Vec::with_capacity(flows.len() + 2 * connections.len());
+    let (mut total, mut hops, mut sound) = (0, 0, true);
+    let flows = flows.iter().map(|values| (values, 1));
+    for (values, directions) in flows.chain(connections.iter().map(|values| (values, 2))) {
         if report.is_full() {
             break;
         }
         let name = values.text("name")?;
-        if names.insert(name, index).is_some() {
+        if !names.insert(name) {
             report.say(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
         }
-        total += values.integer("count")?;
+        total += directions * values.integer("count")?;
         if total > MOST_FLOWS {
             let complaint = Complaint::new(format!("with `{name}` there are more than {MOST_FLOWS} flows"));
             report.say(values.place_of("count"), complaint);
             return None;
         }
-        let group = builder.group(values, report);
-        hops += group.as_ref().map_or(0, |group| group.route.len());
+        let made = match directions {
+            1 => builder.group(values, report).map(|group| vec![group]),
+            _ => builder.connection(values, report),
+        };
+        sound &= made.is_some();
+        let made = made.unwrap_or_default();
+        hops += made.iter().map(|group| group.route.len()).sum::<usize>();
         if hops > MOST_HOPS {
             let message =
                 format!("with the route of `{name}`, routes pass more than {MOST_HOPS} links in all");
             report.say(values.place, Complaint::new(message));
             return None;
         }
-        groups.push(group);
+        groups.extend(made);
     }
-    groups.into_iter().collect()
+    sound.then_some(groups)
 }
 
 struct Builder<'s> {
@@ -201,14 +215,31 @@ struct Builder<'s> {
     inner: Vec<usize>,
 }
 
+/// What a flow states to the ports on its way, as [`FlowGroup`] has it.
+struct Terms {
+    contract: ContractSpec,
+    profile: Option<usize>,
+    /// `None` after something was reported.
+    class: Option<Option<usize>>,
+    ceiling: Option<u64>,
+}
+
 impl Builder<'_> {
-    fn group(&mut self, values: &Values, report: &mut Report) -> Option<FlowGroup> {
-        let name = values.text("name")?;
-        let count = u32::try_from(values.integer("count")?).ok()?;
-        let end = |key, report: &mut Report| {
-            self.around.network.find(values.text(key)?, values.place_of(key), report)
-        };
-        let (from, to) = (end("from", report), end("to", report));
+    /// The node with the name under a key, or a complaint.
+    fn end(&self, values: &Values, key: &str, report: &mut Report) -> Option<usize> {
+        self.around.network.find(values.text(key)?, values.place_of(key), report)
+    }
+
+    /// The nodes that receive, and where each was named. `None` after something was reported.
+    fn destinations(&self, values: &Values, report: &mut Report) -> Option<Vec<(Place, usize)>> {
+        let find =
+            |(place, name): &(Place, String)| Some((*place, self.around.network.find(name, *place, report)?));
+        let found: Vec<_> = values.texts("to")?.iter().map(find).collect();
+        found.into_iter().collect()
+    }
+
+    /// What a flow states.
+    fn terms(&self, values: &Values, report: &mut Report) -> Terms {
         let class = match values.text("class") {
             None => Some(None),
             Some(name) => {
@@ -221,10 +252,34 @@ impl Builder<'_> {
         let contract = ContractSpec::read(values);
         let ceiling = values.rate("ceiling");
         classes::check_ceiling(values, &contract, ceiling, report);
-        let (start, stop) = (values.time("start")?, values.time("stop"));
-        if stop.is_some_and(|stop| stop <= start) {
-            report.say(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
-        }
+        Terms { contract, profile, class, ceiling }
+    }
+
+    /// The links to one node that receives, or to several, with their depths. `None` after something was
+    /// reported.
+    fn way(
+        &mut self,
+        values: &Values,
+        from: usize,
+        to: &[(Place, usize)],
+        report: &mut Report,
+    ) -> Option<Tree> {
+        let [(_, only)] = to else {
+            let tree = self.routes.tree(values, from, to, report)?;
+            self.routes.check_tree(values, &tree, report);
+            return Some(tree);
+        };
+        let links = self.routes.of_flow(values, from, *only, report)?;
+        Some(Tree { links, depths: Vec::new() })
+    }
+
+    fn group(&mut self, values: &Values, report: &mut Report) -> Option<FlowGroup> {
+        let name = values.text("name")?;
+        let count = u32::try_from(values.integer("count")?).ok()?;
+        let from = self.end(values, "from", report);
+        let to = self.destinations(values, report);
+        let Terms { contract, profile, class, ceiling } = self.terms(values, report);
+        let (start, stop) = life::start_and_stop(values, report)?;
         contract::check_warnings(values, &contract, report);
         let (every, lasts, hangup) = (values.time("every"), values.time("lasts"), values.time("hangup"));
         life::check_comings_and_goings(values, report);
@@ -244,17 +299,20 @@ impl Builder<'_> {
             report.say(values.place_of("count"), complaint);
         }
         let envelope = Chosen::read(values, "envelope", report);
-        let route = self.routes.of_flow(values, from?, to?, report);
-        let headers = match &route {
-            Some(route) => self.headers(values, route, count, report),
+        let to = to?;
+        let way = self.way(values, from?, &to, report);
+        let headers = match &way {
+            Some(way) => self.headers(values, &way.links, count, report),
             None => None,
         };
+        let Tree { links, depths } = way?;
         Some(FlowGroup {
             name: name.to_owned(),
             count,
             from: from?,
-            to: to?,
-            route: route?,
+            to: to.into_iter().map(|(_, node)| node).collect(),
+            route: links,
+            depths,
             contract,
             profile,
             class: class?,

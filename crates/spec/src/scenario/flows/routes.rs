@@ -7,7 +7,7 @@ use crate::values::Values;
 
 /// Finds the routes of flows.
 pub(super) struct Routes<'s> {
-    network: &'s Network,
+    pub(super) network: &'s Network,
     router: Router<'s>,
 }
 
@@ -24,22 +24,11 @@ impl<'s> Routes<'s> {
         to: usize,
         report: &mut Report,
     ) -> Option<Vec<usize>> {
+        let Some(stops) = values.texts("route").filter(|_| from != to) else {
+            return self.shortest(from, to, values.place_of("to"), report);
+        };
         let nodes = &self.network.nodes;
         let (from_name, to_name) = (&nodes[from].name, &nodes[to].name);
-        if from == to {
-            let complaint = Complaint::new(format!("this flow goes from `{from_name}` to itself"));
-            report.say(values.place_of("to"), complaint);
-            return None;
-        }
-        let Some(stops) = values.texts("route") else {
-            let found = self.router.shortest(from, to);
-            if found.is_none() {
-                let complaint = Complaint::new(format!("no route from {from_name} to {to_name}"))
-                    .help("only switches forward, and a link with duplex = false goes one way");
-                report.say(values.place_of("to"), complaint);
-            }
-            return found;
-        };
         let mut way = Vec::with_capacity(stops.len());
         for (place, name) in stops {
             way.push((*place, self.network.find(name, *place, report)?));
@@ -54,6 +43,52 @@ impl<'s> Routes<'s> {
             return None;
         }
         self.links_along(&way, report)
+    }
+
+    /// The shortest way, or a complaint at the place of the destination.
+    pub(super) fn shortest(
+        &mut self,
+        from: usize,
+        to: usize,
+        place: Place,
+        report: &mut Report,
+    ) -> Option<Vec<usize>> {
+        let (from_name, to_name) = (&self.network.nodes[from].name, &self.network.nodes[to].name);
+        if from == to {
+            report.say(place, Complaint::new(format!("this flow goes from `{from_name}` to itself")));
+            return None;
+        }
+        let found = self.router.shortest(from, to);
+        if found.is_none() {
+            let complaint = Complaint::new(format!("no route from {from_name} to {to_name}"))
+                .help("only switches forward, and a link with duplex = false goes one way");
+            report.say(place, complaint);
+        }
+        found
+    }
+
+    /// The way back of what answers: over the links of the other direction, or the shortest where one of them
+    /// is missing. `None` after something was reported.
+    pub(super) fn back(
+        &mut self,
+        values: &Values,
+        there: &[usize],
+        report: &mut Report,
+    ) -> Option<Vec<usize>> {
+        let links = &self.network.links;
+        let reverse = |link: &usize| self.router.direct(links[*link].to, links[*link].from);
+        if let Some(back) = there.iter().rev().map(reverse).collect() {
+            return Some(back);
+        }
+        let (from, to) = (links[*there.first()?].from, links[*there.last()?].to);
+        let found = self.router.shortest(to, from);
+        if found.is_none() {
+            let nodes = &self.network.nodes;
+            let message = format!("answers have no way back from {} to {}", nodes[to].name, nodes[from].name);
+            let complaint = Complaint::new(message).help("a link with duplex = false goes one way");
+            report.say(values.place_of("to"), complaint);
+        }
+        found
     }
 
     fn links_along(&self, way: &[(Place, usize)], report: &mut Report) -> Option<Vec<usize>> {

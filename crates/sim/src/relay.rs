@@ -5,18 +5,11 @@
 //! control, credits, the edge of a gate and the Flow Network's signalling are relays. A packet-hop that passes
 //! none pays one test for them.
 
-mod envelope;
-mod flow_network;
-mod gate_edge;
-
-pub(crate) use envelope::Envelope;
-pub(crate) use flow_network::FlowNetwork;
-pub use flow_network::{Answer, Signal};
-pub(crate) use gate_edge::GateEdge;
-pub use gate_edge::GateFlow;
-
+use crate::fabric::Fabric;
+use crate::flow::Flow;
 use crate::host::{Outbox, Sending};
-use crate::world::{Fabric, Flow, Measures, Packets};
+use crate::measures::Measures;
+use crate::packets::Packets;
 use core::fmt;
 use tidegate_core::endpoint::{Notice, Payload};
 use tidegate_core::packet::{Leg, Mark, Packet};
@@ -207,24 +200,5 @@ impl RelayCx<'_> {
     fn at_mut(&mut self, hop: u32) -> (&mut Switch, Leg) {
         let hop = &self.fabric.hops[hop as usize];
         (&mut self.fabric.nodes[hop.node as usize].switch, hop.leg)
-    }
-}
-
-/// Every relay: the built-in ones, whose results are read, and `Custom` for the others.
-pub(crate) enum AnyRelay {
-    FlowNetwork(Box<FlowNetwork>),
-    GateEdge(Box<GateEdge>),
-    Envelope(Envelope),
-    Custom(Box<dyn Relay>),
-}
-
-impl AnyRelay {
-    pub(crate) fn relay(&mut self) -> &mut dyn Relay {
-        match self {
-            AnyRelay::FlowNetwork(relay) => relay.as_mut(),
-            AnyRelay::GateEdge(relay) => relay.as_mut(),
-            AnyRelay::Envelope(relay) => relay,
-            AnyRelay::Custom(relay) => relay.as_mut(),
-        }
     }
 }

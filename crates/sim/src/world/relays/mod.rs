@@ -1,4 +1,14 @@
-//! How the world calls relays.
+//! The built-in relays, and how the world calls relays.
+
+mod envelope;
+mod flow_network;
+mod gate_edge;
+
+pub(super) use envelope::Envelope;
+pub(super) use flow_network::FlowNetwork;
+pub use flow_network::{Answer, Signal};
+pub(super) use gate_edge::GateEdge;
+pub use gate_edge::GateFlow;
 
 use super::World;
 use crate::event_queue::EventQueue;
@@ -70,5 +80,40 @@ impl<Q: EventQueue> World<Q> {
         if payload != before {
             self.packets.set_payload(packet.body, payload);
         }
+    }
+}
+
+/// Every relay: the built-in ones, whose results are read, and `Custom` for the others.
+pub(in crate::world) enum AnyRelay {
+    FlowNetwork(Box<FlowNetwork>),
+    GateEdge(Box<GateEdge>),
+    Envelope(Envelope),
+    Custom(Box<dyn Relay>),
+}
+
+impl AnyRelay {
+    pub(in crate::world) fn relay(&mut self) -> &mut dyn Relay {
+        match self {
+            AnyRelay::FlowNetwork(relay) => relay.as_mut(),
+            AnyRelay::GateEdge(relay) => relay.as_mut(),
+            AnyRelay::Envelope(relay) => relay,
+            AnyRelay::Custom(relay) => relay.as_mut(),
+        }
+    }
+}
+
+impl<Q> World<Q> {
+    pub(super) fn gate_edge(&self) -> Option<&GateEdge> {
+        self.relays.iter().find_map(|relay| match relay {
+            AnyRelay::GateEdge(edge) => Some(edge.as_ref()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn flow_network(&self) -> Option<&FlowNetwork> {
+        self.relays.iter().find_map(|relay| match relay {
+            AnyRelay::FlowNetwork(network) => Some(network.as_ref()),
+            _ => None,
+        })
     }
 }

@@ -5,9 +5,9 @@
 //! capacity. A source that has stopped tears its flow down when its last packet is through or
 //! lost; packets under way when the destination does so are lost.
 
-use super::{Relay, RelayCx};
+use crate::fabric::NOWHERE;
 use crate::network::{FlowSetup, Network};
-use crate::world::NOWHERE;
+use crate::relay::{Relay, RelayCx};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
 use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal};
@@ -95,7 +95,7 @@ pub struct Signal {
 }
 
 /// The state of every flow's set-up, the books of every link, and the messages under way.
-pub(crate) struct FlowNetwork {
+pub(in crate::world) struct FlowNetwork {
     /// What is planned of each flow.
     setups: Vec<FlowSetup>,
     standings: Vec<Standing>,
@@ -111,7 +111,7 @@ pub(crate) struct FlowNetwork {
 
 impl FlowNetwork {
     /// The Flow Network of `network`; `None` where no flow is set up by signalling.
-    pub(crate) fn new(network: &Network) -> Option<FlowNetwork> {
+    pub(in crate::world) fn new(network: &Network) -> Option<FlowNetwork> {
         if network.policies.is_empty() {
             return None;
         }
@@ -127,7 +127,7 @@ impl FlowNetwork {
     }
 
     /// The next flow of the world: what is known of it from the start.
-    pub(crate) fn expect(&mut self, start: Time, stop: Time) {
+    pub(in crate::world) fn expect(&mut self, start: Time, stop: Time) {
         let flow = self.standings.len() as u32;
         let life = self.setups[flow as usize].life.clone();
         self.standings.push(if life.set_up { Standing::New } else { Standing::Given });
@@ -149,17 +149,17 @@ impl FlowNetwork {
     }
 
     /// When the first step is due; [`Time::NEVER`] when none is.
-    pub(crate) fn next(&self) -> Time {
+    pub(in crate::world) fn next(&self) -> Time {
         self.agenda.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
     }
 
     /// What links have booked.
-    pub(crate) fn ledgers(&self) -> &[Ledger] {
+    pub(in crate::world) fn ledgers(&self) -> &[Ledger] {
         &self.ledgers
     }
 
     /// What became of requests, in the order of time.
-    pub(crate) fn signals(&self) -> &[Signal] {
+    pub(in crate::world) fn signals(&self) -> &[Signal] {
         &self.signals
     }
 

@@ -3,9 +3,9 @@
 //!
 //! A flow's packets have the same headers, so that the lookup is cached until the gate closes the flow.
 
-use super::{Crossing, Passage, Relay, RelayCx};
+use crate::fabric::Node;
 use crate::network::GatePlan;
-use crate::world::Node;
+use crate::relay::{Crossing, Passage, Relay, RelayCx};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
@@ -16,7 +16,7 @@ use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
 
 /// The edge of a gate, in both directions.
-pub(crate) struct GateEdge {
+pub(in crate::world) struct GateEdge {
     /// Its links, up first.
     links: [usize; 2],
     /// Its switch among the nodes.
@@ -55,7 +55,11 @@ pub struct GateFlow {
 impl GateEdge {
     /// # Errors
     /// When the gate's scheduler refuses a flow.
-    pub(crate) fn new(plan: &GatePlan, ports: &[PortIx], nodes: &mut [Node]) -> Result<GateEdge, Refused> {
+    pub(in crate::world) fn new(
+        plan: &GatePlan,
+        ports: &[PortIx],
+        nodes: &mut [Node],
+    ) -> Result<GateEdge, Refused> {
         let node = nodes.len() - 1;
         let mut edge = |direction: Direction| {
             let port = ports[plan.links[direction as usize]];
@@ -80,12 +84,12 @@ impl GateEdge {
     }
 
     /// Whether a link is one of its directions.
-    pub(crate) fn has(&self, link: usize) -> bool {
+    pub(in crate::world) fn has(&self, link: usize) -> bool {
         self.links.contains(&link)
     }
 
     /// The next flow of the world.
-    pub(crate) fn expect(&mut self, headers: Option<Headers>) {
+    pub(in crate::world) fn expect(&mut self, headers: Option<Headers>) {
         self.passing.push(Passing { headers: headers.unwrap_or_default(), cached: None });
     }
 
@@ -95,7 +99,7 @@ impl GateEdge {
         of_rules.chain([switch.counters(steering.rest())]).collect()
     }
 
-    pub(crate) fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {
+    pub(in crate::world) fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {
         let of = |direction: Direction| {
             let before = &self.before[direction as usize];
             self.counters(nodes, direction).into_iter().zip(before).enumerate().map(

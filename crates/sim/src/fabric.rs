@@ -90,14 +90,14 @@ pub(crate) enum After {
 impl Link {
     /// A packet starts; returns when it departs.
     #[inline(always)]
-    pub(super) fn begin(&mut self, now: Time, packet: &Packet) -> Time {
+    pub(crate) fn begin(&mut self, now: Time, packet: &Packet) -> Time {
         self.waiting = now.since(packet.arrived);
         self.waited = self.waited.wrapping_add(u128::from(self.waiting.ticks()));
         self.line.begin(now, packet.len)
     }
 
     /// What it has sent, and how many packets have started.
-    pub(super) fn done(&self, switch: &Switch) -> (Count, u64) {
+    pub(crate) fn done(&self, switch: &Switch) -> (Count, u64) {
         let sent = switch.sent(self.port);
         (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
     }
@@ -111,17 +111,17 @@ impl Fabric {
     }
 
     /// The hops onto which a packet forks that enters at `hop`; nothing for a hop without siblings.
-    pub(super) fn fork(&self, hop: u32) -> &[u32] {
+    pub(crate) fn fork(&self, hop: u32) -> &[u32] {
         self.forks.get(&hop).map_or(&[], |hops| hops)
     }
 
     /// The relays that packets pass at a hop.
-    pub(super) fn relays_at(&self, hop: u32) -> &[u32] {
+    pub(crate) fn relays_at(&self, hop: u32) -> &[u32] {
         &self.relay_sets[usize::from(self.hops[hop as usize].relays)]
     }
 
     /// The hop over which a packet that is at the fork of `hop` leaves by `link`.
-    pub(super) fn hop_over(&self, hop: u32, link: u32) -> u32 {
+    pub(crate) fn hop_over(&self, hop: u32, link: u32) -> u32 {
         let over = self.fork(hop).iter().find(|other| self.hops[**other as usize].link == link);
         over.copied().unwrap_or(hop)
     }

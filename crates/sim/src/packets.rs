@@ -34,14 +34,14 @@ pub(crate) struct Packets {
 impl PacketBody {
     /// A packet without a payload that leaves its source now, into `hop`.
     #[inline(always)]
-    pub(super) fn new(born: Time, sequence: u64, flow: u32, hop: u32, group: u32) -> PacketBody {
+    pub(crate) fn new(born: Time, sequence: u64, flow: u32, hop: u32, group: u32) -> PacketBody {
         PacketBody { born, queueing: Span::ZERO, sequence, flow, hop, group, payload: NOTHING }
     }
 }
 
 impl Packets {
     #[inline(always)]
-    pub(super) fn store(&mut self, body: PacketBody) -> BodyId {
+    pub(crate) fn store(&mut self, body: PacketBody) -> BodyId {
         match self.free.pop() {
             Some(id) => {
                 self.bodies[id as usize] = body;
@@ -56,18 +56,18 @@ impl Packets {
 
     /// The packet has left the network. It has no payload.
     #[inline(always)]
-    pub(super) fn forget_plain(&mut self, id: BodyId) {
+    pub(crate) fn forget_plain(&mut self, id: BodyId) {
         self.free.push(id.0);
     }
 
     /// The packet has left the network.
-    pub(super) fn forget(&mut self, id: BodyId) {
+    pub(crate) fn forget(&mut self, id: BodyId) {
         self.set_payload(id, Payload::None);
         self.free.push(id.0);
     }
 
     #[inline(always)]
-    pub(super) fn body(&self, id: BodyId) -> &PacketBody {
+    pub(crate) fn body(&self, id: BodyId) -> &PacketBody {
         &self.bodies[id.0 as usize]
     }
 
@@ -76,11 +76,11 @@ impl Packets {
         &mut self.bodies[id.0 as usize]
     }
 
-    pub(super) fn payload(&self, id: BodyId) -> Payload {
+    pub(crate) fn payload(&self, id: BodyId) -> Payload {
         self.payloads.get(self.body(id).payload as usize).copied().unwrap_or_default()
     }
 
-    pub(super) fn set_payload(&mut self, id: BodyId, payload: Payload) {
+    pub(crate) fn set_payload(&mut self, id: BodyId, payload: Payload) {
         let at = &mut self.bodies[id.0 as usize].payload;
         match (self.payloads.get_mut(*at as usize), payload) {
             (None, Payload::None) => {}
@@ -103,7 +103,7 @@ impl Packets {
     }
 
     /// Another packet like this one: the copy of a multicast packet on one of its links.
-    pub(super) fn copy(&mut self, id: BodyId) -> BodyId {
+    pub(crate) fn copy(&mut self, id: BodyId) -> BodyId {
         let payload = self.payload(id);
         let copy = self.store(PacketBody { payload: NOTHING, ..*self.body(id) });
         self.set_payload(copy, payload);

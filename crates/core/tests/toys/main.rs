@@ -1,16 +1,18 @@
 //! Toy drivers: each uses the contract as a later feature will, in at most 60 lines, and none
 //! needs a special case in the switch.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod droppers;
+mod meters;
+mod schedulers;
 
 use common::{World, kind, rate, reserved};
 use std::collections::VecDeque;
-use tidegate_core::context::{Body, Ctx, Reason, Verdict};
+use tidegate_core::context::{Body, Ctx, Reason};
 use tidegate_core::contract::{Contract, Refused};
-use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
-use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
-use tidegate_core::packet::{BodyId, Colour, FlowIx, Mark, Packet, PortIx};
-use tidegate_core::queues::{Queued, Queues};
+use tidegate_core::packet::{FlowIx, Packet};
+use tidegate_core::queues::Queues;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
@@ -120,125 +122,6 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
         (slow, at(60)),
     ];
     assert_eq!(sent, expected.map(|(leg, time)| (leg.flow.0, time)));
-}
-
-/// Colours what is beyond a number of packets, and refuses it where the queue is long.
-struct EveryOther(u32);
-impl Meter for EveryOther {
-    fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
-        self.0 += 1;
-        packet.mark =
-            packet.mark.coloured(if self.0.is_multiple_of(2) { Colour::Red } else { Colour::Green });
-        Verdict::Accept.into()
-    }
-}
-struct InOut;
-impl Dropper for InOut {
-    fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
-        match (packet.mark.colour(), at.queue.packets) {
-            (Colour::Red, 4..) => Verdict::Drop(Reason::EarlyDrop),
-            (_, 8..) => Verdict::Congested(Reason::EarlyDrop),
-            _ => Verdict::Accept,
-        }
-    }
-    fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, _: &Occupancy) -> Verdict {
-        let late = cx.now.since(packet.arrived) > Span::from_secs(1);
-        if late { Verdict::Drop(Reason::SojournTime) } else { Verdict::Accept }
-    }
-}
-
-#[test]
-fn an_in_out_marking_dropper() {
-    let dropper = Some(DropperKind::custom(|| Box::new(InOut)).into());
-    let meters = vec![MeterKind::custom(|| Box::new(EveryOther(0)))];
-    let port = PortPlan { meters, dropper, ..PortPlan::new(kind("fifo")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
-    let leg = world.open(0, &FlowPlan::default());
-    for body in 1..=20 {
-        let mut packet = Packet::new(BodyId(body), 1000);
-        packet.mark = Mark::from_ip(0, 0b10);
-        world.arrive_packet(&[leg], packet);
-    }
-    // In 1 out 2 in 3 out 4, then only the in packets 5, 7, 9, … up to ten of them in all.
-    let out: Vec<u32> = world.dropped().iter().map(|(body, ..)| *body).collect();
-    assert_eq!(out, [6, 8, 10, 12, 14, 16, 18, 20]);
-    let mut marked = Vec::new();
-    for _ in 0..12 {
-        let packet = world.send(0).unwrap();
-        marked.extend(packet.mark.is_congested().then_some(packet.body.0));
-    }
-    assert_eq!(marked, [13, 15, 17, 19]);
-    world.wait(Span::from_secs(2));
-    // What has waited too long is dropped when its turn comes.
-    world.arrive(&[leg], 1000);
-    world.wait(Span::from_secs(2));
-    world.arrive_packet(&[leg], Packet::new(BodyId(99), 1000));
-    assert_eq!(world.send(0).unwrap().body.0, 99);
-    let drops = world.switch.drops(PortIx(0));
-    assert_eq!((drops.of(Reason::EarlyDrop), drops.of(Reason::SojournTime)), (8, 1));
-    let marks = world.switch.marks(PortIx(0));
-    assert_eq!((marks.of(Reason::EarlyDrop), marks.total(), world.switch.counters(leg).marked), (4, 4, 4));
-}
-
-/// FIFO+ in miniature: the stamp is the arrival time less what `carry` says the packet is late.
-#[derive(Default)]
-struct FifoPlus {
-    queued: Vec<(u64, u64, FlowIx)>,
-    mean: i64,
-}
-impl Scheduler for FifoPlus {
-    fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        Ok(())
-    }
-    fn forgettable_at(&self, _: FlowIx) -> Time {
-        Time::from_ticks(0)
-    }
-    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        packet.tag = packet.arrived.ticks().saturating_add_signed(-packet.carry);
-        self.queued.push((packet.tag, queues.arriving(), packet.flow));
-        self.queued.sort();
-    }
-    fn select(&self, _: Time, _: &Queues) -> Select {
-        self.queued.first().map_or(Select::Idle, |(_, _, flow)| Select::Flow(*flow))
-    }
-    fn dequeued(&mut self, _: &mut Ctx<'_>, _: &mut Packet, _: &Queues) {
-        self.queued.remove(0);
-    }
-    fn removed(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues, _: Removal) {
-        self.queued.pop();
-    }
-    fn rank_to_lose(&self, _: FlowIx, last: &Queued) -> u64 {
-        last.packet.tag
-    }
-    fn take_part(&mut self, _: Time, _: FlowIx, _: Participation, _: &Queues) {}
-    fn memory(&self) -> usize {
-        size_of_val(&self.mean)
-    }
-}
-
-/// Two hops: a packet that waited longer than the mean at the first hop overtakes at the second.
-#[test]
-fn fifo_plus_carries_over_two_hops() {
-    let fifo_plus = SchedulerKind::custom(|| Box::<FifoPlus>::default());
-    let mut hops = [World::with(fifo_plus.clone()), World::with(fifo_plus)];
-    let legs = [0, 1].map(|hop| [0, 1].map(|_| hops[hop].open(0, &FlowPlan::default())));
-    let late = hops[0].arrive(&[legs[0][0]], 100);
-    hops[0].wait(Span::from_millis(30));
-    let mut packet = hops[0].send(0).unwrap();
-    // The first hop's mean delay is 10 ms: this packet is 20 ms behind.
-    let delay = hops[0].now.since(packet.arrived);
-    packet.carry += delay.ticks() as i64 - Span::from_millis(10).ticks() as i64;
-    assert_eq!((packet.body.0, packet.carry), (late, Span::from_millis(20).ticks() as i64));
-
-    hops[1].now = hops[0].now;
-    let cross = Packet::new(tidegate_core::packet::BodyId(99), 100);
-    hops[1].arrive_packet(&[legs[1][1]], cross);
-    hops[1].wait(Span::from_millis(15));
-    hops[1].arrive_packet(&[legs[1][0]], packet);
-    let order = [hops[1].send(0).unwrap(), hops[1].send(0).unwrap()];
-    assert_eq!(order.map(|packet| packet.body.0), [late, 99]);
-    // The carry arrives as it left.
-    assert_eq!(order.map(|packet| packet.carry), [Span::from_millis(20).ticks() as i64, 0]);
 }
 
 /// Multicast: one stored body, released once, whatever happens to the copies.

@@ -3,12 +3,12 @@
 //! The port's shaper delays the packets; this relay keeps the account: a packet leaves its source when the
 //! envelope lets it go.
 
-use super::{Relay, RelayCx};
+use crate::relay::{Relay, RelayCx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::Packet;
 
 /// The account of every envelope.
-pub(crate) struct Envelope;
+pub(in crate::world) struct Envelope;
 
 impl Relay for Envelope {
     fn leave(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {

@@ -1,0 +1,202 @@
+//! Schedulers that do their own work: FIFO+, which writes what a packet carries, and WF²Q+, whose
+//! eligible set moves with time.
+
+use crate::common::lines::Lines;
+use crate::common::{World, kind, pick, rate, rounds};
+use tidegate_core::context::Ctx;
+use tidegate_core::contract::{Contract, Refused};
+use tidegate_core::packet::{FlowIx, Packet};
+use tidegate_core::queues::{Queued, Queues};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Rate, Span, Time};
+
+/// FIFO+ (Clark, Shenker and Zhang 1992, section 6): a packet is served as if it had come when it
+/// would have, had it waited as long as the average at the hops before; `carry` says how much longer it did.
+#[derive(Default)]
+struct FifoPlus {
+    served: i64,
+    /// All waiting times so far, in ticks.
+    waited: i64,
+}
+impl Scheduler for FifoPlus {
+    fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
+        Ok(())
+    }
+    fn forgettable_at(&self, _: FlowIx) -> Time {
+        Time::from_ticks(0)
+    }
+    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
+        packet.tag = packet.arrived.ticks().saturating_add_signed(-packet.carry);
+    }
+    fn select(&self, _: Time, queues: &Queues) -> Select {
+        let active = (0..queues.flows()).map(FlowIx).filter(|flow| queues.takes_part(*flow));
+        let first = |flow| queues.first(flow).map(|first| (first.packet.tag, first.order, flow));
+        active.filter_map(first).min().map_or(Select::Idle, |(.., flow)| Select::Flow(flow))
+    }
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
+        let waited = cx.now.since(packet.arrived).ticks() as i64;
+        (self.served, self.waited) = (self.served + 1, self.waited + waited);
+        packet.carry += waited - self.waited / self.served;
+    }
+    fn removed(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues, _: Removal) {}
+    fn rank_to_lose(&self, _: FlowIx, last: &Queued) -> u64 {
+        last.packet.tag
+    }
+    fn take_part(&mut self, _: Time, _: FlowIx, _: Participation, _: &Queues) {}
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// Three packets wait 0, 10 and 20 ms at the first hop, on average 0, 5 and 10 ms. At the second, the
+/// last of them overtakes a packet that came 5 ms before it, and had not waited anywhere.
+#[test]
+fn fifo_plus_carries_over_two_hops() {
+    let order = |scheduler: SchedulerKind| {
+        let mut hops = [80_000, 20_000].map(|bits| {
+            let mut lines = Lines::new(World::with(scheduler.clone()), &[rate(bits)]);
+            let legs = [0, 1].map(|_| lines.world.open(0, &FlowPlan::default()));
+            (lines, legs)
+        });
+        let [(first, legs), (second, onwards)] = &mut hops;
+        let bodies = [0; 3].map(|_| first.arrive(&[legs[0]], 100));
+        first.drain();
+        let mut arrivals: Vec<(Time, usize, Packet)> = Vec::new();
+        for sent in &first.sent {
+            arrivals.push((sent.at + rate(80_000).time_for(100), 0, sent.packet));
+        }
+        let fresh = Packet::new(tidegate_core::packet::BodyId(99), 100);
+        arrivals.push((Time::ORIGIN + Span::from_millis(25), 1, fresh));
+        arrivals.sort_by_key(|(at, ..)| *at);
+        for (at, flow, packet) in arrivals {
+            second.run(at);
+            second.world.arrive_packet(&[onwards[flow]], packet);
+            second.kick();
+        }
+        second.drain();
+        let carried = first.sent.iter().map(|sent| sent.packet.carry).collect::<Vec<_>>();
+        (bodies, carried, second.sent.iter().map(|sent| sent.packet.body.0).collect::<Vec<_>>())
+    };
+    let millis = |millis| Span::from_millis(millis).ticks() as i64;
+    let ([a, b, c], carried, served) = order(SchedulerKind::custom(|| Box::<FifoPlus>::default()));
+    assert_eq!(carried, [0, millis(5), millis(10)]);
+    assert_eq!(served, [a, b, c, 99]);
+    let ([a, b, c], carried, served) = order(kind("fifo"));
+    assert_eq!((carried, served), (vec![0; 3], vec![a, b, 99, c]));
+}
+
+/// WF²Q+ (Bennett and Zhang 1997): of the packets that would have started in the fluid system, the
+/// one that would end first. Reservations are weights.
+#[derive(Default)]
+struct Wf2qPlus {
+    rate: Option<Rate>,
+    virtual_time: u64,
+    as_of: Option<Time>,
+    weights: Vec<u64>,
+    /// Virtual start and finish of each flow's first packet.
+    spans: Vec<(u64, u64)>,
+}
+impl Wf2qPlus {
+    fn time_for(&self, flow: FlowIx, queues: &Queues) -> u64 {
+        let len = queues.first(flow).map_or(0, |first| first.packet.len);
+        self.rate.unwrap().time_for(len).ticks() * self.weights.iter().sum::<u64>() / self.weights[flow.ix()]
+    }
+    fn backlogged(queues: &Queues) -> impl Iterator<Item = FlowIx> {
+        (0..queues.flows()).map(FlowIx).filter(|flow| queues.takes_part(*flow) && queues.len(*flow) > 0)
+    }
+}
+impl Scheduler for Wf2qPlus {
+    fn set_rate(&mut self, _: Time, rate: Option<Rate>) {
+        self.rate = rate;
+    }
+    fn set_flow(&mut self, _: Time, flow: FlowIx, terms: &Contract, _: &Queues) -> Result<(), Refused> {
+        let size = self.weights.len().max(flow.ix() + 1);
+        self.weights.resize(size, 1);
+        self.spans.resize(size, (0, 0));
+        self.weights[flow.ix()] = terms.reserve.map_or(1, |rate| rate.bits_per_second().round() as u64);
+        Ok(())
+    }
+    fn forgettable_at(&self, _: FlowIx) -> Time {
+        Time::from_ticks(0)
+    }
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.advance(cx.now, queues);
+        if queues.len(packet.flow) == 0 {
+            let start = self.virtual_time.max(self.spans[packet.flow.ix()].1);
+            let weights = self.weights.iter().sum::<u64>();
+            let time = self.rate.unwrap().time_for(packet.len).ticks() * weights;
+            self.spans[packet.flow.ix()] = (start, start + time / self.weights[packet.flow.ix()]);
+        }
+    }
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        self.virtual_time += now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
+        let least = Wf2qPlus::backlogged(queues).map(|flow| self.spans[flow.ix()].0).min();
+        self.virtual_time = self.virtual_time.max(least.unwrap_or(0));
+    }
+    fn select(&self, _: Time, queues: &Queues) -> Select {
+        let eligible = |flow: &FlowIx| self.spans[flow.ix()].0 <= self.virtual_time;
+        let flows = Wf2qPlus::backlogged(queues).filter(eligible);
+        flows.min_by_key(|flow| self.spans[flow.ix()].1).map_or(Select::Idle, Select::Flow)
+    }
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        if queues.len(packet.flow) > 0 {
+            let start = self.spans[packet.flow.ix()].1;
+            self.spans[packet.flow.ix()] = (start, start + self.time_for(packet.flow, queues));
+        }
+    }
+    fn removed(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues, _: Removal) {}
+    fn take_part(&mut self, _: Time, _: FlowIx, _: Participation, _: &Queues) {}
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// Worst-case fairness against the fluid system, carried out by hand: where all classes begin at once, none is
+/// ever more than a packet ahead of it or behind it, and three where they begin one after the other. (Under WFQ,
+/// the heavy one runs ahead by half as many packets as there are others.)
+#[test]
+fn wf2q_plus_above_classes_stays_near_the_fluid_system() {
+    const LEN: u32 = 1500;
+    let link = rate(12_000_000);
+    for seed in 0..rounds(6) {
+        let mut rng = Rng::named(seed, "wf2q+");
+        // One class with half of the link, and ten that share the rest; each begins when it likes.
+        let weights: Vec<u64> = (0..11).map(|ix| if ix == 0 { 10_000 } else { 1_000 }).collect();
+        let later: &[u64] = if seed % 2 == 0 { &[0] } else { &[0, 0, 3, 20] };
+        let begins: Vec<u64> = weights.iter().map(|_| pick(&mut rng, later)).collect();
+        let most = if seed % 2 == 0 { 1.0 } else { 3.0 };
+        let class = |weight: &u64| ClassPlan {
+            contract: Contract { reserve: Some(rate(*weight)), ..Contract::default() },
+            ..ClassPlan::new(kind("fifo"))
+        };
+        let classes = weights.iter().map(class).collect();
+        let scheduler = SchedulerKind::custom(|| Box::<Wf2qPlus>::default());
+        let port = PortPlan { classes, rate: Some(link), ..PortPlan::new(scheduler) };
+        let mut lines = Lines::new(World::new(&SwitchPlan { ports: vec![port], buffer: None }), &[link]);
+        lines.world.audited = false;
+        let in_class = |class: usize| FlowPlan { class: Some(class as u16), ..FlowPlan::default() };
+        let legs: Vec<_> = (0..11).map(|class| lines.world.open(0, &in_class(class))).collect();
+        let (mut fluid, mut had) = (vec![0.0; 11], vec![0.0; 11]);
+        for milli in 0..200 {
+            for class in (0..11).filter(|class| begins[*class] == milli) {
+                (0..400).for_each(|_| _ = lines.world.arrive(&[legs[class]], LEN));
+            }
+            // The fluid system serves all that have begun in proportion to their weights.
+            let of = |class: &usize| begins[*class] <= milli;
+            let sum: u64 = (0..11).filter(of).map(|class| weights[class]).sum();
+            for class in (0..11).filter(of) {
+                fluid[class] += 1500.0 * weights[class] as f64 / sum as f64;
+            }
+            let until = Time::ORIGIN + Span::from_millis(milli + 1);
+            lines.run(Time::from_ticks(until.ticks() - 1));
+            had.fill(0.0);
+            lines.sent.iter().for_each(|sent| had[sent.packet.flow.ix()] += f64::from(LEN));
+            for class in 0..11 {
+                let ahead = (had[class] - fluid[class]) / f64::from(LEN);
+                assert!(f64::abs(ahead) <= most + 1e-9, "seed {seed}, {milli} ms, class {class}: {ahead}");
+            }
+        }
+    }
+}

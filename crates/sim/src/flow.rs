@@ -1,0 +1,27 @@
+//! A flow at work: what sends it, and which hops are its.
+
+use crate::host::Source;
+use core::ops::Range;
+use tidegate_core::units::Time;
+
+/// A flow at work.
+pub(crate) struct Flow {
+    pub(crate) source: Source,
+    pub(crate) first_hop: u32,
+    /// How many hops it has.
+    pub(crate) hops: u32,
+    /// The size of the packet whose event is pending.
+    pub(crate) pending: u32,
+    pub(crate) stop: Time,
+    pub(crate) next_sequence: u64,
+    pub(crate) group: u32,
+    /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
+    pub(crate) peer: Option<u32>,
+}
+
+impl Flow {
+    /// Its hops.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.first_hop as usize..(self.first_hop + self.hops) as usize
+    }
+}

@@ -1,0 +1,80 @@
+//! What the world counts.
+
+use crate::fingerprint::Fingerprint;
+use crate::probe::Series;
+use crate::record::{DelayCounts, Delays, FlowRecord};
+use crate::watch::Watch;
+use std::collections::BTreeMap;
+use tidegate_core::meter::Metered;
+use tidegate_core::stats::Moments;
+use tidegate_core::units::{Span, Time};
+
+/// Everything that is measured, but what switches count themselves.
+pub(crate) struct Measures {
+    pub(crate) warm_at: Time,
+    /// Whether the warm-up is over.
+    pub(crate) warm: bool,
+    pub(crate) records: Vec<FlowRecord>,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) packet_hops: u64,
+    pub(crate) group_counts: Vec<DelayCounts>,
+    pub(crate) flow_counts: Vec<DelayCounts>,
+    /// Made of the counts in the end.
+    pub(crate) group_delays: Vec<Delays>,
+    pub(crate) flow_delays: Vec<Delays>,
+    pub(crate) series: Option<Series>,
+    pub(crate) watch: Option<Watch>,
+    /// How long packets waited in the envelope of each flow that has one.
+    pub(crate) envelopes: BTreeMap<u32, Moments>,
+    /// Packets that lines lost, by flow.
+    pub(crate) losses: BTreeMap<u32, u64>,
+    /// By flow.
+    pub(crate) checks: Vec<KeptChecks>,
+}
+
+/// Checks and warnings of a flow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Checks.
+    pub checks: u64,
+    /// Checks at which it was warned.
+    pub warnings: u64,
+}
+
+impl Checks {
+    pub(crate) fn add(&mut self, metered: &Metered) {
+        self.checks += metered.checks;
+        self.warnings += metered.warnings;
+    }
+}
+
+/// A flow's checks that the meters do not keep themselves.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeptChecks {
+    /// Those at ports where the flow is closed.
+    pub(crate) closed: Checks,
+    /// Those up to the end of the warm-up.
+    pub(crate) before: Checks,
+}
+
+impl Measures {
+    /// A packet left its envelope at `at`, after having waited there.
+    pub(crate) fn left_envelope(&mut self, flow: u32, at: Time, waited: Span) {
+        if at >= self.warm_at
+            && let Some(envelope) = self.envelopes.get_mut(&flow)
+        {
+            envelope.add(waited);
+        }
+    }
+
+    /// A flow was closed at a port whose meter had counted this of it.
+    pub(crate) fn closed_at_port(&mut self, flow: u32, metered: &Metered) {
+        self.checks[flow as usize].closed.add(metered);
+    }
+
+    /// The run is over: the histograms are made.
+    pub(crate) fn finish(&mut self) {
+        self.group_delays.extend(self.group_counts.drain(..).map(DelayCounts::into_delays));
+        self.flow_delays.extend(self.flow_counts.drain(..).map(DelayCounts::into_delays));
+    }
+}

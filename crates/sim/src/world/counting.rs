@@ -1,0 +1,70 @@
+//! What is counted along a flow's way, and how counting begins anew after the warm-up.
+
+use super::World;
+use crate::event_queue::EventQueue;
+use crate::measures::Checks;
+use crate::probe::Subject;
+use tidegate_core::meter::Metered;
+use tidegate_core::stats::Count;
+
+impl<Q> World<Q> {
+    /// What the ports on the flow's way say of it now, one after the other; at a gate it has no port of its own.
+    pub(super) fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
+        let edge = self.gate_edge();
+        let hops = &self.fabric.hops[self.flows[flow].range()];
+        let own = hops.iter().filter(move |hop| edge.is_none_or(|edge| !edge.has(hop.link as usize)));
+        own.filter_map(|hop| self.fabric.nodes[hop.node as usize].switch.metered(hop.leg))
+    }
+
+    fn checks_so_far(&self, flow: usize) -> Checks {
+        let mut checks = self.measures.checks[flow].closed;
+        self.metered(flow).for_each(|metered| checks.add(&metered));
+        checks
+    }
+
+    /// The flow's checks over all ports on its way, since the warm-up.
+    pub fn checks(&self, flow: usize) -> Checks {
+        let (all, before) = (self.checks_so_far(flow), self.measures.checks[flow].before);
+        Checks { checks: all.checks - before.checks, warnings: all.warnings - before.warnings }
+    }
+
+    /// What waits in the envelope of each flow that has one: it was counted as sent when its
+    /// source made it, and has not left it yet.
+    pub(super) fn in_envelopes(&self) -> Vec<(usize, Count)> {
+        let waiting = |flow: &u32| {
+            let hop = &self.fabric.hops[self.flows[*flow as usize].first_hop as usize];
+            (*flow as usize, self.fabric.nodes[hop.node as usize].switch.shaped(hop.leg))
+        };
+        self.measures.envelopes.keys().map(waiting).collect()
+    }
+}
+
+impl<Q: EventQueue> World<Q> {
+    /// What was counted so far does not count.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn warm_up(&mut self) {
+        self.measures.warm = true;
+        self.measures.records.iter_mut().for_each(|record| record.sent = (0, 0));
+        for (flow, waiting) in self.in_envelopes() {
+            self.measures.records[flow].sent = (waiting.packets, waiting.bytes);
+        }
+        for flow in 0..self.flows.len() {
+            self.measures.checks[flow].before = self.checks_so_far(flow);
+        }
+        for relay in 0..self.relays.len() {
+            self.call_relay(relay as u32, |relay, cx| relay.count_anew(cx));
+        }
+        let warm_at = self.measures.warm_at;
+        for (ix, link) in self.fabric.links.iter_mut().enumerate() {
+            let switch = &mut self.fabric.nodes[link.node as usize].switch;
+            let (sent, started) = link.done(switch);
+            (link.before, link.dropped, link.waited) = ((sent, started, link.line.lost()), 0, 0);
+            if let Some(series) = self.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
+                let busy = switch.busy(warm_at, link.port).ticks();
+                series.anew(Subject::Link(ix as u32), "utilisation", busy);
+            }
+            switch.reset_stats(warm_at, link.port);
+        }
+    }
+}

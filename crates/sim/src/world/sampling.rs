@@ -1,0 +1,78 @@
+//! Quantities over time: what is sampled of links, groups, endpoints and relays.
+
+use super::World;
+use crate::probe::{Series, Subject};
+use tidegate_core::units::{Span, Time};
+
+impl<Q> World<Q> {
+    /// Takes all samples that are due before `at`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn sample(&mut self, at: Time) {
+        while let Some(mut series) =
+            self.measures.series.take_if(|series| series.next() < at && series.next() <= self.until)
+        {
+            self.sample_links(&mut series);
+            self.sample_groups(&mut series);
+            self.gauges(&mut |subject, metric, value| series.add(subject, metric, value));
+            series.taken();
+            self.measures.series = Some(series);
+        }
+    }
+
+    /// Queues, and the share of the interval in which each link was sending.
+    fn sample_links(&self, series: &mut Series) {
+        let (at, spacing) = (series.next(), series.spacing());
+        for (ix, link) in self.fabric.links.iter().enumerate() {
+            let subject = Subject::Link(ix as u32);
+            let switch = &self.fabric.nodes[link.node as usize].switch;
+            series.add(subject, "queue", switch.backlog(link.port).packets as f64);
+            let offered = link.line.offered(at.before(spacing), at);
+            let so_far = match offered {
+                Some(_) => switch.sent(link.port).bytes,
+                None => switch.busy(at, link.port).ticks(),
+            };
+            let since = series.since_before(subject, "utilisation", so_far);
+            // A link with a trace is said to be sending for the share of an interval that it used of what it
+            // was offered.
+            let busy = match offered {
+                Some(0) => 0,
+                Some(offered) => (spacing.ticks() as f64 * (since as f64 / offered as f64)) as u64,
+                None => since,
+            };
+            let share = Span::from_ticks(busy).as_secs_f64() / spacing.as_secs_f64();
+            series.add(subject, "utilisation", share);
+        }
+    }
+
+    /// Throughput, and what meters say.
+    fn sample_groups(&self, series: &mut Series) {
+        let (at, spacing) = (series.next(), series.spacing());
+        let received = series.take_received();
+        let leads = if series.metered { self.leads(at, received.len()) } else { Vec::new() };
+        for (ix, bytes) in received.into_iter().enumerate() {
+            let subject = Subject::Group(ix as u32);
+            series.add(subject, "throughput", bytes as f64 * 8.0 / spacing.as_secs_f64());
+            if let Some((lead, warnings)) = leads.get(ix) {
+                series.add(subject, "lead", lead.as_secs_f64());
+                let since = series.since_before(subject, "warnings", *warnings);
+                series.add(subject, "warnings", since as f64);
+            }
+        }
+    }
+
+    /// What the meters say at the time of a sample: for each group the most that a flow of it is ahead, and how
+    /// often it has been warned so far.
+    fn leads(&self, at: Time, groups: usize) -> Vec<(Span, u64)> {
+        let mut samples = vec![(Span::ZERO, 0); groups];
+        for (ix, flow) in self.flows.iter().enumerate() {
+            let (lead, warnings) = &mut samples[flow.group as usize];
+            *warnings += self.measures.checks[ix].closed.warnings;
+            for metered in self.metered(ix) {
+                *lead = (*lead).max(metered.lead(at));
+                *warnings += metered.warnings;
+            }
+        }
+        samples
+    }
+}

@@ -1,0 +1,114 @@
+//! Connections: two flows each, of data and of the answers to them.
+
+use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, contract, life};
+use crate::error::{Complaint, Report};
+use crate::policy::Chosen;
+use crate::scenario::gate;
+use crate::source::Source;
+use crate::values::Values;
+use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
+
+/// What stands behind a connection's name in that of its answers' flow.
+const ANSWERS: &str = "/ack";
+
+impl Builder<'_> {
+    /// The flow of data, and that of answers. `None` after something was reported.
+    pub(super) fn connection(&mut self, values: &Values, report: &mut Report) -> Option<Vec<FlowGroup>> {
+        let name = values.text("name")?;
+        let count = u32::try_from(values.integer("count")?).ok()?;
+        let (from, to) = (self.end(values, "from", report), self.end(values, "to", report));
+        let answers = values.table("answers")?;
+        let (terms, back_terms) = (self.end_terms(values, report), self.end_terms(answers, report));
+        let (start, stop) = life::start_and_stop(values, report)?;
+        life::check_comings_and_goings(values, report);
+        let transport = Chosen::read(values, "transport", report);
+        let size = packet_size("size", values.size("size"), values, report);
+        let there = self.routes.of_flow(values, from?, to?, report)?;
+        let back = self.routes.back(values, &there, report)?;
+        let links = &self.around.network.links;
+        if [&there, &back].into_iter().any(|route| gate::crossing(route, links).is_some()) {
+            let message =
+                format!("connection `{name}` passes a gate, which has to know the headers of its packets");
+            let complaint = Complaint::new(message).help("only a [[flow]] with `headers` passes a gate");
+            report.say(values.place, complaint);
+            return None;
+        }
+        let transport: Chosen<BuiltInTransport> = transport?;
+        let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
+            Ok(made) => packet_size("transport", Some(u64::from(made.largest_answer())), values, report),
+            Err(refused) => {
+                report.say(values.place_of("transport"), Complaint::new(refused.to_string()));
+                None
+            }
+        };
+        let Terms { contract, profile, class, ceiling } = terms;
+        let data = FlowGroup {
+            name: name.to_owned(),
+            count,
+            from: from?,
+            to: vec![to?],
+            route: there,
+            depths: Vec::new(),
+            contract,
+            profile,
+            class: class?,
+            ceiling,
+            sizes: vec![size?],
+            start,
+            stop,
+            every: values.time("every"),
+            lasts: values.time("lasts"),
+            hangup: None,
+            warned: WhenWarned::Ignore,
+            changes: Vec::new(),
+            headers: None,
+            source: Source::Sender { transport: transport.clone() },
+            envelope: None,
+            place: values.place,
+            reserve_place: values.place_of("reserve"),
+            interval_place: values.place_of("interval"),
+        };
+        let Terms { contract, profile, class, ceiling } = back_terms;
+        let answers = FlowGroup {
+            name: format!("{name}{ANSWERS}"),
+            from: to?,
+            to: vec![from?],
+            route: back,
+            contract,
+            profile,
+            class: class?,
+            ceiling,
+            sizes: vec![answer?],
+            // It answers for as long as data come.
+            stop: None,
+            every: None,
+            lasts: None,
+            source: Source::Receiver { transport },
+            reserve_place: answers.place_of("reserve"),
+            interval_place: answers.place_of("interval"),
+            ..data.clone()
+        };
+        Some(vec![data, answers])
+    }
+
+    /// What one of the two flows states.
+    fn end_terms(&self, values: &Values, report: &mut Report) -> Terms {
+        let terms = self.terms(values, report);
+        contract::check_promise(values, terms.contract.reserve_bits().is_some(), report);
+        terms
+    }
+}
+
+/// The size of a packet that was stated under a key. `None` after something was reported.
+fn packet_size(key: &str, size: Option<u64>, values: &Values, report: &mut Report) -> Option<u32> {
+    let size = size?;
+    if size > LARGEST_PACKET {
+        let message = match key {
+            "size" => "`size` is above 1 MiB (1048576B)".to_owned(),
+            _ => format!("answers of this {key} ({size}B) are above 1 MiB (1048576B)"),
+        };
+        report.say(values.place_of(key), Complaint::new(message));
+        return None;
+    }
+    u32::try_from(size).ok()
+}

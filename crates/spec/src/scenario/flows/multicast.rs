@@ -1,0 +1,111 @@
+//! Multicast: the tree of links to several destinations.
+
+use super::routes::Routes;
+use crate::error::{Complaint, Place, Report};
+use crate::scenario::gate;
+use crate::values::Values;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A tree of links in preorder, each followed by all that is behind it.
+pub(super) struct Tree {
+    /// Indexes of the links.
+    pub links: Vec<usize>,
+    /// How many links come between the source and the end of each, that link included.
+    pub depths: Vec<u16>,
+}
+
+impl Routes<'_> {
+    /// The shortest routes to several destinations as a tree. `None` after something was reported.
+    pub(super) fn tree(
+        &mut self,
+        values: &Values,
+        from: usize,
+        to: &[(Place, usize)],
+        report: &mut Report,
+    ) -> Option<Tree> {
+        if values.given("route") {
+            let complaint =
+                Complaint::new("a flow with several destinations takes the shortest routes to them");
+            report.say(values.place_of("route"), complaint.help("leave out `route`"));
+        }
+        let mut seen = BTreeSet::new();
+        // The links that follow each, by the one before them; in the order of the destinations.
+        let mut behind: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        let mut ends = Vec::with_capacity(to.len());
+        for &(place, node) in to {
+            if !seen.insert(node) {
+                let name = &self.network.nodes[node].name;
+                report.say(place, Complaint::new(format!("`{name}` is named twice")));
+                return None;
+            }
+            let path = self.shortest(from, node, place, report)?;
+            let mut before = None;
+            for link in path {
+                let after = behind.entry(before).or_default();
+                if !after.contains(&link) {
+                    after.push(link);
+                }
+                before = Some(link);
+            }
+            ends.push((place, node, before));
+        }
+        for (place, node, last) in ends {
+            if behind.contains_key(&last) {
+                let name = &self.network.nodes[node].name;
+                let message = format!(
+                    "`{name}` is on the way to another destination, and only the ends of the tree receive"
+                );
+                let complaint = Complaint::new(message);
+                report.say(place, complaint.help(format!("give `{name}` a flow of its own")));
+                return None;
+            }
+        }
+        let tree = preorder(&behind);
+        if tree.is_none() {
+            let complaint = Complaint::new(format!("a route of this flow has more than {} links", u16::MAX));
+            report.say(values.place_of("to"), complaint);
+        }
+        tree
+    }
+
+    /// Whether all that a flow with several destinations states works along its tree.
+    pub(super) fn check_tree(&self, values: &Values, tree: &Tree, report: &mut Report) {
+        if gate::crossing(&tree.links, &self.network.links).is_some() {
+            let complaint = Complaint::new("a flow with several destinations cannot pass a gate");
+            report.say(values.place_of("to"), complaint.help("give each destination a flow of its own"));
+        }
+        if values.given("warned") {
+            let complaint = Complaint::new("a flow with several destinations does nothing when it is warned");
+            report.say(values.place_of("warned"), complaint.help("leave out `warned`"));
+        }
+        if tree.depths.iter().filter(|depth| **depth == 1).count() == 1 {
+            return;
+        }
+        // Each of these is for one first queue.
+        let is_responsive = values.table("source").is_some_and(|source| source.section.responsive);
+        for (key, needs_one) in [("envelope", values.given("envelope")), ("source", is_responsive)] {
+            if needs_one {
+                let message = format!(
+                    "this `{key}` needs one first link, and the routes of this flow fork at its source"
+                );
+                let complaint = Complaint::new(message);
+                report.say(values.place_of(key), complaint.help("start at a host with one link"));
+            }
+        }
+    }
+}
+
+/// The tree of which every link's followers are known. `None` when it is too deep.
+fn preorder(behind: &BTreeMap<Option<usize>, Vec<usize>>) -> Option<Tree> {
+    let after = |link| behind.get(&link).into_iter().flatten().rev();
+    let mut waiting: Vec<(usize, u16)> = after(None).map(|link| (*link, 1)).collect();
+    let mut tree = Tree { links: Vec::new(), depths: Vec::new() };
+    while let Some((link, depth)) = waiting.pop() {
+        tree.links.push(link);
+        tree.depths.push(depth);
+        for next in after(Some(link)) {
+            waiting.push((*next, depth.checked_add(1)?));
+        }
+    }
+    Some(tree)
+}
