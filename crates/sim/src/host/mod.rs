@@ -12,11 +12,10 @@ mod transport_end;
 pub use greedy::Greedy;
 pub use restrained::Restrained;
 pub use restraint::Restraint;
+pub use crate::source::EndpointFactory;
 pub use transport_end::TransportEnd;
 
-use crate::network::FlowSetup;
 use crate::source::{Emission, Traffic};
-use core::fmt;
 use std::collections::VecDeque;
 use tidegate_core::endpoint::{Action, Endpoint, Notice, Payload, Seat};
 use tidegate_core::packet::Mark;
@@ -65,12 +64,6 @@ pub(crate) struct Sending {
     pub(crate) payload: Payload,
 }
 
-/// Makes endpoints: what a plan holds of one that is written outside this crate.
-pub trait EndpointFactory: fmt::Debug + Send + Sync {
-    /// The endpoint of one flow.
-    fn make(&self, seat: Seat) -> Box<dyn Endpoint>;
-}
-
 /// What sends a flow's packets.
 pub(crate) enum Source {
     /// A pattern of its own, whatever the network does: the fast path.
@@ -80,21 +73,15 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The source of a flow as it was planned.
-    pub(crate) fn new(setup: &FlowSetup, seat: Seat) -> Source {
-        let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
-        let restraint = Restraint::new(setup.when_warned, reserve);
-        match &setup.traffic {
+    /// The source of a flow that sends `traffic`; with `set_up`, from when the flow is granted.
+    pub(crate) fn new(traffic: &Traffic, restraint: Restraint, set_up: bool, seat: Seat) -> Source {
+        match traffic {
             Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
-            Traffic::Greedy { window, sizes } => Source::Endpoint(Box::new(Greedy::new(
-                *window,
-                sizes.clone(),
-                restraint,
-                setup.life.set_up,
-                seat,
-            ))),
+            Traffic::Greedy { window, sizes } => {
+                Source::Endpoint(Box::new(Greedy::new(*window, sizes.clone(), restraint, set_up, seat)))
+            }
             traffic => {
-                let (set_up, stop) = (setup.life.set_up, seat.stop);
+                let stop = seat.stop;
                 let emission = Emission::new(traffic.clone(), seat.rng);
                 if set_up || restraint.heeds_warnings() {
                     Source::Endpoint(Box::new(Restrained::new(emission, restraint, set_up, stop)))

@@ -8,7 +8,7 @@ use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
-use crate::host::{Outbox, Source};
+use crate::host::{Outbox, Restraint, Source};
 use crate::measures::{KeptChecks, Measures};
 use crate::network::{FlowSetup, Network, NodePlan};
 use crate::packets::Packets;
@@ -236,6 +236,8 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         None => setup.life.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop),
     };
     let peer = setup.peer.map(|peer| peer as u32);
+    let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
+    let restraint = Restraint::new(setup.when_warned, reserve);
     let seat = Seat {
         flow: ix as u32,
         peer,
@@ -245,7 +247,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         rate: network.links[setup.route[0]].rate,
     };
     Flow {
-        source: Source::new(setup, seat),
+        source: Source::new(&setup.traffic, restraint, setup.life.set_up, seat),
         first_hop,
         hops: setup.route.len() as u32,
         pending: 0,
