@@ -40,7 +40,9 @@ def sources(pages: list[Path]) -> dict[Path, bytes]:
     """Return the sources as they are when these pages have been followed, by path."""
     files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
     files = [path for path in files if path.suffix not in (".pyc", ".so")]
-    files += [ROOT / name for name in ("Cargo.toml", "Cargo.lock", "README.md", "clippy.toml", "rustfmt.toml")]
+    files += [
+        ROOT / name for name in ("Cargo.toml", "Cargo.lock", "README.md", "clippy.toml", "rustfmt.toml")
+    ]
     found = {path.relative_to(ROOT): path.read_bytes() for path in files}
     for where, file, line, text in (step for page in pages for step in steps(page)):
         if where == "create":
