@@ -108,7 +108,7 @@ def test_the_pages_lead_to_policies_that_work() -> None:
     copy_with(PAGES)
     cargo("fmt", "--all", "--check")
     own = [TEST.findall(page.read_text(encoding="utf-8"))[0] for page in PAGES]
-    for crate, loops in LOOPS + [("tidegate-sim", ())]:
+    for crate, loops in [*LOOPS, ("tidegate-sim", ())]:
         tests = [test for of, test in own if of == crate] + list(loops)
         printed = cargo("test", "-p", crate, *(part for test in tests for part in ("--test", test)))
         assert printed.count("test result: ok. ") == len(tests)
