@@ -1,10 +1,17 @@
 //! What a flow sends when.
 
-use crate::host::EndpointFactory;
 use crate::input::TraceFlow;
+use core::fmt;
 use std::sync::Arc;
+use tidegate_core::endpoint::{Endpoint, Seat};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span};
+
+/// Makes endpoints: what a plan holds of one that is written outside this crate.
+pub trait EndpointFactory: fmt::Debug + Send + Sync {
+    /// The endpoint of one flow.
+    fn make(&self, seat: Seat) -> Box<dyn Endpoint>;
+}
 
 /// A traffic source's parameters.
 #[derive(Clone, Debug)]

@@ -14,11 +14,9 @@ pub use restrained::Restrained;
 pub use restraint::Restraint;
 pub use transport_end::TransportEnd;
 
-use crate::network::FlowSetup;
-use crate::source::{Emission, Traffic};
-use core::fmt;
+use crate::source::Emission;
 use std::collections::VecDeque;
-use tidegate_core::endpoint::{Action, Endpoint, Notice, Payload, Seat};
+use tidegate_core::endpoint::{Action, Endpoint, Notice, Payload};
 use tidegate_core::packet::Mark;
 
 /// What endpoints and relays have handed out and the world has not taken yet.
@@ -65,43 +63,10 @@ pub(crate) struct Sending {
     pub(crate) payload: Payload,
 }
 
-/// Makes endpoints: what a plan holds of one that is written outside this crate.
-pub trait EndpointFactory: fmt::Debug + Send + Sync {
-    /// The endpoint of one flow.
-    fn make(&self, seat: Seat) -> Box<dyn Endpoint>;
-}
-
 /// What sends a flow's packets.
 pub(crate) enum Source {
     /// A pattern of its own, whatever the network does: the fast path.
     OpenLoop(Emission),
     /// A state machine.
     Endpoint(Box<dyn Endpoint>),
-}
-
-impl Source {
-    /// The source of a flow as it was planned.
-    pub(crate) fn new(setup: &FlowSetup, seat: Seat) -> Source {
-        let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
-        let restraint = Restraint::new(setup.when_warned, reserve);
-        match &setup.traffic {
-            Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
-            Traffic::Greedy { window, sizes } => Source::Endpoint(Box::new(Greedy::new(
-                *window,
-                sizes.clone(),
-                restraint,
-                setup.life.set_up,
-                seat,
-            ))),
-            traffic => {
-                let (set_up, stop) = (setup.life.set_up, seat.stop);
-                let emission = Emission::new(traffic.clone(), seat.rng);
-                if set_up || restraint.heeds_warnings() {
-                    Source::Endpoint(Box::new(Restrained::new(emission, restraint, set_up, stop)))
-                } else {
-                    Source::OpenLoop(emission)
-                }
-            }
-        }
-    }
 }
