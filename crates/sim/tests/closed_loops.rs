@@ -18,11 +18,11 @@ use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::Calendar;
-use tidegate_sim::host::{EndpointFactory, TransportEnd};
+use tidegate_sim::host::TransportEnd;
 use tidegate_sim::network::{Network, RelayPlan};
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::relay::{Crossing, Passage, Relay, RelayCx, RelayFactory};
-use tidegate_sim::source::Traffic;
+use tidegate_sim::source::{EndpointFactory, Traffic};
 use tidegate_sim::world::World;
 
 /// Nodes s1 … s(N+1) in a row, joined by duplex links: link 2i goes from the i-th node to the next, link 2i + 1 back.

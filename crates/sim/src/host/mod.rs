@@ -12,12 +12,11 @@ mod transport_end;
 pub use greedy::Greedy;
 pub use restrained::Restrained;
 pub use restraint::Restraint;
-pub use crate::source::EndpointFactory;
 pub use transport_end::TransportEnd;
 
-use crate::source::{Emission, Traffic};
+use crate::source::Emission;
 use std::collections::VecDeque;
-use tidegate_core::endpoint::{Action, Endpoint, Notice, Payload, Seat};
+use tidegate_core::endpoint::{Action, Endpoint, Notice, Payload};
 use tidegate_core::packet::Mark;
 
 /// What endpoints and relays have handed out and the world has not taken yet.
@@ -70,25 +69,4 @@ pub(crate) enum Source {
     OpenLoop(Emission),
     /// A state machine.
     Endpoint(Box<dyn Endpoint>),
-}
-
-impl Source {
-    /// The source of a flow that sends `traffic`; with `set_up`, from when the flow is granted.
-    pub(crate) fn new(traffic: &Traffic, restraint: Restraint, set_up: bool, seat: Seat) -> Source {
-        match traffic {
-            Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
-            Traffic::Greedy { window, sizes } => {
-                Source::Endpoint(Box::new(Greedy::new(*window, sizes.clone(), restraint, set_up, seat)))
-            }
-            traffic => {
-                let stop = seat.stop;
-                let emission = Emission::new(traffic.clone(), seat.rng);
-                if set_up || restraint.heeds_warnings() {
-                    Source::Endpoint(Box::new(Restrained::new(emission, restraint, set_up, stop)))
-                } else {
-                    Source::OpenLoop(emission)
-                }
-            }
-        }
-    }
 }

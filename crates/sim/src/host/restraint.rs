@@ -25,7 +25,7 @@ impl Restraint {
     }
 
     /// Whether a warning can change anything.
-    pub(super) fn heeds_warnings(&self) -> bool {
+    pub(crate) fn heeds_warnings(&self) -> bool {
         self.when_warned != WhenWarned::Ignore && self.reserve.is_some()
     }
 

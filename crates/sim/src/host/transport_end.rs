@@ -1,6 +1,6 @@
 //! What a connection is planned as: a transport's end for each of its two flows.
 
-use super::EndpointFactory;
+use crate::source::EndpointFactory;
 use crate::source::Traffic;
 use std::sync::Arc;
 use tidegate_core::contract::Refused;

@@ -8,13 +8,13 @@ use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
 use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
-use crate::host::{Outbox, Restraint, Source};
+use crate::host::{Greedy, Outbox, Restrained, Restraint, Source};
 use crate::measures::{KeptChecks, Measures};
 use crate::network::{FlowSetup, Network, NodePlan};
 use crate::packets::Packets;
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
-use crate::source::Traffic;
+use crate::source::{Emission, Traffic};
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
@@ -236,8 +236,6 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         None => setup.life.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop),
     };
     let peer = setup.peer.map(|peer| peer as u32);
-    let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
-    let restraint = Restraint::new(setup.when_warned, reserve);
     let seat = Seat {
         flow: ix as u32,
         peer,
@@ -247,7 +245,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         rate: network.links[setup.route[0]].rate,
     };
     Flow {
-        source: Source::new(&setup.traffic, restraint, setup.life.set_up, seat),
+        source: source(setup, seat),
         first_hop,
         hops: setup.route.len() as u32,
         pending: 0,
@@ -255,6 +253,31 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         next_sequence: 0,
         group: setup.group as u32,
         peer,
+    }
+}
+
+/// What sends the flow, as it was planned.
+fn source(setup: &FlowSetup, seat: Seat) -> Source {
+    let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
+    let restraint = Restraint::new(setup.when_warned, reserve);
+    match &setup.traffic {
+        Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
+        Traffic::Greedy { window, sizes } => Source::Endpoint(Box::new(Greedy::new(
+            *window,
+            sizes.clone(),
+            restraint,
+            setup.life.set_up,
+            seat,
+        ))),
+        traffic => {
+            let (set_up, stop) = (setup.life.set_up, seat.stop);
+            let emission = Emission::new(traffic.clone(), seat.rng);
+            if set_up || restraint.heeds_warnings() {
+                Source::Endpoint(Box::new(Restrained::new(emission, restraint, set_up, stop)))
+            } else {
+                Source::OpenLoop(emission)
+            }
+        }
     }
 }
 
