@@ -3,6 +3,7 @@
 
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::{self, BuiltInDropper};
+use tidegate_core::endpoint::{self, BuiltInTransport};
 use tidegate_core::meter::{self, BuiltInMeter};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::{
@@ -21,7 +22,8 @@ fn rate(bits: u64) -> Rate {
 }
 
 fn all() -> impl Iterator<Item = &'static PolicyRecord> {
-    [scheduler::RECORDS, dropper::RECORDS, meter::RECORDS, shaper::RECORDS].into_iter().flatten()
+    let all = [scheduler::RECORDS, dropper::RECORDS, meter::RECORDS, shaper::RECORDS, endpoint::RECORDS];
+    all.into_iter().flatten()
 }
 
 #[test]
@@ -34,6 +36,7 @@ fn records_agree_with_their_registries() {
     ] {
         assert!(records.iter().all(|record| record.role == role));
     }
+    assert!(endpoint::RECORDS.iter().all(|record| matches!(record.role, Role::Transport { .. })));
     let known = |key: &&str| CONTRACT.iter().any(|param| param.name == *key);
     for record in all() {
         assert_eq!(all().filter(|other| other.name == record.name).count(), 1, "{}", record.name);
@@ -87,6 +90,7 @@ fn every_example_is_made_and_read_back() {
     examples(|kind: &BuiltInDropper| dropper::DropperKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInShaper| kind.build().is_ok());
+    examples(|kind: &BuiltInTransport| endpoint::TransportKind::BuiltIn(kind.clone()).build().is_ok());
 }
 
 #[test]
