@@ -457,6 +457,122 @@ EnvelopeKind = TokenBucket
 
 
 @dataclass(frozen=True, kw_only=True)
+class Window(Record):
+    """Fixed window.
+
+    Keeps a fixed number of packets unacknowledged; every packet is acknowledged by one packet. Its throughput
+    is window / round-trip time while that is below the rate of the path. What is lost is not sent again.
+
+    Attributes:
+        window: Packets that may be unacknowledged (a whole number from 1 to 1000000). Default: 10.
+        acknowledgement: Size of an acknowledgement (a size such as "250B"). Default: 40B.
+        timeout: Time from when a packet is sent after which it counts as lost unless it was acknowledged, at
+            least what the first link takes to send the whole window (a time such as "5ms"). Default: 1s.
+
+    Source: RFC 5681, section 2 (the sliding window, without congestion control).
+    """
+
+    _kind: ClassVar[str | None] = "window"
+
+    window: int | None = None
+    acknowledgement: str | None = None
+    timeout: str | None = None
+
+
+TransportKind = Window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers(Record):
+    """Answers.
+
+    What the flow of a connection's answers states to the ports on its way, as a flow does.
+
+    Attributes:
+        reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+            (a rate such as "400kbit").
+        interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
+            not monitored (a time such as "5ms").
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
+            earlier (a time such as "5ms"). Default: 0s.
+        priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        profile: Profile that its packets are metered against, with those of other flows; without it, the
+            flow's own contract.
+        class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
+        ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
+            "400kbit").
+    """
+
+    reserve: str | None = None
+    interval: str | None = None
+    head_start: str | None = None
+    priority: int | None = None
+    profile: str | None = None
+    class_: str | None = None
+    ceiling: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Connection(Record):
+    """Connection.
+
+    A connection, or `count` connections alike: two flows, NAME for the data and NAME/ack for the answers,
+    which go the other way, queue there and may be lost. Each is a group of its own in tables and plots, so
+    that the delays of answers do not mix with those of data.
+
+    Attributes:
+        name: Name, which no other flow or connection has.
+        count: Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1,
+            NAME/2 and NAME/ack/2, and so on (a whole number from 1 to 2000000). Default: 1.
+        from_: Node that sends data.
+        to: Node that receives them and answers.
+        route: Nodes on the data's way, from `from` to `to`; without it, the shortest path by hops. Answers go
+            the same way back, or the shortest where one of its links goes one way.
+        transport: What sends the data at one end and answers at the other.
+        size: Size of a packet of data, at most 1 MiB (a size such as "250B").
+        reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+            (a rate such as "400kbit").
+        interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
+            not monitored (a time such as "5ms").
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
+            earlier (a time such as "5ms"). Default: 0s.
+        priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        profile: Profile that its packets are metered against, with those of other flows; without it, the
+            flow's own contract.
+        class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
+        ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
+            "400kbit").
+        answers: What the answers' flow states to the ports on its way, as the keys beside it are what the
+            data's flow does. Default: Answers().
+        start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
+        stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
+        every: Mean time from the start of one of `count` to that of the next, exponential; without it, all
+            start at `start` (a time such as "5ms").
+        lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
+    """
+
+    name: str
+    count: int | None = None
+    from_: str
+    to: str
+    route: list[str] | tuple[str, ...] | None = None
+    transport: str | TransportKind
+    size: str
+    reserve: str | None = None
+    interval: str | None = None
+    head_start: str | None = None
+    priority: int | None = None
+    profile: str | None = None
+    class_: str | None = None
+    ceiling: str | None = None
+    answers: Answers | None = None
+    start: str | None = None
+    stop: str | None = None
+    every: str | None = None
+    lasts: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Headers(Record):
     """Headers.
 
@@ -517,7 +633,9 @@ class Flow(Record):
         count: Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on (a whole
             number from 1 to 4000000). Default: 1.
         from_: Node that sends.
-        to: Node that receives.
+        to: Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are
+            then a tree: on each of its links a packet and a reservation count once, and what is received
+            counts every copy.
         route: Nodes on the way, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
@@ -535,8 +653,8 @@ class Flow(Record):
             unless the source brings sizes (a size such as "250B").
         start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
         stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
-        every: Mean time from the start of one of the `count` flows to that of the next, exponential; without
-            it, all start at `start` (a time such as "5ms").
+        every: Mean time from the start of one of `count` to that of the next, exponential; without it, all
+            start at `start` (a time such as "5ms").
         lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
         hangup: When the destination tears the flow down, later than `start`; needs `admission` (a time such
             as "5ms").
@@ -553,7 +671,7 @@ class Flow(Record):
     name: str
     count: int | None = None
     from_: str
-    to: str
+    to: str | list[str] | tuple[str, ...]
     route: list[str] | tuple[str, ...] | None = None
     reserve: str | None = None
     interval: str | None = None
@@ -799,6 +917,7 @@ class Scenario(Record):
         class_: Classes of flows, on every switch port.
         profile: Contracts that several flows keep together.
         flow: Flows: who sends what to whom.
+        connection: Connections: who sends what to whom and is answered.
     """
 
     version: int = 1
@@ -817,6 +936,7 @@ class Scenario(Record):
     class_: list[Class] | tuple[Class, ...] | None = None
     profile: list[Profile] | tuple[Profile, ...] | None = None
     flow: list[Flow] | tuple[Flow, ...] | None = None
+    connection: list[Connection] | tuple[Connection, ...] | None = None
 
 
 DEFAULT_SCHEDULER = "fifo"
@@ -825,5 +945,5 @@ DEFAULT_SCHEDULER = "fifo"
 ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock")
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
 
-RESPONSIVE = ("greedy",)
-"""Kinds of source that send more or less according to what the network does."""
+RESPONSIVE = ("greedy", "window")
+"""Kinds of source and of transport that send more or less according to what the network does."""
