@@ -9,11 +9,11 @@ use crate::payload::Payload;
 use crate::world::Node;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
+use tidegate_core::headers::Headers;
 use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::steering::{Cached, Edge, EdgePlan};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
-use tidegate_core::headers::Headers;
 
 /// The edge of a gate, in both directions.
 pub(crate) struct GateEdge {

@@ -9,6 +9,7 @@ use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::relay::AnyRelay;
 use crate::watch::Watch;
 use std::collections::BTreeMap;
+use tidegate_core::context::Reason;
 use tidegate_core::meter::Metered;
 use tidegate_core::stats::Count;
 use tidegate_core::stats::Moments;
@@ -33,7 +34,18 @@ pub(crate) struct Measures {
     pub(super) envelopes: BTreeMap<u32, Moments>,
     /// Packets that lines lost, by flow.
     pub(super) losses: BTreeMap<u32, u64>,
+    /// What ports dropped and marked since the warm-up, by link.
+    pub(super) drops: BTreeMap<(u32, Reason), DropCounts>,
     checks: Vec<KeptChecks>,
+}
+
+/// What the port in front of a link has done with packets for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCounts {
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Times that congestion was marked on a packet instead.
+    pub marked: u64,
 }
 
 /// Checks and warnings of a flow.
@@ -81,6 +93,7 @@ impl Measures {
             watch: probes.watch.clone(),
             envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
             losses: BTreeMap::new(),
+            drops: BTreeMap::new(),
             checks: vec![KeptChecks::default(); flows],
         }
     }
@@ -92,6 +105,11 @@ impl Measures {
         {
             envelope.add(waited);
         }
+    }
+
+    /// What the port in front of a link has dropped and marked for a reason.
+    pub(super) fn drops_for(&mut self, link: u32, reason: Reason) -> &mut DropCounts {
+        self.drops.entry((link, reason)).or_default()
     }
 
     /// A flow was closed at a port whose meter had counted this of it.
@@ -173,6 +191,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn warm_up(&mut self) {
         self.measures.warm = true;
+        self.measures.drops.clear();
         self.measures.records.iter_mut().for_each(|record| record.sent = (0, 0));
         for (flow, waiting) in self.in_envelopes() {
             self.measures.records[flow].sent = (waiting.packets, waiting.bytes);
@@ -187,7 +206,7 @@ impl<Q: EventQueue> World<Q> {
         for (ix, link) in self.fabric.links.iter_mut().enumerate() {
             let switch = &mut self.fabric.nodes[link.node as usize].switch;
             let (sent, started) = link.done(switch);
-            (link.before, link.dropped, link.waited) = ((sent, started, link.line.lost()), 0, 0);
+            (link.before, link.waited) = ((sent, started, link.line.lost()), 0);
             if let Some(series) = self.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
                 series.busy_anew(ix, switch.busy(warm_at, link.port));
             }

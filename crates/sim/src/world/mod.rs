@@ -23,8 +23,8 @@ mod setup;
 
 pub use crate::relay::{Answer, GateFlow, Signal};
 pub(crate) use fabric::{Fabric, NOWHERE, Node};
-pub use measures::Checks;
 pub(crate) use measures::Measures;
+pub use measures::{Checks, DropCounts};
 pub(crate) use packets::Packets;
 pub use report::LinkReport;
 

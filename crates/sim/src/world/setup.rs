@@ -115,7 +115,6 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refu
             to: link.to as u32,
             reverse: reverse[ix],
             waiting: Span::ZERO,
-            dropped: 0,
             waited: 0,
             before: Default::default(),
         }
