@@ -157,9 +157,7 @@ def test_results_of_an_earlier_format_are_refused_with_what_is_missing(results, 
     with pytest.raises(TidegateError) as refused:
         Results.load(out)
     said = str(refused.value)
-    assert (
-        "results of format 2 without `groups`, `drops`, and this version" in said
-    )
+    assert "results of format 2 without `groups`, `drops`, and this version" in said
     assert "run the scenario.toml in it again" in said
     results.save(out)
     assert Results.load(out).groups() == results.groups()

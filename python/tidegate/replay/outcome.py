@@ -60,13 +60,13 @@ def read_outcomes(plan: Plan, tables: Mapping[str, Any]) -> tuple[FlowOutcome, .
         bins = _delays_by_group(tables["histogram"])
         return tuple(_outcome(flow, rows[flow.name], p99[flow.name], bins[flow.name]) for flow in plan.flows)
     # Flows of a list that are played together share one histogram, and have no reservations.
-    return tuple(_outcome(flow, rows[flow.name], rows[flow.name]["delay_p99"], []) for flow in plan.flows)
+    return tuple(_outcome(flow, rows[flow.name], rows[flow.name]["delay_p99"], None) for flow in plan.flows)
 
 
-def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins: Bins) -> FlowOutcome:
+def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins: Bins | None) -> FlowOutcome:
     sent = row["sent_packets"]
     within = kept = None
-    if flow.promised_p99 is not None:
+    if flow.promised_p99 is not None and bins is not None:
         # A bin counts when its lower edge does: delays are known to 0.1 %, and none is called late
         # that was not.
         on_time = sum(count for lower, count in bins if lower <= flow.promised_p99)
