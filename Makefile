@@ -14,6 +14,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed
 	cargo test --workspace --exclude tidegate-bindings --quiet -- $$(crates/gate/tests/permitted.sh)
 	$(BIN)/python -m pytest
+	$(BIN)/stubtest tidegate._tidegate
 
 lint: $(VENV)/tools
 	cargo fmt --all --check

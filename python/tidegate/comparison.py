@@ -162,9 +162,7 @@ def _label(scheduler: SchedulerKind) -> str:
 
 
 def _rows(results: Mapping[str, Results]) -> list[Row]:
-    figures = {
-        name: group_figures(one.flows, one.histogram, one.replications) for name, one in results.items()
-    }
+    figures = {name: group_figures(one.tables["groups"], one.replications) for name, one in results.items()}
     first = next(iter(figures))
     return [
         Row(
