@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name py.typed) pyproject.toml README.md
 
-.PHONY: demo test lint verify fuzz bench wheel clean
+RECORDS := $(shell find crates/core/src crates/spec/src -name '*.rs') crates/spec/examples/spec_docs.rs
+
+.PHONY: demo test lint verify fuzz bench wheel generated clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/demo.py
@@ -19,6 +21,7 @@ test: $(VENV)/installed
 lint: $(VENV)/tools
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo run --quiet --package tidegate-spec --example spec_docs check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -41,13 +44,21 @@ bench: $(VENV)/installed
 
 wheel: $(VENV)/wheel
 
+# The reference pages and the Python types, from the records of policies, scenarios and gate files. They are committed,
+# so that reading them needs no build.
+generated: target/generated
+
+target/generated: $(RECORDS)
+	cargo run --quiet --package tidegate-spec --example spec_docs write
+	touch $@
+
 $(VENV)/tools: constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
 	  maturin typer rich pyarrow matplotlib pytest hypothesis jsonschema pandas polars mypy ruff
 	touch $@
 
-$(VENV)/wheel: $(VENV)/tools $(RUST) $(PACKAGE)
+$(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)
 	$(BIN)/maturin build --release --quiet --out target/wheels -i $(BIN)/python
 	touch $@
 

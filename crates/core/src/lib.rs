@@ -8,7 +8,6 @@ pub mod admission;
 pub mod bounds;
 pub mod classifier;
 pub mod context;
-pub mod contract;
 pub mod dropper;
 pub mod endpoint;
 pub mod flow_heap;
@@ -27,3 +26,5 @@ pub mod stats;
 pub mod steering;
 pub mod switch;
 pub mod units;
+
+pub use params::contract;

@@ -187,18 +187,8 @@ fn directions_may_differ() {
     }
 }
 
-/// docs/gate-file.md is what the records say; with TIDEGATE_BLESS=1 it is written.
 #[test]
-fn the_reference_page_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/gate-file.md");
-    let page = crate::gate_reference();
-    if std::env::var_os("TIDEGATE_BLESS").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    assert!(
-        std::fs::read_to_string(&path).unwrap() == page,
-        "run again with TIDEGATE_BLESS=1, and look at the difference"
-    );
+fn what_a_gate_must_have_is_required() {
     let schema = crate::gate_schema();
     assert_eq!(schema["required"], serde_json::json!(["version", "gate"]));
     assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside"]));

@@ -8,7 +8,6 @@ use crate::packet::{FlowIx, Packet};
 use crate::params::{Limit, PolicyKind, PolicyParams, registry};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
-use drop_tail::DropTail;
 
 /// What a dropper sees of the queues around a packet. The packet itself is nowhere counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -71,14 +70,6 @@ pub trait Dropper {
     }
 }
 
-// The registry: one line a dropper.
-registry! {
-    /// A built-in dropper with its parameters.
-    pub enum BuiltInDropper {
-        DropTail(drop_tail::DropTailParams),
-    }
-}
-
 /// How to make a dropper: what a plan holds.
 pub type DropperKind = PolicyKind<BuiltInDropper, dyn Dropper + Send>;
 
@@ -88,28 +79,47 @@ impl DropperKind {
     /// # Errors
     /// When a parameter that depends on the link is missing.
     pub fn build(&self) -> Result<AnyDropper, Refused> {
-        let built_in = |dropper: &BuiltInDropper| match dropper {
-            BuiltInDropper::DropTail(params) => params.make().map(AnyDropper::DropTail),
-        };
-        self.make_with(built_in, AnyDropper::Custom)
+        self.make_with(AnyDropper::built_in, AnyDropper::Custom)
     }
 }
 
-/// Every dropper: the built-in ones without a pointer, `Custom` for the others.
-pub enum AnyDropper {
-    /// [`drop_tail`].
-    DropTail(DropTail),
-    /// A dropper written outside this crate.
-    Custom(Box<dyn Dropper + Send>),
-}
+/// Writes the registry: [`BuiltInDropper`], and the enum of droppers with its dispatch.
+macro_rules! droppers {
+    ($($variant:ident($params:path),)*) => {
+        registry! {
+            /// A built-in dropper with its parameters.
+            pub enum BuiltInDropper { $($variant($params),)* }
+        }
 
-macro_rules! each {
-    ($self:expr, $dropper:ident => $call:expr) => {
-        match $self {
-            AnyDropper::DropTail($dropper) => $call,
-            AnyDropper::Custom($dropper) => $call,
+        /// Every dropper: the built-in ones without a pointer, `Custom` for the others.
+        pub enum AnyDropper {
+            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Made),)*
+            /// A dropper written outside this crate.
+            Custom(Box<dyn Dropper + Send>),
+        }
+
+        impl AnyDropper {
+            fn built_in(dropper: &BuiltInDropper) -> Result<AnyDropper, Refused> {
+                match dropper {
+                    $(BuiltInDropper::$variant(params) => params.make().map(AnyDropper::$variant),)*
+                }
+            }
+        }
+
+        macro_rules! each {
+            ($self:expr, $dropper:ident => $call:expr) => {
+                match $self {
+                    $(AnyDropper::$variant($dropper) => $call,)*
+                    AnyDropper::Custom($dropper) => $call,
+                }
+            };
         }
     };
+}
+
+// The registry: one line a dropper.
+droppers! {
+    DropTail(drop_tail::DropTailParams),
 }
 
 impl Dropper for AnyDropper {

@@ -102,31 +102,38 @@ pub trait Meter {
     }
 }
 
+/// How to make a meter: what a plan holds.
+pub type MeterKind = PolicyKind<BuiltInMeter, dyn Meter + Send>;
+
+/// Writes the registry: [`BuiltInMeter`], and how each meter is made.
+macro_rules! meters {
+    ($($variant:ident($params:path),)*) => {
+        registry! {
+            /// A built-in meter with its parameters.
+            pub enum BuiltInMeter { $($variant($params),)* }
+        }
+
+        impl MeterKind {
+            /// A new meter of this kind, without profiles.
+            ///
+            /// # Errors
+            /// When a parameter that depends on the link is missing.
+            pub fn build(&self) -> Result<Box<dyn Meter + Send>, Refused> {
+                let built_in = |meter: &BuiltInMeter| -> Result<Box<dyn Meter + Send>, Refused> {
+                    match meter {
+                        $(BuiltInMeter::$variant(params) => Ok(Box::new(params.make()?)),)*
+                    }
+                };
+                self.make_with(built_in, |meter| meter)
+            }
+        }
+    };
+}
+
 // The registry: one line a meter.
-registry! {
-    /// A built-in meter with its parameters.
-    pub enum BuiltInMeter {
-        FlowMonitor(flow_monitor::FlowMonitorParams),
-    }
+meters! {
+    FlowMonitor(flow_monitor::FlowMonitorParams),
 }
 
 /// The meter of a port that names none.
 pub const DEFAULT: &PolicyRecord = &FlowMonitorParams::RECORD;
-
-/// How to make a meter: what a plan holds.
-pub type MeterKind = PolicyKind<BuiltInMeter, dyn Meter + Send>;
-
-impl MeterKind {
-    /// A new meter of this kind, without flows.
-    ///
-    /// # Errors
-    /// When a parameter that depends on the link is missing.
-    pub fn build(&self) -> Result<Box<dyn Meter + Send>, Refused> {
-        let built_in = |meter: &BuiltInMeter| match meter {
-            BuiltInMeter::FlowMonitor(params) => {
-                params.make().map(|meter| Box::new(meter) as Box<dyn Meter + Send>)
-            }
-        };
-        self.make_with(built_in, |meter| meter)
-    }
-}

@@ -1,6 +1,6 @@
 //! What a policy's parameters are checked against, and what is wrong with them.
 
-use crate::contract::Contract;
+use super::contract::Contract;
 use crate::units::Rate;
 
 /// Where a policy works, as far as it is known before anything runs.

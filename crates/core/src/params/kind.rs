@@ -1,7 +1,7 @@
 //! How a policy is made: what a plan holds.
 
+use super::contract::Refused;
 use super::{Fault, NodeContext, PolicyRecord, Value};
-use crate::contract::Refused;
 use core::fmt;
 use std::sync::Arc;
 

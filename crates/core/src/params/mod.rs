@@ -5,6 +5,7 @@
 //! `--set`, the Python types and the reference page are all read from it; the policy reads fields.
 
 mod check;
+pub mod contract;
 mod kind;
 mod table;
 
@@ -14,8 +15,8 @@ pub use kind::{BuiltIn, Factory, PolicyKind};
 pub use table::{Parameter, Parameters};
 pub(crate) use table::{parameters, words};
 
-use crate::contract::{Contract, Refused};
 use crate::units::Span;
+use contract::{Contract, Refused};
 
 /// What kind of value a parameter takes, and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -272,11 +272,8 @@ impl Engine {
 }
 
 #[cfg(test)]
-#[path = "emulation_tests.rs"]
 mod emulation_tests;
 #[cfg(test)]
-#[path = "simulator_tests.rs"]
 mod simulator_tests;
 #[cfg(test)]
-#[path = "engine_tests.rs"]
 mod tests;

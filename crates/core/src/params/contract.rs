@@ -1,6 +1,6 @@
 //! What a flow is promised, and what it may ask of a scheduler.
 
-use crate::params::parameters;
+use super::parameters;
 use crate::units::{Rate, Span};
 use core::fmt;
 

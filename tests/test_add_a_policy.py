@@ -1,0 +1,136 @@
+"""The pages docs/add-a-*.md, followed to the letter in a copy of the sources."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# The copy and its target folder are kept between runs, so that only the first one is slow.
+COPY = ROOT / "target" / "add-a-policy" / "tidegate"
+FOLDERS = ("crates", "python", "benches", "examples", "docs")
+STEP = re.compile(r"<!-- (create|after|before) (\S+)(?: \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
+TEST = re.compile(r"^\$ cargo test -p (tidegate-\w+) --test (\w+)$", re.MULTILINE)
+NAME = re.compile(r"^ {8}name: \"(.+)\",$", re.MULTILINE)
+PAGES = sorted((ROOT / "docs").glob("add-a*.md"), key=lambda page: page.stem)
+VERIFY = os.environ.get("TIDEGATE_VERIFY") == "1"
+# The tests that loop over every record, beside each page's own.
+LOOPS = [
+    ("tidegate-core", ("conservation", "metamorphic", "params", "push_out", "tree")),
+    ("tidegate-spec", ("names",)),
+]
+
+needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
+
+
+def steps(page: Path) -> list[tuple[str, str, str, str]]:
+    """Return where (create, after, before), in which file, at which line, which text."""
+    return STEP.findall(page.read_text(encoding="utf-8"))
+
+
+def records(page: Path) -> list[str]:
+    """Return the names of the policies that a page adds."""
+    return [name for *_, text in steps(page) for name in NAME.findall(text)]
+
+
+def sources(pages: list[Path]) -> dict[Path, bytes]:
+    """Return the sources as they are when these pages have been followed, by path."""
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.is_file()]
+    files = [path for path in files if path.suffix not in (".pyc", ".so")]
+    files += [
+        ROOT / name for name in ("Cargo.toml", "Cargo.lock", "README.md", "clippy.toml", "rustfmt.toml")
+    ]
+    found = {path.relative_to(ROOT): path.read_bytes() for path in files}
+    for where, file, line, text in (step for page in pages for step in steps(page)):
+        if where == "create":
+            assert Path(file) not in found, f"{file} is there already"
+            found[Path(file)] = text.encode()
+        else:
+            before = found[Path(file)].decode()
+            assert before.count(f"\n{line}\n") == 1, f"{file}: {line}"
+            both = f"{line}\n{text}" if where == "after" else f"{text}{line}\n"
+            found[Path(file)] = before.replace(f"\n{line}\n", f"\n{both}").encode()
+    return found
+
+
+def copy_with(pages: list[Path]) -> None:
+    """Bring the copy up to date; what has not changed keeps its time, so that it is not built again."""
+    wanted = sources(pages)
+    for path, content in wanted.items():
+        target = COPY / path
+        if not target.exists() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    for path in [path for path in COPY.rglob("*") if path.is_file()]:
+        if path.relative_to(COPY) not in wanted:
+            path.unlink()
+
+
+def cargo(*arguments: str) -> str:
+    # Its long runs are those of the sources themselves: `make verify` carries them out there.
+    environment = {name: value for name, value in os.environ.items() if name != "TIDEGATE_VERIFY"}
+    environment |= {"CARGO_TARGET_DIR": str(COPY.parent / "target"), "INSTA_UPDATE": "no"}
+    done = subprocess.run(
+        ["cargo", *arguments], cwd=COPY, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_there_is_a_page_for_every_kind() -> None:
+    kinds = ["a-dropper", "a-meter", "a-relay", "a-scheduler", "an-endpoint"]
+    assert [page.stem.removeprefix("add-") for page in PAGES] == kinds
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
+    created = [file for where, file, *_ in steps(page) if where == "create"]
+    inserted = [(file, text) for where, file, _, text in steps(page) if where != "create"]
+    (policy,) = [file for file in created if "/src/" in file]
+    (test,) = [file for file in created if "/tests/" in file]
+    module = f"mod {Path(policy).stem};\n"
+    assert all(Path(policy).parent in (Path(file).parent, Path(file).with_suffix("")) for file, _ in inserted)
+    assert all(len(text.split()) <= 3 and text.count(";") + text.count(",") == 1 for _, text in inserted)
+    # A policy with a record has a line in its registry beside that of the module.
+    lines = [text for _, text in inserted if module not in text]
+    assert len(inserted) == len(lines) + 1
+    assert len(lines) == len(records(page))
+    assert TEST.findall(page.read_text(encoding="utf-8")) == [
+        (f"tidegate-{test.split('/')[1]}", Path(test).stem)
+    ]
+
+
+@needs_cargo
+def test_the_pages_lead_to_policies_that_work() -> None:
+    copy_with(PAGES)
+    cargo("fmt", "--all", "--check")
+    own = [TEST.findall(page.read_text(encoding="utf-8"))[0] for page in PAGES]
+    for crate, loops in [*LOOPS, ("tidegate-sim", ())]:
+        tests = [test for of, test in own if of == crate] + list(loops)
+        printed = cargo("test", "-p", crate, *(part for test in tests for part in ("--test", test)))
+        assert printed.count("test result: ok. ") == len(tests)
+        assert "test result: ok. 0 passed" not in printed
+    for outlet in ("schema", "reference", "python"):
+        text = cargo("run", "-p", "tidegate-spec", "--example", "spec_docs", outlet)
+        for name in (name for page in PAGES for name in records(page)):
+            assert name in text, f"{name} is not in the {outlet}"
+
+
+@needs_cargo
+@pytest.mark.skipif(not VERIFY, reason="long: set TIDEGATE_VERIFY=1")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_each_page_stands_alone(page: Path) -> None:
+    copy_with([page])
+    ((crate, test),) = TEST.findall(page.read_text(encoding="utf-8"))
+    cargo("test", "-p", crate, "--test", test)
+    cargo("clippy", "-p", "tidegate-core", "-p", "tidegate-sim", "--all-targets", "--", "-D", "warnings")
+
+
+@needs_cargo
+@pytest.mark.skipif(not VERIFY, reason="long: set TIDEGATE_VERIFY=1")
+def test_every_rust_test_holds_with_every_page() -> None:
+    copy_with(PAGES)
+    cargo("test", *(part for crate in ("core", "spec", "sim") for part in ("-p", f"tidegate-{crate}")))
