@@ -16,6 +16,7 @@ demo: $(VENV)/installed
 test: $(VENV)/installed
 	cargo test --workspace --exclude tidegate-bindings --quiet -- $$(crates/gate/tests/permitted.sh)
 	$(BIN)/python -m pytest
+	$(BIN)/stubtest tidegate._tidegate
 
 lint: $(VENV)/tools
 	cargo fmt --all --check

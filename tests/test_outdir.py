@@ -38,7 +38,7 @@ def test_what_is_saved_is_what_is_loaded(results, tmp_path):
 def test_the_directory_says_what_made_it(results, tmp_path):
     out = results.save(tmp_path / "out")
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["format_version"] == 2
+    assert manifest["format_version"] == 3
     assert manifest["seeds"] == [1, 2]
     assert manifest["scenario_sha256"] == results.scenario_hash
     assert manifest["base_dir"] == str(tmp_path)
@@ -143,6 +143,21 @@ def test_only_results_are_loaded(results, tmp_path):
     with pytest.raises(TidegateError, match="cannot be read"):
         Results.load(out)
     manifest = json.loads((out / "manifest.json").read_text())
-    (out / "manifest.json").write_text(json.dumps(manifest | {"format_version": 3}))
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format_version": 4}))
     with pytest.raises(TidegateError, match="format 3"):
         Results.load(out)
+
+
+def test_results_of_an_earlier_format_are_refused_with_what_is_missing(results, tmp_path):
+    out = results.save(tmp_path / "out")
+    for name in ("groups", "drops"):
+        (out / f"{name}.parquet").unlink()
+    manifest = json.loads((out / "manifest.json").read_text())
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format_version": 2}))
+    with pytest.raises(TidegateError) as refused:
+        Results.load(out)
+    said = str(refused.value)
+    assert "results of format 2 without `groups`, `drops`, and this version" in said
+    assert "run the scenario.toml in it again" in said
+    results.save(out)
+    assert Results.load(out).groups() == results.groups()

@@ -140,6 +140,7 @@ def test_the_data_of_every_paper_are_complete(paper):
             assert sum(way is not None for way in ways) <= 1
             assert claim.tolerance is None or (claim.paper is not None and claim.tolerance >= 0)
             assert claim.judged or not claim.required
+            assert not claim.unmet or (claim.required and claim.why)
             assert all(math.isfinite(value) for value in (claim.paper, *ways) if value is not None)
 
 
@@ -306,8 +307,42 @@ def test_the_page_of_a_paper_holds_its_data(paper, make_paper):
             assert (label(claim), published(claim), allowed(claim)) in shown
 
 
+@pytest.mark.parametrize(
+    ("value", "unmet", "said"),
+    [
+        (1.0, False, []),
+        (3.0, False, ["Test One: a: does not hold"]),
+        (None, False, ["Test One: a: is undecided"]),
+        (1.0, True, ["Test One: a: holds, and is listed as unmet"]),
+        (3.0, True, []),
+        (None, True, []),
+    ],
+)
+def test_a_required_claim_that_comes_out_otherwise_than_its_data_say_is_named(value, unmet, said):
+    paper = papers.load("virtualclock")
+    claims = (
+        Claim("a", paper=1.0, tolerance=0.5, required=True, unmet=unmet),
+        Claim("b", paper=1.0, tolerance=0.5),
+    )
+    experiment = dataclasses.replace(paper.experiments[0], claims=claims)
+    findings = find(claims, {MAIN: {"a": [value, value], "b": [9.0, 9.0]}})
+    outcome = papers.Outcome(experiment, tuple(findings), (1, 2), 1.0, 0.0, {}, {})
+    assert papers.Report(paper, 2, (outcome,), 1.0, "").unexpected == said
+
+
+@pytest.fixture(scope="module", params=papers.names())
+def report(request):
+    """Every experiment of a paper, as `tidegate paper` carries it out: a minute and more."""
+    return papers.conduct(papers.load(request.param))
+
+
 @pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="a minute: make verify runs it")
-def test_the_page_of_a_paper_holds_what_is_measured(paper, make_paper):
-    page = (DOCS / "papers" / f"{paper.name}.md").read_text()
-    for name, body in make_paper.sections(papers.conduct(paper)).items():
+def test_the_page_of_a_paper_holds_what_is_measured(report, make_paper):
+    page = (DOCS / "papers" / f"{report.paper.name}.md").read_text()
+    for name, body in make_paper.sections(report).items():
         assert f"<!-- {name} -->\n{body}<!-- /{name} -->" in page
+
+
+@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="a minute: make verify runs it")
+def test_required_claims_hold_but_those_known_not_to(report):
+    assert report.unexpected == []

@@ -11,6 +11,7 @@ import tidegate
 from conftest import CHAIN
 from tidegate import summary
 from tidegate._tidegate import half_width_95
+from tidegate.results import TABLES
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +23,11 @@ def test_pandas_and_polars_take_the_tables_as_they_are(results):
     for table in results.tables.values():
         assert len(pd.DataFrame.from_arrow(table)) == len(pl.from_arrow(table)) == table.num_rows
     assert pl.DataFrame(results.flows)["flow"][0] == results.flows.to_pandas()["flow"][0] == "voice"
+
+
+def test_the_tables_are_those_of_a_run(chain):
+    run = tidegate._tidegate.Run(tidegate.load(chain), 1)
+    assert tuple(run.tables()) == TABLES
 
 
 def test_columns_say_what_they_hold(results):
@@ -39,12 +45,12 @@ def test_a_group_is_the_sum_of_its_flows(results):
         by_run = of_group.assign(
             weighted=of_group["delay_mean"] * packets, queued=of_group["queueing_mean"] * packets
         ).groupby("replication")
-        sums = by_run[
-            ["sent_packets", "received_packets", "dropped_packets", "throughput", "weighted", "queued"]
-        ].sum()
+        counts = [f"{what}_packets" for what in ("sent", "received", "marked", "dropped")]
+        sums = by_run[[*counts, "throughput", "weighted", "queued"]].sum()
         expected = {
             "sent": sums["sent_packets"],
             "received": sums["received_packets"],
+            "marked": sums["marked_packets"],
             "dropped": sums["dropped_packets"],
             "lost": sums["dropped_packets"] / sums["sent_packets"],
             "throughput": sums["throughput"],
@@ -75,6 +81,38 @@ def test_the_histogram_counts_every_packet(results):
         for metric in ("delay", "queueing"):
             received[flow["replication"], flow["group"], metric] += flow["received_packets"]
     assert counted == received
+
+
+def test_a_quantile_of_a_group_is_the_upper_edge_of_its_bin(results):
+    bins = results.histogram.to_pandas()
+    flows = results.flows.to_pandas().astype({"group": str})
+    largest = flows.groupby(["replication", "group"])[["delay_max", "queueing_max"]].max()
+    for row in results.tables["groups"].to_pylist():
+        for metric, column, share in (
+            ("delay", "delay_p50", 0.5),
+            ("delay", "delay_p99", 0.99),
+            ("delay", "delay_p999", 0.999),
+            ("queueing", "queueing_p99", 0.99),
+        ):
+            of_group = bins[
+                (bins["replication"] == row["replication"])
+                & (bins["group"] == row["group"])
+                & (bins["metric"] == metric)
+            ].sort_values("upper")
+            reached = of_group["count"].cumsum()
+            edge = of_group["upper"][reached >= math.ceil(share * reached.iloc[-1])].iloc[0]
+            at_most = largest[f"{metric}_max"][row["replication"], row["group"]]
+            # The edge itself is not in the bin, which holds whole nanoseconds.
+            assert row[column] == pytest.approx(min(edge, at_most), abs=1.001e-9), column
+
+
+def test_drops_by_reason_are_those_of_their_link(results):
+    by_link = Counter()
+    for row in results.drops.to_pylist():
+        by_link[row["replication"], row["link"]] += row["dropped_packets"]
+    links = {(row["replication"], row["link"]): row["dropped_packets"] for row in results.links.to_pylist()}
+    assert sum(links.values()) > 0
+    assert by_link == Counter(links)
 
 
 def test_links_are_summarised_by_direction(results):

@@ -2,24 +2,43 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, final
+
+__all__ = [
+    "Run",
+    "Scenario",
+    "Table",
+    "TidegateError",
+    "__version__",
+    "gate",
+    "gate_schema",
+    "half_width_95",
+    "parse_rate",
+    "parse_time",
+    "python_types",
+    "reference",
+    "schema",
+    "show_rate",
+    "suggest",
+]
 
 __version__: str
 
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
 
+@final
 class Scenario:
     """A scenario that was read without a mistake, with the network that it describes."""
 
     @staticmethod
-    def load(path: str | Path, sets: Sequence[tuple[str, str]] = ()) -> Scenario: ...
+    def load(path: str | Path, sets: Sequence[tuple[str, str]] = ...) -> Scenario: ...
     @staticmethod
     def parse(
         text: str,
         name: str = "scenario",
-        base_dir: str | Path = ".",
-        sets: Sequence[tuple[str, str]] = (),
+        base_dir: str | Path = ...,
+        sets: Sequence[tuple[str, str]] = ...,
     ) -> Scenario: ...
     @property
     def name(self) -> str: ...
@@ -42,23 +61,25 @@ class Scenario:
     @property
     def toml(self) -> str: ...
 
+@final
 class Table:
     """A result table; anything that takes an Arrow C stream takes it as it is."""
 
     def __len__(self) -> int: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+@final
 class Run:
     """One replication of a scenario, under one seed."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         scenario: Scenario,
         seed: int,
         replication: int = 0,
         series: bool = False,
         watch: tuple[str, int] | None = None,
-    ) -> None: ...
+    ) -> Self: ...
     def advance(self, events: int) -> bool: ...
     @property
     def progress(self) -> float: ...

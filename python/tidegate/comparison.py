@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
-from tidegate.policies import RESPONSIVE, SchedulerKind
+from tidegate.policies import ANSWERS, RESPONSIVE, SchedulerKind
 from tidegate.replications import Progress
 from tidegate.results import Results
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
@@ -162,9 +162,7 @@ def _label(scheduler: SchedulerKind) -> str:
 
 
 def _rows(results: Mapping[str, Results]) -> list[Row]:
-    figures = {
-        name: group_figures(one.flows, one.histogram, one.replications) for name, one in results.items()
-    }
+    figures = {name: group_figures(one.tables["groups"], one.replications) for name, one in results.items()}
     first = next(iter(figures))
     return [
         Row(
@@ -194,12 +192,18 @@ def _own_schedulers(source: Source) -> list[str]:
     return [f"{own} of the scenario's links state a scheduler of their own and keep it"] if own else []
 
 
+def _kind(choice: str | dict[str, object]) -> str:
+    """Return the kind that is chosen, by its name or in a table."""
+    return choice if isinstance(choice, str) else str(choice["kind"])
+
+
 def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str]:
     """Make sure that every flow sent the same packets; say which sources do not by their nature."""
-    kinds = {
-        flow["name"]: flow["source"]["kind"] if isinstance(flow["source"], dict) else flow["source"]
-        for flow in tomllib.loads(source.scenario.toml).get("flow", [])
-    }
+    scenario = tomllib.loads(source.scenario.toml)
+    kinds = {flow["name"]: _kind(flow["source"]) for flow in scenario.get("flow", [])}
+    for connection in scenario.get("connection", []):
+        for group in (connection["name"], connection["name"] + ANSWERS):
+            kinds[group] = _kind(connection["transport"])
     first, *others = (one.flows for one in results.values())
     unequal = set()
     for other in others:

@@ -14,7 +14,7 @@ from tidegate.whole import Kind
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
-KIND = Kind("tidegate results", 2, FILES.__contains__)
+KIND = Kind("tidegate results", 3, FILES.__contains__)
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:
@@ -57,16 +57,19 @@ def read(directory: str | os.PathLike[str]) -> Results:
     """Read results from `directory`.
 
     Raises:
-        TidegateError: There are none, they are of a newer format, or they cannot be read.
+        TidegateError: There are none, they are of another format, or they cannot be read.
     """
     place = Path(directory)
     manifest = KIND.manifest(place)
     if manifest is None:
         raise TidegateError(f"{directory}: holds no results of tidegate")
     if manifest["format_version"] != KIND.version:
+        missing = [f"`{name}`" for name in TABLES if not (place / f"{name}.parquet").exists()]
+        without = f" without {', '.join(missing)}" if missing else ""
         raise TidegateError(
-            f"{directory}: results of format {manifest['format_version']}, "
-            f"and this version of tidegate reads format {KIND.version}"
+            f"{directory}: results of format {manifest['format_version']}{without}, "
+            f"and this version of tidegate reads format {KIND.version}\n"
+            f"  help: run the {SCENARIO} in it again"
         )
     try:
         return Results(

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tidegate import _tidegate, summary
 from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary
 
-TABLES = ("flows", "links", "series", "signals", "gate", "histogram")
+TABLES = ("flows", "groups", "links", "drops", "series", "signals", "gate", "histogram")
 """Names of the tables, in the order in which they are stored."""
 
 
@@ -38,8 +38,7 @@ class Results:
     over replications (Student t); from one replication there is none.
 
     Attributes:
-        tables: `flows`, `links`, `series`, `signals`, `gate` and `histogram`, each with the rows of all
-            replications.
+        tables: Every table of `TABLES` by its name, with the rows of all replications.
         scenario_name: Name of the scenario.
         scenario_toml: Its text, overrides applied.
         base_dir: Folder at which relative paths in the text start.
@@ -75,6 +74,11 @@ class Results:
     def links(self) -> pa.Table:
         """One row for each direction of a link and replication."""
         return self.tables["links"]
+
+    @property
+    def drops(self) -> pa.Table:
+        """What ports dropped and marked, by link, reason and replication."""
+        return self.tables["drops"]
 
     @property
     def series(self) -> pa.Table:
@@ -113,7 +117,7 @@ class Results:
 
     def groups(self) -> list[GroupSummary]:
         """Return one summary for each group of flows, in the order of the scenario."""
-        return summary.groups(self.flows, self.histogram, self.replications)
+        return summary.groups(self.tables["groups"], self.replications)
 
     def link_rows(self) -> list[LinkSummary]:
         """Return one summary for each direction of a link, in the order of the scenario."""

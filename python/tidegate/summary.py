@@ -5,18 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidegate._tidegate import half_width_95
 
 NO_INTERVAL = "no interval from one run"
 """What is said wherever a figure comes from a single replication."""
-
-NANOSECOND = 1e-9
 
 Values = list[float | None]
 """One figure of each replication; None where nothing was measured."""
@@ -45,6 +41,7 @@ class GroupSummary:
         flows: Number of its flows.
         sent: Packets that left the sources.
         received: Packets that arrived.
+        marked: Packets that arrived with congestion marked on the way (CE, EFCI).
         dropped: Packets dropped on the way.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
         lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1.
@@ -63,6 +60,7 @@ class GroupSummary:
     flows: int
     sent: Estimate
     received: Estimate
+    marked: Estimate
     dropped: Estimate
     discarded: Estimate
     lost: Estimate
@@ -86,6 +84,7 @@ class LinkSummary:
         rate: Its rate in bit/s.
         packets: Packets sent.
         dropped: Packets dropped at its port.
+        marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
         queue_mean: Queue length as a time average in packets, the packet in service included.
         queue_max: Longest queue in a replication in packets.
@@ -96,6 +95,7 @@ class LinkSummary:
     rate: int
     packets: Estimate
     dropped: Estimate
+    marked: Estimate
     utilisation: Estimate
     queue_mean: Estimate
     queue_max: Estimate
@@ -131,72 +131,43 @@ def estimate(values: Sequence[float | None]) -> Estimate:
     return Estimate(math.fsum(measured) / len(measured), half_width_95(measured))
 
 
-def groups(flows: pa.Table, histogram: pa.Table, replications: int) -> list[GroupSummary]:
-    """Summarise the tables `flows` and `histogram` by group, in the order of the scenario."""
+def groups(table: pa.Table, replications: int) -> list[GroupSummary]:
+    """Summarise the table `groups`, in the order of the scenario."""
     return [
-        GroupSummary(group, count, **{name: estimate(values) for name, values in figures.items()})
-        for (group, count), figures in group_figures(flows, histogram, replications).items()
+        GroupSummary(group, flows, **{name: estimate(values) for name, values in figures.items()})
+        for (group, flows), figures in group_figures(table, replications).items()
     ]
 
 
-def group_figures(
-    flows: pa.Table, histogram: pa.Table, replications: int
-) -> dict[tuple[str, int], dict[str, Values]]:
-    """Return every figure of `GroupSummary` in each replication, by (group, number of its flows).
-
-    Every replication lists the same flows in the same order, group by group.
-    """
-    count = flows.num_rows // replications
-    p99 = _quantiles(histogram, 0.99)
-    figures: dict[tuple[str, int], dict[str, Values]] = {}
-    start = 0
-    for group, members in groupby(flows["group"][:count].to_pylist()):
-        size = sum(1 for _ in members)
-        each = [
-            _figures(
-                flows.slice(replication * count + start, size),
-                {metric: p99.get((metric, replication, group)) for metric in ("delay", "queueing")},
-            )
-            for replication in range(replications)
-        ]
-        figures[group, size] = {name: [one[name] for one in each] for name in each[0]}
-        start += size
+def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], dict[str, Values]]:
+    """Return every figure of `GroupSummary` in each replication, by (group, number of its flows)."""
+    columns = _by_row(table, replications)
+    figures = {}
+    for row in range(table.num_rows // replications):
+        flows = columns("flows", row)[0]
+        sent = columns("sent_packets", row)
+        throughput = columns("throughput", row)
+        missing = map(sum, zip(columns("dropped_packets", row), columns("lost_packets", row), strict=True))
+        figures[columns("group", row)[0], flows] = {
+            "sent": sent,
+            "received": columns("received_packets", row),
+            "marked": columns("marked_packets", row),
+            "dropped": columns("dropped_packets", row),
+            "discarded": columns("discarded_packets", row),
+            "lost": [_ratio(*pair) for pair in zip(missing, sent, strict=True)],
+            "warned": [
+                _ratio(*pair) for pair in zip(columns("warnings", row), columns("checks", row), strict=True)
+            ],
+            "refused": [_ratio(refused, flows) for refused in columns("refused", row)],
+            "throughput": throughput,
+            "throughput_per_flow": [_ratio(bits, flows) for bits in throughput],
+            "delay_mean": columns("delay_mean", row),
+            "delay_p99": columns("delay_p99", row),
+            "delay_max": columns("delay_max", row),
+            "queueing_mean": columns("queueing_mean", row),
+            "queueing_p99": columns("queueing_p99", row),
+        }
     return figures
-
-
-def _figures(members: pa.Table, p99: dict[str, float | None]) -> dict[str, float | None]:
-    """Return the figures of one group in one replication, from the rows of its flows."""
-    sent, received, dropped, lost, discarded = (
-        pc.sum(members[f"{what}_packets"]).as_py()
-        for what in ("sent", "received", "dropped", "lost", "discarded")
-    )
-    checks, warnings, refused = (pc.sum(members[name]).as_py() for name in ("checks", "warnings", "refused"))
-    throughput = pc.sum(members["throughput"]).as_py()
-    delay_max, queueing_max = (pc.max(members[name]).as_py() for name in ("delay_max", "queueing_max"))
-    return {
-        "sent": sent,
-        "received": received,
-        "dropped": dropped,
-        "discarded": discarded,
-        "lost": _ratio(dropped + lost, sent),
-        "warned": _ratio(warnings, checks),
-        "refused": refused / members.num_rows,
-        "throughput": throughput,
-        "throughput_per_flow": throughput / members.num_rows,
-        "delay_mean": _ratio(_over_packets(members, "delay_mean"), received),
-        # A bin's end may lie beyond the largest delay itself.
-        "delay_p99": _least(p99["delay"], delay_max),
-        "delay_max": delay_max,
-        "queueing_mean": _ratio(_over_packets(members, "queueing_mean"), received),
-        "queueing_p99": _least(p99["queueing"], queueing_max),
-    }
-
-
-def _over_packets(members: pa.Table, mean: str) -> float | None:
-    """Return the sum over packets of what `mean` is the mean of."""
-    received = pc.cast(members["received_packets"], pa.float64())
-    total: float | None = pc.sum(pc.multiply(members[mean], received)).as_py()
-    return total
 
 
 def links(table: pa.Table, replications: int) -> list[LinkSummary]:
@@ -208,6 +179,7 @@ def links(table: pa.Table, replications: int) -> list[LinkSummary]:
             rate=columns("rate", row)[0],
             packets=estimate(columns("packets", row)),
             dropped=estimate(columns("dropped_packets", row)),
+            marked=estimate(columns("marked_packets", row)),
             utilisation=estimate(columns("utilisation", row)),
             queue_mean=estimate(columns("queue_mean", row)),
             queue_max=estimate(columns("queue_max", row)),
@@ -265,38 +237,5 @@ def _by_row(table: pa.Table, replications: int) -> Callable[[str, int], list[Any
     return look_up
 
 
-def _ratio(part: float | None, whole: float) -> float | None:
-    return None if part is None or not whole else part / whole
-
-
-def _least(quantile: float | None, largest: float | None) -> float | None:
-    return quantile if quantile is None or largest is None else min(quantile, largest)
-
-
-def _quantiles(histogram: pa.Table, quantile: float) -> dict[tuple[str, int, str], float]:
-    """Return the quantile by (metric, replication, group): the largest value of the bin in which it lies.
-
-    Bins hold whole nanoseconds.
-    """
-    import numpy as np
-
-    names = ("metric", "replication", "group")
-    columns = [histogram[name] for name in names]
-    words = [
-        column if pa.types.is_dictionary(column.type) else column.dictionary_encode() for column in columns
-    ]
-    codes = [column.combine_chunks().indices for column in words]
-    if histogram.num_rows == 0:
-        return {}
-    keys = np.stack([np.asarray(code, dtype=np.int64) for code in codes])
-    order = np.lexsort((np.asarray(histogram["upper"]), *keys))
-    keys = keys[:, order]
-    starts = np.flatnonzero(np.r_[True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)])
-    counts = np.asarray(histogram["count"], dtype=np.int64)[order]
-    reached = np.cumsum(counts)
-    before = reached[starts] - counts[starts]
-    totals = np.add.reduceat(counts, starts)
-    at = np.searchsorted(reached, before + np.ceil(totals * quantile).astype(np.int64))
-    upper = np.asarray(histogram["upper"])[order[at]] - NANOSECOND
-    named = zip(*(column.take(order[starts]).to_pylist() for column in columns), strict=True)
-    return dict(zip(named, upper.tolist(), strict=True))
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

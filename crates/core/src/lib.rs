@@ -12,6 +12,7 @@ pub mod dropper;
 pub mod endpoint;
 pub mod flow_heap;
 pub mod headers;
+mod lazy_table;
 pub mod link;
 pub mod meter;
 pub mod packet;

@@ -52,7 +52,6 @@ pub(crate) struct Link {
     pub(crate) reverse: Option<u32>,
     /// How long the packet in service had to wait.
     pub(crate) waiting: Span,
-    pub(crate) dropped: u64,
     /// Ticks from last bit in to first bit out, since the warm-up.
     pub(crate) waited: u128,
     /// What had been sent, how many packets had started, and how many were lost when the warm-up ended.

@@ -5,6 +5,7 @@ use crate::probe::Series;
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::watch::Watch;
 use std::collections::BTreeMap;
+use tidegate_core::context::Reason;
 use tidegate_core::meter::Metered;
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, Time};
@@ -28,8 +29,19 @@ pub(crate) struct Measures {
     pub(crate) envelopes: BTreeMap<u32, Moments>,
     /// Packets that lines lost, by flow.
     pub(crate) losses: BTreeMap<u32, u64>,
+    /// What ports dropped and marked since the warm-up, by link.
+    pub(crate) drops: BTreeMap<(u32, Reason), DropCounts>,
     /// By flow.
     pub(crate) checks: Vec<KeptChecks>,
+}
+
+/// What the port in front of a link has done with packets for one reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DropCounts {
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Times that congestion was marked on a packet instead.
+    pub marked: u64,
 }
 
 /// Checks and warnings of a flow.
@@ -65,6 +77,11 @@ impl Measures {
         {
             envelope.add(waited);
         }
+    }
+
+    /// What the port in front of a link has dropped and marked for a reason.
+    pub(crate) fn drops_for(&mut self, link: u32, reason: Reason) -> &mut DropCounts {
+        self.drops.entry((link, reason)).or_default()
     }
 
     /// A flow was closed at a port whose meter had counted this of it.

@@ -11,6 +11,8 @@ pub struct FlowRecord {
     pub sent: (u64, u64),
     /// Packets and bytes that arrived at the destination.
     pub received: (u64, u64),
+    /// Packets that arrived at the destination with congestion marked on the way (CE, EFCI).
+    pub marked: u64,
     /// Packets dropped on the way.
     pub dropped: u64,
     /// Packets that the envelope discarded at the source.
@@ -27,6 +29,20 @@ impl FlowRecord {
     #[inline]
     pub(crate) fn count_sent(&mut self, len: u32) {
         tally_packet(&mut self.sent.0, &mut self.sent.1, len);
+    }
+
+    /// Adds all that `other` has, as if both were one flow.
+    pub(crate) fn merge(&mut self, other: &FlowRecord) {
+        let pairs = [(&mut self.sent, other.sent), (&mut self.received, other.received)];
+        for (sum, (packets, bytes)) in pairs {
+            *sum = (sum.0 + packets, sum.1 + bytes);
+        }
+        self.marked += other.marked;
+        self.dropped += other.dropped;
+        self.discarded += other.discarded;
+        self.absorbed += other.absorbed;
+        self.delay.merge(&other.delay);
+        self.queueing.merge(&other.queueing);
     }
 }
 

@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::endpoint::BuiltInTransport;
 use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Kind, Value};
 use tidegate_core::rng::Rng;
@@ -135,9 +136,13 @@ fn flow(rng: &mut Rng, ix: u64, ends: &[&str], classes: &[String], signalled: bo
     let from = pick(rng, ends);
     let others: Vec<&str> = ends.iter().copied().filter(|end| *end != from).collect();
     let to = if others.is_empty() { from } else { pick(rng, &others) };
+    let to = match rng.chance(0.25) {
+        true => format!("[{}]", several(rng, &others)),
+        false => format!("\"{to}\""),
+    };
     let mut keys = vec![
         format!("name = \"f{ix}\"\ncount = {}", small(rng, 20)),
-        format!("from = \"{from}\"\nto = \"{to}\""),
+        format!("from = \"{from}\"\nto = {to}"),
         format!("size = \"{}\"", pick(rng, &["40B", "250B", "250B", "1500B", "1501B"])),
         format!("source = {}", source(rng)),
     ];
@@ -162,6 +167,45 @@ fn flow(rng: &mut Rng, ix: u64, ends: &[&str], classes: &[String], signalled: bo
         1 => "every = \"1ms\"\nlasts = \"4ms\"",
         2 if signalled => "start = \"1ms\"\nhangup = \"9ms\"",
         3 if signalled => "change = [{ at = \"5ms\", reserve = \"100kbit\" }]",
+        _ => "start = \"1ms\"",
+    };
+    keys.push(life.to_owned());
+    keys
+}
+
+/// Up to three nodes, as a list's entries.
+fn several(rng: &mut Rng, ends: &[&str]) -> String {
+    let count = 1 + rng.below(3) as usize;
+    let first = rng.below(ends.len().max(1) as u64) as usize;
+    let named = ends.iter().cycle().skip(first).take(count.min(ends.len()));
+    named.map(|end| format!("\"{end}\"")).collect::<Vec<_>>().join(", ")
+}
+
+fn connection(rng: &mut Rng, ix: u64, ends: &[&str], classes: &[String]) -> Vec<String> {
+    let from = pick(rng, ends);
+    let others: Vec<&str> = ends.iter().copied().filter(|end| *end != from).collect();
+    let to = if others.is_empty() { from } else { pick(rng, &others) };
+    // A window of a million packets fills a queue that is looked through at every event here.
+    let transport =
+        policy::<BuiltInTransport>(rng).replace(" 500000,", " 900,").replace(" 1000000,", " 900,");
+    let mut keys = vec![
+        format!("name = \"k{ix}\"\ncount = {}", small(rng, 10)),
+        format!("from = \"{from}\"\nto = \"{to}\""),
+        format!("size = \"{}\"", pick(rng, &["40B", "250B", "1500B"])),
+        format!("transport = {transport}"),
+    ];
+    contract(rng, &mut keys);
+    if rng.chance(0.3) {
+        let mut answers = vec!["profile = \"p\"".to_owned()];
+        contract(rng, &mut answers);
+        keys.push(format!("answers = {{ {} }}", answers.join(", ")));
+    }
+    if !classes.is_empty() && rng.chance(0.5) {
+        keys.push(format!("class = \"{}\"", classes[rng.below(classes.len() as u64) as usize]));
+    }
+    let life = match rng.below(4) {
+        0 => "start = \"2ms\"\nstop = \"11ms\"",
+        1 => "every = \"1ms\"\nlasts = \"4ms\"",
         _ => "start = \"1ms\"",
     };
     keys.push(life.to_owned());
@@ -280,6 +324,12 @@ fn scenario(rng: &mut Rng) -> String {
             keys.push(format!("headers = {{ {headers} }}"));
         }
         text.push_str(&format!("[[flow]]\n{}\n", keys.join("\n")));
+    }
+    if !through_gate || rng.chance(0.1) {
+        for ix in 0..rng.below(3) {
+            let keys = connection(rng, ix, &ends, &names);
+            text.push_str(&format!("[[connection]]\n{}\n", keys.join("\n")));
+        }
     }
     text
 }

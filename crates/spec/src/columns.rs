@@ -52,6 +52,41 @@ const SEED: Column = whole("seed", "", "Seed of the replication");
 const GROUP: Column = text("group", "Name of the [[flow]] that the flow is a member of");
 const LINK: Column = text("link", "Name of the link's direction, as s1->s2");
 
+// What the tables `flows` and `groups` have in common.
+const SENT_PACKETS: Column = whole("sent_packets", "packets", "Packets that left the source");
+const SENT_BYTES: Column = whole("sent_bytes", "B", "Bytes that left the source");
+const RECEIVED_PACKETS: Column =
+    whole("received_packets", "packets", "Packets that arrived at the destination");
+const RECEIVED_BYTES: Column = whole("received_bytes", "B", "Bytes that arrived at the destination");
+const MARKED_PACKETS: Column = whole(
+    "marked_packets",
+    "packets",
+    "Packets that arrived at the destination with congestion marked on the way (CE, EFCI)",
+);
+const DROPPED_PACKETS: Column = whole("dropped_packets", "packets", "Packets dropped on the way");
+const LOST_PACKETS: Column =
+    whole("lost_packets", "packets", "Packets lost on the way, by links with a `loss`");
+const ABSORBED_PACKETS: Column = whole(
+    "absorbed_packets",
+    "packets",
+    "Packets that ended at a relay on the way, which was their receiver",
+);
+const DISCARDED_PACKETS: Column = whole(
+    "discarded_packets",
+    "packets",
+    "Packets that the envelope discarded at the source; not counted as sent",
+);
+const CHECKS: Column = whole("checks", "", "Checks by the monitors on the way");
+const WARNINGS: Column = whole("warnings", "", "Checks that ended with a warning");
+const THROUGHPUT: Column = number("throughput", "bit/s", "Bits received over the measured time");
+const DELAY_MEAN: Column = number("delay_mean", "s", "Mean end-to-end delay");
+const DELAY_MAX: Column = number("delay_max", "s", "Largest end-to-end delay");
+const DELAY_P50: Column = number("delay_p50", "s", "Median end-to-end delay");
+const DELAY_P99: Column = number("delay_p99", "s", "99 % quantile of the end-to-end delay");
+const DELAY_P999: Column = number("delay_p999", "s", "99.9 % quantile of the end-to-end delay");
+const QUEUEING_MEAN: Column = number("queueing_mean", "s", "Mean queueing delay");
+const QUEUEING_P99: Column = number("queueing_p99", "s", "99 % quantile of the queueing delay");
+
 /// Every table that a run returns. Only packets sent from `warmup` on are measured.
 pub const TABLES: &[TableRecord] = &[
     TableRecord {
@@ -66,36 +101,65 @@ pub const TABLES: &[TableRecord] = &[
             text("from", "Node that sends"),
             text("to", "Node that receives"),
             whole("hops", "", "Links on its way"),
-            whole("sent_packets", "packets", "Packets that left the source"),
-            whole("sent_bytes", "B", "Bytes that left the source"),
-            whole("received_packets", "packets", "Packets that arrived at the destination"),
-            whole("received_bytes", "B", "Bytes that arrived at the destination"),
-            whole("dropped_packets", "packets", "Packets dropped on the way"),
-            whole("lost_packets", "packets", "Packets lost on the way, by links with a `loss`"),
-            whole(
-                "discarded_packets",
-                "packets",
-                "Packets that the envelope discarded at the source; not counted as sent",
-            ),
+            SENT_PACKETS,
+            SENT_BYTES,
+            RECEIVED_PACKETS,
+            RECEIVED_BYTES,
+            MARKED_PACKETS,
+            DROPPED_PACKETS,
+            LOST_PACKETS,
+            ABSORBED_PACKETS,
+            DISCARDED_PACKETS,
             number(
                 "envelope_mean",
                 "s",
                 "Mean time for which packets waited in the envelope before they were sent",
             ),
-            whole("checks", "", "Checks of the flow by the monitors on its way"),
-            whole("warnings", "", "Checks at which the flow was warned"),
+            CHECKS,
+            WARNINGS,
             whole("refused", "", "1 for a flow that was refused when it was to be set up, else 0"),
-            number("throughput", "bit/s", "Bits received over the measured time"),
-            number("delay_mean", "s", "Mean end-to-end delay"),
+            THROUGHPUT,
+            DELAY_MEAN,
             number("delay_sd", "s", "Standard deviation of the end-to-end delay"),
-            number("delay_max", "s", "Largest end-to-end delay"),
-            number("delay_p50", "s", "Median end-to-end delay"),
-            number("delay_p99", "s", "99 % quantile of the end-to-end delay"),
-            number("delay_p999", "s", "99.9 % quantile of the end-to-end delay"),
-            number("queueing_mean", "s", "Mean queueing delay"),
+            DELAY_MAX,
+            DELAY_P50,
+            DELAY_P99,
+            DELAY_P999,
+            QUEUEING_MEAN,
             number("queueing_sd", "s", "Standard deviation of the queueing delay"),
-            number("queueing_p99", "s", "99 % quantile of the queueing delay"),
+            QUEUEING_P99,
             number("queueing_max", "s", "Largest queueing delay"),
+        ],
+    },
+    TableRecord {
+        name: "groups",
+        help: "One row for each group and replication: all packets of its flows together. A quantile is the upper edge \
+               of the bin of the histogram in which it lies, and never above the largest delay.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            GROUP,
+            whole("flows", "", "How many flows it has"),
+            SENT_PACKETS,
+            SENT_BYTES,
+            RECEIVED_PACKETS,
+            RECEIVED_BYTES,
+            MARKED_PACKETS,
+            DROPPED_PACKETS,
+            LOST_PACKETS,
+            ABSORBED_PACKETS,
+            DISCARDED_PACKETS,
+            CHECKS,
+            WARNINGS,
+            whole("refused", "", "Flows that were refused when they were to be set up"),
+            THROUGHPUT,
+            DELAY_MEAN,
+            DELAY_MAX,
+            DELAY_P50,
+            DELAY_P99,
+            DELAY_P999,
+            QUEUEING_MEAN,
+            QUEUEING_P99,
         ],
     },
     TableRecord {
@@ -111,6 +175,7 @@ pub const TABLES: &[TableRecord] = &[
             whole("packets", "packets", "Packets sent"),
             whole("bytes", "B", "Bytes sent"),
             whole("dropped_packets", "packets", "Packets dropped at the port"),
+            whole("marked_packets", "packets", "Times that the port marked congestion on a packet"),
             whole("lost_packets", "packets", "Packets that were sent, and lost on the link"),
             number(
                 "utilisation",
@@ -136,6 +201,23 @@ pub const TABLES: &[TableRecord] = &[
                 "99 % quantile of the queue length that arriving packets see",
             ),
             number("wait_mean", "s", "Mean time from last bit in to first bit out"),
+        ],
+    },
+    TableRecord {
+        name: "drops",
+        help: "What ports dropped and marked, one row for each direction of a link and reason that occurred.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            LINK,
+            text(
+                "reason",
+                "`queue-limit` (the queue was full), `early-drop` (the dropper chose the packet before that), \
+                 `sojourn-time` (it was queued too long), `meter` (out of its profile), `pushed-out` (the shared buffer \
+                 was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the port)",
+            ),
+            whole("dropped_packets", "packets", "Packets dropped for it"),
+            whole("marked_packets", "packets", "Times that congestion was marked for it instead"),
         ],
     },
     TableRecord {

@@ -12,6 +12,7 @@ from typing import Any
 from tidegate import _tidegate, policies
 from tidegate.explain.journey import Before, Hop, hop
 from tidegate.explain.verdict import Sender, verdict
+from tidegate.policies import ANSWERS
 from tidegate.results import Results
 
 __all__ = ["Before", "Explanation", "Hop", "Packet", "explain"]
@@ -141,10 +142,12 @@ def _slowest_row(results: Results, name: str) -> dict[str, Any]:
 
 
 def _reserve(scenario: dict[str, Any], group: str) -> int | None:
-    for flow in scenario.get("flow", []):
-        if flow["name"] == group and "reserve" in flow:
-            return _tidegate.parse_rate(flow["reserve"])
-    return None
+    terms = {flow["name"]: flow for flow in scenario.get("flow", [])}
+    for connection in scenario.get("connection", []):
+        terms[connection["name"]] = connection
+        terms[connection["name"] + ANSWERS] = connection.get("answers", {})
+    reserve = terms[group].get("reserve")
+    return None if reserve is None else _tidegate.parse_rate(reserve)
 
 
 def _schedulers(scenario: dict[str, Any], base_dir: Path) -> set[str]:

@@ -28,6 +28,7 @@ class Claim:
         at_most: What ours may not exceed.
         at_least: What ours may not fall below.
         required: Whether it must hold.
+        unmet: Whether a required claim is known not to hold.
         why: What we know about why it does not hold, or may not.
     """
 
@@ -38,6 +39,7 @@ class Claim:
     at_most: float | None = None
     at_least: float | None = None
     required: bool = False
+    unmet: bool = False
     why: str | None = None
 
     @property

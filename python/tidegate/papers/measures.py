@@ -90,7 +90,7 @@ def queueing_max(results: Results, choose: Choose) -> Values:
 
 def queueing_p99(results: Results, group: str) -> Values:
     """Return the 99 % quantile of the queueing delay over all packets of a group, in seconds."""
-    figures = summary.group_figures(results.flows, results.histogram, results.replications)
+    figures = summary.group_figures(results.tables["groups"], results.replications)
     return next(values["queueing_p99"] for (name, _), values in figures.items() if name == group)
 
 

@@ -69,6 +69,26 @@ class Report:
         """The required claims that do not hold."""
         return [one for one in self.findings if one.claim.required and one.holds is False]
 
+    @property
+    def unexpected(self) -> list[str]:
+        """The required claims that do not come out as the paper's data say, one sentence for each.
+
+        What is not known to be unmet must hold; an undecided claim does not.
+        """
+        return [
+            f"{outcome.experiment.title}: {one.claim.name}: "
+            + (
+                "holds, and is listed as unmet"
+                if one.holds
+                else "is undecided"
+                if one.holds is None
+                else "does not hold"
+            )
+            for outcome in self.outcomes
+            for one in outcome.findings
+            if one.claim.required and (one.holds if one.claim.unmet else not one.holds)
+        ]
+
     def document(self) -> dict[str, Any]:
         """Return what `--json` prints; every figure is in its claim's unit."""
         rows = [(outcome.experiment, one) for outcome in self.outcomes for one in outcome.findings]

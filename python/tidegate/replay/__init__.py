@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate import _tidegate
+from tidegate.policies import DEFAULT_SCHEDULER
 from tidegate.replay.outcome import PROMISED_PERCENT, FlowOutcome, read_outcomes
 from tidegate.replay.plan import LIVED, CapturedFlow, Plan, plan
 from tidegate.replay.scenario import MARK, MOST_FLOWS, buffer_limit, scenario_toml
@@ -29,6 +30,9 @@ __all__ = [
     "plan",
     "replay",
 ]
+
+PROMISING = "virtual-clock"
+"""The scheduler for which the planned reservations promise a delay."""
 
 _MOST_SERIES = 500
 """Most flows of which queues and throughput are recorded over time: 600 samples each."""
@@ -59,7 +63,8 @@ class Replay:
 
         Args:
             path: File to write. A file that is there is replaced only when a replay has written it.
-            scheduler: Scheduler of its link; by default VirtualClock if it was played, else the first.
+            scheduler: Scheduler of its link; by default the one that promises are made for if it was played,
+                else the first.
 
         Raises:
             TidegateError: The file is somebody's, or the capture holds too many flows for a scenario.
@@ -67,8 +72,8 @@ class Replay:
         """
         path = Path(path)
         if scheduler is None:
-            played = list(self.flows) or ["virtual-clock"]
-            scheduler = "virtual-clock" if "virtual-clock" in played else played[0]
+            played = list(self.flows) or [PROMISING]
+            scheduler = PROMISING if PROMISING in played else played[0]
         text = scenario_toml(self.plan, scheduler=scheduler, buffer=self.buffer, folder=path.parent)
         if path.exists() and not path.read_bytes().startswith(MARK.encode()):
             raise _tidegate.TidegateError(f"{path}: is there already, and no replay has written it")
@@ -107,7 +112,7 @@ def replay(
     capture: str | Path,
     *,
     rate: str | int,
-    schedulers: Sequence[str] = ("fifo", "virtual-clock"),
+    schedulers: Sequence[str] = (DEFAULT_SCHEDULER, PROMISING),
     target: str | float = "20ms",
     buffer: str = "100ms",
     speed: float = 1.0,
@@ -147,13 +152,12 @@ def replay(
             results[scheduler] = simulate(
                 _scenario(planned, scheduler, limit), series=len(planned.flows) <= _MOST_SERIES
             )
-            tables = results[scheduler].tables
-            flows[scheduler] = read_outcomes(planned, tables["flows"].to_pylist(), tables["histogram"])
+            flows[scheduler] = read_outcomes(planned, results[scheduler].tables)
     return Replay(plan=planned, buffer=limit, results=results, flows=flows)
 
 
 def _scenario(planned: Plan, scheduler: str, buffer: str | None) -> _tidegate.Scenario:
-    text = scenario_toml(planned, scheduler="fifo", buffer=buffer)
+    text = scenario_toml(planned, scheduler=DEFAULT_SCHEDULER, buffer=buffer)
     # As overrides, so that a mistake is answered in the words of the one who made it.
     sets = [("port.scheduler", scheduler)]
     if buffer is not None:

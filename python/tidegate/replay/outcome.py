@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,8 @@ from tidegate.replay.plan import CapturedFlow, Plan
 PROMISED_PERCENT = 99
 """Percent of a reserved flow's packets that the promise is about."""
 
-Bins = list[tuple[float, float, int]]
-"""Delays in s: lower edge, upper edge, packets; ascending."""
+Bins = list[tuple[float, int]]
+"""Delays in s: lower edge, packets."""
 
 
 @dataclass(frozen=True)
@@ -44,33 +44,34 @@ class FlowOutcome:
     kept: bool | None
 
 
-def read_outcomes(plan: Plan, flows: Iterable[Mapping[str, Any]], histogram: Any) -> tuple[FlowOutcome, ...]:
+def read_outcomes(plan: Plan, tables: Mapping[str, Any]) -> tuple[FlowOutcome, ...]:
     """Read the outcome of one run.
 
     Args:
         plan: What was played.
-        flows: Rows of the run's `flows` table.
-        histogram: The run's `histogram` table.
+        tables: The run's tables, by name.
     """
-    rows = {row["flow"]: row for row in flows}
-    bins = _delays_by_group(histogram)
+    rows = {row["flow"]: row for row in tables["flows"].to_pylist()}
+    if plan.reserves:
+        # Every flow is a group; where there are many flows, only groups have quantiles.
+        p99 = dict(
+            zip(*(tables["groups"].column(name).to_pylist() for name in ("group", "delay_p99")), strict=True)
+        )
+        bins = _delays_by_group(tables["histogram"])
+        return tuple(_outcome(flow, rows[flow.name], p99[flow.name], bins[flow.name]) for flow in plan.flows)
     # Flows of a list that are played together share one histogram, and have no reservations.
-    own = plan.reserves
-    return tuple(_outcome(flow, rows[flow.name], bins[flow.name] if own else None) for flow in plan.flows)
+    return tuple(_outcome(flow, rows[flow.name], rows[flow.name]["delay_p99"], None) for flow in plan.flows)
 
 
-def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins | None) -> FlowOutcome:
+def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins: Bins | None) -> FlowOutcome:
     sent = row["sent_packets"]
     within = kept = None
     if flow.promised_p99 is not None and bins is not None:
         # A bin counts when its lower edge does: delays are known to 0.1 %, and none is called late
         # that was not.
-        on_time = sum(count for lower, _, count in bins if lower <= flow.promised_p99)
+        on_time = sum(count for lower, count in bins if lower <= flow.promised_p99)
         within = on_time / sent
         kept = on_time * 100 >= sent * PROMISED_PERCENT
-    p99 = row["delay_p99"]
-    if p99 is None and row["received_packets"] > 0 and bins:
-        p99 = _quantile(bins, 99)
     mean_rate = flow.mean_rate
     arrived = row["received_bytes"] / row["sent_bytes"] if row["sent_bytes"] else 0.0
     return FlowOutcome(
@@ -79,8 +80,7 @@ def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins | None) -> F
         loss=row["dropped_packets"] / sent if sent else 0.0,
         throughput=None if mean_rate is None else mean_rate * arrived,
         delay_mean=row["delay_mean"],
-        # A bin's edge may lie beyond the largest delay in it.
-        delay_p99=None if p99 is None else min(p99, row["delay_max"]),
+        delay_p99=p99,
         delay_max=row["delay_max"],
         within=within,
         kept=kept,
@@ -89,18 +89,8 @@ def _outcome(flow: CapturedFlow, row: Mapping[str, Any], bins: Bins | None) -> F
 
 def _delays_by_group(histogram: Any) -> defaultdict[str, Bins]:
     bins: defaultdict[str, Bins] = defaultdict(list)
-    columns = (histogram.column(name).to_pylist() for name in ("group", "metric", "lower", "upper", "count"))
-    for group, metric, lower, upper, count in zip(*columns, strict=True):
+    columns = (histogram.column(name).to_pylist() for name in ("group", "metric", "lower", "count"))
+    for group, metric, lower, count in zip(*columns, strict=True):
         if metric == "delay":
-            bins[group].append((lower, upper, count))
+            bins[group].append((lower, count))
     return bins
-
-
-def _quantile(bins: Bins, percent: int) -> float:
-    """Return the nearest-rank quantile, rounded up to its bin's upper edge."""
-    rank = -(-sum(count for _, _, count in bins) * percent // 100)
-    for _, upper, count in bins:
-        rank -= count
-        if rank <= 0:
-            return upper
-    return bins[-1][1]

@@ -32,6 +32,7 @@
 
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
+use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::queues::Queues;
@@ -88,21 +89,20 @@ struct Clock {
     aux_vc: Time,
     /// The reserved rate AR; `None` for datagrams.
     reserve: Option<Rate>,
+}
+
+const NEWCOMER: Clock = Clock { aux_vc: Time::from_ticks(0), reserve: None };
+
+/// What sets the stamps of a flow apart from its clock; few flows have any of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Offsets {
     /// The head start P.
     head_start: Span,
     /// What absences have added to the stamps of packets queued before them.
     shift: Span,
-    /// What a datagram's stamp counts as once its flow has a reservation.
-    datagrams_at: Time,
+    /// What a datagram's stamp counts as since its flow has a reservation; `None` for as a datagram's.
+    datagrams_at: Option<Time>,
 }
-
-const NEWCOMER: Clock = Clock {
-    aux_vc: Time::from_ticks(0),
-    reserve: None,
-    head_start: Span::ZERO,
-    shift: Span::ZERO,
-    datagrams_at: Time::NEVER,
-};
 
 /// The latest stamp of a flow with a reservation: sooner than any datagram's.
 const LATEST: u64 = Time::NEVER.ticks() - 1;
@@ -118,6 +118,7 @@ fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
 #[derive(Default)]
 pub struct VirtualClock {
     clocks: Vec<Clock>,
+    offsets: LazyTable<Offsets>,
     /// Whether clocks lag behind real time until they are checked.
     saves_credit: bool,
 }
@@ -125,7 +126,8 @@ pub struct VirtualClock {
 impl VirtualClock {
     /// The rule with these parameters, without flows.
     pub fn new(params: &VirtualClockParams) -> VirtualClock {
-        VirtualClock { clocks: Vec::new(), saves_credit: params.stamp == StampClock::VirtualClock }
+        let (clocks, offsets) = (Vec::new(), LazyTable::default());
+        VirtualClock { clocks, offsets, saves_credit: params.stamp == StampClock::VirtualClock }
     }
 }
 
@@ -140,7 +142,8 @@ impl StampRule for VirtualClock {
         if self.clocks.len() <= flow.ix() {
             self.clocks.resize(flow.ix() + 1, NEWCOMER);
         }
-        if self.clocks[flow.ix()].head_start != contract.head_start
+        let mut offsets = self.offsets.get(flow);
+        if offsets.head_start != contract.head_start
             && let Some(last) = queues.last(flow)
         {
             // What is queued keeps its stamps, and later packets stay behind it.
@@ -151,7 +154,7 @@ impl StampRule for VirtualClock {
             }
         }
         let clock = &mut self.clocks[flow.ix()];
-        clock.head_start = contract.head_start;
+        offsets.head_start = contract.head_start;
         if clock.reserve.is_none() && self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc {
             clock.aux_vc = clock.aux_vc.max(now);
         }
@@ -160,8 +163,9 @@ impl StampRule for VirtualClock {
             && burst > Span::ZERO
         {
             clock.aux_vc = clock.aux_vc.max(now) + burst;
-            clock.datagrams_at = clock.aux_vc.before(clock.head_start);
+            offsets.datagrams_at = Some(clock.aux_vc.before(offsets.head_start));
         }
+        self.offsets.set(flow, offsets);
         clock.reserve = contract.reserve;
         Ok(())
     }
@@ -178,7 +182,8 @@ impl StampRule for VirtualClock {
                 let lags = self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc;
                 let from = if lags { clock.aux_vc } else { clock.aux_vc.max(packet.arrived) };
                 clock.aux_vc = from + rate.time_for(packet.len);
-                clock.aux_vc.before(clock.head_start).before(clock.shift).ticks().min(LATEST)
+                let Offsets { head_start, shift, .. } = self.offsets.get(packet.flow);
+                clock.aux_vc.before(head_start).before(shift).ticks().min(LATEST)
             }
             None => Time::NEVER.ticks(),
         };
@@ -186,11 +191,12 @@ impl StampRule for VirtualClock {
 
     #[inline]
     fn key(&self, flow: FlowIx, tag: u64) -> u64 {
-        let clock = &self.clocks[flow.ix()];
+        let offsets = self.offsets.get(flow);
         if tag == Time::NEVER.ticks() {
-            return if clock.reserve.is_some() { clock.datagrams_at.ticks() } else { tag };
+            let reserves = self.clocks[flow.ix()].reserve.is_some();
+            return offsets.datagrams_at.filter(|_| reserves).map_or(tag, Time::ticks);
         }
-        tag.saturating_add(clock.shift.ticks()).min(LATEST)
+        tag.saturating_add(offsets.shift.ticks()).min(LATEST)
     }
 
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {
@@ -199,10 +205,12 @@ impl StampRule for VirtualClock {
         if let Some(rate) = clock.reserve {
             let datagram = head.tag == Time::NEVER.ticks();
             let first = if datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) };
-            let late = (now.before(clock.head_start) + first).since(key);
-            clock.shift += late;
+            let mut offsets = self.offsets.get(flow);
+            let late = (now.before(offsets.head_start) + first).since(key);
             clock.aux_vc += late;
-            clock.datagrams_at += late;
+            offsets.shift += late;
+            offsets.datagrams_at = offsets.datagrams_at.map(|at| at + late);
+            self.offsets.set(flow, offsets);
         }
     }
 
@@ -220,9 +228,10 @@ impl StampRule for VirtualClock {
             clock.aux_vc = clock.aux_vc.max(virtual_clock);
             return;
         }
-        let stamp = clock.aux_vc.before(clock.head_start).ticks();
+        let head_start = self.offsets.get(flow).head_start;
+        let stamp = clock.aux_vc.before(head_start).ticks();
         if sending.is_none_or(|sending| sending > stamp) {
-            let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + clock.head_start);
+            let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + head_start);
             clock.aux_vc = virtual_clock.max(last);
         }
     }
@@ -236,6 +245,6 @@ impl StampRule for VirtualClock {
     }
 
     fn memory(&self) -> usize {
-        self.clocks.capacity() * size_of::<Clock>()
+        self.clocks.capacity() * size_of::<Clock>() + self.offsets.memory()
     }
 }

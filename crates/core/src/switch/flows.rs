@@ -3,11 +3,12 @@
 
 use super::plan::FlowPlan;
 use crate::contract::Contract;
+use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
 use crate::queues::Participation;
 use crate::shaper::{Ceiling, ShaperPlan};
 use crate::stats::Count;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -33,12 +34,18 @@ pub(super) struct Flow {
     pub(super) held: bool,
     /// Whether it has a shaper.
     pub(super) shaped: bool,
-    pub(super) contract: Contract,
-    pub(super) ceiling: Option<Ceiling>,
-    /// Here, so that one look-up serves everything that is asked of a flow. What it has sent is
-    /// what has arrived and is not there any more, and was not dropped.
+    /// What it reserves. The rest of its contract is in the table, where it states one.
+    pub(super) reserve: Option<Rate>,
+    /// What it has sent is what has arrived and is not there any more, and was not dropped.
     pub(super) arrived: Count,
-    pub(super) dropped: Count,
+}
+
+/// What a contract states besides the reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Terms {
+    interval: Option<Span>,
+    head_start: Span,
+    priority: u8,
 }
 
 impl Flow {
@@ -56,10 +63,13 @@ pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
     /// Few flows have a shaper.
     shapers: BTreeMap<FlowIx, ShaperPlan>,
-    /// How many packets of each flow were marked, as far as any was.
-    marked: Vec<u64>,
+    /// What most flows do not state, or never get.
+    terms: LazyTable<Terms>,
+    ceilings: LazyTable<Option<Ceiling>>,
+    dropped: LazyTable<Count>,
+    marked: LazyTable<u64>,
     /// How many flows have a ceiling.
-    pub(super) ceilings: u32,
+    pub(super) with_ceiling: u32,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
     /// The closed flows that have no index of their own in the tree, since it was built after they were closed;
@@ -109,25 +119,52 @@ impl FlowTable {
 
     /// A packet of the flow was marked.
     pub(super) fn count_marked(&mut self, flow: FlowIx) {
-        if self.marked.len() <= flow.ix() {
-            self.marked.resize(flow.ix() + 1, 0);
-        }
-        self.marked[flow.ix()] += 1;
+        *self.marked.get_mut(flow) += 1;
     }
 
     /// How many packets of the flow were marked.
     pub(super) fn marked(&self, flow: FlowIx) -> u64 {
-        self.marked.get(flow.ix()).copied().unwrap_or(0)
+        self.marked.get(flow)
+    }
+
+    /// A packet of the flow was dropped.
+    pub(super) fn count_dropped(&mut self, flow: FlowIx, len: u32) {
+        self.dropped.get_mut(flow).add(len);
+    }
+
+    /// What of the flow was dropped.
+    pub(super) fn dropped(&self, flow: FlowIx) -> Count {
+        self.dropped.get(flow)
+    }
+
+    /// The flow's ceiling, if it has one.
+    pub(super) fn ceiling(&self, flow: FlowIx) -> Option<Ceiling> {
+        self.ceilings.get(flow)
+    }
+
+    /// The flow's ceiling, to be charged.
+    pub(super) fn ceiling_mut(&mut self, flow: FlowIx) -> Option<&mut Ceiling> {
+        self.ceilings.get_mut(flow).as_mut()
+    }
+
+    /// What the flow is promised.
+    pub(super) fn contract(&self, flow: FlowIx) -> Contract {
+        let Terms { interval, head_start, priority } = self.terms.get(flow);
+        Contract { reserve: self.flows[flow.ix()].reserve, interval, head_start, priority }
+    }
+
+    pub(super) fn set_contract(&mut self, flow: FlowIx, contract: &Contract) {
+        let Contract { reserve, interval, head_start, priority } = *contract;
+        self.flows[flow.ix()].reserve = reserve;
+        self.terms.set(flow, Terms { interval, head_start, priority });
     }
 
     /// The index goes to another flow, of which nothing is counted yet; the one before has sent so much.
     pub(super) fn start_counting(&mut self, flow: FlowIx, sent: Count) {
         self.forgotten.merge(sent);
-        let entry = &mut self.flows[flow.ix()];
-        (entry.arrived, entry.dropped) = (Count::default(), Count::default());
-        if let Some(marked) = self.marked.get_mut(flow.ix()) {
-            *marked = 0;
-        }
+        self.flows[flow.ix()].arrived = Count::default();
+        self.dropped.set(flow, Count::default());
+        self.marked.set(flow, 0);
     }
 
     /// A packet of so many bytes that arrived for one flow counts as one that arrived for another.
@@ -157,24 +194,26 @@ impl FlowTable {
 
     /// What the flow was planned to be, but for the profiles that it shares.
     pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
-        let entry = &self.flows[flow.ix()];
         FlowPlan {
-            class: entry.node.checked_sub(1),
-            contract: entry.contract,
-            ceiling: entry.ceiling.map(|ceiling| ceiling.rate()),
+            class: self.flows[flow.ix()].node.checked_sub(1),
+            contract: self.contract(flow),
+            ceiling: self.ceiling(flow).map(|ceiling| ceiling.rate()),
             shaper: self.shapers.get(&flow).copied(),
             ..FlowPlan::default()
         }
     }
 
     pub(super) fn set_ceiling(&mut self, flow: FlowIx, rate: Option<Rate>) {
-        let ceiling = &mut self.flows[flow.ix()].ceiling;
-        match (ceiling.as_mut(), rate) {
-            (Some(ceiling), Some(rate)) => ceiling.change(rate),
+        let before = self.ceiling(flow);
+        match (before, rate) {
+            (Some(mut ceiling), Some(rate)) => {
+                ceiling.change(rate);
+                self.ceilings.set(flow, Some(ceiling));
+            }
             (before, _) => {
-                self.ceilings -= u32::from(before.is_some());
-                self.ceilings += u32::from(rate.is_some());
-                *ceiling = rate.map(Ceiling::new);
+                self.with_ceiling -= u32::from(before.is_some());
+                self.with_ceiling += u32::from(rate.is_some());
+                self.ceilings.set(flow, rate.map(Ceiling::new));
             }
         }
     }
@@ -189,7 +228,10 @@ impl FlowTable {
 
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
-            + self.marked.capacity() * size_of::<u64>()
+            + self.terms.memory()
+            + self.ceilings.memory()
+            + self.dropped.memory()
+            + self.marked.memory()
             + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())
             + (self.forgettable.iter().map(BinaryHeap::capacity).sum::<usize>() + self.unplaced.capacity())
                 * size_of::<(Time, FlowIx)>()

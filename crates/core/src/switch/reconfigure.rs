@@ -228,7 +228,7 @@ impl Port {
         }
         for (flow, plan) in self.new_plans(flows) {
             let entry = &self.table.flows[flow.ix()];
-            if entry.contract != plan.contract && wanted.scheduler_of(plan.class).divides() {
+            if self.table.contract(flow) != plan.contract && wanted.scheduler_of(plan.class).divides() {
                 self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
             }
         }

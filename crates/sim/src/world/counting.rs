@@ -45,6 +45,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn warm_up(&mut self) {
         self.measures.warm = true;
+        self.measures.drops.clear();
         self.measures.records.iter_mut().for_each(|record| record.sent = (0, 0));
         for (flow, waiting) in self.in_envelopes() {
             self.measures.records[flow].sent = (waiting.packets, waiting.bytes);
@@ -59,7 +60,7 @@ impl<Q: EventQueue> World<Q> {
         for (ix, link) in self.fabric.links.iter_mut().enumerate() {
             let switch = &mut self.fabric.nodes[link.node as usize].switch;
             let (sent, started) = link.done(switch);
-            (link.before, link.dropped, link.waited) = ((sent, started, link.line.lost()), 0, 0);
+            (link.before, link.waited) = ((sent, started, link.line.lost()), 0);
             if let Some(series) = self.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
                 let busy = switch.busy(warm_at, link.port).ticks();
                 series.anew(Subject::Link(ix as u32), "utilisation", busy);

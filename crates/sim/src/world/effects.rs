@@ -25,7 +25,10 @@ impl<Q: EventQueue> World<Q> {
                     self.events.set(Event::Timer(link), at.max(self.now));
                 }
                 Effect::Notice { body, notice, .. } => self.notify_back(body, Notice::Network(notice)),
-                Effect::Marked { .. } => {}
+                Effect::Marked { port, reason, .. } => {
+                    let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
+                    self.measures.drops_for(link, reason).marked += 1;
+                }
             }
         }
         self.fabric.out = out;
@@ -46,7 +49,7 @@ impl<Q: EventQueue> World<Q> {
         let enveloped = is_first && measures.envelopes.contains_key(&body.flow);
         let discarded = enveloped && reason == Reason::Shaper;
         if !discarded {
-            self.fabric.links[ix as usize].dropped += 1;
+            measures.drops_for(ix, reason).dropped += 1;
         }
         // An envelope's packet left its source when it was let go: when it reached the port's queue.
         let left_source = if enveloped { packet.arrived } else { body.born };

@@ -20,7 +20,7 @@ mod sampling;
 mod service;
 mod setup;
 
-pub use crate::measures::Checks;
+pub use crate::measures::{Checks, DropCounts};
 pub use relays::{Answer, GateFlow, Signal};
 pub use report::LinkReport;
 

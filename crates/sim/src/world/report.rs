@@ -1,12 +1,13 @@
 //! What a world has measured.
 
 use super::relays::{AnyRelay, FlowNetwork};
-use super::{GateFlow, Signal, World};
+use super::{DropCounts, GateFlow, Signal, World};
 use crate::host::Source;
 use crate::probe::{Series, Subject};
 use crate::record::{Delays, FlowRecord};
 use crate::watch::Watch;
 use tidegate_core::admission::Ledger;
+use tidegate_core::context::Reason;
 use tidegate_core::stats::Moments;
 use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
@@ -73,6 +74,12 @@ impl<Q> World<Q> {
         self.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
     }
 
+    /// What the port in front of a link has dropped and marked since the warm-up, by the reasons that occurred.
+    pub fn drops(&self, link: usize) -> impl Iterator<Item = (Reason, DropCounts)> {
+        let reasons = (link as u32, Reason::ALL[0])..=(link as u32, Reason::ALL[Reason::ALL.len() - 1]);
+        self.measures.drops.range(reasons).map(|((_, reason), counts)| (*reason, *counts))
+    }
+
     /// What a link has done since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
         let link = &self.fabric.links[ix];
@@ -81,7 +88,8 @@ impl<Q> World<Q> {
         let sent = (sent.packets - link.before.0.packets, sent.bytes - link.before.0.bytes);
         LinkReport {
             sent,
-            dropped: link.dropped,
+            dropped: self.drops(ix).map(|(_, counts)| counts.dropped).sum(),
+            marked: self.drops(ix).map(|(_, counts)| counts.marked).sum(),
             lost: link.line.lost() - link.before.2,
             waited: (started - link.before.1, link.waited),
             measured: self.now.since(self.measures.warm_at),
@@ -125,6 +133,8 @@ pub struct LinkReport {
     pub sent: (u64, u64),
     /// Packets dropped at its port.
     pub dropped: u64,
+    /// Times that its port marked congestion on a packet.
+    pub marked: u64,
     /// Packets lost on the link, having left it.
     pub lost: u64,
     /// Packets that have started, and the ticks that they waited in all.

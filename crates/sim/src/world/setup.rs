@@ -113,6 +113,7 @@ fn measures(network: &Network, probes: &Probes) -> Measures {
         watch: probes.watch.clone(),
         envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
         losses: BTreeMap::new(),
+        drops: BTreeMap::new(),
         checks: vec![KeptChecks::default(); flows],
     }
 }
@@ -148,7 +149,6 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refu
             to: link.to as u32,
             reverse: reverse[ix],
             waiting: Span::ZERO,
-            dropped: 0,
             waited: 0,
             before: Default::default(),
         }

@@ -84,7 +84,7 @@ pub(super) fn life() -> [Field; 4] {
 
 pub(super) fn flow() -> Section {
     let mut fields = vec![
-        required("name", Shape::Name, "Name, which no other flow has"),
+        required("name", Shape::Name, "Name, which no other flow or connection has"),
         defaulted(
             "count",
             Shape::Value(Kind::Integer(1, MOST_FLOWS)),
@@ -96,7 +96,7 @@ pub(super) fn flow() -> Section {
             "to",
             Shape::OneOrMoreNames,
             "Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are then a tree: on each \
-             of its links a packet and a reservation count once, and what is received counts every copy",
+             of its links a packet and a reservation count once, and what is received, dropped or lost counts every copy",
         ),
         optional(
             "route",

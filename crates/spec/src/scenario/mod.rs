@@ -14,6 +14,7 @@ mod reservations;
 
 pub use admission::Admission;
 pub use classes::Class;
+pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
 pub use load::Load;

@@ -32,7 +32,7 @@ impl PortSpec {
         let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
         let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone());
         PortPlan {
-            meters: meter.map(|meter| MeterKind::BuiltIn(meter)).into_iter().collect(),
+            meters: meter.map(MeterKind::BuiltIn).into_iter().collect(),
             dropper: dropper.map(|dropper| DropperKind::BuiltIn(dropper).into()),
             rate: Some(link),
             ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))

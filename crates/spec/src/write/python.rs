@@ -32,11 +32,13 @@ fn facts(catalogue: &Catalogue) -> String {
     let ordered = schedulers.filter(|policy| policy.stamps != Stamps::Unordered).map(|policy| policy.name);
     format!(
         "DEFAULT_SCHEDULER = \"{}\"\n\"\"\"Scheduler of a port that names none.\"\"\"\n\n\
+         ANSWERS = \"{}\"\n\"\"\"What follows a connection's name in that of its answers' flow.\"\"\"\n\n\
          ORDERED_STAMPS = {}\n\"\"\"Schedulers that serve packets in the order of their stamps, each a time or an order \
          of arrival.\"\"\"\n\n\
          RESPONSIVE = {}\n\"\"\"Kinds of source and of transport that send more or less according to what the network \
          does.\"\"\"\n",
         tidegate_core::scheduler::DEFAULT.name,
+        crate::scenario::ANSWERS,
         tuple(&ordered.collect::<Vec<_>>()),
         tuple(&responsive.collect::<Vec<_>>()),
     )

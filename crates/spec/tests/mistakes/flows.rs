@@ -16,7 +16,12 @@ pub const FLOWS: &[Mistake] = &[
         Some("put the flow into one of those classes"),
     ),
     ("name = \"data\"", "name = \"voice\"", "a.toml:48:8: there is already a flow `voice`", None),
-    ("name = \"data\"\n", "", "a.toml:47:1: this flow needs `name`", Some("Name, which no other flow has")),
+    (
+        "name = \"data\"\n",
+        "",
+        "a.toml:47:1: this flow needs `name`",
+        Some("Name, which no other flow or connection has"),
+    ),
     ("to = \"h2\"\n", "to = \"h9\"\n", "a.toml:50:6: there is no node `h9`", Some("did you mean `h1`?")),
     ("to = \"h2\"\n", "to = \"s9\"\n", "a.toml:50:6: this flow goes from `s9` to itself", None),
     (

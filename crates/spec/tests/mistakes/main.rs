@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod connections;
 mod flows;
 mod head;
 mod network;

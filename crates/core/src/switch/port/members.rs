@@ -50,11 +50,10 @@ impl Port {
             participation: Participation::Active,
             held: false,
             shaped: false,
-            contract: plan.contract,
-            ceiling: None,
+            reserve: None,
             arrived: Count::default(),
-            dropped: Count::default(),
         });
+        self.table.set_contract(flow, &plan.contract);
         self.set_extras(now, flow, plan)?;
         Ok(flow)
     }
@@ -83,11 +82,11 @@ impl Port {
         plan: &FlowPlan,
     ) -> Result<(), Refused> {
         self.plan.check_flow(plan)?;
-        let entry = &mut self.table.flows[flow.ix()];
+        let entry = &self.table.flows[flow.ix()];
         let node = &mut self.tree.nodes[usize::from(entry.node)];
         node.scheduler.set_flow(now, entry.slot, &plan.contract, &node.queues)?;
         node.renew_tail(entry.slot);
-        entry.contract = plan.contract;
+        self.table.set_contract(flow, &plan.contract);
         self.set_extras(now, flow, plan)
     }
 
@@ -161,7 +160,7 @@ impl Port {
         let node = &self.tree.nodes[usize::from(entry.node)];
         let mut at = node.scheduler.forgettable_at(entry.slot);
         at = at.max(self.shaping.forgettable_at(flow));
-        if let Some(ceiling) = entry.ceiling {
+        if let Some(ceiling) = self.table.ceiling(flow) {
             at = at.max(ceiling.clear_at());
         }
         Some(at.max(self.metering.forgettable_at(flow)))

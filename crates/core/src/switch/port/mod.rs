@@ -87,7 +87,7 @@ impl Port {
     #[cold]
     fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
         self.drops.count(reason);
-        self.table.flows[packet.flow.ix()].dropped.add(packet.len);
+        self.table.count_dropped(packet.flow, packet.len);
         let body = pool.release(packet);
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
     }
@@ -143,10 +143,10 @@ impl Port {
 
     /// What a flow has sent and lost; zeros for a flow that does not exist.
     pub(super) fn counters(&self, flow: FlowIx) -> FlowCounters {
-        let Some(&Flow { arrived, dropped, .. }) = self.table.flows.get(flow.ix()) else {
+        let Some(&Flow { arrived, .. }) = self.table.flows.get(flow.ix()) else {
             return FlowCounters::default();
         };
-        let held = self.held(flow);
+        let (held, dropped) = (self.held(flow), self.table.dropped(flow));
         let sent = Count {
             packets: arrived.packets - dropped.packets - held.packets,
             bytes: arrived.bytes - dropped.bytes - held.bytes,

@@ -16,34 +16,41 @@ impl Port {
         if self.busy {
             return false;
         }
-        // While the link is busy nobody asks to be woken for a ceiling.
-        if !self.held.is_empty() {
-            self.let_go(cx.now);
-        }
-        let Some(node) = self.take(cx, pool) else {
+        let taken = match self.is_plain && self.table.with_ceiling == 0 {
+            // No flow has a ceiling, so that none is held.
+            true => self.tree.take_plain(cx, &mut self.serving),
+            false => self.take(cx, pool),
+        };
+        if !taken {
             self.ask(cx);
             return false;
-        };
-        if self.table.ceilings > 0 {
-            self.hold_if_over_its_ceiling(cx.now, self.serving);
         }
-        self.watch(cx.now, node);
         self.stats.service_begins(cx.now);
         self.busy = true;
         true
     }
 
-    /// Takes the packet to be sent now to `serving`; the node that it was queued at.
-    #[inline(always)]
-    fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<usize> {
-        if self.is_plain {
-            return self.tree.take_plain(cx, &mut self.serving).then_some(ROOT);
+    /// Takes the packet to be sent now to `serving`, under ceilings. Whether there was one.
+    #[inline(never)]
+    fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        // While the link is busy nobody asks to be woken for a ceiling.
+        if !self.held.is_empty() {
+            self.let_go(cx.now);
         }
-        self.take_selected(cx, pool)
+        let node = match self.is_plain {
+            true => self.tree.take_plain(cx, &mut self.serving).then_some(ROOT),
+            false => self.take_selected(cx, pool),
+        };
+        let Some(node) = node else { return false };
+        if self.table.with_ceiling > 0 {
+            self.hold_if_over_its_ceiling(cx.now, self.serving);
+        }
+        self.watch(cx.now, node);
+        true
     }
 
-    /// The same with classes, a ceiling or droppers.
-    #[inline(never)]
+    /// Takes the packet to be sent now to `serving`, with classes, a ceiling or droppers; the node that it was
+    /// queued at.
     fn take_selected(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<usize> {
         loop {
             match self.tree.next(cx.now) {

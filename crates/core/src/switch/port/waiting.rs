@@ -33,7 +33,7 @@ impl Port {
     #[inline(never)]
     pub(super) fn hold_if_over_its_ceiling(&mut self, now: Time, packet: Packet) {
         let Packet { flow, len, arrived, .. } = packet;
-        if let Some(ceiling) = &mut self.table.flows[flow.ix()].ceiling {
+        if let Some(ceiling) = self.table.ceiling_mut(flow) {
             ceiling.take(now, arrived, len);
             let clear_at = ceiling.clear_at();
             self.held.push(Reverse((clear_at, Member::Flow(flow))));
@@ -90,7 +90,7 @@ impl Port {
             self.held.pop();
             match member {
                 Member::Flow(flow) => {
-                    let ceiling = self.table.flows[flow.ix()].ceiling;
+                    let ceiling = self.table.ceiling(flow);
                     let clear_at = ceiling.map(|ceiling| ceiling.clear_at());
                     if clear_at.is_none_or(|clear_at| clear_at <= now) {
                         self.hold(now, flow, false);

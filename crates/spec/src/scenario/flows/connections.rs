@@ -9,7 +9,7 @@ use crate::values::Values;
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 
 /// What stands behind a connection's name in that of its answers' flow.
-const ANSWERS: &str = "/ack";
+pub(crate) const ANSWERS: &str = "/ack";
 
 impl Builder<'_> {
     /// The flow of data, and that of answers. `None` after something was reported.

@@ -6,6 +6,7 @@ mod life;
 mod multicast;
 mod routes;
 
+pub(crate) use connections::ANSWERS;
 pub use contract::ContractSpec;
 pub(crate) use contract::check_promise;
 pub(super) use contract::interval_fault;

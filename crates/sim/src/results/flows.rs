@@ -1,0 +1,50 @@
+//! The table `flows`.
+
+use super::table::{Cell, Table};
+use super::{Run, greatest, mean, quantile};
+use Cell::{Number, Text, Whole};
+
+pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
+    let mut rows = run.rows("flows");
+    let refused = run.refused();
+    let measured = run.measured();
+    let node = |ix: usize| run.network.nodes[ix].name.as_str();
+    for (ix, (flow, record)) in run.network.flows.iter().zip(run.world.records()).enumerate() {
+        let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
+        let delays = run.world.flow_delays().get(ix);
+        let delay = |q| quantile(delays.map(|delays| &delays.delay), q, &record.delay);
+        let checks = run.world.checks(ix);
+        rows.row([
+            ("flow", Text(&flow.name)),
+            ("group", Text(&run.network.groups[flow.group])),
+            ("from", Text(node(run.network.links[first].from))),
+            ("to", Text(node(run.network.links[last].to))),
+            ("hops", Whole(flow.route.len() as u64)),
+            ("sent_packets", Whole(record.sent.0)),
+            ("sent_bytes", Whole(record.sent.1)),
+            ("received_packets", Whole(record.received.0)),
+            ("received_bytes", Whole(record.received.1)),
+            ("marked_packets", Whole(record.marked)),
+            ("dropped_packets", Whole(record.dropped)),
+            ("lost_packets", Whole(run.world.lost(ix))),
+            ("absorbed_packets", Whole(record.absorbed)),
+            ("discarded_packets", Whole(record.discarded)),
+            ("envelope_mean", run.world.envelope_wait(ix).map_or(Number(None), mean)),
+            ("checks", Whole(checks.checks)),
+            ("warnings", Whole(checks.warnings)),
+            ("refused", Whole(u64::from(refused.contains(&(ix as u32))))),
+            ("throughput", Number(Some(record.received.1 as f64 * 8.0 / measured))),
+            ("delay_mean", mean(&record.delay)),
+            ("delay_sd", Number(record.delay.sd_seconds())),
+            ("delay_max", greatest(&record.delay)),
+            ("delay_p50", delay(0.5)),
+            ("delay_p99", delay(0.99)),
+            ("delay_p999", delay(0.999)),
+            ("queueing_mean", mean(&record.queueing)),
+            ("queueing_sd", Number(record.queueing.sd_seconds())),
+            ("queueing_p99", quantile(delays.map(|delays| &delays.queueing), 0.99, &record.queueing)),
+            ("queueing_max", greatest(&record.queueing)),
+        ]);
+    }
+    rows.finish()
+}

@@ -1,0 +1,69 @@
+//! The table `groups`.
+
+use super::table::{Cell, Table};
+use super::{Run, greatest, mean, quantile};
+use crate::record::FlowRecord;
+use crate::world::Checks;
+use Cell::{Number, Text, Whole};
+
+/// The flows of a group together.
+#[derive(Clone, Default)]
+struct Total {
+    flows: u64,
+    record: FlowRecord,
+    lost: u64,
+    checks: Checks,
+    refused: u64,
+}
+
+pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
+    let mut rows = run.rows("groups");
+    let measured = run.measured();
+    for (ix, (group, total)) in run.network.groups.iter().zip(totals(run)).enumerate() {
+        let Total { record, checks, .. } = &total;
+        let delays = run.world.group_delays().get(ix);
+        let delay = |q| quantile(delays.map(|delays| &delays.delay), q, &record.delay);
+        rows.row([
+            ("group", Text(group)),
+            ("flows", Whole(total.flows)),
+            ("sent_packets", Whole(record.sent.0)),
+            ("sent_bytes", Whole(record.sent.1)),
+            ("received_packets", Whole(record.received.0)),
+            ("received_bytes", Whole(record.received.1)),
+            ("marked_packets", Whole(record.marked)),
+            ("dropped_packets", Whole(record.dropped)),
+            ("lost_packets", Whole(total.lost)),
+            ("absorbed_packets", Whole(record.absorbed)),
+            ("discarded_packets", Whole(record.discarded)),
+            ("checks", Whole(checks.checks)),
+            ("warnings", Whole(checks.warnings)),
+            ("refused", Whole(total.refused)),
+            ("throughput", Number(Some(record.received.1 as f64 * 8.0 / measured))),
+            ("delay_mean", mean(&record.delay)),
+            ("delay_max", greatest(&record.delay)),
+            ("delay_p50", delay(0.5)),
+            ("delay_p99", delay(0.99)),
+            ("delay_p999", delay(0.999)),
+            ("queueing_mean", mean(&record.queueing)),
+            ("queueing_p99", quantile(delays.map(|delays| &delays.queueing), 0.99, &record.queueing)),
+        ]);
+    }
+    rows.finish()
+}
+
+/// The sums over the flows of each group.
+fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
+    let mut totals = vec![Total::default(); run.network.groups.len()];
+    let refused = run.refused();
+    for (ix, (flow, record)) in run.network.flows.iter().zip(run.world.records()).enumerate() {
+        let total = &mut totals[flow.group];
+        total.flows += 1;
+        total.record.merge(record);
+        total.lost += run.world.lost(ix);
+        let checks = run.world.checks(ix);
+        total.checks.checks += checks.checks;
+        total.checks.warnings += checks.warnings;
+        total.refused += u64::from(refused.contains(&(ix as u32)));
+    }
+    totals
+}

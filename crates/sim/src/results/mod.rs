@@ -1,0 +1,85 @@
+//! What a run has measured, as the tables that [`tidegate_spec::TABLES`] describes: one file a table, and
+//! `table`, which fills their rows by column name.
+
+mod drops;
+mod flows;
+mod gate;
+mod groups;
+mod histogram;
+mod links;
+mod series;
+mod signals;
+mod table;
+
+pub use table::{Table, Values};
+
+use crate::network::Network;
+use crate::world::{Answer, World};
+use hdrhistogram::Histogram;
+use std::collections::BTreeSet;
+use table::{Cell, Rows};
+use tidegate_core::stats::Moments;
+use tidegate_core::units::{Span, TICKS_PER_SECOND};
+
+/// The tables of one replication, in the order of [`TABLES`](tidegate_spec::TABLES).
+pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
+    let run = Run { network, world, replication, seed };
+    vec![
+        flows::table(&run),
+        groups::table(&run),
+        links::table(&run),
+        drops::table(&run),
+        series::table(&run),
+        signals::table(&run),
+        gate::table(&run),
+        histogram::table(&run),
+    ]
+}
+
+/// One replication.
+struct Run<'r, Q> {
+    network: &'r Network,
+    world: &'r World<Q>,
+    replication: u64,
+    seed: u64,
+}
+
+impl<Q> Run<'_, Q> {
+    /// No rows yet of the table `name`.
+    fn rows(&self, name: &str) -> Rows {
+        Rows::new(name, self.replication, self.seed)
+    }
+
+    /// Seconds that were measured.
+    fn measured(&self) -> f64 {
+        (self.network.duration - self.network.warmup).as_secs_f64()
+    }
+
+    /// The flows that were refused when they were to be set up.
+    fn refused(&self) -> BTreeSet<u32> {
+        let signals = self.world.signals().iter();
+        let refused = signals.filter(|signal| matches!(signal.answer, Answer::Refused(..)));
+        refused.map(|signal| signal.flow).collect()
+    }
+}
+
+/// The mean in seconds.
+fn mean(moments: &Moments) -> Cell<'static> {
+    // The exact sum: the mean to the nearest tick would lose digits of short delays.
+    let ticks = moments.sum_ticks() as f64 / moments.count() as f64;
+    Cell::Number((moments.count() > 0).then(|| ticks / TICKS_PER_SECOND as f64))
+}
+
+/// The greatest in seconds.
+fn greatest(moments: &Moments) -> Cell<'static> {
+    Cell::Number(moments.max().map(Span::as_secs_f64))
+}
+
+/// The quantile `q` in seconds of delays that are in `histogram`, in nanoseconds, and in `moments`; nothing
+/// where no histogram was kept.
+fn quantile(histogram: Option<&Histogram<u64>>, q: f64, moments: &Moments) -> Cell<'static> {
+    let at = histogram.and_then(|histogram| crate::record::quantile(histogram, q));
+    // A bin ends above what is in it: no quantile is beyond the greatest.
+    let most = moments.max().map_or(0.0, Span::as_secs_f64);
+    Cell::Number(at.map(|at| at.min(most)))
+}

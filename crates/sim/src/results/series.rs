@@ -1,0 +1,29 @@
+//! The table `series`.
+
+use super::Run;
+use super::table::{Cell, Table};
+use crate::probe::Subject;
+use Cell::{Number, Text};
+
+pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
+    let mut rows = run.rows("series");
+    let Some(series) = run.world.series() else { return rows.finish() };
+    let spacing = series.spacing().as_secs_f64();
+    for column in series.columns() {
+        let subject = match column.subject {
+            Subject::Link(ix) => run.network.links[ix as usize].name.as_str(),
+            Subject::Group(ix) => run.network.groups[ix as usize].as_str(),
+            Subject::Flow(ix) => run.network.flows[ix as usize].name.as_str(),
+            Subject::Relay(ix) => run.network.relays[ix as usize].name.as_str(),
+        };
+        for (ix, value) in column.values.iter().enumerate() {
+            rows.row([
+                ("subject", Text(subject)),
+                ("time", Number(Some(spacing * (column.from + ix + 1) as f64))),
+                ("metric", Text(column.metric)),
+                ("value", Number(Some(*value).filter(|value| !value.is_nan()))),
+            ]);
+        }
+    }
+    rows.finish()
+}

@@ -1,0 +1,47 @@
+//! The table `signals`.
+
+use super::Run;
+use super::table::{Cell, Table};
+use crate::world::Answer;
+use Cell::{Number, Text};
+use tidegate_core::admission::Refusal;
+use tidegate_core::units::Time;
+use tidegate_spec::units::{show_rate, show_time};
+
+pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
+    let mut rows = run.rows("signals");
+    for signal in run.world.signals() {
+        let flow = &run.network.flows[signal.flow as usize];
+        let (link, reason) = match signal.answer {
+            Answer::Refused(link, refusal) | Answer::ChangeRefused(link, refusal) => {
+                (run.network.links[link].name.as_str(), reason(refusal))
+            }
+            _ => ("", String::new()),
+        };
+        rows.row([
+            ("time", Number(Some(signal.at.since(Time::ORIGIN).as_secs_f64()))),
+            ("flow", Text(&flow.name)),
+            ("group", Text(&run.network.groups[flow.group])),
+            ("answer", Text(signal.answer.name())),
+            ("link", Text(link)),
+            ("reason", Text(&reason)),
+        ]);
+    }
+    rows.finish()
+}
+
+/// A refusal in a scenario's units.
+fn reason(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::TooMuch { asked, left, reservable } => {
+            format!("{} asked for, {} of {} left", show_rate(asked), show_rate(left), show_rate(reservable))
+        }
+        Refusal::IntervalTooShort { least } => {
+            format!("the average interval is shorter than a packet's time, {}", show_time(least))
+        }
+        Refusal::IntervalTooLong { most } => {
+            format!("the average interval is longer than {}", show_time(most))
+        }
+        Refusal::UnderWay | Refusal::Unknown => refusal.to_string(),
+    }
+}

@@ -1,0 +1,232 @@
+//! Result tables agree with each other and with what happened.
+
+mod common;
+
+use common::{add, chain, poisson, rate, run_with};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tidegate_core::admission::Policy;
+use tidegate_core::context::{Ctx, Reason, Verdict};
+use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
+use tidegate_core::packet::{Mark, Packet};
+use tidegate_core::params::Limit;
+use tidegate_core::units::Span;
+use tidegate_sim::build::build;
+use tidegate_sim::event_queue::Calendar;
+use tidegate_sim::network::Network;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::results::{Table, Values, tables};
+use tidegate_sim::source::Traffic;
+use tidegate_sim::watch::Watch;
+use tidegate_sim::world::World;
+use tidegate_spec::{Scenario, TABLES};
+
+/// The tables of a run in which everything is recorded.
+fn measured(network: &Network) -> Vec<Table> {
+    let sample = Some(Span::from_millis(500));
+    let probes = Probes { delays: true, flow_delays: true, sample, watch: None };
+    let world: World<Calendar> = run_with(network, 1, &probes);
+    tables(network, &world, 0, 1)
+}
+
+fn column<'t>(tables: &'t [Table], table: &str, column: &str) -> &'t Values {
+    let table = tables.iter().find(|one| one.record.name == table).unwrap();
+    table.column(column).unwrap()
+}
+
+fn whole(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
+    match column(tables, table, name) {
+        Values::Whole(values) => values.clone(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn numbers(tables: &[Table], table: &str, name: &str) -> Vec<f64> {
+    match column(tables, table, name) {
+        Values::Number(values) => values.iter().map(|value| value.unwrap()).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+fn texts(tables: &[Table], table: &str, name: &str) -> Vec<String> {
+    match column(tables, table, name) {
+        Values::Text { keys, words } => keys.iter().map(|key| words[*key as usize].clone()).collect(),
+        other => panic!("{name}: {other:?}"),
+    }
+}
+
+/// Three groups of flows over two links with little memory.
+fn grouped() -> Network {
+    let mut network = chain(2, 1_000_000, Span::from_millis(2), "virtual-clock", Span::from_secs(20));
+    network.nodes[0].buffer = Some(Limit::Packets(6));
+    network.groups = ["calls", "bulk", "silent"].map(String::from).to_vec();
+    for (group, bits, size) in [(0, 64_000, 200), (0, 64_000, 100), (1, 700_000, 1000), (1, 400_000, 1500)] {
+        add(&mut network, 0..2, Some(bits / 2), poisson(bits, size));
+        network.flows.last_mut().unwrap().group = group;
+    }
+    network
+}
+
+/// The rows of every table are made under the names that its record has: a difference is a panic.
+#[test]
+fn every_table_is_filled_where_there_is_something_to_tell() {
+    let folder = std::env::temp_dir().join(format!("tidegate-sim-results-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(
+        folder.join("gate.toml"),
+        "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"8mbit\", down = \"8mbit\" }\n",
+    )
+    .unwrap();
+    let text = "version = 1\nduration = \"2s\"\ntopology = { kind = \"gate\", file = \"gate.toml\" }\n\
+                [[flow]]\nname = \"bulk\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"976B\"\n\
+                headers = { flow = \"10.0.0.1:1>192.0.2.1:2/udp\" }\n\
+                source = { kind = \"cbr\", rate = \"1mbit\" }\n";
+    let gate = build(&Scenario::parse(text, "a.toml", &folder, &[]).unwrap()).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let mut reserved = grouped();
+    reserved.policies = vec![Policy { reservable: 1_000_000, longest_interval: None }; 2];
+    reserved.flows[0].life.set_up = true;
+    let mut filled = BTreeSet::new();
+    for network in [gate, reserved] {
+        let tables = measured(&network);
+        let names = |record: &tidegate_spec::TableRecord| record.name;
+        assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));
+        let has_rows =
+            |table: &&Table| !whole(std::slice::from_ref(*table), table.record.name, "seed").is_empty();
+        filled.extend(tables.iter().filter(has_rows).map(|table| table.record.name));
+    }
+    assert_eq!(filled, TABLES.iter().map(|record| record.name).collect());
+}
+
+/// Counts are sums over the group's flows, means are over all packets of the group.
+#[test]
+fn a_group_is_all_packets_of_its_flows() {
+    let tables = measured(&grouped());
+    let of_flow = texts(&tables, "flows", "group");
+    let groups = texts(&tables, "groups", "group");
+    assert_eq!(groups, ["calls", "bulk", "silent"]);
+    assert_eq!(whole(&tables, "groups", "flows"), [2, 2, 0]);
+    let sums = |values: &[f64]| -> Vec<f64> {
+        let of =
+            |group| of_flow.iter().zip(values).filter(move |(of, _)| *of == group).map(|(_, value)| value);
+        groups.iter().map(|group| of(group).sum()).collect()
+    };
+    let as_numbers = |values: Vec<u64>| values.into_iter().map(|value| value as f64).collect::<Vec<_>>();
+    let counts = ["sent", "received"].into_iter().flat_map(|what| ["packets", "bytes"].map(|of| (what, of)));
+    let packets = ["marked", "dropped", "lost", "absorbed", "discarded"].map(|what| (what, "packets"));
+    for (what, of) in counts.chain(packets) {
+        let name = format!("{what}_{of}");
+        let of_flows = as_numbers(whole(&tables, "flows", &name));
+        assert_eq!(as_numbers(whole(&tables, "groups", &name)), sums(&of_flows), "{name}");
+    }
+    assert!(whole(&tables, "groups", "dropped_packets")[1] > 100);
+    for (sum, group) in
+        sums(&numbers(&tables, "flows", "throughput")).iter().zip(numbers(&tables, "groups", "throughput"))
+    {
+        assert!((sum - group).abs() <= 1e-9 * sum);
+    }
+    let received = as_numbers(whole(&tables, "flows", "received_packets"));
+    let packets = sums(&received);
+    for name in ["delay_mean", "queueing_mean"] {
+        let means = numbers(&tables, "flows", name);
+        let total = sums(&means.iter().zip(&received).map(|(mean, count)| mean * count).collect::<Vec<_>>());
+        let Values::Number(group) = column(&tables, "groups", name) else { panic!() };
+        assert_eq!(group[2], None, "a group that received nothing has no mean");
+        for ix in 0..2 {
+            let expected = total[ix] / packets[ix];
+            assert!((group[ix].unwrap() - expected).abs() <= 1e-12 * expected, "{name}");
+        }
+    }
+}
+
+/// Against the delays themselves: a quantile is at most 0.1 % above the delay of that rank, and not above the
+/// largest.
+#[test]
+fn a_quantile_of_a_group_is_that_of_its_packets_delays() {
+    let network = grouped();
+    let tables = measured(&network);
+    let mut delays: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+    for (ix, flow) in network.flows.iter().enumerate() {
+        let probes = Probes { watch: Some(Watch::new(ix as u32, usize::MAX)), ..Probes::default() };
+        let world: World<Calendar> = run_with(&network, 1, &probes);
+        let ticks = world.watch().unwrap().slowest().iter().map(|journey| journey.delay.ticks());
+        delays.entry(flow.group).or_default().extend(ticks);
+    }
+    for (group, mut delays) in delays {
+        delays.sort_unstable();
+        assert_eq!(delays.len() as u64, whole(&tables, "groups", "received_packets")[group]);
+        let largest = delays[delays.len() - 1] as f64 * 1e-11;
+        for (name, q) in [("delay_p50", 0.5), ("delay_p99", 0.99), ("delay_p999", 0.999), ("delay_max", 1.0)]
+        {
+            let rank = (q * delays.len() as f64).ceil() as usize;
+            let exact = delays[rank - 1] as f64 * 1e-11;
+            let Values::Number(values) = column(&tables, "groups", name) else { panic!() };
+            let shown = values[group].unwrap();
+            // Bins hold whole nanoseconds.
+            assert!(
+                exact - 1e-9 <= shown && shown <= exact * (1.0 + 1.0 / 1024.0) + 1e-9,
+                "{name}: {shown} {exact}"
+            );
+            assert!(shown <= largest * (1.0 + 1e-12), "{name}: {shown} {largest}");
+        }
+    }
+}
+
+/// Drops every seventh packet, and marks every third of the others.
+struct EveryThird(u64);
+
+impl Meter for EveryThird {
+    fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
+        self.0 += 1;
+        packet.mark = Mark::from_ip(0, 0b10);
+        let verdict = match self.0 {
+            count if count.is_multiple_of(7) => Verdict::Drop(Reason::Meter),
+            count if count.is_multiple_of(3) => Verdict::Congested(Reason::EarlyDrop),
+            _ => Verdict::Accept,
+        };
+        verdict.into()
+    }
+}
+
+/// 1000 packets in 10 s over three links, the middle one of which drops and marks.
+fn marking(warmup: Span) -> Vec<Table> {
+    let mut network = chain(3, 10_000_000, Span::ZERO, "fifo", Span::from_secs(10));
+    network.warmup = warmup;
+    network.links[1].port.meters = vec![MeterKind::custom(|| Box::new(EveryThird(0)))];
+    add(&mut network, 0..3, None, Traffic::Cbr { rate: rate(400_000), sizes: Arc::new([500]) });
+    measured(&network)
+}
+
+#[test]
+fn what_is_dropped_and_marked_is_counted_by_reason_and_at_the_destination() {
+    let verdicts = |packets: std::ops::RangeInclusive<u64>| {
+        let dropped = packets.clone().filter(|count| count % 7 == 0).count() as u64;
+        let marked = packets.filter(|count| count % 3 == 0 && count % 7 != 0).count() as u64;
+        (dropped, marked)
+    };
+    for (warmup, skipped) in [(Span::ZERO, 0), (Span::from_secs(4), 400)] {
+        let tables = marking(warmup);
+        let [sent] = whole(&tables, "flows", "sent_packets")[..] else { panic!() };
+        assert!((599..=1001).contains(&sent), "{sent}");
+        // The last packet may still be on its way.
+        let [received] = whole(&tables, "flows", "received_packets")[..] else { panic!() };
+        let (dropped, marked) = verdicts(skipped + 1..=skipped + sent);
+        assert!(sent - received - dropped <= 1);
+        assert_eq!(whole(&tables, "links", "dropped_packets"), [0, dropped, 0]);
+        assert_eq!(whole(&tables, "links", "marked_packets"), [0, marked, 0]);
+        assert_eq!(whole(&tables, "flows", "dropped_packets"), [dropped]);
+        assert_eq!(whole(&tables, "flows", "marked_packets"), [marked]);
+        assert_eq!(texts(&tables, "drops", "link"), ["s2->s3", "s2->s3"]);
+        assert_eq!(texts(&tables, "drops", "reason"), ["early-drop", "meter"]);
+        assert_eq!(whole(&tables, "drops", "dropped_packets"), [0, dropped]);
+        assert_eq!(whole(&tables, "drops", "marked_packets"), [marked, 0]);
+    }
+}
+
+/// The reference lists them one by one.
+#[test]
+fn every_reason_is_explained() {
+    let drops = TABLES.iter().find(|record| record.name == "drops").unwrap();
+    let reason = drops.columns.iter().find(|column| column.name == "reason").unwrap();
+    assert!(Reason::ALL.iter().all(|one| reason.help.contains(&format!("`{}`", one.name()))));
+}
