@@ -49,6 +49,7 @@ wheel: $(VENV)/wheel
 generated: target/generated
 
 target/generated: $(RECORDS)
+	mkdir -p target
 	cargo run --quiet --package tidegate-spec --example spec_docs write
 	touch $@
 
