@@ -79,6 +79,13 @@ impl Measures {
         }
     }
 
+    /// A packet of the flow was received with congestion marked.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn received_marked(&mut self, flow: u32) {
+        self.records[flow as usize].marked += 1;
+    }
+
     /// What the port in front of a link has dropped and marked for a reason.
     pub(crate) fn drops_for(&mut self, link: u32, reason: Reason) -> &mut DropCounts {
         self.drops.entry((link, reason)).or_default()

@@ -7,7 +7,7 @@ use crate::fingerprint::Outcome;
 use crate::packets::PacketBody;
 use crate::relay::Crossing;
 use tidegate_core::packet::Packet;
-use tidegate_core::stats::{tally, tally_packet};
+use tidegate_core::stats::tally_packet;
 
 impl<Q: EventQueue> World<Q> {
     /// The packet is at the far end of its link.
@@ -54,9 +54,6 @@ impl<Q: EventQueue> World<Q> {
         let delay = self.now.since(body.born);
         let record = &mut measures.records[body.flow as usize];
         tally_packet(&mut record.received.0, &mut record.received.1, packet.len);
-        if packet.mark.is_congested() {
-            tally(&mut record.marked, 1);
-        }
         record.delay.add(delay);
         record.queueing.add(body.queueing);
         if let Some(delays) = measures.group_counts.get_mut(body.group as usize) {
@@ -64,6 +61,9 @@ impl<Q: EventQueue> World<Q> {
         }
         if let Some(delays) = measures.flow_counts.get_mut(body.flow as usize) {
             delays.add(delay, body.queueing);
+        }
+        if packet.mark.is_congested() {
+            measures.received_marked(body.flow);
         }
     }
 
