@@ -112,7 +112,9 @@ def test_plots_and_explanations_know_both_directions(results, tmp_path):
 
 
 def test_every_destination_receives():
-    text = CHAIN.replace('name = "voice"\nfrom = "s1"\nto = "s3"', 'name = "voice"\nfrom = "s2"\nto = ["s1", "s3"]')
+    text = CHAIN.replace(
+        'name = "voice"\nfrom = "s1"\nto = "s3"', 'name = "voice"\nfrom = "s2"\nto = ["s1", "s3"]'
+    )
     voice, _ = tidegate.simulate(text).flows.to_pylist()[:2]
     assert voice["sent_packets"] > 80
     assert abs(voice["received_packets"] - 2 * voice["sent_packets"]) <= 4

@@ -158,7 +158,9 @@ def test_a_window_over_a_round_trip():
     text = path.read_text()
     round_trip = 0.04 + (1000 + 40) * 8 / 1e6 + 2 * (1000 + 40) * 8 / 1e9
     for window in (3, 7):
-        results = tidegate.simulate(tidegate.load(path, [("connection.transfer.transport.window", str(window))]))
+        results = tidegate.simulate(
+            tidegate.load(path, [("connection.transfer.transport.window", str(window))])
+        )
         transfer, answers = results.groups()
         expected = min(window * 8000 / round_trip, 1e6)
         assert transfer.throughput.mean == pytest.approx(expected, rel=0.01)
