@@ -151,3 +151,18 @@ def test_a_captured_call_goes_through_a_gate_both_ways():
     assert p99["virtual-clock"].mean < 0.02 < 0.2 < p99["fifo"].mean
     back = comparison.row("call-back", "lost").values
     assert back["virtual-clock"].mean == back["fifo"].mean == 0
+
+
+def test_a_window_over_a_round_trip():
+    path = EXAMPLES / "window.toml"
+    text = path.read_text()
+    round_trip = 0.04 + (1000 + 40) * 8 / 1e6 + 2 * (1000 + 40) * 8 / 1e9
+    for window in (3, 7):
+        results = tidegate.simulate(
+            tidegate.load(path, [("connection.transfer.transport.window", str(window))])
+        )
+        transfer, answers = results.groups()
+        expected = min(window * 8000 / round_trip, 1e6)
+        assert transfer.throughput.mean == pytest.approx(expected, rel=0.01)
+        assert answers.throughput.mean == pytest.approx(transfer.throughput.mean * 40 / 1000, rel=0.01)
+    assert f"{3 * 8 / round_trip:.0f} kbit/s" in text

@@ -629,13 +629,13 @@ class Flow(Record):
     policy reads those that it names and ignores the rest.
 
     Attributes:
-        name: Name, which no other flow has.
+        name: Name, which no other flow or connection has.
         count: Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on (a whole
             number from 1 to 4000000). Default: 1.
         from_: Node that sends.
         to: Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are
-            then a tree: on each of its links a packet and a reservation count once, and what is received
-            counts every copy.
+            then a tree: on each of its links a packet and a reservation count once, and what is received,
+            dropped or lost counts every copy.
         route: Nodes on the way, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
@@ -941,6 +941,9 @@ class Scenario(Record):
 
 DEFAULT_SCHEDULER = "fifo"
 """Scheduler of a port that names none."""
+
+ANSWERS = "/ack"
+"""What follows a connection's name in that of its answers' flow."""
 
 ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock")
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""

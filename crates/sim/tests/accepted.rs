@@ -361,17 +361,25 @@ fn what_is_accepted_runs() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("accepted");
     std::fs::create_dir_all(&folder).unwrap();
     let rounds = if std::env::var_os("TIDEGATE_VERIFY").is_some() { FEW * 20 } else { FEW };
-    let (mut ran, mut refused) = (0, 0);
+    let (mut ran, mut refused, mut connections, mut trees) = (0, 0, 0, 0);
     for seed in 0..rounds {
         let mut rng = Rng::named(seed, "accepted");
         let gate = gate(&mut rng);
         std::fs::write(folder.join("gate.toml"), &gate).unwrap();
         let text = scenario(&mut rng);
         match catch_unwind(AssertUnwindSafe(|| outcome(&text, &folder))) {
-            Ok(Outcome::Ran) => ran += 1,
+            Ok(Outcome::Ran) => {
+                ran += 1;
+                connections += u64::from(text.contains("[[connection]]"));
+                trees += u64::from(text.contains("\", \""));
+            }
             Ok(Outcome::Refused) => refused += 1,
             Err(_) => panic!("seed {seed}:\n{text}\nwith the gate file\n{gate}"),
         }
     }
     assert!(ran > rounds / 8 && refused > rounds / 8, "{ran} ran, {refused} were refused");
+    assert!(
+        connections > rounds / 20 && trees > rounds / 100,
+        "{connections} with connections, {trees} multicast"
+    );
 }

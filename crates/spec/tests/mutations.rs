@@ -39,6 +39,9 @@ const PIECES: &[&str] = &[
     "class = \"inner\"\n",
     "parent = \"inner\"\n",
     "route = [\"s1\"]\n",
+    "[[connection]]\n",
+    "transport = \"window\"\n",
+    "to = [\"h2\", \"h3\"]\n",
 ];
 
 proptest! {

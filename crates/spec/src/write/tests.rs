@@ -8,6 +8,7 @@ fn registered() -> impl Iterator<Item = &'static PolicyRecord> {
         tidegate_core::dropper::RECORDS,
         tidegate_core::shaper::RECORDS,
         tidegate_core::meter::RECORDS,
+        tidegate_core::endpoint::RECORDS,
     ];
     all.into_iter().flatten()
 }

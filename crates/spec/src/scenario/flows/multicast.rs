@@ -28,12 +28,12 @@ impl Routes<'_> {
                 Complaint::new("a flow with several destinations takes the shortest routes to them");
             report.say(values.place_of("route"), complaint.help("leave out `route`"));
         }
-        let mut seen = BTreeSet::new();
+        let (mut destinations, mut links) = (BTreeSet::new(), BTreeSet::new());
         // The links that follow each, by the one before them; in the order of the destinations.
         let mut behind: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
         let mut ends = Vec::with_capacity(to.len());
         for &(place, node) in to {
-            if !seen.insert(node) {
+            if !destinations.insert(node) {
                 let name = &self.network.nodes[node].name;
                 report.say(place, Complaint::new(format!("`{name}` is named twice")));
                 return None;
@@ -41,9 +41,9 @@ impl Routes<'_> {
             let path = self.shortest(from, node, place, report)?;
             let mut before = None;
             for link in path {
-                let after = behind.entry(before).or_default();
-                if !after.contains(&link) {
-                    after.push(link);
+                // Shortest routes from one node agree until they part: a link has one before it.
+                if links.insert(link) {
+                    behind.entry(before).or_default().push(link);
                 }
                 before = Some(link);
             }
