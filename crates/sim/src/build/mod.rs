@@ -153,9 +153,11 @@ fn set_up(
     let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build()).transpose();
     let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
     let mean = traffic.mean_bits_per_second();
+    // Without an interval of its own, a change keeps the one that the change before it has brought.
+    let mut interval = contract.interval;
     let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {
         let reserve = rate(spec.reserve as f64, scenario, group.place)?;
-        let interval = spec.interval.or(contract.interval);
+        interval = spec.interval.or(interval);
         // An envelope follows what is reserved: AR, and AR × AI.
         let follow = |envelope: ShaperPlan| ShaperPlan {
             rate: reserve,

@@ -82,6 +82,7 @@ impl<Q: EventQueue> World<Q> {
                 self.finish();
                 return true;
             }
+            debug_assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
             self.now = at;
             if source_at < link_at {
                 self.source(flow);
