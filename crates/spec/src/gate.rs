@@ -18,8 +18,9 @@ pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
+use crate::port::{ContractSpec, PortSpec, check_promise, classes};
+use crate::prefix::read_prefix;
 use crate::record;
-use crate::scenario::{ContractSpec, PortSpec, classes, flows};
 use crate::suggest::did_you_mean;
 use crate::values::Values;
 use emulation::Links;
@@ -28,7 +29,7 @@ use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
-use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix};
+use tidegate_core::classifier::rules::{Direction, Each, Match};
 use tidegate_core::classifier::{protocol_names, protocol_number};
 use tidegate_core::headers::has_ports;
 use tidegate_core::link::Framing;
@@ -241,7 +242,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         classes::check_ceiling(values, &contract, values.rate("ceiling"), report);
         let terms = Terms::read(values, &contract, report);
         let many = values.given("circuits");
-        flows::check_promise(values, many || terms.iter().any(|terms| terms.reserve.is_some()), report);
+        check_promise(values, many || terms.iter().any(|terms| terms.reserve.is_some()), report);
         let each = values.text("each").map(|word| match word {
             "host" => Each::Host,
             "subscriber" => Each::Subscriber,
@@ -276,19 +277,6 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         }));
     }
     built.into_iter().collect()
-}
-
-/// An address or a prefix under a key. `None` after something was reported.
-pub(crate) fn read_prefix(key: &str, text: &str, place: Place, report: &mut Report) -> Option<Prefix> {
-    let complaint = match Prefix::from_str(text) {
-        Ok(prefix) => return Some(prefix),
-        Err(NotAPrefix::Text) => Complaint::new(format!("`{key}` is neither an address nor a prefix"))
-            .help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32"),
-        Err(NotAPrefix::HostBits(network)) => Complaint::new(format!("`{key}` has bits beyond its prefix"))
-            .help(format!("did you mean `{network}`?")),
-    };
-    report.say(place, complaint);
-    None
 }
 
 /// `None` after something was reported.

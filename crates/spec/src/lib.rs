@@ -10,10 +10,11 @@ mod error;
 mod file;
 mod gate;
 mod policy;
+mod port;
+mod prefix;
 mod read;
 pub mod record;
 mod renamed;
-mod routing;
 mod scalar;
 mod scenario;
 mod set;
@@ -30,10 +31,10 @@ pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
 pub use gate::{Change, Emulation, Fail, GateClass, GateFile, GateFlow, Io, Operation, Owner, Terms};
 pub use policy::Chosen;
-pub use routing::{Router, route};
+pub use port::{Class, ContractSpec, PortSpec};
 pub use scenario::{
-    Admission, ChangeSpec, Class, ContractSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind,
-    PortSpec, Profile, Scenario, WhenWarned,
+    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind, Profile, Router,
+    Scenario, WhenWarned, route,
 };
 pub use source::Source;
 pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -1,8 +1,8 @@
 //! What a flow sends when.
 
 use crate::error::{Complaint, Report};
-use crate::gate::read_prefix;
 use crate::policy::Chosen;
+use crate::prefix::read_prefix;
 use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use crate::values::Values;

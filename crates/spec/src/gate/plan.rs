@@ -1,7 +1,7 @@
 //! What a gate file asks of a switch. The gate and the simulator both run it.
 
 use super::{GateFile, GateFlow};
-use crate::scenario::ContractSpec;
+use crate::port::ContractSpec;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::steering::{Rule, Split};

@@ -2,7 +2,7 @@
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
-use crate::scenario::policies::{Named, check_guards, check_node};
+use crate::port::fit::{Named, check_guards, check_node};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;

@@ -1,7 +1,7 @@
 //! What is promised and allowed, where the two directions differ.
 
 use crate::error::{Complaint, Place, Report};
-use crate::scenario::{Class, ContractSpec};
+use crate::port::{Class, ContractSpec};
 use crate::units::show_rate;
 use crate::values::Values;
 use tidegate_core::classifier::rules::Direction;

@@ -1,30 +1,29 @@
 //! A scenario: read, checked and expanded, ready to be simulated.
 
 mod admission;
-pub(crate) mod classes;
 pub(crate) mod flows;
 mod gate;
 mod headers;
 mod load;
 mod network;
 pub(crate) mod policies;
-mod ports;
 mod profiles;
 mod reservations;
+mod routing;
 
 pub use admission::Admission;
-pub use classes::Class;
 pub(crate) use flows::ANSWERS;
-pub use flows::{ChangeSpec, ContractSpec, Flow, FlowGroup, WhenWarned};
+pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
 pub use load::Load;
 pub use network::{Link, Node, NodeKind};
-pub use ports::PortSpec;
 pub use profiles::Profile;
+pub use routing::{Router, route};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
 use crate::gate::GateFile;
+use crate::port::{Class, ContractSpec, classes};
 use crate::record;
 use crate::units::show_time;
 use crate::values::Values;

@@ -2,7 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
-use crate::scenario::ports::{OwnPolicies, PortSpec};
+use crate::port::{OwnPolicies, PortSpec};
 use crate::suggest::did_you_mean;
 use crate::trace_file;
 use crate::values::Values;

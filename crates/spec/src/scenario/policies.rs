@@ -1,19 +1,18 @@
 //! Whether policies fit the links and the flows that they are for.
 
-use crate::error::{Complaint, Place, Report};
+use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
+use crate::port::fit::{Named, check_guards, check_node, fault_of};
+use crate::port::{Class, interval_fault};
 use crate::scenario::admission::Admission;
-use crate::scenario::classes::Class;
-use crate::scenario::flows::{FlowGroup, interval_fault};
+use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
-use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
+use tidegate_core::params::{BuiltIn, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
 use tidegate_core::units::Rate;
 
@@ -76,23 +75,6 @@ fn server_rate(link: Rate, port: Option<u64>, class: Option<usize>, classes: &[C
     ceilings.flatten().filter_map(Rate::from_bits_per_second).fold(link, Rate::min)
 }
 
-/// Checks meters and droppers against their link; of mistakes at one place, the first is told.
-pub(crate) fn check_guards<'c>(
-    meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
-    droppers: impl Iterator<Item = &'c Chosen<BuiltInDropper>>,
-    node: &NodeContext<'_>,
-    at: &str,
-    told: &mut BTreeSet<Place>,
-    report: &mut Report,
-) {
-    let faults = meters.filter_map(|meter| fault_of(meter, node));
-    for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(dropper, node))) {
-        if told.insert(place) {
-            report.say(place, Complaint::new(format!("{} {at}", fault.message)));
-        }
-    }
-}
-
 /// Checks what a flow states against its packets.
 fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Report) {
     let contract = group.contract.contract();
@@ -109,48 +91,6 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     };
     for (place, fault) in envelope.into_iter().chain(transport) {
         report.say(place, Complaint::new(fault.message));
-    }
-}
-
-fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -> Option<(Place, Fault)> {
-    let fault = chosen.policy.check_at(node).err()?;
-    let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
-    Some((chosen.place_of(key), fault))
-}
-
-/// Members of a node, as a file names them.
-pub(crate) struct Named<'a> {
-    pub(crate) member: Member,
-    /// What the one with a number is called, from 0: flow `a/1`.
-    pub(crate) name: Box<dyn Fn(u64) -> Cow<'a, str> + 'a>,
-    pub(crate) place: Place,
-    pub(crate) reserve_place: Place,
-}
-
-/// Checks a scheduler at a link of this rate; of mistakes at one place, the first is told.
-pub(crate) fn check_node(
-    scheduler: &Chosen<BuiltInScheduler>,
-    link: Rate,
-    reservable: Option<u64>,
-    named: &[Named<'_>],
-    at: impl Fn() -> String,
-    told: &mut BTreeSet<Place>,
-    report: &mut Report,
-) {
-    let members: Vec<Member> = named.iter().map(|one| one.member).collect();
-    let Err(fault) = scheduler.policy.check_at(&NodeContext { link, reservable, members: &members }) else {
-        return;
-    };
-    let (place, message) = match fault.key {
-        Key::Param(param) => (scheduler.place_of(param), format!("{} {}", fault.message, at())),
-        Key::Member { index, nth, key } => {
-            let one = &named[index];
-            let place = if key == "reserve" { one.reserve_place } else { one.place };
-            (place, format!("{} {}: {}", (one.name)(nth), at(), fault.message))
-        }
-    };
-    if told.insert(place) {
-        report.say(place, Complaint::new(message));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Profiles: contracts that several flows keep together.
 
 use crate::error::{Complaint, Place, Report};
-use crate::scenario::flows::{ContractSpec, check_promise};
+use crate::port::{ContractSpec, check_promise};
 use crate::suggest::did_you_mean;
 use crate::values::Values;
 use std::collections::BTreeMap;

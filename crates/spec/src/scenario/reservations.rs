@@ -1,7 +1,7 @@
 //! Whether what is reserved fits: on every link, and in every class that has a reservation.
 
 use crate::error::{Complaint, Report};
-use crate::scenario::classes::Class;
+use crate::port::Class;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};

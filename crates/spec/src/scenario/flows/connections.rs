@@ -1,8 +1,9 @@
 //! Connections: two flows each, of data and of the answers to them.
 
-use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, contract, life};
+use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, life};
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
+use crate::port::check_promise;
 use crate::scenario::gate;
 use crate::source::Source;
 use crate::values::Values;
@@ -94,7 +95,7 @@ impl Builder<'_> {
     /// What one of the two flows states.
     fn end_terms(&self, values: &Values, report: &mut Report) -> Terms {
         let terms = self.terms(values, report);
-        contract::check_promise(values, terms.contract.reserve_bits().is_some(), report);
+        check_promise(values, terms.contract.reserve_bits().is_some(), report);
         terms
     }
 }

@@ -1,20 +1,17 @@
 //! Flows: who sends what to whom, by which way and under which contract.
 
 mod connections;
-mod contract;
 mod life;
 mod multicast;
 mod routes;
 
 pub(crate) use connections::ANSWERS;
-pub use contract::ContractSpec;
-pub(crate) use contract::check_promise;
-pub(super) use contract::interval_fault;
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
+use crate::port::classes::{self, Class};
+use crate::port::{ContractSpec, check_warnings};
 use crate::record::MOST_FLOWS;
-use crate::scenario::classes::{self, Class};
 use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
 use crate::scenario::network::Network;
@@ -281,7 +278,7 @@ impl Builder<'_> {
         let to = self.destinations(values, report);
         let Terms { contract, profile, class, ceiling } = self.terms(values, report);
         let (start, stop) = life::start_and_stop(values, report)?;
-        contract::check_warnings(values, &contract, report);
+        check_warnings(values, &contract, report);
         let (every, lasts, hangup) = (values.time("every"), values.time("lasts"), values.time("hangup"));
         life::check_comings_and_goings(values, report);
         let changes = life::changes(values, start, report)?;

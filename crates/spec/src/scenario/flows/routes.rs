@@ -1,8 +1,8 @@
 //! Which links a flow passes: the way that it states, or the shortest.
 
 use crate::error::{Complaint, Place, Report};
-use crate::routing::Router;
 use crate::scenario::network::{Network, NodeKind};
+use crate::scenario::routing::Router;
 use crate::values::Values;
 
 /// Finds the routes of flows.

@@ -70,7 +70,7 @@ pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report
 }
 
 /// A promise without a rate, or a warning without an interval, means nothing.
-pub(super) fn check_warnings(values: &Values, contract: &ContractSpec, report: &mut Report) {
+pub(crate) fn check_warnings(values: &Values, contract: &ContractSpec, report: &mut Report) {
     check_promise(values, contract.reserve_bits().is_some(), report);
     let monitored = contract.interval().is_some() || values.given("profile");
     if !monitored && values.given("warned") {
@@ -86,7 +86,7 @@ pub(super) fn check_warnings(values: &Values, contract: &ContractSpec, report: &
 }
 
 /// 1/AR ≤ AI: in an average interval at least one packet may be sent. What is wrong, if it may not.
-pub(in crate::scenario) fn interval_fault(contract: &Contract, largest: u32) -> Option<Complaint> {
+pub(crate) fn interval_fault(contract: &Contract, largest: u32) -> Option<Complaint> {
     let (interval, rate) = (contract.interval?, contract.reserve?);
     let least = rate.time_for(largest);
     if interval == Span::ZERO || interval >= least {

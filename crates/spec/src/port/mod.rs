@@ -1,4 +1,12 @@
-//! The policies of output ports.
+//! What a scenario's port and a gate's say alike: policies, classes of flows, and contracts.
+
+pub(crate) mod classes;
+mod contract;
+pub(crate) mod fit;
+
+pub use classes::Class;
+pub use contract::ContractSpec;
+pub(crate) use contract::{check_promise, check_warnings, interval_fault};
 
 use crate::error::Report;
 use crate::policy::Chosen;
@@ -51,14 +59,14 @@ impl PortSpec {
 }
 
 /// What a `[[link]]` says of its ports.
-pub(super) struct OwnPolicies {
+pub(crate) struct OwnPolicies {
     scheduler: Option<Chosen<BuiltInScheduler>>,
     meter: Option<Chosen<BuiltInMeter>>,
     dropper: Option<Chosen<BuiltInDropper>>,
 }
 
 impl OwnPolicies {
-    pub(super) fn read(link: &Values, report: &mut Report) -> OwnPolicies {
+    pub(crate) fn read(link: &Values, report: &mut Report) -> OwnPolicies {
         OwnPolicies {
             scheduler: Chosen::read(link, "scheduler", report),
             meter: Chosen::read(link, "meter", report),
@@ -67,7 +75,7 @@ impl OwnPolicies {
     }
 
     /// In the place of those that a port usually has.
-    pub(super) fn over(&self, usual: PortSpec) -> PortSpec {
+    pub(crate) fn over(&self, usual: PortSpec) -> PortSpec {
         PortSpec {
             scheduler: self.scheduler.clone().unwrap_or(usual.scheduler),
             meter: self.meter.clone().or(usual.meter),

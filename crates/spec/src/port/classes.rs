@@ -2,7 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
-use crate::scenario::flows::ContractSpec;
+use crate::port::ContractSpec;
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;

@@ -1,0 +1,71 @@
+//! Whether the policies of a node fit its server and its members.
+
+use crate::error::{Complaint, Place, Report};
+use crate::policy::Chosen;
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::meter::BuiltInMeter;
+use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
+use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::units::Rate;
+
+/// Checks meters and droppers against their link; of mistakes at one place, the first is told.
+pub(crate) fn check_guards<'c>(
+    meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
+    droppers: impl Iterator<Item = &'c Chosen<BuiltInDropper>>,
+    node: &NodeContext<'_>,
+    at: &str,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    let faults = meters.filter_map(|meter| fault_of(meter, node));
+    for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(dropper, node))) {
+        if told.insert(place) {
+            report.say(place, Complaint::new(format!("{} {at}", fault.message)));
+        }
+    }
+}
+
+/// What is wrong with a policy at a node, and where it was written.
+pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -> Option<(Place, Fault)> {
+    let fault = chosen.policy.check_at(node).err()?;
+    let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
+    Some((chosen.place_of(key), fault))
+}
+
+/// Members of a node, as a file names them.
+pub(crate) struct Named<'a> {
+    pub(crate) member: Member,
+    /// What the one with a number is called, from 0: flow `a/1`.
+    pub(crate) name: Box<dyn Fn(u64) -> Cow<'a, str> + 'a>,
+    pub(crate) place: Place,
+    pub(crate) reserve_place: Place,
+}
+
+/// Checks a scheduler at a link of this rate; of mistakes at one place, the first is told.
+pub(crate) fn check_node(
+    scheduler: &Chosen<BuiltInScheduler>,
+    link: Rate,
+    reservable: Option<u64>,
+    named: &[Named<'_>],
+    at: impl Fn() -> String,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    let members: Vec<Member> = named.iter().map(|one| one.member).collect();
+    let Err(fault) = scheduler.policy.check_at(&NodeContext { link, reservable, members: &members }) else {
+        return;
+    };
+    let (place, message) = match fault.key {
+        Key::Param(param) => (scheduler.place_of(param), format!("{} {}", fault.message, at())),
+        Key::Member { index, nth, key } => {
+            let one = &named[index];
+            let place = if key == "reserve" { one.reserve_place } else { one.place };
+            (place, format!("{} {}: {}", (one.name)(nth), at(), fault.message))
+        }
+    };
+    if told.insert(place) {
+        report.say(place, Complaint::new(message));
+    }
+}

@@ -1,0 +1,18 @@
+//! Addresses and prefixes, as a person writes them.
+
+use crate::error::{Complaint, Place, Report};
+use std::str::FromStr;
+use tidegate_core::classifier::rules::{NotAPrefix, Prefix};
+
+/// An address or a prefix under a key. `None` after something was reported.
+pub(crate) fn read_prefix(key: &str, text: &str, place: Place, report: &mut Report) -> Option<Prefix> {
+    let complaint = match Prefix::from_str(text) {
+        Ok(prefix) => return Some(prefix),
+        Err(NotAPrefix::Text) => Complaint::new(format!("`{key}` is neither an address nor a prefix"))
+            .help("write it as in 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32"),
+        Err(NotAPrefix::HostBits(network)) => Complaint::new(format!("`{key}` has bits beyond its prefix"))
+            .help(format!("did you mean `{network}`?")),
+    };
+    report.say(place, complaint);
+    None
+}
