@@ -26,7 +26,6 @@ use crate::values::Values;
 use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
 use tidegate_core::classifier::rules::{Direction, Each, Match};
