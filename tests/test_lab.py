@@ -114,7 +114,7 @@ def outcome(measured=0.5):
 
 @pytest.mark.parametrize(("measured", "code", "said"), [(0.5, 0, "yes"), (2.0, 3, "no")])
 def test_the_command_prints_rows_and_bars_and_writes_them(monkeypatch, tmp_path, measured, code, said):
-    monkeypatch.setattr(experiments, "conduct", lambda *_: outcome(measured))
+    monkeypatch.setattr(experiments, "carry_out", lambda *_: outcome(measured))
     done = call("lab", "voice", "--out", tmp_path / "out")
     assert done.exit_code == code, done.output
     assert "p99 of the call" in done.stdout
@@ -225,7 +225,7 @@ needs_verify = pytest.mark.skipif(not VERIFY, reason="takes a minute of a quiet 
 
 def judge(name, seconds, certain):
     """Carry out an experiment: what is certain holds on any machine, the rest is only shown."""
-    done = experiments.conduct(name, seconds, print)
+    done = experiments.carry_out(name, seconds, print)
     shown = "\n".join(
         f"{bar.name}: {bar.measured:.6g}, bar {bar.limit:.6g}, holds: {bar.holds}" for bar in done.bars
     )

@@ -1,5 +1,5 @@
 //! The Flow Network end to end: messages take the path's delay, refusals name the link, flows that
-//! come and go are blocked as Erlang says, changes keep queues, and warned sources obey.
+//! come and go are blocked as Erlang says, changes keep queues, and warned sources slow down.
 
 mod common;
 

@@ -53,7 +53,7 @@ def command(
         out.mkdir(parents=True, exist_ok=True)
     # Its namespaces are removed then, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    outcome = experiments.conduct(name, seconds, lambda what: typer.echo(f"{name}: {what}", err=True))
+    outcome = experiments.carry_out(name, seconds, lambda what: typer.echo(f"{name}: {what}", err=True))
     document = json.dumps(outcome.document(), ensure_ascii=False)
     if out is not None:
         _write(outcome, document, out)

@@ -17,8 +17,8 @@ NAMES = {
 """What each is about."""
 
 
-def conduct(name: str, seconds: float, say: Callable[[str], None]) -> Outcome:
-    """Carry out an experiment, each of its rows for `seconds`; `say` is told what is measured now.
+def carry_out(name: str, seconds: float, progress: Callable[[str], None]) -> Outcome:
+    """Carry out an experiment, each of its rows for `seconds`; `progress` is told what is measured now.
 
     Raises:
         TidegateError: There is no such experiment, or it cannot be done here.
@@ -26,5 +26,5 @@ def conduct(name: str, seconds: float, say: Callable[[str], None]) -> Outcome:
     if name not in NAMES:
         raise TidegateError(f"there is no experiment `{name}`\n  help: it is one of {', '.join(NAMES)}")
     net.check_permitted()
-    outcome: Outcome = import_module(f"tidegate.lab.{name}").conduct(seconds, say)
+    outcome: Outcome = import_module(f"tidegate.lab.{name}").carry_out(seconds, progress)
     return outcome

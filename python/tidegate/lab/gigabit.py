@@ -36,7 +36,7 @@ WAYS = {"gate": "packet", "gate, ring": "ring", "kernel, HTB": None}
 """The gate's `io`; None for the kernel's."""
 
 
-def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
+def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:
     """Measure every way for `seconds`, one after the other."""
     rows = []
     for way in WAYS:
@@ -44,7 +44,7 @@ def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
         def run(way: str = way) -> Row:
             return _measure(way, seconds)
 
-        say(way)
+        progress(way)
         # Time that the link has lost since the gate was not run at all says nothing about the gate.
         rows.append(measures.repeated(run, lambda row: row.figures.get("stalled", 0.0) == 0.0))
     bars = []

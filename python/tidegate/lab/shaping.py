@@ -62,7 +62,7 @@ class _Run:
     """Whether the gate was not run for so long that the link lost time."""
 
 
-def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
+def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:
     """Measure every rate and way for `seconds`, one after the other."""
     runs: dict[tuple[int, str], _Run] = {}
     for rate in RATES:
@@ -77,7 +77,7 @@ def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
             def in_time(done: _Run, slack: float = slack) -> bool:
                 return not done.stalled and done.row.figures.get("lateness_p99", 0.0) <= slack
 
-            say(f"{way} at {quantity(rate, 'bit/s')}")
+            progress(f"{way} at {quantity(rate, 'bit/s')}")
             # One that sleeps is late by intent.
             again = words is not None and len(words) == 1
             runs[rate, way] = measures.repeated(run, in_time) if again else run()

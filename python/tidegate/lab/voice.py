@@ -60,9 +60,9 @@ class _Run:
     delays: npt.NDArray[np.float64]
 
 
-def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
+def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:
     """Measure every arrangement for `seconds`, one after the other."""
-    say("simulator")
+    progress("simulator")
     predicted = predict()
     runs = []
     for name, scheduler in (("gate, FIFO", "fifo"), ("gate, VirtualClock", "virtual-clock")):
@@ -70,7 +70,7 @@ def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
         def gated(name: str = name, scheduler: str = scheduler) -> _Run:
             return _measure(name, seconds, scheduler, ())
 
-        say(name)
+        progress(name)
         runs.append(measures.repeated(gated, lambda run: run.row.figures["lateness_p99"] <= SLACK))
     call = HtbClass(RESERVED, priority=0, packets=ROOM, port=PORT)
     bulk = RATE - RESERVED
@@ -79,7 +79,7 @@ def conduct(seconds: float, say: Callable[[str], None]) -> Outcome:
         ("kernel, HTB, two classes", (call, HtbClass(bulk, 1, ROOM))),
         ("kernel, HTB, a class per flow", (call, *each, HtbClass(8_000, 2, ROOM))),
     ):
-        say(name)
+        progress(name)
         runs.append(_measure(name, seconds, None, classes))
     rows = [run.row for run in runs] + predicted
     fifo, clock = (run.row.figures for run in runs[:2])

@@ -1,6 +1,6 @@
 //! How many bytes of a link's rate a frame takes.
 //!
-//! A rate that is sold counts what is on the wire: preambles, tags, ATM cells. [`Framing`] says what
+//! A nominal access rate counts what is on the wire: preambles, tags, ATM cells. [`Framing`] says what
 //! a frame of a given length is charged, in the words and the order of `tc` (tc-stab(8); the kernel
 //! adds the overhead in `__qdisc_calculate_pkt_len`, then iproute2's `tc_adjust_size` applies the least
 //! size and the cells).

@@ -267,7 +267,7 @@ impl Dropper for Bookkeeper {
 }
 
 /// In every scope at once, with push-out: each dropper hears of each way out, what is marked is ECN-capable,
-/// and the counters obey their identities.
+/// and the identities of the counters hold.
 #[test]
 fn droppers_hear_of_every_way_out() {
     for seed in 0..rounds(20) {

@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn every_difference_is_told_once() {
         let before = file(
-            "[switch]\nbuffer = '100p'\n[[flow]]\nname = 'a'\nreserve = '1mbit' # as sold\n\
+            "[switch]\nbuffer = '100p'\n[[flow]]\nname = 'a'\nreserve = '1mbit' # as agreed\n\
              match = { port = 5 }\n[[flow]]\nname = 'b'\n",
         );
         let after =
