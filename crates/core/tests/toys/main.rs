@@ -9,8 +9,9 @@ mod schedulers;
 
 use common::{World, kind, rate, reserved};
 use std::collections::VecDeque;
-use tidegate_core::context::{Body, Ctx, Reason};
+use tidegate_core::context::{Body, Ctx, Reason, Verdict};
 use tidegate_core::contract::{Contract, Refused};
+use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::packet::{FlowIx, Packet};
 use tidegate_core::queues::Queues;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
@@ -18,10 +19,22 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-/// Round robin over flows, as a user would write it outside the crate.
-#[derive(Default)]
+/// Round robin over flows, so many packets a turn, as a user would write it outside the crate.
 struct RoundRobin {
+    quantum: u32,
+    /// Packets that the first flow has sent in its turn.
+    used: u32,
     turn: VecDeque<FlowIx>,
+}
+impl RoundRobin {
+    /// Takes a flow out of the round, if it is not to stay.
+    fn leave(&mut self, flow: FlowIx, stays: bool) {
+        let first = self.turn.front().copied();
+        self.turn.retain(|other| *other != flow || stays);
+        if self.turn.front().copied() != first {
+            self.used = 0;
+        }
+    }
 }
 
 impl Scheduler for RoundRobin {
@@ -40,16 +53,21 @@ impl Scheduler for RoundRobin {
         self.turn.front().map_or(Select::Idle, |flow| Select::Flow(*flow))
     }
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.used += 1;
+        if self.used < self.quantum && queues.len(packet.flow) > 0 {
+            return;
+        }
+        self.used = 0;
         self.turn.pop_front();
         if queues.len(packet.flow) > 0 {
             self.turn.push_back(packet.flow);
         }
     }
     fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
-        self.turn.retain(|flow| *flow != packet.flow || queues.len(*flow) > 0);
+        self.leave(packet.flow, queues.len(packet.flow) > 0);
     }
     fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {
-        self.turn.retain(|other| *other != flow);
+        self.leave(flow, false);
         if queues.takes_part(flow) && queues.len(flow) > 0 {
             self.turn.push_back(flow);
         }
@@ -59,15 +77,43 @@ impl Scheduler for RoundRobin {
     }
 }
 
-fn round_robin() -> SchedulerKind {
-    SchedulerKind::custom(|| Box::<RoundRobin>::default())
+/// The factory holds the parameter.
+fn round_robin(quantum: u32) -> SchedulerKind {
+    SchedulerKind::custom(move || Box::new(RoundRobin { quantum, used: 0, turn: VecDeque::new() }))
+}
+
+/// Refuses what would make the queue longer than a number of packets.
+struct AtMost(u64);
+impl Dropper for AtMost {
+    fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, at: &Occupancy) -> Verdict {
+        if at.queue.packets < self.0 { Verdict::Accept } else { Verdict::Drop(Reason::QueueLimit) }
+    }
+}
+
+/// One factory type makes policies with different parameters: turns of the quantum while all have packets, and as
+/// many drops as are beyond the limit.
+#[test]
+fn factories_have_parameters() {
+    for (quantum, limit) in [(1, 60), (3, 45), (7, 10)] {
+        let dropper = Some(DropperKind::custom(move || Box::new(AtMost(limit))).into());
+        let port = PortPlan { dropper, ..PortPlan::new(round_robin(quantum)) };
+        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+        let legs: Vec<_> = (0..3).map(|_| world.open(0, &FlowPlan::default())).collect();
+        (0..20).for_each(|_| legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 53)));
+        assert_eq!(world.dropped().len() as u64, 60 - limit);
+        let sent: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.flow.0).collect();
+        let expected = (0..limit as u32).map(|nth| nth / quantum % 3);
+        let backlogged = limit as usize / 3 / quantum as usize * quantum as usize * 3;
+        assert!(expected.take(backlogged).eq(sent[..backlogged].iter().copied()), "{quantum}: {sent:?}");
+        assert_eq!(sent.len() as u64, limit);
+    }
 }
 
 /// Credit pauses a flow (Absent): it sends exactly its credit, the others what they like, and
 /// on new credit it takes its place at the end of the round.
 #[test]
 fn a_credit_paused_round_robin() {
-    let mut world = World::with(round_robin());
+    let mut world = World::with(round_robin(1));
     let legs: Vec<_> = (0..3).map(|_| world.open(0, &FlowPlan::default())).collect();
     for _ in 0..6 {
         legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 53));
@@ -197,7 +243,7 @@ fn a_live_loop_reconfigures_under_load() {
         flat("fifo", None),
         deep.clone(),
         flat("virtual-clock", Some(rate(5_000_000))),
-        PortPlan::new(round_robin()),
+        PortPlan::new(round_robin(1)),
     ];
     let mut world = World::with(kind("fifo"));
     let legs = [0; 4].map(|port| world.open(port, &reserved(500_000)));
