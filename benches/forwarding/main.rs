@@ -66,7 +66,7 @@ impl Gate {
     fn start(net: &Net, io: &str, busy: bool) -> Gate {
         let file = std::env::temp_dir().join(format!("tidegate-forwarding-{}.toml", std::process::id()));
         let text = format!(
-            "version = 1\ngate = {{ inside = \"gi\", outside = \"go\", up = \"40gbit\", down = \"40gbit\", io = \"{io}\", fail = \"closed\" }}\n"
+            "version = 1\ngate = {{ inside = \"gi\", outside = \"go\", up = \"10gbit\", down = \"10gbit\", io = \"{io}\", fail = \"closed\" }}\n"
         );
         std::fs::write(&file, text).expect("a gate file");
         let mut command = Command::new("ip");
