@@ -224,7 +224,7 @@ pub(crate) struct Report {
 
 impl Report {
     /// Notes a mistake; more than [`MOST_REPORTED`] are not kept.
-    pub(crate) fn say(&mut self, place: Place, complaint: Complaint) {
+    pub(crate) fn add(&mut self, place: Place, complaint: Complaint) {
         if !self.is_full() {
             self.found.push((place, complaint));
         }

@@ -161,7 +161,7 @@ fn expand(
     if inside == outside {
         let complaint = Complaint::new(format!("`inside` and `outside` are both {inside}"))
             .help("a gate stands between two interfaces");
-        report.say(gate.place_of("outside"), complaint);
+        report.add(gate.place_of("outside"), complaint);
     }
     let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
     let links = emulation::read(gate, values.table("emulate"), base_dir, report);
@@ -209,7 +209,7 @@ fn check_interface(name: &str, place: Place, report: &mut Report) {
     if name.is_empty() || name.len() > LONGEST_INTERFACE || name.bytes().any(odd) {
         let complaint = Complaint::new("this is no name of an interface")
             .help(format!("`ip link` lists them; a name has at most {LONGEST_INTERFACE} letters"));
-        report.say(place, complaint);
+        report.add(place, complaint);
     }
 }
 
@@ -231,7 +231,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
     for (index, values) in tables.iter().enumerate() {
         let name = values.text("name")?;
         if names.insert(name, index).is_some() {
-            report.say(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
+            report.add(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
         }
         let class = match values.text("class") {
             None => Some(None),
@@ -250,16 +250,16 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         if each.is_none() && !many && values.given("idle") {
             let complaint = Complaint::new("a flow without `each` or `circuits` is never forgotten")
                 .help("leave out `idle`");
-            report.say(values.place_of("idle"), complaint);
+            report.add(values.place_of("idle"), complaint);
         }
         if each.is_some() && many {
             let complaint = Complaint::new("a flow has either `each` or `circuits`")
                 .help("make it two flows: first those of circuits, then each of the others");
-            report.say(values.place_of("each"), complaint);
+            report.add(values.place_of("each"), complaint);
         }
         let idle = values.time("idle")?;
         if idle == Span::ZERO {
-            report.say(values.place_of("idle"), Complaint::new("`idle` is zero"));
+            report.add(values.place_of("idle"), Complaint::new("`idle` is zero"));
         }
         let matching = read_match(values.table("match")?, report);
         built.push(class.zip(matching).map(|(class, matching)| GateFlow {
@@ -293,7 +293,7 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
             Err(_) => {
                 let mut complaint = Complaint::new("this is no protocol");
                 complaint.help = did_you_mean(name, protocol_names());
-                report.say(values.place_of("protocol"), complaint);
+                report.add(values.place_of("protocol"), complaint);
                 return None;
             }
         },
@@ -302,7 +302,7 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
         if values.given(key) && protocol.is_some_and(|protocol| !has_ports(protocol)) {
             let complaint = Complaint::new("this protocol has no ports, so nothing would ever match")
                 .help("tcp, udp, sctp, dccp and udplite have ports");
-            report.say(values.place_of(key), complaint);
+            report.add(values.place_of(key), complaint);
         }
     }
     Some(Match {
@@ -330,7 +330,7 @@ fn check_reachable(flows: &[GateFlow], report: &mut Report) {
             "`{}` never gets a packet: `{}` before it matches everything",
             after.name, flows[at].name
         );
-        report.say(
+        report.add(
             after.place,
             Complaint::new(message).help("the first flow that matches is taken: put the general ones last"),
         );

@@ -25,7 +25,7 @@ impl<B: BuiltIn> Chosen<B> {
             Ok(policy) => Some(Chosen { policy, place, params }),
             Err(fault) => {
                 let Fault { key: Key::Param(param) | Key::Member { key: param, .. }, message } = fault;
-                report.say(table.place_of(param), Complaint::new(message));
+                report.add(table.place_of(param), Complaint::new(message));
                 None
             }
         }

@@ -13,6 +13,6 @@ pub(crate) fn read_prefix(key: &str, text: &str, place: Place, report: &mut Repo
         Err(NotAPrefix::HostBits(network)) => Complaint::new(format!("`{key}` has bits beyond its prefix"))
             .help(format!("did you mean `{network}`?")),
     };
-    report.say(place, complaint);
+    report.add(place, complaint);
     None
 }

@@ -31,7 +31,7 @@ impl Reader<'_> {
             Values { section, place: node.place, held: Vec::with_capacity(section.fields.len()) };
         let Content::Table(entries) = &node.content else {
             let message = format!("{label} is a table of keys, not {}", node.content.describe());
-            self.report.say(node.place, Complaint::new(message));
+            self.report.add(node.place, Complaint::new(message));
             return values;
         };
         self.unknown_keys(section, entries, label, of_kind);
@@ -57,7 +57,7 @@ impl Reader<'_> {
                     .or_else(|| Some("it takes no keys".to_owned()));
                 complaint
             });
-            self.report.say(entry.key_place, complaint);
+            self.report.add(entry.key_place, complaint);
         }
     }
 
@@ -68,7 +68,7 @@ impl Reader<'_> {
         }
         if field.required {
             let complaint = Complaint::new(format!("{label} needs `{}`", field.name)).help(needed(field));
-            self.report.say(node.place, complaint);
+            self.report.add(node.place, complaint);
             return None;
         }
         let read = self.shape(field, &default_node(field.default.as_deref()?, &field.shape, node.place))?;
@@ -90,7 +90,7 @@ impl Reader<'_> {
                     _ => std::slice::from_ref(node),
                 };
                 if several.is_empty() {
-                    self.report.say(node.place, Complaint::new(format!("`{}` is empty", field.name)));
+                    self.report.add(node.place, Complaint::new(format!("`{}` is empty", field.name)));
                     return None;
                 }
                 let mut values = Vec::with_capacity(several.len());
@@ -119,7 +119,7 @@ impl Reader<'_> {
                     _ => return self.wrong(field, node, "a name, or a list of names"),
                 };
                 if several.is_empty() {
-                    self.report.say(node.place, Complaint::new(format!("`{}` is empty", field.name)));
+                    self.report.add(node.place, Complaint::new(format!("`{}` is empty", field.name)));
                     return None;
                 }
                 let names: Vec<_> =
@@ -143,7 +143,7 @@ impl Reader<'_> {
         let Content::List(nodes) = &node.content else {
             let complaint = Complaint::new(format!("`{}` is a list of tables", field.name))
                 .help(format!("write [[{}]] with double brackets", field.name));
-            self.report.say(node.place, complaint);
+            self.report.add(node.place, complaint);
             return None;
         };
         let mut tables = Vec::with_capacity(nodes.len());
@@ -168,14 +168,14 @@ impl Reader<'_> {
                 (Some(entry), _) => {
                     let message =
                         format!("`kind` is the name of a {what}, not {}", entry.value.content.describe());
-                    self.report.say(entry.value.place, Complaint::new(message));
+                    self.report.add(entry.value.place, Complaint::new(message));
                     return None;
                 }
                 (None, Some(kind)) => (kind, node.place, false),
                 (None, None) => {
                     let mut complaint = Complaint::new(format!("this {what} needs `kind`"));
                     complaint.help = did_you_mean("", one_of.options.iter().map(|option| option.name));
-                    self.report.say(node.place, complaint);
+                    self.report.add(node.place, complaint);
                     return None;
                 }
             },
@@ -186,7 +186,7 @@ impl Reader<'_> {
         let Some(option) = one_of.option(kind) else {
             let mut complaint = Complaint::new(format!("there is no {what} `{}`", brief(kind)));
             complaint.help = did_you_mean(kind, one_of.options.iter().map(|option| option.name));
-            self.report.say(place, complaint);
+            self.report.add(place, complaint);
             return None;
         };
         let label = label(what, Some(kind), node);
@@ -199,7 +199,7 @@ impl Reader<'_> {
                 missing.name,
                 needed(missing)
             ));
-            self.report.say(node.place, complaint);
+            self.report.add(node.place, complaint);
             return None;
         }
         let defaults = Node { place: node.place, content: Content::Table(Vec::new()) };
@@ -213,17 +213,17 @@ impl Reader<'_> {
         }
         let complaint = Complaint::new(format!("`{}`: `{}` is no name", field.name, brief(name)))
             .help("a name is made of 1 to 64 letters A–Z and a–z, digits, `-` and `_`");
-        self.report.say(node.place, complaint);
+        self.report.add(node.place, complaint);
         None
     }
 
     fn checked<T>(&mut self, place: Place, outcome: Result<T, Complaint>) -> Option<T> {
-        outcome.map_err(|complaint| self.report.say(place, complaint)).ok()
+        outcome.map_err(|complaint| self.report.add(place, complaint)).ok()
     }
 
     fn wrong<T>(&mut self, field: &Field, node: &Node, expected: &str) -> Option<T> {
         let message = format!("`{}` takes {expected}, not {}", field.name, node.content.describe());
-        self.report.say(node.place, Complaint::new(message));
+        self.report.add(node.place, Complaint::new(message));
         None
     }
 }

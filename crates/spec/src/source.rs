@@ -138,7 +138,7 @@ fn check_times(name: &str, rate: u64, values: &Values, report: &mut Report) -> O
         show_rate(rate),
         show_rate(Rate::MAX_BITS_PER_SECOND)
     );
-    report.say(values.place_of("times"), Complaint::new(message));
+    report.add(values.place_of("times"), Complaint::new(message));
     None
 }
 
@@ -147,7 +147,7 @@ fn on_off(values: &Values, report: &mut Report) -> Option<Source> {
     check_times("peak", peak, values, report)?;
     if peak < rate {
         let message = format!("`peak` ({}) is below the mean `rate` ({})", show_rate(peak), show_rate(rate));
-        report.say(values.place_of("peak"), Complaint::new(message));
+        report.add(values.place_of("peak"), Complaint::new(message));
         return None;
     }
     Some(Source::OnOff { rate, peak, burst: values.number("burst")?, times: values.number("times")? })
@@ -166,7 +166,7 @@ fn packet_train(values: &Values, sizes: &[u32], report: &mut Report) -> Option<S
                 show_rate(rate)
             );
             let complaint = Complaint::new(message).help("shorten the gap, or leave it out");
-            report.say(values.place_of("gap"), complaint);
+            report.add(values.place_of("gap"), complaint);
             return None;
         }
     }
@@ -186,7 +186,7 @@ fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf
     };
     let complaint = Complaint::new(format!("cannot read {}: {problem}", path.display()))
         .help("a relative path starts at the scenario file's folder");
-    report.say(values.place_of("file"), complaint);
+    report.add(values.place_of("file"), complaint);
     None
 }
 
@@ -205,7 +205,7 @@ fn flow_pattern(values: &Values, report: &mut Report) -> Option<Option<FlowPatte
         Ok(tuple) => Some(Some(tuple)),
         Err(expected) => {
             let complaint = Complaint::new(format!("`{}` is no flow of a capture", brief(text)));
-            report.say(values.place_of("flow"), complaint.help(NotAFlow::to_string(&expected)));
+            report.add(values.place_of("flow"), complaint.help(NotAFlow::to_string(&expected)));
             None
         }
     }

@@ -47,7 +47,7 @@ pub(crate) fn read(values: &Values, key: &str, base_dir: &Path, report: &mut Rep
             ))),
         }
     });
-    checked.map_err(|complaint| report.say(values.place_of(key), complaint)).ok()
+    checked.map_err(|complaint| report.add(values.place_of(key), complaint)).ok()
 }
 
 fn open(path: &Path) -> Result<File, String> {

@@ -167,7 +167,7 @@ impl Reader<'_> {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    self.report.say(Place::File, Complaint::new(format!("is no CSV file: {error}")));
+                    self.report.add(Place::File, Complaint::new(format!("is no CSV file: {error}")));
                     break;
                 }
             }
@@ -187,7 +187,7 @@ impl Reader<'_> {
                 let message = format!("this line has {} fields, and the first has {width}", record.len());
                 let complaint =
                     Complaint::new(message).help("a field that has a comma in it stands in quotes");
-                self.report.say(self.listing.place(start, None), complaint);
+                self.report.add(self.listing.place(start, None), complaint);
             } else if let Some(circuit) = self.circuit(&record, start) {
                 circuits.push(circuit);
                 self.listing.starts.push(u32::try_from(start).unwrap_or(u32::MAX));
@@ -199,7 +199,7 @@ impl Reader<'_> {
         if width.is_none() {
             let complaint =
                 Complaint::new("is empty").help(format!("its first line is {}", COLUMNS.join(",")));
-            self.report.say(Place::File, complaint);
+            self.report.add(Place::File, complaint);
         }
         // Only the list without other mistakes has the numbers that its lines have.
         self.report.check(&self.listing.origin)?;
@@ -218,10 +218,10 @@ impl Reader<'_> {
                 None => {
                     let mut complaint = Complaint::new(format!("there is no column `{}`", brief(name)));
                     complaint.help = did_you_mean(name, COLUMNS);
-                    self.report.say(place, complaint);
+                    self.report.add(place, complaint);
                 }
                 Some(column) if self.listing.columns[column].is_some() => {
-                    self.report.say(place, Complaint::new(format!("column `{name}` is there twice")));
+                    self.report.add(place, Complaint::new(format!("column `{name}` is there twice")));
                 }
                 Some(column) => self.listing.columns[column] = Some(field),
             }
@@ -229,7 +229,7 @@ impl Reader<'_> {
         for column in (0..NEEDED).filter(|column| self.listing.columns[*column].is_none()) {
             let complaint = Complaint::new(format!("there is no column `{}`", COLUMNS[column]))
                 .help(format!("the first line names the columns: {}", COLUMNS.join(",")));
-            self.report.say(self.listing.place(start, None), complaint);
+            self.report.add(self.listing.place(start, None), complaint);
         }
     }
 
@@ -253,7 +253,7 @@ impl Reader<'_> {
                     Ok(bits) => *rate = Some(bits),
                     Err(complaint) => {
                         sound = false;
-                        self.say(start, FIRST_RATE + ix, complaint);
+                        self.complain(start, FIRST_RATE + ix, complaint);
                     }
                 },
             }
@@ -282,21 +282,21 @@ impl Reader<'_> {
         })
     }
 
-    fn say(&mut self, start: usize, column: usize, complaint: Complaint) {
-        self.report.say(self.listing.place(start, self.listing.columns[column]), complaint);
+    fn complain(&mut self, start: usize, column: usize, complaint: Complaint) {
+        self.report.add(self.listing.place(start, self.listing.columns[column]), complaint);
     }
 
     fn name(&mut self, name: &str, start: usize) -> Option<()> {
         if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
             let complaint = Complaint::new("this is no name of a circuit")
                 .help(format!("a name has 1 to {LONGEST_NAME} bytes in one line"));
-            self.say(start, NAME, complaint);
+            self.complain(start, NAME, complaint);
             return None;
         }
         if let Some(before) = self.names.insert(name.to_owned(), start) {
             let message =
                 format!("there is already a circuit `{}` in line {}", brief(name), self.line(before));
-            self.say(start, NAME, Complaint::new(message));
+            self.complain(start, NAME, Complaint::new(message));
             return None;
         }
         Some(())
@@ -330,11 +330,11 @@ impl Reader<'_> {
                 }
             };
             sound = false;
-            self.say(start, ADDRESSES, complaint);
+            self.complain(start, ADDRESSES, complaint);
         }
         if sound && addresses.is_empty() {
             let complaint = Complaint::new("a circuit without an address would never get a packet");
-            self.say(start, ADDRESSES, complaint);
+            self.complain(start, ADDRESSES, complaint);
             return None;
         }
         sound.then_some(addresses)
@@ -345,14 +345,14 @@ impl Reader<'_> {
             let mut complaint = Complaint::new(format!("there is no class `{}`", brief(name)));
             complaint.help = did_you_mean(name, self.classes.keys().copied())
                 .or_else(|| Some("add a [[class]] to the gate file".to_owned()));
-            self.say(start, CLASS, complaint);
+            self.complain(start, CLASS, complaint);
             return None;
         };
         if self.parents.contains(&class) {
             let complaint =
                 Complaint::new(format!("class `{name}` has classes in it, so no circuit can be in it"))
                     .help("put the circuit into one of those classes");
-            self.say(start, CLASS, complaint);
+            self.complain(start, CLASS, complaint);
             return None;
         }
         Some(class)
@@ -374,7 +374,7 @@ impl Reader<'_> {
                 self.line(start(first))
             )
         };
-        self.say(start(second), ADDRESSES, Complaint::new(message));
+        self.complain(start(second), ADDRESSES, Complaint::new(message));
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn read(
             (Some(_), Some(emulated)) => {
                 let message = format!("the link {name} has a rate and a trace");
                 let help = format!("a link has one of them: leave out `gate.{name}` or `trace`");
-                report.say(emulated.place_of("trace"), Complaint::new(message).help(help));
+                report.add(emulated.place_of("trace"), Complaint::new(message).help(help));
                 return None;
             }
             (None, None) => {
@@ -55,7 +55,7 @@ pub(super) fn read(
                 let help = format!(
                     "the rate of that direction, as in {name} = \"10mbit\", unless a trace is emulated"
                 );
-                report.say(gate.place, complaint.help(help));
+                report.add(gate.place, complaint.help(help));
                 return None;
             }
         };

@@ -33,7 +33,7 @@ impl Io {
             let complaint =
                 Complaint::new("a TAP device goes with its gate, so nothing can pass without one")
                     .help("write fail = \"closed\" beside it");
-            report.say(gate.place_of("io"), complaint);
+            report.add(gate.place_of("io"), complaint);
         }
         Some(io)
     }

@@ -35,7 +35,7 @@ impl Operation {
         let mode = u32::from_str_radix(text, 8).ok().filter(|mode| octal && *mode <= 0o777);
         if mode.is_none() {
             let complaint = Complaint::new(format!("`{text}` is no file mode"));
-            report.say(control.place_of("mode"), complaint.help("write it in octal, as in 0660"));
+            report.add(control.place_of("mode"), complaint.help("write it in octal, as in 0660"));
         }
         let owner = control.text("owner").map(|text| match text.split_once(':') {
             None => Owner { user: text.to_owned(), group: None },
@@ -43,7 +43,7 @@ impl Operation {
         });
         if owner.as_ref().is_some_and(|owner| owner.user.is_empty() || owner.group.as_deref() == Some("")) {
             let complaint = Complaint::new("a user or a group is missing");
-            report.say(control.place_of("owner"), complaint.help("write it as in root:adm"));
+            report.add(control.place_of("owner"), complaint.help("write it as in root:adm"));
         }
         let listen = metrics.and_then(|metrics| metrics.text("listen").map(|text| (metrics, text)));
         let address = listen.and_then(|(metrics, text)| {
@@ -51,7 +51,7 @@ impl Operation {
             if address.is_none() {
                 let complaint = Complaint::new(format!("`{text}` is no address with a port"));
                 let help = "write it as in 127.0.0.1:9273, [::1]:9273, or 0.0.0.0:9273 for every address";
-                report.say(metrics.place_of("listen"), complaint.help(help));
+                report.add(metrics.place_of("listen"), complaint.help(help));
             }
             address
         });

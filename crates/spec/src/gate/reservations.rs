@@ -34,7 +34,7 @@ pub(super) fn check(
             None => {
                 let message =
                     format!("{overdraft}: flow `{}` is the first that does not fit", demand.flow.name);
-                report.say(demand.flow.place, Complaint::new(message).help("reserve less"));
+                report.add(demand.flow.place, Complaint::new(message).help("reserve less"));
             }
             Some((listing, circuit)) => {
                 let name = listing.circuits.name(circuit);

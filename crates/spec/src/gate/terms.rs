@@ -40,7 +40,7 @@ impl Terms {
         {
             let message =
                 format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
-            report.say(place, Complaint::new(message));
+            report.add(place, Complaint::new(message));
         }
     }
 

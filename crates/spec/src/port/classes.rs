@@ -53,14 +53,14 @@ impl Class {
 /// Builds the classes. `None` after something was reported that makes flows' references meaningless.
 pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
     if let Some(values) = tables.get(MOST_CLASSES) {
-        report.say(values.place, Complaint::new(format!("there are more than {MOST_CLASSES} classes")));
+        report.add(values.place, Complaint::new(format!("there are more than {MOST_CLASSES} classes")));
         return None;
     }
     let mut by_name = BTreeMap::new();
     for (index, values) in tables.iter().enumerate() {
         let name = values.text("name")?;
         if by_name.insert(name, index).is_some() {
-            report.say(values.place_of("name"), Complaint::new(format!("there is already a class `{name}`")));
+            report.add(values.place_of("name"), Complaint::new(format!("there is already a class `{name}`")));
         }
     }
     let mut classes = Vec::with_capacity(tables.len());
@@ -90,7 +90,7 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
             let help = format!(
                 "a port's schedulers are at most {DEEPEST_TREE} deep: the port's own, a class, a class in it"
             );
-            report.say(values.place_of("parent"), Complaint::new(message).help(help));
+            report.add(values.place_of("parent"), Complaint::new(message).help(help));
             sound = false;
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn find(
         let mut complaint = Complaint::new(format!("there is no class `{name}`"));
         complaint.help =
             did_you_mean(name, by_name.keys().copied()).or_else(|| Some("add a [[class]]".to_owned()));
-        report.say(place, complaint);
+        report.add(place, complaint);
     }
     found
 }
@@ -127,7 +127,7 @@ pub(crate) fn leaf(
     if inner.contains(&class) {
         let complaint = Complaint::new(format!("class `{name}` has classes in it, so no flow can be in it"))
             .help("put the flow into one of those classes");
-        report.say(place, complaint);
+        report.add(place, complaint);
     }
     Some(class)
 }
@@ -143,7 +143,7 @@ pub(crate) fn check_ceiling(
     if ceiling < reserve {
         let message =
             format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
-        report.say(values.place_of("ceiling"), Complaint::new(message));
+        report.add(values.place_of("ceiling"), Complaint::new(message));
     }
 }
 

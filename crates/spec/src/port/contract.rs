@@ -57,13 +57,13 @@ impl ContractSpec {
 /// An interval or a head start without a rate means nothing.
 pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report) {
     if values.time("interval") == Some(Span::ZERO) {
-        report.say(values.place_of("interval"), Complaint::new("`interval` is zero"));
+        report.add(values.place_of("interval"), Complaint::new("`interval` is zero"));
     }
     if !reserves {
         for key in ["interval", "head_start"] {
             if values.given(key) {
                 let message = format!("`{key}` says nothing of a flow without a reservation");
-                report.say(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
+                report.add(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
             }
         }
     }
@@ -75,13 +75,13 @@ pub(crate) fn check_warnings(values: &Values, contract: &ContractSpec, report: &
     let monitored = contract.interval().is_some() || values.given("profile");
     if !monitored && values.given("warned") {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
-        report.say(values.place_of("warned"), complaint.help("give it an `interval`"));
+        report.add(values.place_of("warned"), complaint.help("give it an `interval`"));
     }
     let source = values.table("source").map(|source| source.section);
     if let Some(source) = source.filter(|source| source.responsive && values.text("warned") == Some("shrink"))
     {
         let message = format!("a {} source has no times of its own to send smaller packets at", source.name);
-        report.say(values.place_of("warned"), Complaint::new(message).help("use \"slow\""));
+        report.add(values.place_of("warned"), Complaint::new(message).help("use \"slow\""));
     }
 }
 

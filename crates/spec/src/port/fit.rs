@@ -22,7 +22,7 @@ pub(crate) fn check_guards<'c>(
     let faults = meters.filter_map(|meter| fault_of(meter, node));
     for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(dropper, node))) {
         if told.insert(place) {
-            report.say(place, Complaint::new(format!("{} {at}", fault.message)));
+            report.add(place, Complaint::new(format!("{} {at}", fault.message)));
         }
     }
 }
@@ -66,6 +66,6 @@ pub(crate) fn check_node(
         }
     };
     if told.insert(place) {
-        report.say(place, Complaint::new(message));
+        report.add(place, Complaint::new(message));
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn check(groups: &[FlowGroup], report: &mut Report) {
         if reserves && group.class.is_some() {
             let message =
                 format!("flow `{}` reserves in a class, and `admission` books links only", group.name);
-            report.say(group.reserve_place, Complaint::new(message).help("leave out `class` or `admission`"));
+            report.add(group.reserve_place, Complaint::new(message).help("leave out `class` or `admission`"));
         }
         if reserves && !group.depths.is_empty() {
             let message = format!(
@@ -47,7 +47,7 @@ pub(super) fn check(groups: &[FlowGroup], report: &mut Report) {
                 group.name
             );
             report
-                .say(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
+                .add(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
         }
         if reserves && matches!(group.source, Source::Sender { .. } | Source::Receiver { .. }) {
             let message = format!(
@@ -55,11 +55,11 @@ pub(super) fn check(groups: &[FlowGroup], report: &mut Report) {
                 group.name
             );
             report
-                .say(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
+                .add(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
         }
         if !reserves && !group.changes.is_empty() {
             let message = format!("flow `{}` reserves nothing that could be changed", group.name);
-            report.say(group.place, Complaint::new(message).help("give it a `reserve`"));
+            report.add(group.place, Complaint::new(message).help("give it a `reserve`"));
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) fn check_absent(groups: &[FlowGroup], report: &mut Report) {
         for (key, given) in [("hangup", group.hangup.is_some()), ("change", !group.changes.is_empty())] {
             if given {
                 let message = format!("flow `{}`: `{key}` needs flows that are set up", group.name);
-                report.say(group.place, Complaint::new(message).help("add [admission]"));
+                report.add(group.place, Complaint::new(message).help("add [admission]"));
             }
         }
     }

@@ -53,7 +53,7 @@ pub(super) fn load(
 pub(super) fn refuse_admission(values: &Values, report: &mut Report) {
     let complaint = Complaint::new("flows cannot be set up link by link through a gate")
         .help("what a flow gets there is in the gate's file: leave out [admission]");
-    report.say(values.place_of("admission"), complaint);
+    report.add(values.place_of("admission"), complaint);
 }
 
 /// In which direction a route passes the gate, if it does.
@@ -69,22 +69,22 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     if crossing(route, links).is_none() {
         if values.given("headers") {
             let complaint = Complaint::new("`headers` say nothing: no gate is on the way");
-            report.say(values.place_of("headers"), complaint.help("leave them out"));
+            report.add(values.place_of("headers"), complaint.help("leave them out"));
         }
         if source.given("inside") {
             let complaint = Complaint::new("`inside` says nothing: no gate is on the way");
-            report.say(source.place_of("inside"), complaint.help("leave it out"));
+            report.add(source.place_of("inside"), complaint.help("leave it out"));
         }
         return;
     }
     if is_capture && values.given("headers") {
         let complaint = Complaint::new("a capture brings its own headers").help("leave out `headers`");
-        report.say(values.place_of("headers"), complaint);
+        report.add(values.place_of("headers"), complaint);
     }
     if is_capture && !source.given("inside") && !source.given("flow") {
         let complaint = Complaint::new("a capture through a gate has to say who is inside")
             .help("add `inside`, as in inside = \"10.0.0.0/8\", or name with `flow` what goes this way");
-        report.say(values.place_of("source"), complaint);
+        report.add(values.place_of("source"), complaint);
     }
     if !is_capture && !values.given("headers") {
         let message = format!(
@@ -93,12 +93,12 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         );
         let help =
             "add `headers`, as in headers = { flow = \"10.0.0.1:5004>192.0.2.1:5060/udp\", dscp = 46 }";
-        report.say(values.place, Complaint::new(message).help(help));
+        report.add(values.place, Complaint::new(message).help(help));
     }
     if first && values.given("envelope") {
         let complaint =
             Complaint::new("an `envelope` needs a port of the flow's own, and the first is the gate's");
-        report.say(
+        report.add(
             values.place_of("envelope"),
             complaint.help("start at a [[node]] of its own, joined by a [[link]] to the gate's side"),
         );
@@ -107,7 +107,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "class", "ceiling"]) {
             if values.given(key) {
                 let complaint = Complaint::new(format!("`{key}` says nothing: only the gate is on the way"));
-                report.say(
+                report.add(
                     values.place_of(key),
                     complaint.help("what a flow gets there is in the gate's file"),
                 );

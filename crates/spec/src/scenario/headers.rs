@@ -32,7 +32,7 @@ impl HeadersSpec {
         let Ok(first) = text.parse::<FiveTuple>() else {
             let complaint = Complaint::new(format!("`{}` is no flow", brief(text)))
                 .help("write it as in 10.0.0.1:5004>192.0.2.1:5060/udp, 10.0.0.1>192.0.2.1/icmp or other");
-            report.say(values.place_of("flow"), complaint);
+            report.add(values.place_of("flow"), complaint);
             return None;
         };
         let each = match values.text("each")? {
@@ -52,9 +52,9 @@ impl HeadersSpec {
     }
 
     fn check(&self, values: &Values, count: u32, report: &mut Report) -> Option<()> {
-        let mut say = |place: Place, message: String| report.say(place, Complaint::new(message));
+        let mut add = |place: Place, message: String| report.add(place, Complaint::new(message));
         if self.first == FiveTuple::Other && values.given("dscp") {
-            say(values.place_of("dscp"), "what is not IP has no DSCP".to_owned());
+            add(values.place_of("dscp"), "what is not IP has no DSCP".to_owned());
             return None;
         }
         if self.member(count - 1).is_some() {
@@ -67,7 +67,7 @@ impl HeadersSpec {
             }
             _ => format!("{count} of them, counted up from {}, do not fit", self.first),
         };
-        say(values.place_of(if values.given("each") { "each" } else { "flow" }), what);
+        add(values.place_of(if values.given("each") { "each" } else { "flow" }), what);
         None
     }
 

@@ -201,7 +201,7 @@ fn expand(
 fn times(values: &Values, report: &mut Report) -> Option<(Span, Span, Span)> {
     let (duration, warmup) = (values.time("duration")?, values.time("warmup")?);
     if duration == Span::ZERO {
-        report.say(values.place_of("duration"), Complaint::new("`duration` is zero"));
+        report.add(values.place_of("duration"), Complaint::new("`duration` is zero"));
         return None;
     }
     if warmup >= duration {
@@ -210,18 +210,18 @@ fn times(values: &Values, report: &mut Report) -> Option<(Span, Span, Span)> {
             show_time(warmup),
             show_time(duration)
         );
-        report.say(values.place_of("warmup"), Complaint::new(message));
+        report.add(values.place_of("warmup"), Complaint::new(message));
     }
     let default_sample = Span::from_ticks((duration.ticks() / DEFAULT_SAMPLES).max(1));
     let sample = values.time("sample").unwrap_or(default_sample);
     if sample == Span::ZERO {
-        report.say(values.place_of("sample"), Complaint::new("`sample` is zero"));
+        report.add(values.place_of("sample"), Complaint::new("`sample` is zero"));
         return None;
     }
     if duration.ticks() / sample.ticks() > MOST_SAMPLES {
         let message =
             format!("`sample` ({}) gives more than {MOST_SAMPLES} points in each series", show_time(sample));
-        report.say(values.place_of("sample"), Complaint::new(message));
+        report.add(values.place_of("sample"), Complaint::new(message));
     }
     Some((duration, warmup, sample))
 }

@@ -81,7 +81,7 @@ impl Network {
             if ports[link.from] == MOST_PORTS + 1 {
                 let message =
                     format!("`{}` sends on more than {MOST_PORTS} links", self.nodes[link.from].name);
-                report.say(link.place, Complaint::new(message));
+                report.add(link.place, Complaint::new(message));
             }
         }
     }
@@ -92,7 +92,7 @@ impl Network {
         if found.is_none() && !report.is_full() {
             let mut complaint = Complaint::new(format!("there is no node `{name}`"));
             complaint.help = did_you_mean(name, self.nodes.iter().map(|node| node.name.as_str()));
-            report.say(place, complaint);
+            report.add(place, complaint);
         }
         found
     }
@@ -124,12 +124,12 @@ impl Wire {
             }
             (Some(_), true) => {
                 let complaint = Complaint::new("this link has a `rate` and a `trace`");
-                report.say(values.place_of("trace"), complaint.help("a link has one of them"));
+                report.add(values.place_of("trace"), complaint.help("a link has one of them"));
                 return None;
             }
             (None, false) => {
                 let complaint = Complaint::new("this link needs `rate`, or a `trace` in its place");
-                report.say(values.place, complaint.help("Rate of each direction, as in rate = \"400kbit\""));
+                report.add(values.place, complaint.help("Rate of each direction, as in rate = \"400kbit\""));
                 return None;
             }
         };
@@ -317,12 +317,12 @@ impl Builder<'_> {
             if self.network.nodes[first].place == self.topology.place {
                 complaint = complaint.help(format!("the topology `{}` makes it", self.topology.section.name));
             }
-            report.say(values.place_of("name"), complaint);
+            report.add(values.place_of("name"), complaint);
             return Some(());
         }
         if kind == NodeKind::Host && values.given("buffer") {
             let complaint = Complaint::new(format!("`{name}` is a host, and only a switch has a `buffer`"));
-            report.say(values.place_of("buffer"), complaint);
+            report.add(values.place_of("buffer"), complaint);
         }
         let buffer = match kind {
             NodeKind::Switch => values.limit("buffer").or(self.switch_buffer),
@@ -338,7 +338,7 @@ impl Builder<'_> {
         let (from, to) = (end("from", report), end("to", report));
         let (from, to) = (from?, to?);
         if from == to {
-            report.say(
+            report.add(
                 values.place_of("to"),
                 Complaint::new("a link ends at another node than it starts from"),
             );

@@ -79,7 +79,7 @@ fn server_rate(link: Rate, port: Option<u64>, class: Option<usize>, classes: &[C
 fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Report) {
     let contract = group.contract.contract();
     if let Some(complaint) = interval_fault(&contract, load.largest) {
-        report.say(group.interval_place, complaint);
+        report.add(group.interval_place, complaint);
     }
     let Some(first) = group.route.first() else { return };
     let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];
@@ -90,7 +90,7 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
         _ => None,
     };
     for (place, fault) in envelope.into_iter().chain(transport) {
-        report.say(place, Complaint::new(fault.message));
+        report.add(place, Complaint::new(fault.message));
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Profile {
 /// Builds the profiles. `None` after something was reported that makes flows' references meaningless.
 pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Profile>> {
     if let Some(values) = tables.get(MOST_PROFILES) {
-        report.say(values.place, Complaint::new(format!("there are more than {MOST_PROFILES} profiles")));
+        report.add(values.place, Complaint::new(format!("there are more than {MOST_PROFILES} profiles")));
         return None;
     }
     let mut names = BTreeMap::new();
@@ -32,7 +32,7 @@ pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Profil
         let name = values.text("name")?;
         if names.insert(name, index).is_some() {
             let complaint = Complaint::new(format!("there is already a profile `{name}`"));
-            report.say(values.place_of("name"), complaint);
+            report.add(values.place_of("name"), complaint);
         }
         let contract = ContractSpec::read(values);
         check_promise(values, contract.reserve_bits().is_some(), report);
@@ -48,7 +48,7 @@ pub(super) fn find(profiles: &[Profile], name: &str, place: Place, report: &mut 
         let mut complaint = Complaint::new(format!("there is no profile `{name}`"));
         complaint.help = did_you_mean(name, profiles.iter().map(|profile| profile.name.as_str()))
             .or_else(|| Some("add a [[profile]]".to_owned()));
-        report.say(place, complaint);
+        report.add(place, complaint);
     }
     found
 }

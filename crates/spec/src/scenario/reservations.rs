@@ -50,10 +50,10 @@ pub(super) fn check(
             }
         }
     }
-    say(links, classes, groups, loads, ledgers, report);
+    report_overbooking(links, classes, groups, loads, ledgers, report);
 }
 
-fn say(
+fn report_overbooking(
     links: &[Link],
     classes: &[Class],
     groups: &[FlowGroup],
@@ -83,7 +83,7 @@ fn say(
             None => "reserve less, or make the link faster",
             Some(_) => "reserve less, or reserve more for the class",
         });
-        report.say(group.reserve_place, complaint);
+        report.add(group.reserve_place, complaint);
     }
 }
 

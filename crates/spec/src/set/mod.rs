@@ -42,7 +42,7 @@ pub(crate) fn apply(
         return text.to_owned();
     }
     let Ok(mut document) = text.parse::<DocumentMut>() else {
-        report.say(Place::File, Complaint::new("not TOML"));
+        report.add(Place::File, Complaint::new("not TOML"));
         return text.to_owned();
     };
     for (index, (path, value)) in sets.iter().enumerate() {
@@ -54,7 +54,7 @@ pub(crate) fn apply(
             edit::in_text(&mut document, &edit, value).ok_or_else(clash)
         });
         if let Err(complaint) = outcome {
-            report.say(place, complaint);
+            report.add(place, complaint);
         }
     }
     document.to_string()

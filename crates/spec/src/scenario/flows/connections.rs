@@ -31,14 +31,14 @@ impl Builder<'_> {
             let message =
                 format!("connection `{name}` passes a gate, which has to know the headers of its packets");
             let complaint = Complaint::new(message).help("only a [[flow]] with `headers` passes a gate");
-            report.say(values.place, complaint);
+            report.add(values.place, complaint);
             return None;
         }
         let transport: Chosen<BuiltInTransport> = transport?;
         let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
             Ok(made) => packet_size("transport", Some(u64::from(made.largest_answer())), values, report),
             Err(refused) => {
-                report.say(values.place_of("transport"), Complaint::new(refused.to_string()));
+                report.add(values.place_of("transport"), Complaint::new(refused.to_string()));
                 None
             }
         };
@@ -108,7 +108,7 @@ fn packet_size(key: &str, size: Option<u64>, values: &Values, report: &mut Repor
             "size" => "`size` is above 1 MiB (1048576B)".to_owned(),
             _ => format!("answers of this {key} ({size}B) are above 1 MiB (1048576B)"),
         };
-        report.say(values.place_of(key), Complaint::new(message));
+        report.add(values.place_of(key), Complaint::new(message));
         return None;
     }
     u32::try_from(size).ok()

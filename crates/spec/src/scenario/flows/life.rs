@@ -9,7 +9,7 @@ use tidegate_core::units::Span;
 pub(super) fn start_and_stop(values: &Values, report: &mut Report) -> Option<(Span, Option<Span>)> {
     let (start, stop) = (values.time("start")?, values.time("stop"));
     if stop.is_some_and(|stop| stop <= start) {
-        report.say(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
+        report.add(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
     }
     Some((start, stop))
 }
@@ -17,15 +17,15 @@ pub(super) fn start_and_stop(values: &Values, report: &mut Report) -> Option<(Sp
 pub(super) fn check_comings_and_goings(values: &Values, report: &mut Report) {
     if values.given("stop") && values.given("lasts") {
         let complaint = Complaint::new("`stop` and `lasts` both say when the flow ends");
-        report.say(values.place_of("lasts"), complaint.help("leave out one of them"));
+        report.add(values.place_of("lasts"), complaint.help("leave out one of them"));
     }
     for key in ["every", "lasts"] {
         if values.time(key) == Some(Span::ZERO) {
-            report.say(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
+            report.add(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
         }
     }
     if values.time("hangup").is_some_and(|at| Some(at) <= values.time("start")) {
-        report.say(values.place_of("hangup"), Complaint::new("`hangup` is not later than `start`"));
+        report.add(values.place_of("hangup"), Complaint::new("`hangup` is not later than `start`"));
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) fn changes(values: &Values, start: Span, report: &mut Report) -> Opti
         let at = change.time("at")?;
         if at <= before {
             let complaint = Complaint::new("`at` is not later than the flow's `start` and the change before");
-            report.say(change.place_of("at"), complaint);
+            report.add(change.place_of("at"), complaint);
         }
         before = at;
         let (interval, rate) = (change.time("interval"), change.rate("rate"));

@@ -179,12 +179,12 @@ pub(super) fn build(
         }
         let name = values.text("name")?;
         if !names.insert(name) {
-            report.say(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
+            report.add(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
         }
         total += directions * values.integer("count")?;
         if total > MOST_FLOWS {
             let complaint = Complaint::new(format!("with `{name}` there are more than {MOST_FLOWS} flows"));
-            report.say(values.place_of("count"), complaint);
+            report.add(values.place_of("count"), complaint);
             return None;
         }
         let made = match directions {
@@ -197,7 +197,7 @@ pub(super) fn build(
         if hops > MOST_HOPS {
             let message =
                 format!("with the route of `{name}`, routes pass more than {MOST_HOPS} links in all");
-            report.say(values.place, Complaint::new(message));
+            report.add(values.place, Complaint::new(message));
             return None;
         }
         groups.extend(made);
@@ -294,7 +294,7 @@ impl Builder<'_> {
         if count > 1 && given.section.name == "capture" && !given.given("flow") {
             let complaint = Complaint::new("a capture that brings its own flows cannot have a `count`")
                 .help("name one of its flows with `flow`, or leave out `count`");
-            report.say(values.place_of("count"), complaint);
+            report.add(values.place_of("count"), complaint);
         }
         let envelope = Chosen::read(values, "envelope", report);
         let to = to?;
@@ -353,7 +353,7 @@ impl Builder<'_> {
                 return Some(Vec::new());
             }
             let message = format!("flow `{}` needs `size`", values.text("name")?);
-            report.say(
+            report.add(
                 values.place,
                 Complaint::new(message).help("Size of its packets, as in size = \"250B\""),
             );
@@ -361,11 +361,11 @@ impl Builder<'_> {
         };
         if source::brings_sizes(given) {
             let message = format!("a `{}` brings the sizes of its packets", given.section.name);
-            report.say(values.place_of("size"), Complaint::new(message).help("leave out `size`"));
+            report.add(values.place_of("size"), Complaint::new(message).help("leave out `size`"));
             return None;
         }
         if sizes.iter().any(|size| *size > LARGEST_PACKET) {
-            report.say(values.place_of("size"), Complaint::new("`size` is above 1 MiB (1048576B)"));
+            report.add(values.place_of("size"), Complaint::new("`size` is above 1 MiB (1048576B)"));
             return None;
         }
         sizes.into_iter().map(|size| u32::try_from(size).ok()).collect()

@@ -26,7 +26,7 @@ impl Routes<'_> {
         if values.given("route") {
             let complaint =
                 Complaint::new("a flow with several destinations takes the shortest routes to them");
-            report.say(values.place_of("route"), complaint.help("leave out `route`"));
+            report.add(values.place_of("route"), complaint.help("leave out `route`"));
         }
         let (mut destinations, mut links) = (BTreeSet::new(), BTreeSet::new());
         // The links that follow each, by the one before them; in the order of the destinations.
@@ -35,7 +35,7 @@ impl Routes<'_> {
         for &(place, node) in to {
             if !destinations.insert(node) {
                 let name = &self.network.nodes[node].name;
-                report.say(place, Complaint::new(format!("`{name}` is named twice")));
+                report.add(place, Complaint::new(format!("`{name}` is named twice")));
                 return None;
             }
             let path = self.shortest(from, node, place, report)?;
@@ -56,14 +56,14 @@ impl Routes<'_> {
                     "`{name}` is on the way to another destination, and only the ends of the tree receive"
                 );
                 let complaint = Complaint::new(message);
-                report.say(place, complaint.help(format!("give `{name}` a flow of its own")));
+                report.add(place, complaint.help(format!("give `{name}` a flow of its own")));
                 return None;
             }
         }
         let tree = preorder(&behind);
         if tree.is_none() {
             let complaint = Complaint::new(format!("a route of this flow has more than {} links", u16::MAX));
-            report.say(values.place_of("to"), complaint);
+            report.add(values.place_of("to"), complaint);
         }
         tree
     }
@@ -72,11 +72,11 @@ impl Routes<'_> {
     pub(super) fn check_tree(&self, values: &Values, tree: &Tree, report: &mut Report) {
         if gate::crossing(&tree.links, &self.network.links).is_some() {
             let complaint = Complaint::new("a flow with several destinations cannot pass a gate");
-            report.say(values.place_of("to"), complaint.help("give each destination a flow of its own"));
+            report.add(values.place_of("to"), complaint.help("give each destination a flow of its own"));
         }
         if values.given("warned") {
             let complaint = Complaint::new("a flow with several destinations does nothing when it is warned");
-            report.say(values.place_of("warned"), complaint.help("leave out `warned`"));
+            report.add(values.place_of("warned"), complaint.help("leave out `warned`"));
         }
         if tree.depths.iter().filter(|depth| **depth == 1).count() == 1 {
             return;
@@ -89,7 +89,7 @@ impl Routes<'_> {
                     "this `{key}` needs one first link, and the routes of this flow fork at its source"
                 );
                 let complaint = Complaint::new(message);
-                report.say(values.place_of(key), complaint.help("start at a host with one link"));
+                report.add(values.place_of(key), complaint.help("start at a host with one link"));
             }
         }
     }

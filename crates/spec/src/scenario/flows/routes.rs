@@ -36,7 +36,7 @@ impl<'s> Routes<'s> {
         let ends = (way.first().map(|(_, node)| *node), way.last().map(|(_, node)| *node));
         if ends != (Some(from), Some(to)) {
             let complaint = Complaint::new(format!("this route does not lead from {from_name} to {to_name}"));
-            report.say(
+            report.add(
                 values.place_of("route"),
                 complaint.help("name both ends and every switch between them"),
             );
@@ -55,14 +55,14 @@ impl<'s> Routes<'s> {
     ) -> Option<Vec<usize>> {
         let (from_name, to_name) = (&self.network.nodes[from].name, &self.network.nodes[to].name);
         if from == to {
-            report.say(place, Complaint::new(format!("this flow goes from `{from_name}` to itself")));
+            report.add(place, Complaint::new(format!("this flow goes from `{from_name}` to itself")));
             return None;
         }
         let found = self.router.shortest(from, to);
         if found.is_none() {
             let complaint = Complaint::new(format!("no route from {from_name} to {to_name}"))
                 .help("only switches forward, and a link with duplex = false goes one way");
-            report.say(place, complaint);
+            report.add(place, complaint);
         }
         found
     }
@@ -86,7 +86,7 @@ impl<'s> Routes<'s> {
             let nodes = &self.network.nodes;
             let message = format!("answers have no way back from {} to {}", nodes[to].name, nodes[from].name);
             let complaint = Complaint::new(message).help("a link with duplex = false goes one way");
-            report.say(values.place_of("to"), complaint);
+            report.add(values.place_of("to"), complaint);
         }
         found
     }
@@ -108,7 +108,7 @@ impl<'s> Routes<'s> {
             } else {
                 format!("there is no link from `{here_name}` to `{next_name}`")
             };
-            report.say(place, Complaint::new(complaint));
+            report.add(place, Complaint::new(complaint));
             return None;
         }
         Some(links)
