@@ -79,7 +79,8 @@ pub trait Meter {
     /// A packet of this profile has arrived.
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading;
 
-    /// Until when the profile, if nothing more of it came, would differ from a new one.
+    /// Until when the profile, if nothing more of it came, would differ from a new one. May be asked of a
+    /// profile that was never opened, as may what follows: it is a new one.
     fn forgettable_at(&self, profile: ProfileIx) -> Time {
         let _ = profile;
         Time::from_ticks(0)
