@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use tidegate_core::link::LinePlan;
 use tidegate_spec::GateFile;
 
-const PLAIN: [u8; 10] = [0; 10];
+pub(super) const PLAIN: [u8; 10] = [0; 10];
 
 pub(super) fn file(rest: &str) -> GateFile {
     let text = format!(
@@ -40,7 +40,7 @@ impl Bench {
     }
 
     pub(super) fn receive(&mut self, direction: Direction, frame: &[u8]) {
-        self.engine.receive(self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
+        self.engine.receive(self.now, self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
     }
 
     /// The process sleeps until `at`, then sends all that is due: when, and how long.
