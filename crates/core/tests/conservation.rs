@@ -240,13 +240,9 @@ fn nothing_is_lost_duplicated_or_reordered() {
     }
 }
 
-/// The schedulers that forget all that was: a TDM frame is laid out in the order in which its flows came.
+/// The schedulers that forget all that was: slots are laid out in the order in which flows came.
 fn forgetful() -> Vec<SchedulerKind> {
-    let tdm = |kind: &SchedulerKind| match kind {
-        SchedulerKind::BuiltIn(policy) => policy.record().name == "tdm",
-        SchedulerKind::Custom(_) => false,
-    };
-    every_scheduler(1).into_iter().filter(|kind| !tdm(kind)).collect()
+    every_scheduler(1).into_iter().filter(|kind| !kind.is_slotted()).collect()
 }
 
 /// After any sequence of plans and any traffic, once all is sent and time has passed, the switch is

@@ -34,7 +34,7 @@ use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
@@ -63,7 +63,7 @@ impl PolicyParams for VirtualClockParams {
     const RECORD: PolicyRecord = PolicyRecord {
         name: "virtual-clock",
         title: "VirtualClock",
-        role: Role::Scheduler,
+        role: Role::Scheduler { service: Service::WorkConserving },
         help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
                and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
         source: "Zhang 1991, section 3.1",
