@@ -8,7 +8,7 @@ use common::lines::Lines;
 use common::{World, every_scheduler, pick, plans, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::packet::{Leg, PortIx};
-use tidegate_core::params::{BuiltIn, Limit};
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
