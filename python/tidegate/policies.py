@@ -188,6 +188,9 @@ class VirtualClock(Record):
     Attributes:
         stamp: Clock that packets are stamped with: one that never lags behind real time, or the monitor's,
             which saves credit between checks (aux-vc or virtual-clock). Default: aux-vc.
+        synchronise: When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or
+            at once while the link is idle or sends a packet with a later stamp (empty-queue or later-stamp).
+            Default: empty-queue.
 
     Source: Zhang 1991, section 3.1.
     """
@@ -195,6 +198,7 @@ class VirtualClock(Record):
     _kind: ClassVar[str | None] = "virtual-clock"
 
     stamp: str | None = None
+    synchronise: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,10 +28,29 @@ pub struct Hop {
 /// service discipline", 1995; Goyal, Lam and Vin, "Determining end-to-end delay bounds in
 /// heterogeneous networks", 1997).
 ///
-/// The bound is for stamps by auxVC. Monitors that synchronise clocks do not void it: a clock is set back
-/// to real time at the earliest, and only while the link sends a packet with a later stamp than the
-/// clock's, so what it lets its flow send again is what the link is ahead of its stamps. Head
-/// starts void it, of the flow itself and of others: stamps are then earlier than any promise.
+/// # Why it holds at one hop
+///
+/// Let a packet have stamp `s`, and let `t` be the last time up to its service at which the link was idle, or began a
+/// packet with a later stamp than `s`, or had no other stamped packet waiting. What is served from the end of that
+/// packet until ours arrived at `t` or later and has stamps up to `s`. A flow's stamps increase by `len / reserve` from
+/// the time of its arrival on, so that of reservations of rate `r` at most `r · (s - t)` is among it, of all at most
+/// `C · (s - t)`, and ours is out by `s + L / C`.
+///
+/// A monitor's check sets a clock back at the flow's first packet after no other stamped packet has waited: at `t` or
+/// before it, so that none of the flow's stamps is counted twice.
+///
+/// # What voids it
+///
+/// For the flow itself: packets beyond its burst, a ceiling, being held or absent, loss.
+/// For every flow of the link:
+/// - reservations beyond the link's rate, or a link that becomes slower, has a trace or is stopped by a gate;
+/// - head starts of others, whose stamps are earlier than any promise;
+/// - `stamp = "virtual-clock"`, and checks with `synchronise = "later-stamp"`, of others or of itself;
+/// - a reservation given to others before the stamps at which it was used have passed. Signalling does not do so
+///   ([`Stamps`](crate::admission::Stamps)); a reconfiguration may;
+/// - a flow of datagrams that gains a reservation while its packets wait;
+/// - flows that return from a ceiling or an absence: what they were held back is still claimed;
+/// - classes: a class is served by tokens, and the bound is not for what is inside.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
     let clock = long_time_for(reserve, burst + again);
