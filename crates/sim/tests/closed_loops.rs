@@ -350,7 +350,13 @@ impl Relay for VirtualSource {
             (SWITCH_LOOP, false, Some(place)) => {
                 let hop = cx.hop_at(there, self.node).unwrap();
                 self.allowed[place].1 = rate(bits);
-                let pace = ShaperPlan { rate: rate(bits), burst: 500, queue: None, excess: Excess::Wait };
+                let pace = ShaperPlan {
+                    rate: rate(bits),
+                    burst: 500,
+                    peak: None,
+                    queue: None,
+                    excess: Excess::Wait,
+                };
                 cx.set_pace(hop, Some(pace));
                 Passage::Absorb
             }

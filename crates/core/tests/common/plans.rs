@@ -115,6 +115,7 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     let shaper = ShaperPlan {
         rate: any_rate(rng),
         burst: pick(rng, &[500, 1500, 6000]),
+        peak: rng.chance(0.3).then_some(rate(40_000_000)),
         queue,
         excess: pick(rng, &[Excess::Wait, Excess::Drop, Excess::Mark]),
     };

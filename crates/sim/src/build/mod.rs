@@ -158,12 +158,17 @@ fn set_up(
     let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {
         let reserve = rate(spec.reserve as f64, scenario, group.place)?;
         interval = spec.interval.or(interval);
-        // An envelope follows what is reserved: AR, and AR × AI.
+        // An envelope follows what is reserved: AR, AR × AI, and a peak rate as many times AR as before.
+        let peak = |envelope: &ShaperPlan| {
+            let times = envelope.peak?.bits_per_second() / envelope.rate.bits_per_second();
+            Rate::from_bits_per_second((times * reserve.bits_per_second()).round() as u64)
+        };
         let follow = |envelope: ShaperPlan| ShaperPlan {
             rate: reserve,
             burst: interval.map_or(envelope.burst, |interval| {
                 u32::try_from(reserve.bytes_in_about(interval)).unwrap_or(u32::MAX)
             }),
+            peak: peak(&envelope),
             ..envelope
         };
         Ok(Change {
