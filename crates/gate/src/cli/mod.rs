@@ -7,6 +7,7 @@ mod up;
 
 use crate::config::oversubscription;
 use crate::config::source::Source;
+use crate::config::unmatched;
 use crate::error::GateError;
 use crate::runtime::WaitMode;
 use crate::sys::log::log;
@@ -190,8 +191,10 @@ impl File {
 
 fn check(file: &File) -> Result<String, GateError> {
     let read = file.source().load()?;
+    let warnings: String =
+        unmatched::warnings(&read).iter().map(|warning| format!("warning: {warning}\n")).collect();
     let summary = oversubscription::summary(&read);
-    Ok(format!("{}: in order\n{}\n{summary}", file.file.display(), describe(&read)))
+    Ok(format!("{}: in order\n{}\n{warnings}{summary}", file.file.display(), describe(&read)))
 }
 
 /// One line about the interfaces, the rates and the failover of a file.

@@ -94,11 +94,8 @@ fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
     GatePlan {
         links: Direction::BOTH.map(|direction| link(direction).unwrap_or_default()),
         buffer: file.buffer,
-        framing: file.framing,
-        rules: Direction::BOTH.map(|direction| file.rules(direction)),
+        edges: Direction::BOTH.map(|direction| file.edge_plan(direction)),
         names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
-        set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
-        most_flows: file.most_flows,
     }
 }
 
