@@ -10,6 +10,9 @@ pub(super) type Ticks = i128;
 /// One second, in ticks.
 pub(super) const SECOND: Ticks = TICKS_PER_SECOND as Ticks;
 
+/// The most packets of a file: 320 MB of memory, twice that while they are read.
+pub const MOST_PACKETS: u64 = 20_000_000;
+
 /// How far time may go back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -54,6 +57,9 @@ impl<'a> Collector<'a> {
         if bytes == 0 {
             return Err(InputError::ZeroSize { file: file(), place });
         }
+        if self.packets == MOST_PACKETS {
+            return Err(InputError::TooMany { file: file(), most: MOST_PACKETS });
+        }
         let (first, latest) = self.times.unwrap_or((time, time));
         if time < latest {
             let (most, allowed) = match self.order {
@@ -81,8 +87,18 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// The trace, with the name of every flow by its number.
-    pub(super) fn finish(self, name: impl Fn(usize) -> String) -> Result<Trace, InputError> {
+    /// The trace, with the name of every flow by its number. `end` says how reading ended: with the file, or
+    /// where it is cut off, which is an error if there is no packet before.
+    pub(super) fn finish(
+        self,
+        end: Result<(), InputError>,
+        name: impl Fn(usize) -> String,
+    ) -> Result<Trace, InputError> {
+        let cut = match end {
+            Ok(()) => None,
+            Err(InputError::Truncated { place, .. }) if self.packets > 0 => Some(place),
+            Err(error) => return Err(error),
+        };
         let mut flows = self.flows;
         for packets in &mut flows {
             // Stable: packets of one time stay in the order of the file. In order, it is
@@ -111,6 +127,7 @@ impl<'a> Collector<'a> {
             bytes: self.bytes,
             span,
             reordered: self.reordered,
+            cut,
         })
     }
 }
