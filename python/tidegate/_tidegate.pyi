@@ -11,6 +11,7 @@ __all__ = [
     "Table",
     "TidegateError",
     "__version__",
+    "buffer_for",
     "gate",
     "gate_schema",
     "half_width_95",
@@ -41,7 +42,12 @@ class Capture:
     def cut(self) -> str | None: ...
     def flows(self) -> list[dict[str, Any]]: ...
     def suggest(
-        self, rate: int, longest_packet: int, buffer: str | None, wishes: Sequence[tuple[int, float]]
+        self,
+        rate: int,
+        longest_packet: int,
+        buffer: str | None,
+        again: bool,
+        wishes: Sequence[tuple[int, float]],
     ) -> list[dict[str, Any]]: ...
 
 @final
@@ -109,6 +115,7 @@ class Run:
     def tables(self) -> dict[str, Table]: ...
     def slowest(self) -> list[dict[str, Any]]: ...
 
+def buffer_for(backlogs: Sequence[tuple[int, int]], largest: int) -> tuple[int, int]: ...
 def schema() -> str: ...
 def gate_schema() -> str: ...
 def gate(arguments: Sequence[str]) -> int: ...

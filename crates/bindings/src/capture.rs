@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tidegate_core::bounds;
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
 use tidegate_sim::input::suggest::{Link, Reason, Suggestion, Wish, observe, suggest};
@@ -69,15 +70,16 @@ impl Capture {
     }
 
     /// What flows should reserve on a link of `rate` bit/s with packets of up to `longest_packet` bytes and a
-    /// queue of up to `buffer` (as a scenario spells it, or `None`); `wishes` are places of flows and the delay
+    /// queue of up to `buffer` (as a scenario spells it, or `None`), when the file is played once or `again` and again; `wishes` are places of flows and the delay
     /// in seconds that 99 % of their packets should keep. One dictionary a wish.
-    #[pyo3(signature = (rate, longest_packet, buffer, wishes))]
+    #[pyo3(signature = (rate, longest_packet, buffer, again, wishes))]
     fn suggest<'py>(
         &self,
         py: Python<'py>,
         rate: u64,
         longest_packet: u32,
         buffer: Option<&str>,
+        again: bool,
         wishes: Vec<(usize, f64)>,
     ) -> PyResult<Bound<'py, PyList>> {
         let buffer: Option<Limit> = buffer
@@ -92,7 +94,7 @@ impl Capture {
             .map(|(flow, seconds)| Wish { flow, target: Span::from_secs_f64(seconds) })
             .collect();
         let (trace, link) = (self.trace.clone(), Link { rate, longest: longest_packet, buffer });
-        let found = interruptible(py, move || suggest(&trace, link, &wishes))?;
+        let found = interruptible(py, move || suggest(&trace, link, again, &wishes))?;
         let found = found
             .ok_or_else(|| TidegateError::new_err(format!("a link of {rate} bit/s cannot be simulated")))?;
         let list = PyList::empty(py);
@@ -103,12 +105,20 @@ impl Capture {
     }
 }
 
+/// Packets and bytes that the buffer of a port must hold for flows that have at most these packets and bytes there,
+/// so that push-out takes none of theirs; `largest` is the largest packet of any flow.
+#[pyfunction]
+pub fn buffer_for(backlogs: Vec<(u64, u64)>, largest: u32) -> (u64, u64) {
+    bounds::buffer_for(backlogs, largest)
+}
+
 fn describe<'py>(py: Python<'py>, suggestion: &Suggestion) -> PyResult<Bound<'py, PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("reserve", suggestion.reserve)?;
     entry.set_item("needs", suggestion.needs)?;
     entry.set_item("backlog_packets", suggestion.backlog.map(|(packets, _)| packets))?;
     entry.set_item("backlog_bytes", suggestion.backlog.map(|(_, bytes)| bytes))?;
+    entry.set_item("best_p99", suggestion.best_p99.map(Span::as_secs_f64))?;
     entry.set_item("promised_p99", suggestion.promised_p99.map(Span::as_secs_f64))?;
     entry.set_item(
         "reason",

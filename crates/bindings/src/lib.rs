@@ -76,6 +76,7 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;

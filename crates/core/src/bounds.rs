@@ -43,9 +43,7 @@ pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]
 ///
 /// A packet's last bit is out by its stamp plus L / C, L being the largest packet of any flow at the port and C its
 /// rate (see [`virtual_clock_delay`]). So what the flow has at the port at any time is no more than the packets
-/// whose stamp is not yet L / C ago, which says what the buffer must hold: when it holds that of all flows with
-/// reservations together, and one packet of size L, which may be a datagram in service, then push-out finds a
-/// datagram to take whenever the buffer is full, and takes none of theirs.
+/// whose stamp is not yet L / C ago. That is so while none of them is pushed out ([`buffer_for`]).
 ///
 /// Times must not go back; one that does counts as the latest seen.
 #[derive(Clone, Debug)]
@@ -89,6 +87,16 @@ impl FlowAtPort {
     pub fn most(&self) -> (u64, u64) {
         self.most
     }
+}
+
+/// What the buffer of a VirtualClock port must hold, in packets and in bytes, so that push-out takes no packet of the
+/// flows with reservations: what each of them may have at the port ([`FlowAtPort::most`]), and one packet of the
+/// largest size, because a datagram in service is never pushed out. Whenever such a buffer is full, another datagram
+/// waits in it, and datagrams are pushed out first.
+pub fn buffer_for(flows: impl IntoIterator<Item = (u64, u64)>, largest: u32) -> (u64, u64) {
+    flows.into_iter().fold((1, largest.into()), |(packets, bytes), flow| {
+        (packets.saturating_add(flow.0), bytes.saturating_add(flow.1))
+    })
 }
 
 fn long_time_for(rate: Rate, mut bytes: u64) -> Span {

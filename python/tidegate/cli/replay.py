@@ -36,7 +36,8 @@ def command(
         str | None,
         typer.Option(
             metavar="FLOW,FLOW",
-            help="Flows to protect, by name or 5-tuple; by default what looks like calls, videos, shells and games.",
+            help="Flows to protect, by name or 5-tuple; by default what looks like calls, videos, "
+            "shells and games.",
             show_default=False,
         ),
     ] = None,
@@ -44,7 +45,7 @@ def command(
         str | None,
         typer.Option(
             metavar="PREFIX,PREFIX",
-            help="Addresses on the inside of the link, as 192.168.0.0/16; by default they are found, and said.",
+            help="Addresses on the inside of the link, as 192.168.0.0/16; by default they are found.",
             show_default=False,
         ),
     ] = None,
@@ -52,7 +53,8 @@ def command(
         str | None,
         typer.Option(
             metavar="up|down",
-            help="What crosses the link: packets from the inside, or to it; by default the direction with more bytes.",
+            help="What crosses the link: packets from the inside, or to it; by default the direction "
+            "with more bytes.",
             show_default=False,
         ),
     ] = None,
@@ -60,8 +62,8 @@ def command(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Delay that 99 % of each protected flow's packets should keep; by default 20 ms for calls and games, "
-            "100 ms for videos and shells.",
+            help="Delay that 99 % of each protected flow's packets should keep; by default 20 ms for "
+            "calls and games, 100 ms for videos and shells.",
             show_default=False,
         ),
     ] = None,
@@ -69,12 +71,14 @@ def command(
         str, typer.Option(metavar="NAME,NAME", help="Schedulers to play it under.")
     ] = "fifo,virtual-clock",
     buffer: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="LIMIT",
-            help="Limit of the queue: 100p, 64kB, a time for what the link sends in it, or unlimited.",
+            help="Limit of the queue: 100p, 64kB, a time for what the link sends in it, or unlimited; "
+            "by default 100ms, or up to twice that where promises need it.",
+            show_default=False,
         ),
-    ] = "100ms",
+    ] = None,
     speed: Annotated[float, typer.Option(metavar="X", help="Speed of playback.")] = 1.0,
     repeat: Annotated[int, typer.Option(metavar="N", help="Times that it is played, end to end.")] = 1,
     out: Annotated[
@@ -89,8 +93,8 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="Write the replay as this scenario file, and the gate's as FILE-gate.toml; by default with the name "
-            "of CAPTURE, here or in --out.",
+            help="Write the replay as this scenario file, and the gate's as FILE-gate.toml; by default "
+            "with the name of CAPTURE, here or in --out.",
             show_default=False,
         ),
     ] = None,
@@ -99,7 +103,7 @@ def command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Play one direction of a capture across one link, and say what its calls, videos, shells and games need."""
+    """Play a capture across one link, and say what its calls, videos, shells and games need."""
     from tidegate import outdir
     from tidegate.replay import files, replay
     from tidegate.replay.words import sentences
@@ -109,6 +113,7 @@ def command(
     for place in places.values():
         outdir.check_writable(place)
     # A script asks for the files; a person gets them.
+    asked = scenario is not None
     if scenario is None and not (as_json and out is None):
         scenario = (out or Path()) / f"{files.stem(capture)}.toml"
     gate = None if scenario is None else scenario.with_name(f"{scenario.stem}-gate.toml")
@@ -132,11 +137,11 @@ def command(
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
         _print(played)
-    written = []
+    written: list[tuple[str, Path | None]] = []
     for name, results in played.results.items():
         if places:
             written.append(("results", results.save(places[name])))
-    if scenario is not None and gate is not None and played.results:
+    if scenario is not None and gate is not None and (played.results or asked):
         written.append(("scenario", played.write_scenario(scenario, force=force)))
         written.append(("gate's file", played.write_gate(gate, force=force)))
     if not as_json:
@@ -187,8 +192,8 @@ def _print(played: Replay) -> None:
     console.print()
     for sentence in played.verdict.sentences:
         console.print(plain(sentence), style="bold")
-    for flow in played.broken():
-        console.print(f"promise broken: {plain(flow.name)}; this is a mistake in tidegate", style="bold")
+    for broken in played.broken():
+        console.print(f"promise broken: {plain(broken.name)}; this is a mistake in tidegate", style="bold")
     console.print()
 
 

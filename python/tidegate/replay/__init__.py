@@ -1,7 +1,7 @@
 """Plays one direction of a capture across one link under several schedulers, and says what its flows need.
 
-A replay is open loop: packets come when they came, however late or lost the ones before them are. The method and
-what it assumes are in `docs/replay.md`.
+A replay is open loop: packets come when they came, however late or lost the ones before them are. The method
+and what it assumes are in `docs/replay.md`.
 """
 
 from __future__ import annotations
@@ -70,15 +70,15 @@ class Replay:
         """Write the replay as a scenario file for `tidegate run`.
 
         Args:
-            path: File to write. A file that is there is replaced only when a replay has written it and nobody has
-                changed it since.
+            path: File to write. A file that is there is replaced only when a replay has written it and
+                nobody has changed it since.
             scheduler: Scheduler of its link; by default the one that promises are made for if it was played,
                 else the first.
             force: Replace whatever file is there.
 
         Raises:
-            TidegateError: The file is somebody's, it cannot be written, or the capture holds too many flows for a
-                scenario.
+            TidegateError: The file is somebody's, it cannot be written, or the capture holds too many flows
+                for a scenario.
         """
         path = Path(path)
         if scheduler is None:
@@ -131,7 +131,7 @@ def replay(
     rate: str | int,
     schedulers: Sequence[str] = (DEFAULT_SCHEDULER, PROMISING),
     target: str | float | None = None,
-    buffer: str = "100ms",
+    buffer: str | None = None,
     protect: Sequence[str] | None = None,
     inside: Sequence[str] | None = None,
     direction: str | None = None,
@@ -140,22 +140,24 @@ def replay(
 ) -> Replay:
     """Play one direction of a capture across one link, once under each scheduler, the packets being the same.
 
-    Each protected flow gets the smallest reservation that promises its target in the link's buffer; one for which
-    there is no room gets none, and neither do the others.
+    Each protected flow gets the smallest reservation that promises its target in the link's buffer; one for
+    which there is no room gets none, and neither do the others.
 
     Args:
         capture: A pcap or pcapng capture, a list of `time size` lines, or a CSV file; `.gz` too.
         rate: Rate of the link, as `10mbit` or in bit/s.
         schedulers: Schedulers to play it under, as in a scenario.
-        target: Delay that 99 % of each protected flow's packets should keep, as `20ms` or in s; by default 20 ms
-            for what looks like a call or a game, 100 ms for a video or a shell.
+        target: Delay that 99 % of each protected flow's packets should keep, as `20ms` or in s; by default
+            20 ms for what looks like a call or a game, 100 ms for a video or a shell.
         buffer: Limit of the link's queue: packets or bytes, as `100p` or `64kB`; a time, as `100ms`, for
-            what the link sends in it (and at least ten of the longest packets); or `unlimited`.
-        protect: Flows to protect, by name or 5-tuple; by default what looks like calls, videos, shells and games.
+            what the link sends in it (and at least ten of the longest packets); or `unlimited`. By default
+            `100ms`, or up to twice that where promises need it.
+        protect: Flows to protect, by name or 5-tuple; by default what looks like calls, videos, shells and
+            games.
         inside: Prefixes of the inside, as `192.168.0.0/16`; by default they are found.
         direction: `up` (from the inside) or `down`; by default the one with more bytes.
         speed: Speed of playback, 0.001 to 1000.
-        repeat: How often the file is played, end to end, 1 to 1000000. The promise is made for one pass.
+        repeat: How often the file is played, end to end, 1 to 1000000.
 
     Returns:
         The plan and the outcomes; no outcomes when there are more than MOST_FLOWS flows.

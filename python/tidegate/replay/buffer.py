@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tidegate import _tidegate
 
+DEFAULT_BUFFER = "100ms"
 LEAST_PACKETS = 10
 """Packets of the longest size that a buffer holds at least, when it is given as a time."""
 
@@ -43,5 +46,27 @@ def buffer_bytes(limit: str, longest_packet: int) -> int | None:
 
 def twice(limit: str) -> str:
     """Return a limit that is two times as large, in the same unit: `200p` for `100p`."""
-    number, unit = re.fullmatch(r"([0-9.]+)(.*)", limit, re.DOTALL).groups()
-    return f"{2 * float(number):.15g}{unit}"
+    number, unit = _parts(limit)
+    return f"{2 * number:.15g}{unit}"
+
+
+def needed(backlogs: Sequence[Mapping[str, Any]], limit: str, longest_packet: int) -> str:
+    """Return a limit that also holds what flows may have at the port, and one packet in service.
+
+    Args:
+        backlogs: The most that each flow has there: `backlog_packets` and `backlog_bytes`.
+        limit: The least limit.
+        longest_packet: Longest packet in bytes.
+    """
+    most = [(one["backlog_packets"], one["backlog_bytes"]) for one in backlogs]
+    packets, size = _tidegate.buffer_for(most, longest_packet)
+    if limit.endswith("p"):
+        return f"{max(packets, int(_parts(limit)[0]))}p"
+    return limit if size <= (buffer_bytes(limit, longest_packet) or 0) else f"{size}B"
+
+
+def _parts(limit: str) -> tuple[float, str]:
+    parts = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", limit)
+    if parts is None:
+        raise _tidegate.TidegateError(f"`{limit}` is no limit: as 100p or 64kB")
+    return float(parts[1]), parts[2]

@@ -86,7 +86,8 @@ def find(
     if not carried[chosen]:
         shown = ", ".join(map(str, prefixes))
         raise _tidegate.TidegateError(
-            f"no flow of the capture goes {chosen}: none {'from' if chosen == 'up' else 'to'} an address in {shown}\n"
+            f"no flow of the capture goes {chosen}: none {'from' if chosen == 'up' else 'to'} an address in "
+            f"{shown}\n"
             "  help: say with --inside which addresses are on the inside of the link"
         )
     return Direction(chosen, tuple(map(str, prefixes)), why, tuple(each == chosen for each in ways))
@@ -105,7 +106,7 @@ def _way(flow: FiveTuple, inside: Sequence[Prefix]) -> str | None:
         return None
     source, destination = (_is_in(address, inside) for address in (flow.source, flow.destination))
     if source == destination:
-        # Both ends of a conversation on the loopback interface have one address; the service's port is the lower.
+        # Both ends have one address on the loopback interface; the service's port is the lower one.
         both = flow.source == flow.destination and source and len(flow.ports) == 2
         return ("up" if flow.ports[0] > flow.ports[1] else "down") if both else None
     return "up" if source else "down"
@@ -116,7 +117,7 @@ def _is_in(address: Address, prefixes: Sequence[Prefix]) -> bool:
 
 
 def _found(flows: Sequence[FiveTuple | None], sizes: Sequence[int]) -> tuple[tuple[Prefix, ...], str]:
-    """Take private addresses for the inside, or else the host with the most bytes, a client before a server."""
+    """Take private addresses for the inside, or else the host with the most bytes, clients first."""
     talk: Counter[Prefix] = Counter()
     busiest: Counter[Address] = Counter()
     asks: Counter[Address] = Counter()

@@ -21,7 +21,8 @@ TARGET = TARGETS["call"]
 LEAST_PACKETS = 10
 LEAST_LIFE = 1.0
 LEAST_PART = 0.1
-"""A flow with fewer packets, or a shorter life in s or as a part of the file, is nothing that one can reserve for."""
+"""A flow with fewer packets, or a shorter life in s or as a part of the file, is nothing that one can
+reserve for."""
 
 SMALL = 300
 """Mean size in bytes up to which packets are small: sound, or a player's moves."""
@@ -29,14 +30,15 @@ LEAST_PACE = 5.0
 """Packets a second that a call, a game or a video sends at least."""
 FULL = 0.95
 LONG = 1000
-"""Packets of at least `LONG` bytes, nearly all of the longest size (their mean is that part of it), are bulk."""
+"""Packets of at least `LONG` bytes, nearly all of the longest size (their mean is that part of it), are
+bulk."""
 TYPED = 50.0
 """Packets a second that a remote shell sends at most; a copy's acknowledgements are faster."""
 
 _SHELLS = {22: "ssh", 23: "telnet", 3389: "remote desktop", 5900: "remote desktop"}
 # Ports that IANA has registered for games played over TCP.
 _GAMES = {1119, 3724, 25565}
-# UDP services that are neither call nor video nor game: names, addresses, time, web, tunnels, discovery, files.
+# UDP services that are neither call nor video nor game: names, addresses, time, web, tunnels, discovery.
 _SERVICES = {
     *(53, 67, 68, 69, 80, 123, 137, 138, 161, 162, 443, 500, 514, 853, 1194, 1701, 1812, 1813, 1900),
     *(2049, 3702, 4500, 4789, 5351, 5353, 5355, 17500, 51820),
@@ -84,7 +86,7 @@ def look(
     if flow.protocol != "udp" or not ports or ports & _SERVICES or not steady:
         return None
     if mean <= SMALL:
-        return Look("call", f"UDP, {pace:.0f} packets/s of {mean:.0f} B: a call, or a game")
+        return Look("call", f"UDP, {pace:.0f} packets/s of {mean:.0f} B: a call or a game")
     if longest >= LONG and mean >= FULL * longest:
         return None
     return Look("video", f"UDP, {pace:.0f} packets/s of {mean:.0f} B, steady")

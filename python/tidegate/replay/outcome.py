@@ -29,8 +29,8 @@ class FlowOutcome:
         delay_mean: Mean delay of the packets that arrived, in s; None when none did.
         delay_p99: 99th percentile of the same, to 0.1 %.
         delay_max: The largest of them.
-        within: Share of the packets sent that arrived within the flow's target, 0 to 1; a packet that was dropped
-            never did. None for a flow that is not protected.
+        within: Share of the packets sent that arrived within the flow's target, 0 to 1; a packet that was
+            dropped never did. None for a flow that is not protected.
         on_target: Whether that share is at least 99 %; None likewise.
         kept: Whether 99 % of the packets sent arrived within the promised delay; None without a promise.
     """

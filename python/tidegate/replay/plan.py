@@ -11,7 +11,7 @@ from typing import Any
 
 from tidegate import _tidegate
 from tidegate.replay import direction, kinds
-from tidegate.replay.buffer import buffer_limit
+from tidegate.replay.buffer import DEFAULT_BUFFER, buffer_limit, needed, twice
 from tidegate.replay.names import FiveTuple, is_five_tuple, readable_names
 
 SPEEDS = (0.001, 1000.0)
@@ -37,10 +37,13 @@ class CapturedFlow:
         target: Delay in s that 99 % of its packets should keep; None for a flow that is not protected.
         reserve: What it should reserve, in bit/s; None for a datagram flow.
         reason: Why: `target` (the smallest that promises the target), `mean-rate` (r promises it already),
-            `unprotected`, or left out because of `few-packets`, `short-life`, `link-too-slow`, `no-room` on the
-            link or `no-buffer`.
+            `unprotected`, or left out because of `few-packets`, `short-life`, `link-too-slow`, `no-room` on
+            the link or `no-buffer`.
         needs: The smallest rate that would promise the target, were it alone, in bit/s; None without one.
-        backlog: The most bytes that it has at the port with that reservation; None without one.
+        backlog_packets: The most packets that it has at the port with that reservation; None without one.
+        backlog_bytes: The most bytes, likewise.
+        best_p99: The 99th percentile of its delay, in s, if all that may be reserved were its own; None when
+            that is less than its mean rate.
         promised_p99: The 99th percentile of the delay that the reservation promises, in s.
     """
 
@@ -57,7 +60,9 @@ class CapturedFlow:
     reserve: int | None
     reason: str
     needs: int | None
-    backlog: int | None
+    backlog_packets: int | None
+    backlog_bytes: int | None
+    best_p99: float | None
     promised_p99: float | None
 
 
@@ -69,6 +74,7 @@ class Plan:
         file: The capture.
         rate: Rate of the link, in bit/s.
         buffer: Limit of the link's queue, as `64kB`; None for no limit.
+        sized: Whether that is more than `100ms`, because promises need it.
         speed: Speed of playback.
         repeat: How often it is played.
         direction: `up`, `down`, or None when the file says nothing of directions.
@@ -90,6 +96,7 @@ class Plan:
     file: Path
     rate: int
     buffer: str | None
+    sized: bool
     speed: float
     repeat: int
     direction: str | None
@@ -139,7 +146,7 @@ def plan(
     rate: int,
     *,
     target: float | None = None,
-    buffer: str = "100ms",
+    buffer: str | None = None,
     protect: Sequence[str] | None = None,
     inside: Sequence[str] | None = None,
     way: str | None = None,
@@ -153,9 +160,10 @@ def plan(
         rate: Rate of the link in bit/s.
         target: Delay in s that 99 % of each protected flow's packets should keep; by default what suits what
             the flow looks like (`kinds.TARGETS`).
-        buffer: Limit of the link's queue: packets or bytes; a time, for what the link sends in it; or `unlimited`.
-        protect: Flows to protect, by name or 5-tuple; by default those that look like calls, videos, shells and
-            games.
+        buffer: Limit of the link's queue: packets or bytes; a time, for what the link sends in it; or
+            `unlimited`. By default `100ms`, or up to twice that where promises need it.
+        protect: Flows to protect, by name or 5-tuple; by default those that look like calls, videos, shells
+            and games.
         inside: Prefixes of the inside; by default they are found.
         way: `up` or `down`; by default the direction with more bytes.
         speed: Speed of playback, 0.001 to 1000.
@@ -184,7 +192,7 @@ def plan(
     names = readable_names(originals) if by_flow else _names_in_list(originals)
     looks = [_look(tuples[at], seen[at], capture.span) for at in crossing]
     longest = max(seen[at]["longest_packet"] for at in crossing)
-    limit = buffer_limit(buffer, rate, longest)
+    limit = buffer_limit(buffer or DEFAULT_BUFFER, rate, longest)
     if protect is None:
         wanted = {at: look.why for at, look in enumerate(looks) if look is not None}
     else:
@@ -195,7 +203,13 @@ def plan(
             )
         wanted = dict.fromkeys(_named(protect, names, originals), "named by --protect")
     targets = {at: _target(looks[at]) if target is None else target for at in wanted}
-    answers = capture.suggest(slowed, longest, limit, [(crossing[at], targets[at] * speed) for at in wanted])
+    room = twice(limit) if buffer is None and limit is not None else limit
+    wishes = [(crossing[at], targets[at] * speed) for at in wanted]
+    answers = capture.suggest(slowed, longest, room, repeat > 1, wishes)
+    sized = False
+    if buffer is None and limit is not None:
+        enough = needed([answer for answer in answers if answer["reserve"] is not None], limit, longest)
+        sized, limit = enough != limit, enough
     suggested = dict(zip(wanted, answers, strict=True))
     flows = tuple(
         _played(
@@ -214,6 +228,7 @@ def plan(
         file=file,
         rate=rate,
         buffer=limit,
+        sized=sized,
         speed=speed,
         repeat=repeat,
         direction=found.way,
@@ -252,17 +267,17 @@ def _target(look: kinds.Look | None) -> float:
 
 
 def _named(protect: Sequence[str], names: list[str], originals: list[str]) -> list[int]:
-    """Find the flows that are meant: by name, by 5-tuple, or all of a kind, as `ssh` for `ssh-1` and `ssh-2`."""
+    """Find the flows that are meant: by name, by 5-tuple, or several, as `ssh` for `ssh-1` and `ssh-2`."""
     found: list[int] = []
     for wanted in protect:
         pairs = enumerate(zip(names, originals, strict=True))
         meant = [at for at, (name, flow) in pairs if wanted in (name, flow, name.rpartition("-")[0])]
         if not meant:
             near = difflib.get_close_matches(wanted, names, 1)
-            help = f"did you mean `{near[0]}`?" if near else f"they are {', '.join(names[:12])}"
+            hint = f"did you mean `{near[0]}`?" if near else f"they are {', '.join(names[:12])}"
             more = ", …" if not near and len(names) > 12 else ""
             raise _tidegate.TidegateError(
-                f"--protect: no flow `{wanted}` crosses the link\n  help: {help}{more}"
+                f"--protect: no flow `{wanted}` crosses the link\n  help: {hint}{more}"
             )
         found += [at for at in meant if at not in found]
     return sorted(found)
@@ -277,6 +292,10 @@ def _sped_up(rate: int | None, speed: float) -> int | None:
     return None if rate is None else math.ceil(rate * speed)
 
 
+def _slowed_down(delay: float | None, speed: float) -> float | None:
+    return None if delay is None else delay / speed
+
+
 def _played(
     name: str,
     seen: dict[str, Any],
@@ -287,7 +306,6 @@ def _played(
     speed: float,
 ) -> CapturedFlow:
     answer = suggested or {}
-    promised = answer.get("promised_p99")
     return CapturedFlow(
         name=name,
         flow=seen["flow"],
@@ -302,6 +320,8 @@ def _played(
         reserve=_sped_up(answer.get("reserve"), speed),
         reason=answer.get("reason", "unprotected"),
         needs=_sped_up(answer.get("needs"), speed),
-        backlog=answer.get("backlog_bytes"),
-        promised_p99=None if promised is None else promised / speed,
+        backlog_packets=answer.get("backlog_packets"),
+        backlog_bytes=answer.get("backlog_bytes"),
+        best_p99=_slowed_down(answer.get("best_p99"), speed),
+        promised_p99=_slowed_down(answer.get("promised_p99"), speed),
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from tidegate.replay.brief import brief
+from tidegate.replay.buffer import needed
 from tidegate.replay.outcome import FlowOutcome
 from tidegate.replay.plan import CapturedFlow, Plan
 from tidegate.show import plural, quantity
@@ -23,11 +25,12 @@ class Verdict:
     Attributes:
         kind: `nothing-to-protect`, `no-scheduler-needed`, `reservations-help`, `nothing-reserved`,
             or `not-compared` when FIFO and the suggestion were not both played.
-        sentences: It in words: the answer first, then who is left out and why, who ends worse than under FIFO,
-            and who pays.
-        worse: Protected flows that lose more packets under the suggestion than under FIFO, or have a longer p99.
-        paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1; None when it is
-            not known.
+        sentences: It in words: the answer first, then who is left out and why, who ends worse than under
+            FIFO, and who pays.
+        worse: Protected flows that lose more packets under the suggestion than under FIFO, or have a longer
+            p99.
+        paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1; None when
+            it is not known.
     """
 
     kind: str
@@ -50,8 +53,8 @@ def judge(
     protected = plan.protected
     if not protected:
         sentence = (
-            "nothing that crosses the link looks like a call, a video, a shell or a game: nothing to protect; "
-            "name flows with --protect"
+            "nothing that crosses the link looks like a call, a video, a shell or a game: nothing to "
+            "protect; name flows with --protect"
         )
         return Verdict("nothing-to-protect", (sentence,), (), None)
     left_out = [
@@ -74,10 +77,10 @@ def judge(
             f"nothing is reserved: no flow fits on this link, and FIFO does not keep {_targets(protected)}"
         )
         return Verdict("nothing-reserved", (answer, *left_out, *worse_for), worse, None)
-    needs = _list([f"{flow.name} needs {quantity(flow.reserve, 'bit/s')}" for flow in reserved])
+    needs = _list([f"{flow.name} needs {brief(flow.reserve, 'bit/s')}" for flow in reserved])
     missed = [flow for flow in reserved if not pairs[flow.name][0].on_target]
     worst = min(missed or reserved, key=lambda flow: pairs[flow.name][0].within or 0.0)
-    share = quantity(1.0 - (pairs[worst.name][0].within or 0.0), "share")
+    share = brief(1.0 - (pairs[worst.name][0].within or 0.0), "share")
     beside = (
         f"under FIFO {share} of the packets of {worst.name} are late or lost"
         if missed
@@ -106,18 +109,18 @@ def _worse(name: str, before: FlowOutcome, after: FlowOutcome) -> str:
 def _payers(
     plan: Plan, fifo: Mapping[str, FlowOutcome], suggestion: Mapping[str, FlowOutcome]
 ) -> tuple[float, str]:
-    """Sum what flows without a reservation lose, and say so; the largest loser of those that count is named."""
+    """Sum what flows without a reservation lose, and say so; the largest loser is named."""
     others = [flow.name for flow in plan.flows if flow.reserve is None]
     before = sum(fifo[name].received_bytes for name in others)
     lost = before - sum(suggestion[name].received_bytes for name in others)
     if not before or lost * 1000 < before:
         return (lost / before if before else 0.0), "the others lose no throughput"
     paid = lost / before
-    words = f"the others pay {quantity(paid, 'share')} of their throughput"
+    words = f"the others pay {brief(paid, 'share')} of their throughput"
     loses = {name: fifo[name].received_bytes - suggestion[name].received_bytes for name in others}
     most = max(others, key=lambda name: loses[name])
     if len(others) > 1:
-        words += f", {most} {quantity(loses[most] / fifo[most].received_bytes, 'share')} of its own"
+        words += f", {most} {brief(loses[most] / fifo[most].received_bytes, 'share')} of its own"
     return paid, words
 
 
@@ -126,9 +129,7 @@ def _targets(flows: Sequence[CapturedFlow]) -> str:
     by_target: dict[float, list[str]] = {}
     for flow in flows:
         by_target.setdefault(flow.target or 0.0, []).append(flow.name)
-    return _list(
-        [f"{quantity(target, 's')} for {_list(names)}" for target, names in sorted(by_target.items())]
-    )
+    return _list([f"{brief(target, 's')} for {_list(names)}" for target, names in sorted(by_target.items())])
 
 
 def _list(words: Sequence[str]) -> str:
@@ -138,17 +139,26 @@ def _list(words: Sequence[str]) -> str:
 
 
 def _left_out(flow: CapturedFlow, plan: Plan) -> str:
-    needs, target = quantity(flow.needs, "bit/s"), quantity(flow.target, "s")
+    needs, target = brief(flow.needs, "bit/s"), brief(flow.target, "s")
+    most = brief(plan.rate * 0.95, "bit/s")
     match flow.reason:
         case "few-packets":
             return f"it has only {plural(flow.packets, 'packet')}"
         case "short-life":
             return "it lives for less than 1 s, or for less than 10 % of the file"
+        case "link-too-slow" if flow.best_p99 is None:
+            return f"its mean rate is more than the {most} that may be reserved"
         case "link-too-slow":
-            one = quantity(plan.longest_packet * 8 / plan.rate, "s")
-            return f"{target} cannot be promised on a link where a packet of another flow alone takes {one}"
+            return (
+                f"{target} cannot be promised; if all of the {most} that may be reserved were its own, 99 % "
+                f"of its packets would be through within {brief(flow.best_p99, 's')}"
+            )
         case "no-room":
-            left = quantity(plan.rate * 0.95 - plan.reserved, "bit/s")
-            return f"{target} needs {needs}, and {left} can still be reserved"
+            return (
+                f"{target} needs {needs}, and of {most} that may be reserved the others have "
+                f"{brief(plan.reserved, 'bit/s')}"
+            )
         case _:
-            return f"{target} needs a queue that holds {flow.backlog} B of it beside the others, and it holds {plan.buffer}"
+            held = [one for one in plan.flows if one.reserve is not None or one.reason == "no-buffer"]
+            enough = needed(list(map(asdict, held)), plan.buffer or "0B", plan.longest_packet)
+            return f"{target} takes a queue of {enough} beside the others, and it holds {plan.buffer}"

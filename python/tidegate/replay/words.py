@@ -31,14 +31,13 @@ def sentences(played: Replay) -> list[str]:
     if plan.buffer is None:
         said.append("the queue has no limit: while more comes than the link carries, it grows")
     else:
-        said.append(f"the queue holds {plan.buffer}: beyond that, what would be sent last is dropped")
+        sized = " (the promises need that much, 100 ms of the link are less)" if plan.sized else ""
+        said.append(f"the queue holds {plan.buffer}{sized}: beyond that, what would be sent last is dropped")
     if plan.protected:
         said.append("W is the longest backlog at an ideal server of rate r")
     if plan.reserved:
         share = quantity(plan.reserved / plan.rate, "share")
         said.append(f"reserved: {quantity(plan.reserved, 'bit/s')}, {share} of the link")
-    if plan.repeat > 1 and plan.reserved:
-        said.append("a promise is worked out for one pass of the file; backlogs may meet where passes do")
     if not plan.reserves:
         said.append("the file names its flows freely, so a scenario cannot reserve for them one by one")
     if not played.flows:

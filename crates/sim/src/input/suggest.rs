@@ -16,7 +16,7 @@
 //! the whole run, whenever their flows live; and the traffic to come is like the traffic seen.
 
 use super::{Trace, TraceFlow};
-use tidegate_core::bounds::{FlowAtPort, Hop};
+use tidegate_core::bounds::{FlowAtPort, Hop, buffer_for};
 use tidegate_core::params::Limit;
 use tidegate_core::stats::{PeakRate, Workahead, nearest_rank};
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
@@ -85,6 +85,8 @@ pub struct Suggestion {
     /// The smallest rate that would promise the target, were the flow alone and the buffer without limit; `None`
     /// when there is none.
     pub needs: Option<u64>,
+    /// The 99th percentile of its delays with all that may be reserved; `None` when its mean rate is more than that.
+    pub best_p99: Option<Span>,
     /// The most that it has at the port with `reserve`, or with `needs` if it is left out: packets and bytes.
     pub backlog: Option<(u64, u64)>,
     /// The 99th percentile (nearest rank) over the flow's packets of the delay that is promised with `reserve`,
@@ -131,14 +133,15 @@ pub fn observe(flow: &TraceFlow) -> Observation {
     Observation { mean_rate, peak_rate: peak.bits_per_second(), workahead, longest, busy_seconds }
 }
 
-/// Suggests what the flows of `wishes` should reserve on `link`: one answer a wish, in their order.
+/// Suggests what the flows of `wishes` should reserve on `link`: one answer a wish, in their order. `again` says
+/// that the trace is played more than once, end to end.
 ///
 /// Reservations sum to at most [`RESERVABLE_PERCENT`] of the link. `None` when the link's rate is not within
 /// 1 bit/s to 10 Tbit/s. Takes time in proportion to packets × log(link rate / mean rate).
 ///
 /// # Panics
 /// When a wish names no flow of the trace.
-pub fn suggest(trace: &Trace, link: Link, wishes: &[Wish]) -> Option<Vec<Suggestion>> {
+pub fn suggest(trace: &Trace, link: Link, again: bool, wishes: &[Wish]) -> Option<Vec<Suggestion>> {
     let rate = Rate::from_bits_per_second(link.rate)?;
     let usable = u64::try_from(u128::from(link.rate) * u128::from(RESERVABLE_PERCENT) / 100).ok()?;
     let port = Hop { rate, largest: link.longest, delay: Span::ZERO };
@@ -146,8 +149,8 @@ pub fn suggest(trace: &Trace, link: Link, wishes: &[Wish]) -> Option<Vec<Suggest
     let mut needs = Vec::new();
     for (at, wish) in wishes.iter().enumerate() {
         let flow = &trace.flows[wish.flow];
-        let need = Need::new(at, *wish, flow, usable, port);
-        let least = need.as_ref().and_then(|need| need.least(None, need.highest));
+        let need = Need::new(at, *wish, flow, again, usable, port);
+        let least = need.as_ref().and_then(|need| need.least(|_| true, need.highest));
         let left_out = left_out(flow, trace.span);
         let reason = left_out.unwrap_or(if least.is_some() { Reason::NoRoom } else { Reason::LinkTooSlow });
         answers.push(Suggestion {
@@ -156,6 +159,7 @@ pub fn suggest(trace: &Trace, link: Link, wishes: &[Wish]) -> Option<Vec<Suggest
             reserve: None,
             needs: least.map(|(rung, _)| rung_rate(rung)),
             backlog: least.map(|(_, promise)| promise.backlog),
+            best_p99: need.as_ref().and_then(|need| Some(need.promise(rung_rate(need.highest))?.p99)),
             promised_p99: None,
         });
         if let (None, Some(need), Some((rung, _))) = (left_out, need, least) {
@@ -164,34 +168,33 @@ pub fn suggest(trace: &Trace, link: Link, wishes: &[Wish]) -> Option<Vec<Suggest
     }
     needs.sort_by_key(|(rung, need)| (*rung, need.at));
     let mut left = usable;
-    // One packet is in service, and may be a datagram.
-    let mut room = link.buffer.map(|buffer| match buffer {
-        Limit::Packets(packets) => Limit::Packets(packets.saturating_sub(1)),
-        Limit::Bytes(bytes) => Limit::Bytes(bytes.saturating_sub(link.longest.into())),
-    });
+    // What the flows with reservations have at the port, together.
+    let mut taken = (0, 0);
     for (least, need) in needs {
         let answer = &mut answers[need.at];
         let highest = rungs_around(left).1;
         if least > highest {
             continue;
         }
-        let Some((rung, promise)) = need.least(room, highest) else {
+        let Some((rung, promise)) = need.least(|backlog| holds(link, [taken, backlog]), highest) else {
             answer.reason = Reason::NoBuffer;
             continue;
         };
         let reserve = rung_rate(rung);
         left -= reserve;
-        let (packets, bytes) = promise.backlog;
-        room = room.map(|room| match room {
-            Limit::Packets(most) => Limit::Packets(most - packets),
-            Limit::Bytes(most) => Limit::Bytes(most - bytes),
-        });
+        taken = (taken.0 + promise.backlog.0, taken.1 + promise.backlog.1);
         answer.reason = if rung == need.lowest { Reason::MeanRate } else { Reason::Target };
         answer.reserve = Some(reserve);
         answer.backlog = Some(promise.backlog);
         answer.promised_p99 = Some(promise.p99);
     }
     Some(answers)
+}
+
+/// Whether the link's buffer holds what flows have at the port.
+fn holds(link: Link, flows: [(u64, u64); 2]) -> bool {
+    let (packets, bytes) = buffer_for(flows, link.longest);
+    link.buffer.is_none_or(|buffer| buffer.admits(packets, bytes))
 }
 
 /// Why a flow of a trace of this span gets no reservation, whatever room there is.
@@ -239,7 +242,8 @@ struct Need<'a> {
     /// Its place among the wishes.
     at: usize,
     target: Span,
-    packets: &'a [(Span, u32)],
+    flow: &'a TraceFlow,
+    passes: u64,
     /// Rungs: of the mean rate, and of all that may be reserved.
     lowest: u64,
     highest: u64,
@@ -248,21 +252,26 @@ struct Need<'a> {
 
 impl<'a> Need<'a> {
     /// `None` when not even its mean rate may be reserved.
-    fn new(at: usize, wish: Wish, flow: &'a TraceFlow, usable: u64, port: Hop) -> Option<Need<'a>> {
+    fn new(
+        at: usize,
+        wish: Wish,
+        flow: &'a TraceFlow,
+        again: bool,
+        usable: u64,
+        port: Hop,
+    ) -> Option<Need<'a>> {
         let mean = observe(flow).mean_rate?;
         let (lowest, highest) = (rungs_around(mean.max(1)).0, rungs_around(usable).1);
-        let (packets, target) = (&flow.packets, wish.target);
-        (lowest <= highest).then_some(Need { at, target, packets, lowest, highest, port })
+        let (passes, target) = (1 + u64::from(again), wish.target);
+        (lowest <= highest).then_some(Need { at, target, flow, passes, lowest, highest, port })
     }
 
-    /// The lowest rung, from the mean rate up to `highest`, that promises the target and leaves the flow no more
-    /// at the port than `room`, with its promise.
-    fn least(&self, room: Option<Limit>, highest: u64) -> Option<(u64, Promise)> {
+    /// The lowest rung, from the mean rate up to `highest`, that promises the target with a backlog that `fits`, with
+    /// its promise.
+    fn least(&self, fits: impl Fn((u64, u64)) -> bool, highest: u64) -> Option<(u64, Promise)> {
         let kept = |rung| {
             let promise = self.promise(rung_rate(rung))?;
-            let (packets, bytes) = promise.backlog;
-            let fits = room.is_none_or(|room| room.admits(packets, bytes));
-            (promise.p99 <= self.target && fits).then_some((rung, promise))
+            (promise.p99 <= self.target && fits(promise.backlog)).then_some((rung, promise))
         };
         if highest < self.lowest {
             return None;
@@ -282,11 +291,16 @@ impl<'a> Need<'a> {
         Some(high)
     }
 
-    /// What is promised at `bits` bit/s.
+    /// What is promised at `bits` bit/s, not below the mean rate.
+    ///
+    /// A pass starts with what the one before has left. As no pass brings more than the rate takes away, that is
+    /// the same from the second pass on, which is the worst of them all.
     fn promise(&self, bits: u64) -> Option<Promise> {
         let mut flow = FlowAtPort::new(Rate::from_bits_per_second(bits)?, self.port);
-        let delays = self.packets.iter().map(|(time, bytes)| flow.see(Time::ORIGIN + *time, *bytes));
-        let mut delays: Vec<Span> = delays.collect();
-        Some(Promise { p99: nearest_rank(&mut delays, 99, 100)?, backlog: flow.most() })
+        let schedule = self.flow.schedule(1.0, self.passes).ok()?;
+        let mut delays: Vec<Span> =
+            schedule.map(|(time, bytes)| flow.see(Time::ORIGIN + time, bytes)).collect();
+        let last = delays.len() - self.flow.packets.len();
+        Some(Promise { p99: nearest_rank(&mut delays[last..], 99, 100)?, backlog: flow.most() })
     }
 }

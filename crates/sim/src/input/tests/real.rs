@@ -81,7 +81,7 @@ fn a_voice_call_is_reserved_its_rate() {
     let Some(path) = data("pcap/sipp-g711a.pcap") else { return };
     let link = Link { rate: 10_000_000, longest: 294, buffer: None };
     let wish = Wish { flow: 0, target: Span::from_millis(50) };
-    let call = suggest(&load(&path).unwrap(), link, &[wish]).unwrap()[0];
+    let call = suggest(&load(&path).unwrap(), link, false, &[wish]).unwrap()[0];
     assert_eq!((call.reason, call.reserve), (Reason::MeanRate, Some(78_800)));
     assert!(call.promised_p99.unwrap() <= Span::from_millis(50));
 }
