@@ -40,25 +40,52 @@ def rows(capture: Path, *, everything: bool = False) -> Iterator[Row]:
         yield Row(times, played)
 
 
-def table() -> str:
-    """Return the table of the page."""
-    head = "| capture | link | protected | reserved | promises broken | worse than under FIFO | verdict |"
-    lines = [head, "| --- | --- | --- | --- | --- | --- | --- |"]
+def by_default() -> Iterator[str]:
+    """Yield the lines of the table of what is protected by itself, and who has nothing to protect."""
+    yield "| capture | link | protected | reserved | promises broken | worse than under FIFO | verdict |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    without = []
     for capture in captures():
         for row in rows(capture):
             plan, verdict = row.replay.plan, row.replay.verdict
+            if not plan.protected:
+                continue
             made = [flow for flow in plan.flows if flow.reserve is not None]
             cells = (
                 capture.name,
                 f"{row.times:g} of the mean: {brief(plan.rate, 'bit/s')}",
-                ", ".join(flow.name for flow in plan.protected) or "-",
+                ", ".join(flow.name for flow in plan.protected),
                 brief(plan.reserved, "bit/s") if made else "-",
                 f"{len(row.replay.broken())} of {len(made)}",
                 ", ".join(verdict.worse) or "-",
                 verdict.sentences[0],
             )
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+            yield f"| {' | '.join(cells)} |"
+        if not plan.protected:
+            without.append(capture.name)
+    yield ""
+    yield f"Nothing looks like a call, a video, a shell or a game in {', '.join(without)}."
+
+
+def with_everything() -> Iterator[str]:
+    """Yield the lines of the table of what every flow is promised, when all are protected."""
+    yield f"| capture | flows | {' | '.join(f'{times:g} of the mean' for times in TIMES)} |"
+    yield f"| --- | --- |{' --- |' * len(TIMES)}"
+    for capture in captures():
+        played = [row.replay for row in rows(capture, everything=True)]
+        cells = [capture.name, str(len(played[0].plan.flows))]
+        for one in played:
+            made = sum(flow.reserve is not None for flow in one.plan.flows)
+            cells.append(f"{len(one.broken())} of {made}; {len(one.verdict.worse)} worse")
+        yield f"| {' | '.join(cells)} |"
+
+
+def table() -> str:
+    """Return what stands between the markers of the page."""
+    between = (
+        "With every flow protected, for a target of 2 s: promises broken, flows worse off than under FIFO."
+    )
+    return "\n".join([*by_default(), "", between, "", *with_everything()]) + "\n"
 
 
 def main() -> None:

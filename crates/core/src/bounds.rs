@@ -72,8 +72,11 @@ impl FlowAtPort {
     /// Sees `bytes` bytes arrive at `at`, and returns the longest that it takes until their last bit is out.
     pub fn see(&mut self, at: Time, bytes: u32) -> Span {
         self.now = self.now.max(at);
-        while let Some((_, size)) = self.there.pop_front_if(|(left, _)| *left < self.now) {
-            self.bytes -= u64::from(size);
+        while let Some((left, size)) = self.there.front()
+            && *left < self.now
+        {
+            self.bytes -= u64::from(*size);
+            self.there.pop_front();
         }
         self.stamp = self.stamp.max(self.now) + self.reserve.time_for(bytes);
         let left = self.stamp + self.behind;

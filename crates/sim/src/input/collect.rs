@@ -30,13 +30,16 @@ pub(super) struct Collector<'a> {
     /// By flow number; times are counted from one second before the first packet.
     flows: Vec<Vec<(Span, u32)>>,
     packets: u64,
+    /// The most of them.
+    most: u64,
     bytes: u64,
     reordered: u64,
 }
 
 impl<'a> Collector<'a> {
     pub(super) fn new(file: &'a Path, order: Order) -> Collector<'a> {
-        Collector { file, order, times: None, flows: Vec::new(), packets: 0, bytes: 0, reordered: 0 }
+        let (flows, most) = (Vec::new(), MOST_PACKETS);
+        Collector { file, order, times: None, flows, packets: 0, most, bytes: 0, reordered: 0 }
     }
 
     /// How many packets were taken.
@@ -57,8 +60,8 @@ impl<'a> Collector<'a> {
         if bytes == 0 {
             return Err(InputError::ZeroSize { file: file(), place });
         }
-        if self.packets == MOST_PACKETS {
-            return Err(InputError::TooMany { file: file(), most: MOST_PACKETS });
+        if self.packets == self.most {
+            return Err(InputError::TooMany { file: file(), most: self.most });
         }
         let (first, latest) = self.times.unwrap_or((time, time));
         if time < latest {
@@ -129,5 +132,24 @@ impl<'a> Collector<'a> {
             reordered: self.reordered,
             cut,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The packets of a file are in memory, so that there is an end to them.
+    #[test]
+    fn packets_beyond_the_most_are_refused() {
+        let mut collector = Collector { most: 2, ..Collector::new(Path::new("a.pcap"), Order::Strict) };
+        let mut push = |number| collector.push(number.into(), 0, 100, Place::Line(number));
+        assert!(push(1).is_ok() && push(2).is_ok());
+        let refused = push(3).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "a.pcap: holds more than 2 packets, and they are kept in memory: cut it into shorter files \
+             (`editcap -c 2`)"
+        );
     }
 }
