@@ -1,6 +1,7 @@
 //! What is promised: bounds on delay.
 
-use crate::units::{Rate, Span};
+use crate::units::{Rate, Span, Time};
+use std::collections::VecDeque;
 
 /// One hop of a flow's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,69 @@ pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
     let clock = long_time_for(reserve, burst + again);
     hops.iter().fold(clock, |sum, hop| sum + hop.rate.time_for(hop.largest) + hop.delay)
+}
+
+/// What a VirtualClock port promises a flow whose packets are known, packet by packet.
+///
+/// A packet's last bit is out by its stamp plus L / C, L being the largest packet of any flow at the port and C its
+/// rate (see [`virtual_clock_delay`]). So what the flow has at the port at any time is no more than the packets
+/// whose stamp is not yet L / C ago. That is so while none of them is pushed out ([`buffer_for`]).
+///
+/// Times must not go back; one that does counts as the latest seen.
+#[derive(Clone, Debug)]
+pub struct FlowAtPort {
+    reserve: Rate,
+    /// L / C.
+    behind: Span,
+    /// The latest packet's arrival and stamp.
+    now: Time,
+    stamp: Time,
+    /// By when packets that may still be at the port have left, and their sizes, the oldest first.
+    there: VecDeque<(Time, u32)>,
+    bytes: u64,
+    /// The most packets and the most bytes so far, not necessarily at one time.
+    most: (u64, u64),
+}
+
+impl FlowAtPort {
+    /// A flow that has sent nothing and reserves `reserve` at a port with reservations of no more than its rate;
+    /// its own propagation delay does not count.
+    pub fn new(reserve: Rate, port: Hop) -> FlowAtPort {
+        let (behind, zero) = (port.rate.time_for(port.largest), Time::from_ticks(0));
+        FlowAtPort { reserve, behind, now: zero, stamp: zero, there: VecDeque::new(), bytes: 0, most: (0, 0) }
+    }
+
+    /// Sees `bytes` bytes arrive at `at`, and returns the longest that it takes until their last bit is out.
+    pub fn see(&mut self, at: Time, bytes: u32) -> Span {
+        self.now = self.now.max(at);
+        while let Some((left, size)) = self.there.front()
+            && *left < self.now
+        {
+            self.bytes -= u64::from(*size);
+            self.there.pop_front();
+        }
+        self.stamp = self.stamp.max(self.now) + self.reserve.time_for(bytes);
+        let left = self.stamp + self.behind;
+        self.there.push_back((left, bytes));
+        self.bytes += u64::from(bytes);
+        self.most = (self.most.0.max(self.there.len() as u64), self.most.1.max(self.bytes));
+        left.since(self.now)
+    }
+
+    /// The most that the flow has had at the port so far: packets, and bytes.
+    pub fn most(&self) -> (u64, u64) {
+        self.most
+    }
+}
+
+/// What the buffer of a VirtualClock port must hold, in packets and in bytes, so that push-out takes no packet of the
+/// flows with reservations: what each of them may have at the port ([`FlowAtPort::most`]), and one packet of the
+/// largest size, because a datagram in service is never pushed out. Whenever such a buffer is full, another datagram
+/// waits in it, and datagrams are pushed out first.
+pub fn buffer_for(flows: impl IntoIterator<Item = (u64, u64)>, largest: u32) -> (u64, u64) {
+    flows.into_iter().fold((1, largest.into()), |(packets, bytes), flow| {
+        (packets.saturating_add(flow.0), bytes.saturating_add(flow.1))
+    })
 }
 
 fn long_time_for(rate: Rate, mut bytes: u64) -> Span {
