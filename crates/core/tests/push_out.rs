@@ -1,4 +1,4 @@
-//! Push-out, against the rule carried out by hand: stamp and insert, then evict from the longest
+//! Push-out of the longest queue, against the rule carried out by hand: stamp and insert, then evict from the longest
 //! queue by packets (the packet in service counts and stays; ties to the latest arrival) the
 //! packet with the largest stamp (ties to the latest arrival). Clocks keep the advance.
 
@@ -12,7 +12,7 @@ use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::Span;
 
 struct Pool {
@@ -26,7 +26,7 @@ struct Pool {
 impl Pool {
     fn new(rules: &[Rule], limit: Limit) -> Pool {
         let ports = rules.iter().map(|rule| PortPlan::new(kind(rule.name()))).collect();
-        let plan = SwitchPlan { ports, buffer: Some(limit) };
+        let plan = SwitchPlan { ports, buffer: Some(limit), push_out: PushOut::LongestQueue };
         Pool {
             world: World::new(&plan),
             ports: rules.iter().map(|rule| Oracle::new(*rule)).collect(),
@@ -143,7 +143,8 @@ fn clocks_keep_the_advance_of_what_is_pushed_out() {
 #[test]
 fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
     let ports = vec![PortPlan::new(kind("virtual-clock")); 2];
-    let mut world = World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)) });
+    let mut world =
+        World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)), push_out: PushOut::LongestQueue });
     let both = [world.open(0, &reserved(64_000)), world.open(1, &reserved(64_000))];
     for _ in 0..3 {
         world.arrive(&both, 500);

@@ -8,7 +8,7 @@ use super::tree::Member;
 use crate::packet::FlowIx;
 use crate::scheduler::{Scheduler, Select};
 use crate::stats::Count;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 impl Switch {
     /// Checks conservation of packets and bytes for every flow and port, the pool, work
@@ -67,6 +67,7 @@ impl Port {
             return Err(format!("{total:?} in queues, {:?} counted", self.backlog));
         }
         self.audit_guards()?;
+        self.audit_blocked()?;
         self.audit_tree(now)
     }
 
@@ -88,6 +89,33 @@ impl Port {
             if queued != counted {
                 return Err(format!("node {at}: {queued:?} queued, its dropper counts {counted:?}"));
             }
+        }
+        Ok(())
+    }
+
+    /// What push-out counts as not to be sent now is what flows have queued that are held or absent, or in a
+    /// class that is; and what a port's flows reserve is what it counts.
+    fn audit_blocked(&self) -> Result<(), String> {
+        if let Some(kept) = self.tree.kept_blocked() {
+            let mut blocked = Count::default();
+            for (at, node) in self.tree.nodes.iter().enumerate() {
+                for (slot, member) in node.members.iter().enumerate() {
+                    let slot = FlowIx(slot as u32);
+                    if matches!(member, Member::Flow(_)) && !self.tree.may_send(at, slot) {
+                        let packets = u64::from(node.queues.len(slot));
+                        blocked.merge(Count { packets, bytes: node.queues.bytes_of(slot) });
+                    }
+                }
+            }
+            if kept != blocked {
+                return Err(format!("{blocked:?} may not be sent now, {kept:?} counted"));
+            }
+        }
+        let open = self.table.flows.iter().filter(|entry| entry.state != State::Closed);
+        let reserved = open.filter_map(|entry| entry.reserve);
+        let reserved: u64 = reserved.map(|rate| rate.bytes_in_about(Span::from_secs(1))).sum();
+        if reserved != self.table.reserved {
+            return Err(format!("{reserved} bytes a second reserved, {} counted", self.table.reserved));
         }
         Ok(())
     }

@@ -65,7 +65,7 @@ impl Port {
         self.change(now, flow, plan)?;
         let sent = self.counters(flow).sent;
         self.table.start_counting(flow, sent);
-        self.table.flows[flow.ix()].state = State::Open;
+        self.table.reopen(flow);
         self.take_part(now, flow, Participation::Active);
         Ok(())
     }
