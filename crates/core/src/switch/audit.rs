@@ -93,23 +93,13 @@ impl Port {
         Ok(())
     }
 
-    /// What push-out counts as not to be sent now is what flows have queued that are held or absent, or in a
-    /// class that is; and what a port's flows reserve is what it counts.
+    /// What push-out counts as not to be sent now is what the queues say, and what a port's flows reserve is what
+    /// is counted for its share.
     fn audit_blocked(&self) -> Result<(), String> {
-        if let Some(kept) = self.tree.kept_blocked() {
-            let mut blocked = Count::default();
-            for (at, node) in self.tree.nodes.iter().enumerate() {
-                for (slot, member) in node.members.iter().enumerate() {
-                    let slot = FlowIx(slot as u32);
-                    if matches!(member, Member::Flow(_)) && !self.tree.may_send(at, slot) {
-                        let packets = u64::from(node.queues.len(slot));
-                        blocked.merge(Count { packets, bytes: node.queues.bytes_of(slot) });
-                    }
-                }
-            }
-            if kept != blocked {
-                return Err(format!("{blocked:?} may not be sent now, {kept:?} counted"));
-            }
+        if let Some((kept, found)) = self.tree.blocked_kept_and_found()
+            && kept != found
+        {
+            return Err(format!("{found:?} may not be sent now, {kept:?} counted"));
         }
         let open = self.table.flows.iter().filter(|entry| entry.state != State::Closed);
         let reserved = open.filter_map(|entry| entry.reserve);

@@ -354,6 +354,9 @@ impl Port {
         self.table.replanted(closed.map(|entry| (entry.node, entry.slot)));
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
+            let entry = &self.table.flows[flow.ix()];
+            let (node, slot) = (usize::from(entry.node), entry.slot);
+            self.tree.set_capped(node, slot, self.table.ceiling(flow).is_some());
             self.tell_participation(cx.now, flow);
         }
         queued.sort_unstable_by_key(|waiting| waiting.order);

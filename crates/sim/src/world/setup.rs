@@ -131,7 +131,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refu
     }
     let mut nodes = Vec::with_capacity(plans.len());
     for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
-        plan.buffer = buffer;
+        (plan.buffer, plan.push_out) = (buffer, network.push_out);
         let switch = Switch::new(Time::ORIGIN, &plan)?;
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }

@@ -29,6 +29,7 @@ use crate::units::show_time;
 use crate::values::Values;
 use policies::Parts;
 use std::path::Path;
+use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::Span;
 
 /// The most points in a series: a finer `sample` fills the memory rather than a plot.
@@ -54,6 +55,8 @@ pub struct Scenario {
     /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
     /// link is two, there and back.
     pub links: Vec<Link>,
+    /// Who gives way when a switch's pool is exhausted.
+    pub push_out: PushOut,
     /// The gate that the links with a direction of it are, its policies as they hold here.
     pub gate: Option<GateFile>,
     /// Classes of flows, in the order of the file.
@@ -183,6 +186,7 @@ fn expand(
         sample,
         nodes: network.nodes,
         links: network.links,
+        push_out: values.table("switch")?.word("push_out")?,
         gate,
         classes,
         profiles,

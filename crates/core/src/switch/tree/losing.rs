@@ -9,7 +9,7 @@ use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 
 /// Members with packets, by the rank of their latest packet, the first to lose on top; and how much may not be
-/// sent now, since a member is held or absent.
+/// sent now.
 #[derive(Default)]
 pub(super) struct Losing {
     all: FlowHeap,
@@ -53,11 +53,7 @@ impl Losing {
 
     /// A flow's queue or how it takes part has changed.
     pub(super) fn renew_flow(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
-        let blocked = match queues.takes_part(slot) {
-            true => Count::default(),
-            false => Count { packets: u64::from(queues.len(slot)), bytes: queues.bytes_of(slot) },
-        };
-        self.renew_class(queues, scheduler, slot, blocked);
+        self.renew_class(queues, scheduler, slot, queues.blocked(slot));
     }
 
     /// The same of a class, of which so much may not be sent now.

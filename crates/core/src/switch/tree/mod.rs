@@ -141,6 +141,7 @@ impl Tree {
             (Some(ceiling), Some(rate)) => ceiling.change(rate),
             _ => *ceiling = rate.map(Ceiling::new),
         }
+        self.renew_above(node);
     }
 
     /// A node's member takes part in this way from now on.

@@ -1,5 +1,5 @@
-//! Push-out from the tree, and what of it may not be sent now: a flow that is held or absent, and all that is
-//! beneath a class that is.
+//! Push-out from the tree, and what of it may not be sent now: what flows have queued that are held or absent, all
+//! that is beneath a class that is, and what stands behind the first packet under a ceiling.
 
 use super::losing::Losing;
 use super::{Member, Node, Nodes, Place, ROOT, Tree};
@@ -22,9 +22,9 @@ impl Tree {
             let slot = losing.as_ref()?.first(blocked)?;
             match members[slot.ix()] {
                 Member::Node(class) => {
-                    // Of a class that may not send, everything waits alike.
-                    blocked &= queues.takes_part(slot);
                     at = usize::from(class);
+                    // Under a ceiling and in a class that may not send, everything waits alike.
+                    blocked &= queues.takes_part(slot) && self.nodes[at].ceiling.is_none();
                 }
                 Member::Flow(flow) => {
                     let place = Place { node: at, slot, flow };
@@ -40,18 +40,17 @@ impl Tree {
         self.nodes[ROOT].losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default()
     }
 
-    /// What is kept of what may not be sent now, if it is; for audits.
-    pub(in crate::switch) fn kept_blocked(&self) -> Option<Count> {
-        self.nodes[ROOT].losing.as_ref().map(|losing| losing.blocked())
+    /// A member of a node has a ceiling from now on, or none.
+    pub(in crate::switch) fn set_capped(&mut self, at: usize, slot: FlowIx, capped: bool) {
+        self.nodes[at].queues.set_capped(slot, capped);
+        self.nodes[at].renew_tail(slot);
+        self.renew_above(at);
     }
 
-    /// Whether neither a node's member nor a class above it is held or absent; for audits.
-    pub(in crate::switch) fn may_send(&self, mut at: usize, mut slot: FlowIx) -> bool {
-        while self.nodes[at].queues.takes_part(slot) {
-            let Some(above) = self.nodes[at].parent else { return true };
-            (at, slot) = above;
-        }
-        false
+    /// What is kept of what may not be sent now, if it is, and what the queues say; for audits.
+    pub(in crate::switch) fn blocked_kept_and_found(&self) -> Option<(Count, Count)> {
+        let kept = self.nodes[ROOT].losing.as_ref()?.blocked();
+        Some((kept, self.nodes.found_blocked(ROOT)))
     }
 
     /// A packet of so many bytes is queued at a class.
@@ -127,9 +126,39 @@ impl Nodes {
     /// What is queued in a class, and may not be sent now.
     fn blocked_in(&self, class: usize) -> Count {
         let node = &self[class];
-        match node.parent {
-            Some((parent, slot)) if !self[parent].queues.takes_part(slot) => node.beneath,
-            _ => node.losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default(),
+        let within = node.losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default();
+        self.blocked_with(class, within)
+    }
+
+    /// The same, when so much of it may not be sent since its own members wait.
+    fn blocked_with(&self, class: usize, within: Count) -> Count {
+        let Node { parent, beneath, ceiling, .. } = &self[class];
+        let Some((parent, slot)) = *parent else { return within };
+        let queues = &self[parent].queues;
+        if !queues.takes_part(slot) {
+            return *beneath;
         }
+        match queues.first(slot) {
+            Some(first) if ceiling.is_some() && within.packets + 1 < beneath.packets => Count {
+                packets: beneath.packets - 1,
+                bytes: beneath.bytes.saturating_sub(u64::from(first.packet.len)),
+            },
+            _ => within,
+        }
+    }
+
+    /// What beneath a node may not be sent now, looked for from member to member.
+    fn found_blocked(&self, at: usize) -> Count {
+        let mut found = Count::default();
+        for (slot, member) in self[at].members.iter().enumerate() {
+            found.merge(match member {
+                Member::Flow(_) => self[at].queues.blocked(FlowIx(slot as u32)),
+                Member::Node(class) => {
+                    let class = usize::from(*class);
+                    self.blocked_with(class, self.found_blocked(class))
+                }
+            });
+        }
+        found
     }
 }
