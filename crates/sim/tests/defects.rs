@@ -75,3 +75,19 @@ fn a_second_change_keeps_the_interval() {
     assert_eq!(warnings, world.checks(1).warnings as f64);
     assert!(warnings >= 5.0, "a flow at twice its reservation is warned: {warnings}");
 }
+
+/// The longest queue is also one that was pushed out before it sent anything.
+#[test]
+fn the_longest_queue_is_at_least_the_mean() {
+    let world = run(&network("qmax.toml"), &Probes::default());
+    let stats = world.link(0).stats.unwrap();
+    assert_eq!(stats.longest, 100);
+}
+
+/// A hang-up that comes before its flow has started waits for the start, on links without delay, too.
+#[test]
+fn a_hang_up_before_the_start_waits_for_it() {
+    let world = run(&network("hang.toml"), &Probes::default());
+    let of = |answer| world.signals().iter().filter(|signal| signal.answer == answer).count();
+    assert_eq!((of(Answer::Granted), of(Answer::HungUp)), (2, 2));
+}

@@ -129,11 +129,11 @@ impl<T: Copy> Line<T> {
     }
 
     /// Starts a packet that is charged `len` bytes, at `now` or when the line [`opens`](Self::opens). Returns
-    /// when its last bit is out.
+    /// when its last bit is out, at least a tick later unless a trace says otherwise.
     #[inline(always)]
     pub fn begin(&mut self, now: Time, len: u32) -> Time {
         match &mut self.extras {
-            None => now + self.rate.time_for(len),
+            None => now + self.rate.time_for(len).max(Span::TICK),
             Some(extras) => extras.begin(now, len, self.rate),
         }
     }
@@ -190,7 +190,7 @@ impl<T> Extras<T> {
     #[inline(never)]
     fn begin(&mut self, now: Time, len: u32, rate: Rate) -> Time {
         match &mut self.traced {
-            None => now + rate.time_for(len),
+            None => now + rate.time_for(len).max(Span::TICK),
             Some(traced) => traced.departure(now, len),
         }
     }

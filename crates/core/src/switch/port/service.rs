@@ -103,8 +103,9 @@ impl Port {
         reason: Reason,
         how: Left,
     ) {
-        if how == Left::DroppedAtHead {
-            self.stats.reached(self.backlog.packets);
+        match how {
+            Left::DroppedAtHead => self.stats.reached(self.backlog.packets),
+            _ => self.stats.pushed_out(cx.now, self.backlog.packets),
         }
         self.stats.left(cx.now);
         self.backlog.take(packet.len);
