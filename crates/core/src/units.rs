@@ -277,7 +277,8 @@ mod tests {
     #[test]
     fn a_rate_is_shown_as_it_was_stated() {
         let odd = [1, 7, 64_000, 33_333_333, 999_999_999, 3_599_999_999];
-        let fast = [33, 40, 100, 123, 400, 800, 999, 1_000, 2_500, 9_999, 10_000].map(|giga| giga * 1_000_000_000);
+        let fast =
+            [33, 40, 100, 123, 400, 800, 999, 1_000, 2_500, 9_999, 10_000].map(|giga| giga * 1_000_000_000);
         for bits in odd.into_iter().chain(fast) {
             assert_eq!(rate(bits).bits_per_second(), bits as f64);
         }

@@ -32,7 +32,9 @@ impl LinePlan {
     }
 
     fn is_plain(&self) -> bool {
-        self.trace.is_none() && self.delay == Span::ZERO && !self.loss.happens()
+        // Where a byte takes less than a tick, each packet takes at least one.
+        let is_slow = self.rate.time_for(1) > Span::ZERO;
+        is_slow && self.trace.is_none() && self.delay == Span::ZERO && !self.loss.happens()
     }
 }
 
@@ -54,7 +56,7 @@ pub enum Flight {
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     rate: Rate,
-    /// Trace, delay and loss; `None` as long as the line is plain.
+    /// Trace, delay and loss; `None` as long as the line is plain, and no packet takes less than a tick.
     extras: Option<Box<Extras<T>>>,
 }
 
@@ -133,7 +135,7 @@ impl<T: Copy> Line<T> {
     #[inline(always)]
     pub fn begin(&mut self, now: Time, len: u32) -> Time {
         match &mut self.extras {
-            None => now + self.rate.time_for(len).max(Span::TICK),
+            None => now + self.rate.time_for(len),
             Some(extras) => extras.begin(now, len, self.rate),
         }
     }

@@ -22,7 +22,7 @@ mod setup;
 
 pub use crate::measures::{Checks, DropCounts};
 pub use relays::{Answer, GateFlow, Signal};
-pub use report::LinkReport;
+pub use report::{LinkReport, Overflow};
 
 use crate::event_queue::EventQueue;
 use crate::fabric::Fabric;
@@ -66,7 +66,8 @@ pub struct World<Q> {
 }
 
 impl<Q: EventQueue> World<Q> {
-    /// Carries out at most `most` events. True when the run is over.
+    /// Carries out at most `most` events. True when the run is over. Between two calls the driver looks at whether
+    /// the network [`overflows`](Self::overflow).
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
             // Of one instant, what links do comes first.
@@ -148,7 +149,7 @@ impl<Q: EventQueue> World<Q> {
         // A sample is taken after the events of its instant.
         let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
         let (relay_at, _) = self.events.relays.first();
-        self.due_at = warm_at.min(sample_at + Span::from_ticks(1)).min(self.mail.next()).min(relay_at);
+        self.due_at = warm_at.min(sample_at + Span::TICK).min(self.mail.next()).min(relay_at);
     }
 
     /// The run is over: brings the clock and the series to its end.
@@ -156,7 +157,7 @@ impl<Q: EventQueue> World<Q> {
         if !self.measures.warm {
             self.warm_up();
         }
-        self.sample(self.until + Span::from_ticks(1));
+        self.sample(self.until + Span::TICK);
         self.now = self.until;
         for (flow, waiting) in self.in_envelopes() {
             let sent = &mut self.measures.records[flow].sent;

@@ -74,7 +74,7 @@ impl<Q: EventQueue> World<Q> {
             events,
             now: Time::ORIGIN,
             // What never happens does not happen in a run without end either.
-            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
+            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::TICK)),
             due_at: Time::NEVER,
             fabric,
             flows,

@@ -4,12 +4,14 @@ mod admission;
 pub(crate) mod flows;
 mod gate;
 mod headers;
+mod limits;
 mod load;
 mod network;
 pub(crate) mod policies;
 mod profiles;
 mod reservations;
 mod routing;
+mod warnings;
 
 pub use admission::Admission;
 pub(crate) use flows::ANSWERS;
@@ -139,6 +141,11 @@ impl Scenario {
         self.groups.iter().map(|group| group.count as usize).sum()
     }
 
+    /// How many quantities a run records over time.
+    pub fn series(&self) -> u64 {
+        limits::series(&self.links, &self.groups)
+    }
+
     /// The scenario's text with the overrides applied, comments kept.
     pub fn to_toml(&self) -> &str {
         &self.effective
@@ -198,6 +205,8 @@ fn expand(
     let loads: Vec<Load> =
         scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
     scenario.check_loads(&loads, report);
+    limits::check_ticks(&scenario.groups, &scenario.links, report);
+    limits::check_series(values, (duration, sample), scenario.series(), report);
     Some(scenario)
 }
 
