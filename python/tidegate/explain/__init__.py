@@ -26,12 +26,11 @@ class Packet:
     Attributes:
         sequence: Its number within its flow, from 0.
         bytes: Its size.
-        sent: When it left its source, in s from the start of the run; where the flow has an envelope, when that let
-            it go.
+        sent: When it left its source, or was let go by the envelope there, in s from the start of the run.
         delay: From then until its last bit was in at the destination, in s.
         waited: The queueing delay in it, in s.
-        ahead: How long its flow's reservation takes for what the flow had sent ahead of it, the packet included, in
-            s. A flow that keeps to its reservation packet by packet is a packet's time ahead. None for a datagram
+        ahead: How long its flow's reservation takes for what the flow had sent ahead of it, the packet
+            included, in s: a packet's time for a flow that keeps to it packet by packet. None for a datagram
             flow.
         hops: What it met at each link.
         verdict: Why it was late, in one sentence.
@@ -55,8 +54,8 @@ class Explanation:
         flow: Its name.
         group: The group that it is a member of.
         reserve: What it reserves, in bit/s, at most over time; None for a datagram flow.
-        bucket: How long its reservation takes for the bucket that it states, in s: its `interval`, or the burst of
-            an envelope that is no faster than its reservation. None when it states none.
+        bucket: How long its reservation takes for the bucket that it states, in s: its `interval`, or the burst
+            of an envelope that is no faster than its reservation. None when it states none.
         replication: The replication that was run again: the one with the flow's largest delay.
         seed: Its seed.
         same_outcome: Whether this version of tidegate gave the outcome that the results hold.

@@ -39,9 +39,9 @@ class Hop:
 
     Attributes:
         link: Name of the link.
-        arrived: When its last bit was in, or when its flow's envelope let it go, in s from the start of the run.
-        held: How long the envelope held it before that, in s. It is no part of `wait`, nor of the packet's delay
-            where the envelope is at the source.
+        arrived: When its last bit was in, or its flow's envelope let it go, in s from the start of the run.
+        held: How long the envelope held it before that, in s. It is no part of `wait`, nor of the packet's
+            delay where the envelope is at the source.
         queue: Packets that it met, the one in service included; None for a packet that an envelope held.
         wait: The queueing delay: from `arrived` to first bit out, in s.
         stamp: `time` when the scheduler stamped it with a time, `order` when with its order of arrival,
