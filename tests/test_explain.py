@@ -228,7 +228,7 @@ def test_time_in_the_flows_own_envelope_is_not_queueing():
     assert all(hop.wait <= (hop.packets_before + 1) * 500 * 8 / 1e6 + 1e-9 for hop in packet.hops)
 
 
-def test_explaining_takes_about_as_long_as_running(tmp_path):
+def test_explaining_takes_about_as_long_as_running():
     """A queue of 24,000 packets: every packet of the flow waits behind all of it."""
     results = tidegate.simulate(DEFECTS / "over.toml")
     started = time.perf_counter()
@@ -252,7 +252,7 @@ ACCUSED = ("sent faster", "sent a burst ahead of")
 
 @st.composite
 def conforming_flow(draw, number):
-    """A flow that keeps to what it states: evenly spaced, or bursts within an envelope or an average interval."""
+    """A flow that keeps to what it states: its rate, or an envelope's burst, or an average interval."""
     reserve = draw(st.integers(20, 150)) * 1000
     sizes = draw(st.lists(st.integers(40, 1500), min_size=1, max_size=3))
     shown = ", ".join(f'"{size}B"' for size in sizes)
@@ -265,7 +265,8 @@ def conforming_flow(draw, number):
         burst = max(sizes) * draw(st.integers(1, 12))
         rate = reserve - draw(st.sampled_from([0, 0, 2000]))
         envelope = f'envelope = {{ rate = "{rate}bit", burst = "{burst}B" }}'
-        source = f'{{ kind = "on-off", rate = "{reserve}bit", peak = "5mbit", burst = {draw(st.integers(2, 30))} }}'
+        length = draw(st.integers(2, 30))
+        source = f'{{ kind = "on-off", rate = "{reserve}bit", peak = "5mbit", burst = {length} }}'
         return f"{head}size = [{shown}]\n{envelope}\nsource = {source}\n", None
     # As much as a bucket of reserve * interval allows, whenever it is drawn to send.
     interval = draw(st.integers(1, 10)) / 10 + max(sizes) * 8 / reserve

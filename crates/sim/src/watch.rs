@@ -47,7 +47,10 @@ pub struct Hop {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Before {
     /// From this note of the link on, and before that one, by their numbers.
-    Noted { from: u64, until: u64 },
+    Noted {
+        from: u64,
+        until: u64,
+    },
     Summed(Vec<Served>),
 }
 
@@ -217,7 +220,8 @@ impl Watch {
         let before = Before::Noted { from: notes.end(), until: notes.end() };
         let hop =
             Hop { link, arrived: at, held: Span::ZERO, queue: Some(queue), started: None, stamp: 0, before };
-        let packet = self.under_way.entry(sequence).or_insert(UnderWay { len, ahead: None, hops: Vec::new() });
+        let packet =
+            self.under_way.entry(sequence).or_insert(UnderWay { len, ahead: None, hops: Vec::new() });
         packet.hops.push(hop);
         // What an envelope holds is not sent yet.
         if self.first == Some(link)

@@ -54,8 +54,8 @@ class Explanation:
         flow: Its name.
         group: The group that it is a member of.
         reserve: What it reserves, in bit/s, at most over time; None for a datagram flow.
-        bucket: How long its reservation takes for the bucket that it states, in s: its `interval`, or the burst
-            of an envelope that is no faster than its reservation. None when it states none.
+        bucket: How long its reservation takes for the bucket that it states, in s: its `interval`, or the
+            burst of an envelope that is no faster than its reservation. None when it states none.
         replication: The replication that was run again: the one with the flow's largest delay.
         seed: Its seed.
         same_outcome: Whether this version of tidegate gave the outcome that the results hold.

@@ -25,8 +25,8 @@ class Sender:
     Attributes:
         flow: Its name.
         reserve: What it reserves, in bit/s; None for a datagram flow.
-        bucket: How long its reservation takes for the bucket that it states, in s: its average interval, or the
-            burst of an envelope that is no faster than its reservation. None when it states none.
+        bucket: How long its reservation takes for the bucket that it states, in s: its average interval, or
+            the burst of an envelope that is no faster than its reservation. None when it states none.
         mean_rate: What it sent on the average, in bit/s.
         groups: The group of every flow of the scenario.
     """
@@ -45,8 +45,8 @@ class Sent:
     Attributes:
         bytes: Its size.
         delay: Its end-to-end delay, in s.
-        ahead: How long the reservation takes for what its flow had sent ahead of it, the packet included, in s: the
-            workahead of Pincheira 1994, section 2.1, at the first port. None for a datagram flow.
+        ahead: How long the reservation takes for what its flow had sent ahead of it, the packet included, in
+            s: the workahead of Pincheira 1994, section 2.1, at the first port. None for a datagram flow.
     """
 
     bytes: int
@@ -99,8 +99,8 @@ def _whose(flow: str, sender: Sender) -> str:
 def _because(sent: Sent, hop: Hop, sender: Sender) -> str:
     """Say what the flow's own contract has to do with it, where stamps are times of the contract.
 
-    Only what the flow sent is held against it, as its first port saw it: at later ports its packets stand closer
-    together because of others.
+    Only what the flow sent is held against it, as its first port saw it: at later ports its packets stand
+    closer together because of others.
     """
     if hop.stamp == "datagram":
         return "; it has no reservation, so flows with one and earlier datagrams went first"

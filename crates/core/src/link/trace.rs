@@ -166,9 +166,10 @@ impl TracedLink {
     pub fn used(&self, until: Time) -> u64 {
         let first = self.trace.opportunities_within(until.since(self.start));
         // The latest packet takes part in every opportunity from `until` on up to the one that is being used.
-        let later = self.number.checked_sub(first).map_or(0, |between| {
-            between * u64::from(Trace::BYTES) + u64::from(Trace::BYTES - self.left)
-        });
+        let later = self
+            .number
+            .checked_sub(first)
+            .map_or(0, |between| between * u64::from(Trace::BYTES) + u64::from(Trace::BYTES - self.left));
         self.taken.saturating_sub(later)
     }
 

@@ -41,7 +41,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("delay_p999", delay(0.999)),
             ("queueing_mean", mean(&record.queueing)),
             ("queueing_sd", Number(record.queueing.sd_seconds())),
-            ("queueing_p99", quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing)),
+            (
+                "queueing_p99",
+                quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
+            ),
             ("queueing_max", greatest(&record.queueing)),
         ]);
     }

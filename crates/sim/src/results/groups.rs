@@ -44,7 +44,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("delay_p99", delay(0.99)),
             ("delay_p999", delay(0.999)),
             ("queueing_mean", mean(&record.queueing)),
-            ("queueing_p99", quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing)),
+            (
+                "queueing_p99",
+                quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
+            ),
         ]);
     }
     rows.finish()
