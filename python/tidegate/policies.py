@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 def _plain(value: object) -> object:
@@ -149,6 +149,8 @@ class Nodes(Record):
     _kind: ClassVar[str | None] = "nodes"
 
 
+TopologyName = Literal["nodes"]
+
 TopologyKind = Chain | Dumbbell | ParkingLot | Star | Gate | Nodes
 
 
@@ -194,7 +196,7 @@ class VirtualClock(Record):
 
     _kind: ClassVar[str | None] = "virtual-clock"
 
-    stamp: str | None = None
+    stamp: Literal["aux-vc", "virtual-clock"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +220,8 @@ class Tdm(Record):
     slot: str
     slots: int
 
+
+SchedulerName = Literal["fifo", "strict-priority", "virtual-clock"]
 
 SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm
 
@@ -243,9 +247,11 @@ class FlowMonitor(Record):
     _kind: ClassVar[str | None] = "flow-monitor"
 
     threshold: str | None = None
-    excess: str | None = None
-    check: str | None = None
+    excess: Literal["warn", "drop"] | None = None
+    check: Literal["data", "time"] | None = None
 
+
+MeterName = Literal["flow-monitor"]
 
 MeterKind = FlowMonitor
 
@@ -380,7 +386,7 @@ class Trace(Record):
     """Trace.
 
     Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes,
-    separated by blanks or a comma.
+    separated by blanks or a comma. Times count from the first packet, which comes at the flow's `start`.
 
     Attributes:
         file: File to play.
@@ -399,7 +405,8 @@ class Trace(Record):
 class Capture(Record):
     """Capture.
 
-    Packets at the times and with the sizes of a packet capture.
+    Packets at the times and with the sizes of a packet capture. Times count from its first packet, which
+    comes at the flow's `start`.
 
     Attributes:
         file: Capture to play.
@@ -421,6 +428,8 @@ class Capture(Record):
     speed: float | None = None
     repeat: int | None = None
 
+
+SourceName = Literal["greedy"]
 
 SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
 
@@ -450,7 +459,7 @@ class TokenBucket(Record):
     rate: str
     burst: str
     queue: str | None = None
-    excess: str | None = None
+    excess: Literal["wait", "drop", "mark"] | None = None
 
 
 EnvelopeKind = TokenBucket
@@ -478,6 +487,8 @@ class Window(Record):
     acknowledgement: str | None = None
     timeout: str | None = None
 
+
+TransportName = Literal["window"]
 
 TransportKind = Window
 
@@ -556,7 +567,7 @@ class Connection(Record):
     from_: str
     to: str
     route: list[str] | tuple[str, ...] | None = None
-    transport: str | TransportKind
+    transport: TransportName | TransportKind
     size: str
     reserve: str | None = None
     interval: str | None = None
@@ -593,7 +604,7 @@ class Headers(Record):
     flow: str
     dscp: int | None = None
     vlan: int | None = None
-    each: str | None = None
+    each: Literal["host", "subscriber", "5-tuple"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -686,11 +697,11 @@ class Flow(Record):
     every: str | None = None
     lasts: str | None = None
     hangup: str | None = None
-    warned: str | None = None
+    warned: Literal["ignore", "slow", "shrink"] | None = None
     change: list[Change] | tuple[Change, ...] | None = None
     headers: Headers | None = None
-    source: str | SourceKind
-    envelope: str | EnvelopeKind | None = None
+    source: SourceName | SourceKind
+    envelope: EnvelopeKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -740,13 +751,13 @@ class Class(Record):
 
     name: str
     parent: str | None = None
-    scheduler: str | SchedulerKind
+    scheduler: SchedulerName | SchedulerKind
     reserve: str | None = None
     head_start: str | None = None
     priority: int | None = None
     ceiling: str | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -779,9 +790,9 @@ class Link(Record):
     delay: str | None = None
     loss: float | None = None
     duplex: bool | None = None
-    scheduler: str | SchedulerKind | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
     ceiling: str | None = None
 
 
@@ -799,7 +810,7 @@ class Node(Record):
     """
 
     name: str
-    kind: str | None = None
+    kind: Literal["switch", "host"] | None = None
     buffer: str | None = None
 
 
@@ -851,9 +862,9 @@ class Host(Record):
         dropper: What is dropped or marked on arrival; without it, nothing is.
     """
 
-    scheduler: str | SchedulerKind | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -870,9 +881,9 @@ class Port(Record):
         dropper: What is dropped or marked on arrival; without it, nothing is.
     """
 
-    scheduler: str | SchedulerKind | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -926,7 +937,7 @@ class Scenario(Record):
     duration: str
     warmup: str | None = None
     sample: str | None = None
-    topology: str | TopologyKind | None = None
+    topology: TopologyName | TopologyKind | None = None
     port: Port | None = None
     host: Host | None = None
     switch: Switch | None = None
