@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate._tidegate import TidegateError
 from tidegate.results import TABLES, Results
-from tidegate.whole import Kind
+from tidegate.whole import MANIFEST, Kind
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
 KIND = Kind("tidegate results", 3, FILES.__contains__)
+
+FIXED = ("flows", "groups", "links", "gate")
+"""Tables that have as many rows in every replication."""
+
+MOST_READINGS = 20
+"""Times that results are read while others are put in their place."""
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:
@@ -49,6 +59,10 @@ def write(results: Results, directory: str | os.PathLike[str], command: str | No
         "tidegate_version": results.version,
         "command": command,
         "notes": results.notes,
+        "tables": {
+            name: {"rows": table.num_rows, "columns": table.column_names}
+            for name, table in results.tables.items()
+        },
     }
     return KIND.write(directory, manifest, lambda place: _fill(place, results))
 
@@ -57,37 +71,91 @@ def read(directory: str | os.PathLike[str]) -> Results:
     """Read results from `directory`.
 
     Raises:
-        TidegateError: There are none, they are of another format, or they cannot be read.
+        TidegateError: There are none, they are of another format, they are not as they were written, or they
+            cannot be read.
     """
     place = Path(directory)
     manifest = KIND.manifest(place)
     if manifest is None:
         raise TidegateError(f"{directory}: holds no results of tidegate")
-    if manifest["format_version"] != KIND.version:
+    if manifest.get("format_version") != KIND.version:
         missing = [f"`{name}`" for name in TABLES if not (place / f"{name}.parquet").exists()]
         without = f" without {', '.join(missing)}" if missing else ""
         raise TidegateError(
-            f"{directory}: results of format {manifest['format_version']}{without}, "
+            f"{directory}: results of format {manifest.get('format_version')}{without}, "
             f"and this version of tidegate reads format {KIND.version}\n"
             f"  help: run the {SCENARIO} in it again"
         )
-    try:
-        return Results(
-            tables={name: pq.read_table(place / f"{name}.parquet").unify_dictionaries() for name in TABLES},
-            scenario_name=manifest["scenario"],
-            scenario_toml=(place / SCENARIO).read_text(encoding="utf-8"),
-            base_dir=Path(manifest["base_dir"]),
-            overrides=tuple((path, value) for path, value in manifest["overrides"]),
-            duration=manifest["duration"],
-            warmup=manifest["warmup"],
-            seeds=tuple(manifest["seeds"]),
-            fingerprints=tuple(manifest["fingerprints"]),
-            packet_hops=manifest["packet_hops"],
-            wall_seconds=manifest["wall_seconds"],
-            version=manifest["tidegate_version"],
-        )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise TidegateError(f"{directory}: these results cannot be read: {error}") from error
+    for _ in range(MOST_READINGS):
+        try:
+            results = _read(place, manifest)
+        except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
+            fault: Exception | None = error
+        else:
+            fault = None
+        # While it was read, another may have been put in its place.
+        again = KIND.manifest(place)
+        if again == manifest:
+            break
+        manifest = again or manifest
+    if fault is not None:
+        what = f"`{fault.args[0]}` is missing" if isinstance(fault, KeyError) else str(fault)
+        raise TidegateError(f"{directory}: these results cannot be read: {what}") from fault
+    return results
+
+
+def _read(place: Path, manifest: Mapping[str, Any]) -> Results:
+    """Read results that `manifest` describes.
+
+    Raises:
+        OSError: A file cannot be read.
+        KeyError: The manifest has no such key.
+        TypeError: Something in the manifest is of another type.
+        ValueError: Something is not as it was written.
+    """
+    seeds, fingerprints = manifest["seeds"], manifest["fingerprints"]
+    if not seeds or len(seeds) != len(fingerprints) or len(seeds) != manifest["replications"]:
+        raise ValueError("seeds, fingerprints and replications are not as many")
+    results = Results(
+        tables={name: _table(place, name, manifest["tables"][name], len(seeds)) for name in TABLES},
+        scenario_name=_typed(manifest, "scenario", str),
+        scenario_toml=(place / SCENARIO).read_text(encoding="utf-8"),
+        base_dir=Path(manifest["base_dir"]),
+        overrides=tuple((str(path), str(value)) for path, value in manifest["overrides"]),
+        duration=float(_typed(manifest, "duration", (int, float))),
+        warmup=float(_typed(manifest, "warmup", (int, float))),
+        seeds=tuple(map(operator.index, seeds)),
+        fingerprints=tuple(map(str, fingerprints)),
+        packet_hops=_typed(manifest, "packet_hops", int),
+        wall_seconds=float(_typed(manifest, "wall_seconds", (int, float))),
+        version=_typed(manifest, "tidegate_version", str),
+    )
+    if results.scenario_hash != manifest["scenario_sha256"]:
+        raise ValueError(f"its {SCENARIO} is not the one that was run")
+    if not 0 <= results.warmup < results.duration:
+        raise ValueError("`warmup` is not shorter than `duration`")
+    return results
+
+
+def _typed(manifest: Mapping[str, Any], key: str, kind: Any) -> Any:
+    value = manifest[key]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"`{key}` of its {MANIFEST} is {value!r}")
+    return value
+
+
+def _table(place: Path, name: str, described: Mapping[str, Any], replications: int) -> pa.Table:
+    """Read a table, and make sure that it is as long and as wide as it was written."""
+    # `read_table` would import pandas.
+    with pq.ParquetFile(place / f"{name}.parquet") as file:
+        table = file.read().unify_dictionaries()
+    if table.num_rows != described["rows"] or (name in FIXED and table.num_rows % replications):
+        raise ValueError(f"{name}.parquet has {table.num_rows} rows, and {described['rows']} were written")
+    missing = [column for column in described["columns"] if column not in table.column_names]
+    if missing or len(table.column_names) != len(described["columns"]):
+        which = f"no column `{missing[0]}`" if missing else "more columns than were written"
+        raise ValueError(f"{name}.parquet has {which}")
+    return table
 
 
 def _fill(directory: Path, results: Results) -> None:

@@ -248,7 +248,7 @@ fn overrides_change_values_and_keep_comments() {
 #[test]
 fn overrides_are_read_as_they_are_typed() {
     for (path, typed, read) in [
-        ("duration", " 5s ", "duration = \"5s\""),
+        ("duration", " 20s ", "duration = \"20s\""),
         ("flow.voice.source.times", "1.", "times = 1.0"),
         ("flow.voice.source.times", "+2.5", "times = +2.5"),
         ("admission.datagrams", ".5", "datagrams = 0.5"),

@@ -183,7 +183,7 @@ def _notes(report: Report) -> list[str]:
     else:
         notes.append("no interval from one run, so nothing is decided but what must be exact")
     notes.append(
-        "a claim holds when the mean is within the tolerance; else it is undecided when half the interval "
-        "exceeds half the tolerance"
+        "a claim is undecided when half the interval exceeds half the tolerance; else it holds when the mean is "
+        "within the tolerance"
     )
     return notes
