@@ -146,7 +146,7 @@ def compare(
 
         results[name] = runs.run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
     notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
-    notes += _own_schedulers(source) + _unequal_packets(source, results)
+    notes += _same_outcomes(results) + _own_schedulers(source) + _unequal_packets(source, results)
     return Comparison(results, _rows(results), notes)
 
 
@@ -189,7 +189,9 @@ def _rows(results: Mapping[str, Results]) -> list[Row]:
             unit=unit,
             values={name: under[key][metric] for name, under in estimates.items()},
             differences={
-                name: _difference(figures[first][key][metric], under[key][metric])
+                name: _difference(
+                    figures[first][key][metric], under[key][metric], same=_same(results[first], results[name])
+                )
                 for name, under in figures.items()
                 if name != first
             },
@@ -199,9 +201,26 @@ def _rows(results: Mapping[str, Results]) -> list[Row]:
     ]
 
 
-def _difference(before: Values, after: Values) -> Difference:
+def _difference(before: Values, after: Values, *, same: bool) -> Difference:
+    """Return the paired difference; what was the same to the packet has no interval."""
     pairs = zip(before, after, strict=True)
-    return Difference(*estimate([None if a is None or b is None else b - a for a, b in pairs]))
+    mean, half_width = estimate([None if a is None or b is None else b - a for a, b in pairs])
+    return Difference(mean, None if same else half_width)
+
+
+def _same(one: Results, other: Results) -> bool:
+    """Whether both are the same in every replication, to the packet."""
+    return one.fingerprints == other.fingerprints
+
+
+def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
+    """Say which schedulers did the same as the first, whatever they are."""
+    first, *others = results
+    return [
+        f"{name}: the same outcome as {first} in every run, to the packet"
+        for name in others
+        if _same(results[first], results[name])
+    ]
 
 
 def _own_schedulers(source: Source) -> list[str]:

@@ -37,7 +37,11 @@ LINK = {
 def results(shown: Results) -> str:
     """Return what a run measured of its groups and links, as HTML."""
     groups = [
-        [row.group, str(row.flows), *(with_interval(getattr(row, name), unit) for name, unit in GROUP.items())]
+        [
+            row.group,
+            str(row.flows),
+            *(with_interval(getattr(row, name), unit) for name, unit in GROUP.items()),
+        ]
         for row in shown.groups()
     ]
     links = [

@@ -118,7 +118,7 @@ class Results:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether figures come with intervals: there are several replications, and they are not all the same."""
+        """Whether figures come with intervals: there are several replications, and they differ."""
         return self.replications > 1 and not self.identical
 
     @property
@@ -126,8 +126,8 @@ class Results:
         """What a reader of the figures must know, one sentence each."""
         if self.identical:
             return [
-                f"all {self.replications} runs are identical: nothing here is drawn at random, so that there is "
-                "no interval"
+                f"all {self.replications} runs are identical: nothing here is drawn at random, so that there "
+                "is no interval"
             ]
         return [] if self.has_intervals else [NO_INTERVAL]
 

@@ -48,8 +48,8 @@ class GroupSummary:
         marked: Packets that arrived with congestion marked on the way (CE, EFCI).
         dropped: Packets dropped on the way.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
-        lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1. Where losses are rare, its
-            half interval reaches the upper limit of Korn and Graubard (1998).
+        lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1. Where losses are rare,
+            its half interval reaches the upper limit of Korn and Graubard (1998).
         warned: Share of the checks of their monitors at which its flows were warned, 0 to 1.
         refused: Share of its flows that were refused when they were to be set up, 0 to 1.
         throughput: Bits received in a second of measured time by all its flows together, in bit/s, of packets
@@ -89,8 +89,8 @@ class LinkSummary:
         link: Its name, as `s1->s2`.
         rate: Its rate in bit/s.
         packets: Packets sent.
-        throughput: Bits sent in a second of measured time, in bit/s, of packets that entered the network during
-            the warm-up, too.
+        throughput: Bits sent in a second of measured time, in bit/s, of packets that entered the network
+            during the warm-up, too.
         dropped: Packets dropped at its port.
         marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
@@ -148,7 +148,9 @@ def share(shares: Values, trials: Values) -> Estimate:
     mean, half_width = estimate(shares)
     if mean is None or half_width is None or mean > RARE:
         return Estimate(mean, half_width)
-    pairs = [(part, number) for part, number in zip(shares, trials, strict=True) if part is not None and number]
+    pairs = [
+        (part, number) for part, number in zip(shares, trials, strict=True) if part is not None and number
+    ]
     rare = rare_half_width_95([(round(part * number), int(number)) for part, number in pairs])
     return Estimate(mean, half_width if rare is None else max(half_width, rare))
 

@@ -1,8 +1,8 @@
 """Directories that are written whole or not at all.
 
-A directory is written next to its place and exchanged with what is there in one step, so that a reader finds a
-whole one at any time, and the last of several writers prevails. Its `manifest.json` says what it holds, and nothing
-is replaced but an earlier directory of the same kind.
+A directory is written next to its place and exchanged with what is there in one step, so that a reader finds
+a whole one at any time, and the last of several writers prevails. Its `manifest.json` says what it holds, and
+nothing is replaced but an earlier directory of the same kind.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Kind:
         return target
 
     def _put(self, fresh: Path, target: Path, shown: PathLike) -> None:
-        """Put `fresh` in the place of `target`, and what was there in its own; on failure nothing has changed."""
+        """Exchange `fresh` with what is at `target`, if anything is; on failure nothing has changed."""
         for _ in range(MOST_ATTEMPTS):
             try:
                 # Nothing there, or an empty directory: else it fails.

@@ -137,13 +137,10 @@ def _packet(journey: dict[str, Any], rates: dict[str, int], sender: Sender, know
 
 def _slowest_row(results: Results, name: str) -> dict[str, Any]:
     """Return the row of `flows` with the largest delay among those of the flow or group."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = results.flows
+    every = table.to_pylist()
     for key in ("flow", "group"):
-        rows = table.filter(pc.equal(pc.cast(table[key], pa.string()), name)).to_pylist()
-        if rows:
+        if rows := [row for row in every if row[key] == name]:
             return max(rows, key=lambda row: row["delay_max"] or 0.0)
     names = [*table["flow"].unique().to_pylist(), *table["group"].unique().to_pylist()]
     near = difflib.get_close_matches(name, dict.fromkeys(names), n=3)

@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF, Gamma, Normal};
 /// The upper limit is Garwood's (1936) for a Poisson count, the effective one of Korn and Graubard (Survey Methodology
 /// 24(2), 1998): events come in clusters, so that events and trials are divided by the design effect, the variance
 /// between replications over that of a Poisson count, at least 1; and by (t(n − 1) / z)², because n replications know
-/// that variance no better. Without an event the design effect is taken to be 1.
+/// that variance no better. Without an event nothing is known of it, and both are 1.
 ///
 /// `runs` holds the events and trials of independent replications. `None` for fewer than two, and without trials.
 pub fn rare_half_width_95(runs: &[(u64, u64)]) -> Option<f64> {
@@ -29,10 +29,13 @@ pub fn rare_half_width_95(runs: &[(u64, u64)]) -> Option<f64> {
     let share = events / trials;
     let residual = |(events, trials): &(u64, u64)| *events as f64 - share * *trials as f64;
     let squares: f64 = runs.iter().map(|run| residual(run) * residual(run)).sum();
-    let design_effect = if events > 0.0 { (n / (n - 1.0) * squares / events).max(1.0) } else { 1.0 };
-    let z = Normal::new(0.0, 1.0).ok()?.inverse_cdf(0.975);
-    let degrees = z / t_95(runs.len() as u64 - 1)?;
-    let effective = degrees * degrees / design_effect;
+    let effective = if events > 0.0 {
+        let design_effect = (n / (n - 1.0) * squares / events).max(1.0);
+        let degrees = Normal::new(0.0, 1.0).ok()?.inverse_cdf(0.975) / t_95(runs.len() as u64 - 1)?;
+        degrees * degrees / design_effect
+    } else {
+        1.0
+    };
     let upper = Gamma::new(events * effective + 1.0, 1.0).ok()?.inverse_cdf(0.975);
     Some(upper / (trials * effective) - share)
 }
