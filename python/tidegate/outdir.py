@@ -6,8 +6,9 @@ import json
 import operator
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,8 +24,8 @@ KIND = Kind("tidegate results", 3, FILES.__contains__)
 FIXED = ("flows", "groups", "links", "gate")
 """Tables that have as many rows in every replication."""
 
-MOST_READINGS = 20
-"""Times that results are read while others are put in their place."""
+MOST_ATTEMPTS = 20
+"""Times that the files of a folder are opened while others are put in its place."""
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:
@@ -86,26 +87,41 @@ def read(directory: str | os.PathLike[str]) -> Results:
             f"and this version of tidegate reads format {KIND.version}\n"
             f"  help: run the {SCENARIO} in it again"
         )
-    for _ in range(MOST_READINGS):
+    try:
+        with ExitStack() as stack:
+            return _read(_opened(place, stack))
+    except (OSError, KeyError, TypeError, ValueError, RecursionError, pa.ArrowException) as error:
+        what = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
+        raise TidegateError(f"{directory}: these results cannot be read: {what}") from error
+
+
+def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
+    """Open all files of a folder, of one and the same: others may be put in its place at any time.
+
+    Raises:
+        OSError: One of them is missing.
+    """
+    for attempt in range(MOST_ATTEMPTS):
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            results = _read(place, manifest)
-        except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
-            fault: Exception | None = error
-        else:
-            fault = None
-        # While it was read, another may have been put in its place.
-        again = KIND.manifest(place)
-        if again == manifest:
-            break
-        manifest = again or manifest
-    if fault is not None:
-        what = f"`{fault.args[0]}` is missing" if isinstance(fault, KeyError) else str(fault)
-        raise TidegateError(f"{directory}: these results cannot be read: {what}") from fault
-    return results
+            with ExitStack() as opened:
+                files: dict[str, BinaryIO] = {
+                    name: opened.enter_context(os.fdopen(os.open(name, os.O_RDONLY, dir_fd=folder), "rb"))
+                    for name in (MANIFEST, *sorted(FILES))
+                }
+                stack.push(opened.pop_all())
+                return files
+        except FileNotFoundError:
+            # It was replaced, and is being removed; or it is damaged, which another look does not change.
+            if attempt == MOST_ATTEMPTS - 1:
+                raise
+        finally:
+            os.close(folder)
+    raise AssertionError
 
 
-def _read(place: Path, manifest: Mapping[str, Any]) -> Results:
-    """Read results that `manifest` describes.
+def _read(files: Mapping[str, BinaryIO]) -> Results:
+    """Read results from their files.
 
     Raises:
         OSError: A file cannot be read.
@@ -113,13 +129,14 @@ def _read(place: Path, manifest: Mapping[str, Any]) -> Results:
         TypeError: Something in the manifest is of another type.
         ValueError: Something is not as it was written.
     """
+    manifest = json.loads(files[MANIFEST].read())
     seeds, fingerprints = manifest["seeds"], manifest["fingerprints"]
     if not seeds or len(seeds) != len(fingerprints) or len(seeds) != manifest["replications"]:
         raise ValueError("seeds, fingerprints and replications are not as many")
     results = Results(
-        tables={name: _table(place, name, manifest["tables"][name], len(seeds)) for name in TABLES},
+        tables={name: _table(files, name, manifest["tables"][name], len(seeds)) for name in TABLES},
         scenario_name=_typed(manifest, "scenario", str),
-        scenario_toml=(place / SCENARIO).read_text(encoding="utf-8"),
+        scenario_toml=files[SCENARIO].read().decode(),
         base_dir=Path(manifest["base_dir"]),
         overrides=tuple((str(path), str(value)) for path, value in manifest["overrides"]),
         duration=float(_typed(manifest, "duration", (int, float))),
@@ -144,10 +161,12 @@ def _typed(manifest: Mapping[str, Any], key: str, kind: Any) -> Any:
     return value
 
 
-def _table(place: Path, name: str, described: Mapping[str, Any], replications: int) -> pa.Table:
+def _table(
+    files: Mapping[str, BinaryIO], name: str, described: Mapping[str, Any], replications: int
+) -> pa.Table:
     """Read a table, and make sure that it is as long and as wide as it was written."""
     # `read_table` would import pandas.
-    with pq.ParquetFile(place / f"{name}.parquet") as file:
+    with pq.ParquetFile(files[f"{name}.parquet"]) as file:
         table = file.read().unify_dictionaries()
     if table.num_rows != described["rows"] or (name in FIXED and table.num_rows % replications):
         raise ValueError(f"{name}.parquet has {table.num_rows} rows, and {described['rows']} were written")
@@ -166,6 +185,12 @@ def _fill(directory: Path, results: Results) -> None:
         "tidegate.version": results.version,
     }
     (directory / SCENARIO).write_text(results.scenario_toml, encoding="utf-8")
-    for name, table in results.tables.items():
-        described = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
-        pq.write_table(described, directory / f"{name}.parquet", compression="zstd")
+    # Names of folders are bytes, and pyarrow takes UTF-8 only: the open folder has such a name, too.
+    folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name, table in results.tables.items():
+            described = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
+            place = Path(f"/proc/self/fd/{folder}/{name}.parquet")
+            pq.write_table(described, place, compression="zstd")
+    finally:
+        os.close(folder)
