@@ -4,10 +4,7 @@
 //! in those notes. They are summed up for the packets that are kept, and forgotten, as soon as they are twice as
 //! long as what still waits: time and memory are linear in what is sent and in the longest queue.
 
-use crate::network::FlowSetup;
 use std::collections::BTreeMap;
-use tidegate_core::contract::Contract;
-use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::stats::Workahead;
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -185,15 +182,16 @@ impl Watch {
         }
     }
 
-    /// The same, knowing what the flow states of its traffic.
-    pub(crate) fn of(mut self, flows: &[FlowSetup]) -> Watch {
-        if let Some(flow) = flows.get(self.flow as usize) {
-            self.first = flow.route.first().map(|link| *link as u32);
-            self.terms = terms(flow);
-            self.workahead = self.terms.map(|terms| Workahead::new(terms.reserve));
-            self.enveloped = flow.envelope.is_some();
-        }
-        self
+    /// The same, of a flow that first passes the link `first`, states these terms, and may have an envelope.
+    #[must_use]
+    pub(crate) fn of(self, first: u32, terms: Option<Terms>, enveloped: bool) -> Watch {
+        let workahead = terms.map(|terms| Workahead::new(terms.reserve));
+        Watch { first: Some(first), terms, workahead, enveloped, ..self }
+    }
+
+    /// Index of its flow.
+    pub(crate) fn flow(&self) -> usize {
+        self.flow as usize
     }
 
     /// What the flow states of its traffic; `None` for a datagram flow.
@@ -320,20 +318,4 @@ impl Hop {
     fn waits_at(&self, link: u32) -> bool {
         self.link == link && self.started.is_none()
     }
-}
-
-fn terms(flow: &FlowSetup) -> Option<Terms> {
-    let first = (flow.plans.first()?.contract, flow.envelope);
-    let changes = flow.life.changes.iter().map(|change| (change.contract, change.envelope));
-    let stated: Vec<(Contract, Option<ShaperPlan>)> = core::iter::once(first).chain(changes).collect();
-    let bits = |rate: &Rate| rate.bits_per_second();
-    let reserve = stated
-        .iter()
-        .filter_map(|(contract, _)| contract.reserve)
-        .max_by(|one, other| bits(one).total_cmp(&bits(other)))?;
-    let bucket = |(contract, envelope): &(Contract, Option<ShaperPlan>)| {
-        let slow = envelope.filter(|envelope| bits(&envelope.rate) <= bits(&reserve));
-        contract.interval.max(slow.map(|envelope| reserve.time_for(envelope.burst)))
-    };
-    Some(Terms { reserve, bucket: stated.iter().filter_map(bucket).max() })
 }
