@@ -192,6 +192,19 @@ def test_the_throughput_of_links_stands_beside_that_of_groups(chain):
     assert "of groups what was sent after the warm-up" in shown
 
 
+def test_in_a_narrow_terminal_nothing_is_cut_off(chain, monkeypatch):
+    wide = call("run", chain, "--replications", 2).stdout
+    monkeypatch.setattr("tidegate.cli.screen.WIDTH", 40)
+    narrow = call("run", chain, "--replications", 2).stdout
+    assert max(map(len, narrow.splitlines())) <= 40
+    [group] = [at for at, line in enumerate(narrow.splitlines()) if line == "group voice"]
+    shown = "\n".join(narrow.splitlines()[group : group + 9])
+    for heading in ("flows", "throughput", "lost", "mean delay", "p99 delay", "max delay", "queueing"):
+        assert f"  {heading}: " in shown
+        assert heading in " ".join(wide.split()) or heading.split()[0] in wide
+    assert shown.count("±") == 7 - 1
+
+
 ESCAPES = "\x1b[2J\x1b]0;owned\x07\u009b1m\u202e"
 
 

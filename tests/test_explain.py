@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tidegate
@@ -286,7 +286,11 @@ def conforming_flow(draw, number):
     return text, "\n".join(lines) + "\n"
 
 
-@settings(max_examples=40 if os.environ.get("TIDEGATE_VERIFY") else 8, deadline=None)
+@settings(
+    max_examples=40 if os.environ.get("TIDEGATE_VERIFY") else 8,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 @given(st.data(), st.integers(2, 5))
 def test_no_conforming_flow_is_ever_accused(data, count):
     """Beside a flow that sends four times what it reserves, and datagrams that fill what is left."""
