@@ -70,7 +70,10 @@ def verdict(report: papers.Report) -> str:
     for outcome in report.outcomes:
         for one in outcome.findings:
             if one.claim.judged and one.holds is not True:
-                reasons.setdefault(one.why or "we do not know why", []).append(
+                unknown = (
+                    "we do not know why" if one.holds is False else "these runs differ too much to decide it"
+                )
+                reasons.setdefault(one.why or unknown, []).append(
                     f"{outcome.experiment.title}: {one.claim.name} {figure(one.measured)}, "
                     f"{expected(one.claim)}{' (undecided)' if one.holds is None else ''}"
                 )

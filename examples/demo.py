@@ -18,7 +18,7 @@ import tidegate
 from tidegate import plots
 from tidegate.comparison import Difference
 from tidegate.show import with_interval
-from tidegate.summary import estimate, group_figures
+from tidegate.summary import estimate, group_estimates, group_figures
 
 HERE = Path(__file__).resolve().parent
 
@@ -126,7 +126,7 @@ def print_table(results: dict[str, tidegate.Results]) -> None:
         before, after = under[name]
         cells, changes = [], []
         for metric, unit in (("delay_p99", "s"), ("lost", "share")):
-            cells += [with_interval(estimate(one[metric]), unit) for one in (before, after)]
+            cells += [with_interval(group_estimates(one)[metric], unit) for one in (before, after)]
             pairs = zip(before[metric], after[metric], strict=True)
             changes.append(Difference(*estimate([new - old for old, new in pairs])))
         row = f"{name:8}  {cells[0]:>15}  {cells[1]:>16}  {cells[2]:>15} {cells[3]:>15}"

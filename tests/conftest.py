@@ -47,6 +47,19 @@ def chain(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def still(tmp_path: Path) -> Path:
+    """A scenario in which nothing is drawn at random."""
+    (tmp_path / "times.txt").write_text("".join(f"{0.01 * number:.3f} 500\n" for number in range(100)))
+    flow = 'from = "s1"\nto = "s2"\nsource = { kind = "trace", file = "times.txt" }\n'
+    path = tmp_path / "still.toml"
+    path.write_text(
+        'version = 1\nduration = "2s"\ntopology = { kind = "chain", switches = 2, rate = "500kbit" }\n'
+        f'[[flow]]\nname = "a"\n{flow}[[flow]]\nname = "b"\nreserve = "400kbit"\n{flow}'
+    )
+    return path
+
+
+@pytest.fixture
 def endless(tmp_path: Path) -> Path:
     path = tmp_path / "endless.toml"
     path.write_text(ENDLESS)
@@ -58,8 +71,9 @@ def call(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(one) for one in arguments], prog_name="tidegate")
 
 
-def start(*arguments: str | Path, **settings: Any) -> subprocess.Popen[str]:
-    """Start the command as a process of its own."""
+def start(*arguments: str | Path, coding: str = "utf-8", **settings: Any) -> subprocess.Popen[str]:
+    """Start the command as a process of its own, whose streams are in this coding."""
     call = [sys.executable, "-c", "from tidegate.cli import main; main()", *map(str, arguments)]
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings
-    return subprocess.Popen(call, text=True, env={**os.environ, "COLUMNS": "100"}, **settings)
+    environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": coding}
+    return subprocess.Popen(call, encoding=coding, errors="replace", env=environment, **settings)

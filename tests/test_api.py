@@ -1,13 +1,19 @@
 """What `import tidegate` offers."""
 
+import multiprocessing
+import pickle
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import pytest
 
 import tidegate
 from conftest import CHAIN
 from tidegate import Cbr, Chain, Flow, Poisson, Port, Scenario, Switch, VirtualClock
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "python_scenario.py"
 
 
 def in_python(**changes):
@@ -61,6 +67,63 @@ def test_every_public_name_is_there():
         assert getattr(tidegate, name) is not None
     with pytest.raises(AttributeError, match="Scenaro"):
         _ = tidegate.Scenaro
+
+
+def test_everything_can_be_imported_with_a_star():
+    names: dict[str, object] = {}
+    exec("from tidegate import *", names)
+    assert {"simulate", "Scenario", "Flow", "VirtualClock", "TidegateError"} <= set(names)
+
+
+def test_a_loaded_scenario_can_be_pickled(chain):
+    loaded = tidegate.load(chain, [("port.scheduler", "fifo")])
+    again = pickle.loads(pickle.dumps(loaded))
+    assert (again.name, again.toml, again.base_dir) == (loaded.name, loaded.toml, loaded.base_dir)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        [prints] = pool.map(fingerprints, [loaded])
+    assert prints == tidegate.simulate(loaded).fingerprints
+
+
+def fingerprints(scenario):
+    return tidegate.simulate(scenario).fingerprints
+
+
+def test_overrides_are_given_to_simulate(chain):
+    fifo = tidegate.simulate(chain, sets=[("port.scheduler", "fifo")])
+    assert (
+        fifo.fingerprints
+        == tidegate.simulate(tidegate.load(chain, [("port.scheduler", "fifo")])).fingerprints
+    )
+    assert fifo.overrides == (("port.scheduler", "fifo"),)
+
+
+def test_the_example_and_the_names_of_policies_pass_strict_type_checks(tmp_path):
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text('from tidegate import Port\n\nPort(scheduler="virtual-clok")\n')
+    for path, fails in ((EXAMPLE, False), (wrong, True)):
+        command = [
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--config-file=",
+            f"--cache-dir={tmp_path}",
+            path,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (done.returncode != 0) == fails, done.stdout
+    assert "Literal['fifo', " in done.stdout
+
+
+def test_a_text_that_cannot_be_written_is_told():
+    with pytest.raises(tidegate.TidegateError, match=r"cannot hold '\\udcff'"):
+        tidegate.simulate("\udcff\n")
+
+
+def test_a_scenario_without_flows_is_refused():
+    empty = 'version = 1\nduration = "1s"\ntopology = { kind = "chain", switches = 2, rate = "1mbit" }\n'
+    with pytest.raises(tidegate.TidegateError, match=r"has no flow.*\n.*\[\[flow\]\]"):
+        tidegate.simulate(empty)
 
 
 def test_what_is_not_used_is_not_imported():

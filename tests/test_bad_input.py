@@ -29,6 +29,26 @@ def test_an_unreachable_destination_is_answered_with_its_place(chain):
     assert_one_message(call("check", chain), "chain.toml:12:", "no route from s1 to far")
 
 
+def test_a_gate_file_is_recognised(tmp_path):
+    gate = tmp_path / "gate.toml"
+    gate.write_text('version = 1\ngate = { inside = "a", outside = "b", up = "1mbit", down = "1mbit" }\n')
+    for command in ("check", "run"):
+        assert_one_message(call(command, gate), "gate.toml:2:1: this is a gate file", "tidegate gate check")
+
+
+def test_an_unknown_node_is_answered_with_the_list(chain):
+    chain.write_text(chain.read_text().replace('to = "s3"', 'to = "server"'))
+    assert_one_message(call("check", chain), "there is no node `server`", "it is one of s1, s2, s3")
+
+
+def test_a_rate_as_people_write_it_leads_to_one_that_is_accepted(chain):
+    for typed, right in (("1 Mb/s", "`1mbit`"), ("1 Mbit/s", "`1mbit`"), ("10M", "`10mbit`")):
+        wrong = call("check", chain, "--set", f"flow.voice.source.rate={typed}")
+        assert_one_message(wrong, f"--set flow.voice.source.rate={typed}: ", right)
+        done = call("check", chain, "--set", f"flow.voice.source.rate={right.strip('`')}")
+        assert done.exit_code == 0
+
+
 def test_missing_and_odd_files_are_named(tmp_path):
     assert_one_message(call("run", tmp_path / "none.toml"), "none.toml: cannot be read: No such file")
     assert_one_message(call("run", tmp_path), "is a folder")

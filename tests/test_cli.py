@@ -116,6 +116,110 @@ def test_check_sums_up_in_one_line(chain):
     assert done.exit_code == 0
 
 
+def test_check_json_is_one_document(chain):
+    document = json.loads(call("check", chain, "--json").stdout)
+    assert document == {
+        "scenario": "chain",
+        "seed": 1,
+        "duration": 2.0,
+        "warmup": 0.2,
+        "nodes": 3,
+        "links": 4,
+        "groups": ["voice", "data"],
+        "flows": 5,
+    }
+
+
+def test_every_command_has_json(chain, tmp_path):
+    """What needs no root prints one document; of the others the option is known."""
+    out = tmp_path / "out"
+    capture = Path(__file__).parents[1] / "examples" / "captures" / "office.pcap"
+    gate = Path(__file__).parents[1] / "examples" / "gates" / "office.toml"
+    arguments = {
+        "run": [["run", chain, "--out", out]],
+        "compare": [["compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 1]],
+        "check": [["check", chain]],
+        "replay": [["replay", capture, "--rate", "10mbit"]],
+        "explain": [["explain", out, "--flow", "voice"]],
+        "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
+        "paper": [["paper"]],
+        "gate": [],
+        "lab": [["lab"]],
+        "schema": [["schema"], ["schema", "--gate"]],
+        "reference": [["reference"]],
+    }
+    assert list(arguments) == list(COMMANDS)
+    for calls in arguments.values():
+        for one in calls:
+            done = call(*one, "--json")
+            assert done.exit_code == 0, done.stderr
+            assert json.loads(done.stdout, parse_constant=no_constant), one
+    tool = [sys.executable, "-c", "from tidegate.cli import main; main()", "gate"]
+    for command in ("up", "down", "status", "top", "reload", "observe", "check"):
+        shown = subprocess.run([*tool, command, "--help"], capture_output=True, text=True, check=True)
+        assert "--json" in shown.stdout, command
+    checked = subprocess.run([*tool, "check", gate, "--json"], capture_output=True, text=True, check=True)
+    assert json.loads(checked.stdout)["inside"]
+
+
+def test_compare_keeps_the_results_of_each_scheduler(chain, tmp_path):
+    out = tmp_path / "cmp"
+    schedulers = 'fifo, virtual-clock, { kind = "virtual-clock", stamp = "virtual-clock" }'
+    done = call("compare", chain, "--scheduler", schedulers, "--replications", 2, "--out", out)
+    assert done.exit_code == 0, done.stderr
+    assert len(list(out.iterdir())) == 3
+    expected = tidegate.simulate(chain, sets=[("port.scheduler", "fifo")], replications=2)
+    assert tidegate.Results.load(out / "fifo").fingerprints == expected.fingerprints
+    assert call("plot", out, "--out", tmp_path / "cmp.png").exit_code == 0
+    (out / "fifo" / "mine.txt").write_text("mine")
+    refused = call("compare", chain, "--scheduler", "fifo,virtual-clock", "--out", out)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert "also holds mine.txt" in refused.stderr
+
+
+def test_differences_of_shares_are_percentage_points(chain):
+    shown = call("compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 3).stdout
+    [lost, *_] = [line for line in shown.splitlines() if " lost " in line]
+    assert lost.count("%") == 2
+    assert lost.count("pp") == 1
+    assert "pp: percentage points" in shown
+
+
+def test_the_throughput_of_links_stands_beside_that_of_groups(chain):
+    shown = call("run", chain).stdout
+    [heading] = [line for line in shown.splitlines() if line.startswith("link ")]
+    assert "throughput" in heading
+    assert "of groups what was sent after the warm-up" in shown
+
+
+def test_in_a_narrow_terminal_nothing_is_cut_off(chain, monkeypatch):
+    wide = call("run", chain, "--replications", 2).stdout
+    monkeypatch.setattr("tidegate.cli.screen.WIDTH", 40)
+    narrow = call("run", chain, "--replications", 2).stdout
+    assert max(map(len, narrow.splitlines())) <= 40
+    [group] = [at for at, line in enumerate(narrow.splitlines()) if line == "group voice"]
+    shown = "\n".join(narrow.splitlines()[group : group + 9])
+    for heading in ("flows", "throughput", "lost", "mean delay", "p99 delay", "max delay", "queueing"):
+        assert f"  {heading}: " in shown
+        assert heading in " ".join(wide.split()) or heading.split()[0] in wide
+    assert shown.count("±") == 7 - 1
+
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07\u009b1m\u202e"
+
+
+def test_names_cannot_do_anything_to_a_terminal(chain, tmp_path):
+    escaped = "".join(f"\\u{ord(one):04x}" for one in ESCAPES)
+    chain.write_text(chain.read_text().replace('name = "chain"', f'name = "{escaped}"'))
+    for arguments in (["check", chain], ["run", chain], ["run", chain, "--out", tmp_path / f"o{ESCAPES}"]):
+        done = call(*arguments)
+        assert done.exit_code == 0, done.stderr
+        assert not set(ESCAPES) - set("[2J]0;owned1m") & set(done.stdout + done.stderr)
+    done = call("run", tmp_path / f"none{ESCAPES}.toml")
+    assert done.exit_code == 1
+    assert not set(ESCAPES) - set("[2J]0;owned1m") & set(done.stderr)
+
+
 def test_schema_and_reference_are_printed():
     assert json.loads(call("schema").stdout)["type"] == "object"
     assert call("reference").stdout.startswith("# Scenario reference")

@@ -51,6 +51,26 @@ def test_one_run_has_no_interval_and_marks_nothing(chain):
     assert not any(one.excludes_zero for row in once.rows for one in row.differences.values())
 
 
+def test_schedulers_that_do_the_same_are_told_and_have_no_stars(chain):
+    """Without reservations VirtualClock is FIFO."""
+    text = chain.read_text().replace('reserve = "64kbit"\n', "").replace('reserve = "200kbit"\n', "")
+    comparison = tidegate.compare(text, ["fifo", "virtual-clock"], replications=3)
+    assert comparison.notes == ["virtual-clock: the same outcome as fifo in every run, to the packet"]
+    for row in comparison.rows:
+        difference = row.differences["virtual-clock"]
+        assert difference.half_width is None
+        assert not difference.excludes_zero
+
+
+def test_identical_replications_have_no_intervals_and_no_stars(still):
+    comparison = tidegate.compare(still, ["fifo", "virtual-clock"], replications=4)
+    assert [note for note in comparison.notes if note.startswith("all 4 runs are identical")]
+    for row in comparison.rows:
+        assert all(value.half_width is None for value in row.values.values())
+        assert not any(one.excludes_zero for one in row.differences.values())
+    assert any(row.differences["virtual-clock"].mean for row in comparison.rows)
+
+
 def test_greedy_flows_may_send_other_packets_and_that_is_said(chain):
     greedy = chain.read_text().replace('kind = "poisson", rate = "250kbit"', 'kind = "greedy"')
     [note] = tidegate.compare(greedy, ["fifo", "virtual-clock"], replications=2).notes
@@ -69,7 +89,7 @@ def test_links_with_a_scheduler_of_their_own_are_pointed_out(chain):
         (["fifo"], "at least two"),
         ([], "at least two"),
         (["fifo", "fifo"], "named twice"),
-        (["fifo", "virtual-clok"], "did you mean `virtual-clock`"),
+        (["fifo", "virtual-clok"], "^scheduler virtual-clok: .*\n.*did you mean `virtual-clock`"),
     ],
 )
 def test_unusable_schedulers_are_refused(chain, schedulers, message):

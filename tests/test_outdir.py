@@ -1,6 +1,12 @@
 """Results in a directory: whole, or not there."""
 
+import ctypes
+import errno
 import json
+import os
+import subprocess
+import sys
+import threading
 import tomllib
 
 import polars as pl
@@ -57,6 +63,72 @@ def test_earlier_results_are_replaced(results, chain, tmp_path):
     other.save(out)
     assert Results.load(out).fingerprints == other.fingerprints
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chain.toml", "out"]
+
+
+def test_two_writers_of_one_directory_both_succeed_and_a_reader_finds_it_whole(chain, tmp_path):
+    """Each writes its own runs over and over while a third one reads."""
+    runs = [tidegate.simulate(chain, seed=seed) for seed in (5, 9)]
+    out = runs[0].save(tmp_path / "out")
+    failures = []
+
+    def write(results):
+        try:
+            for _ in range(30):
+                results.save(out)
+        except TidegateError as error:
+            failures.append(str(error))
+
+    writers = [threading.Thread(target=write, args=(one,)) for one in runs]
+    for writer in writers:
+        writer.start()
+    read = 0
+    while any(writer.is_alive() for writer in writers):
+        loaded = Results.load(out)
+        assert loaded.flows["seed"].unique().to_pylist() == list(loaded.seeds)
+        assert loaded.fingerprints in {one.fingerprints for one in runs}
+        read += 1
+    assert failures == []
+    assert read > 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chain.toml", "out"]
+
+
+def test_what_a_killed_process_left_is_in_nobodys_way(results, tmp_path):
+    """A container gives its processes the same numbers again."""
+    (tmp_path / f".out.{os.getpid()}.tmp").mkdir()
+    results.save(tmp_path / "out")
+    assert Results.load(tmp_path / "out").seeds == (1, 2)
+
+
+def test_where_directories_cannot_be_exchanged_they_are_renamed(results, tmp_path, monkeypatch):
+    class Libc:
+        def renameat2(self, *_):
+            ctypes.set_errno(errno.ENOSYS)
+            return -1
+
+    out = results.save(tmp_path / "out")
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Libc())
+    results.save(out)
+    assert Results.load(out).seeds == (1, 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["chain.toml", "out"]
+
+
+def test_a_name_that_is_no_utf8_is_kept(results, tmp_path):
+    out = results.save(tmp_path / os.fsdecode(b"\xff") / "out")
+    assert Results.load(out).seeds == (1, 2)
+    outdir.write(results, out, f"tidegate run --out {out}")
+    assert json.loads((out / "manifest.json").read_bytes())["command"].endswith(f"{out}")
+
+
+def test_reading_imports_no_pandas(results, tmp_path):
+    out = results.save(tmp_path / "out")
+    code = (
+        "import sys, tidegate\n"
+        "from tidegate.explain import explain\n"
+        f"results = tidegate.Results.load({str(out)!r})\n"
+        "explain(results, 'voice'), results.groups(), repr(results.groups()), results._repr_html_()\n"
+        "sys.exit('pandas' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_an_empty_directory_is_used(results, tmp_path):

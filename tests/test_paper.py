@@ -50,6 +50,8 @@ def paper(request):
         ([11.1, 11.2, 11.1, 11.2], False),
         # Outside the tolerance of 1, but ± 2.6 says nothing of a tolerance of 1.
         ([10.0, 14.0, 11.0, 12.0], None),
+        # ± 0.57: too wide, although the mean is exactly what is published.
+        ([9.6, 10.4, 9.8, 10.2], None),
         ([10.0, None, 10.0], True),
         ([10.0], None),
         ([None, None], None),

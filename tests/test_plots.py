@@ -1,4 +1,5 @@
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,33 @@ def single():
 @pytest.fixture(scope="module")
 def comparison():
     return tidegate.compare(CHAIN, ["fifo", "virtual-clock"], replications=3)
+
+
+def test_a_figure_replaces_no_device_and_keeps_a_link(single, tmp_path):
+    figure = plots.overview(single)
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "folder.png").mkdir()
+    for place in ("/dev/null", tmp_path / "pipe.png", tmp_path / "folder.png"):
+        with pytest.raises(tidegate.TidegateError, match="is no regular file, and is not replaced"):
+            plots.save(figure, place)
+    assert Path("/dev/null").is_char_device()
+    (tmp_path / "real.png").write_bytes(b"")
+    (tmp_path / "link.png").symlink_to(tmp_path / "real.png")
+    plots.save(figure, tmp_path / "link.png")
+    assert (tmp_path / "link.png").is_symlink()
+    assert (tmp_path / "real.png").read_bytes().startswith(PNG)
+
+
+def test_a_figure_without_a_name_is_refused(single, tmp_path):
+    done = call("plot", single.save(tmp_path / "run"), "--out", "")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "names no file for a figure" in done.stderr
+
+
+def test_a_figure_of_identical_runs_says_so(still):
+    same = tidegate.simulate(still, replications=3, series=True)
+    assert style.runs(same) == "n = 3 identical, no interval"
+    assert all(line.half_width is None for line in numbers.lines(same, "throughput", ["a"]).values())
 
 
 def titles(figure):

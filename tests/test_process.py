@@ -1,7 +1,10 @@
 """The `tidegate` command as a process: signals and pipes."""
 
 import json
+import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -42,6 +45,45 @@ def test_a_reader_that_never_was_is_no_error(chain, command):
     process.stdout.close()
     assert process.stderr.read() == ""
     process.wait(timeout=60)
+
+
+def test_a_reader_that_leaves_a_table_is_no_bad_input(chain):
+    process = start("run", chain)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_stream_that_is_closed_is_no_error(chain, tmp_path, closed):
+    code = "from tidegate.cli import main; main()"
+    shell = f'exec "$0" "$@" {closed}>&-'
+    command = ["sh", "-c", shell, sys.executable, "-c", code, "run", chain, "--out", tmp_path / "out"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tidegate.Results.load(tmp_path / "out").seeds == (1,)
+
+
+@pytest.mark.parametrize("coding", ["latin-1", "ascii"])
+def test_a_terminal_without_unicode_shows_what_it_can(chain, coding):
+    for arguments in (["run", chain, "--replications", "2"], ["reference"]):
+        process = start(*arguments, coding=coding)
+        output, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
+        assert output
+
+
+def test_names_that_are_no_utf8_are_no_error(chain, tmp_path):
+    odd = tmp_path / os.fsdecode(b"\xff")
+    for arguments in (
+        ["run", chain, "--out", odd],
+        ["explain", odd, "--flow", "voice"],
+        ["check", odd / "no"],
+    ):
+        process = start(*arguments)
+        output, errors = process.communicate(timeout=60)
+        assert "Traceback" not in errors
+        assert (process.returncode, bool(output)) == ((0, True) if arguments[0] != "check" else (1, False))
 
 
 def test_a_full_standard_output_is_one_message():

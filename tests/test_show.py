@@ -49,6 +49,12 @@ def test_a_difference_has_a_sign():
     assert signed((0.0, None), "s") == "0 s"
 
 
+def test_a_difference_of_shares_is_in_percentage_points():
+    assert signed((0.0051, 0.0002), "share") == "+0.5100 pp ± 0.0200"
+    assert signed((-0.25, None), "share") == "-25.00 pp"
+    assert quantity(0.25, "share") == "25.00 %"
+
+
 def test_a_noun_follows_its_number():
     assert (plural(1, "flow"), plural(2, "flow"), plural(2, "entry", "entries")) == (
         "1 flow",

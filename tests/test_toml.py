@@ -3,7 +3,7 @@
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidegate import TidegateError
@@ -23,6 +23,8 @@ VALUES = st.recursive(
 )
 
 
+# How fast a machine is that does other things, too, says nothing of the texts.
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_what_is_written_is_what_is_read(table):
     assert tomllib.loads(to_toml(table)) == table

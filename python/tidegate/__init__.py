@@ -23,6 +23,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+# `__all__` is made on demand, as the names in it are.
 if TYPE_CHECKING:
     from tidegate._tidegate import TidegateError as TidegateError
     from tidegate._tidegate import __version__ as __version__
@@ -55,7 +56,10 @@ def _builders() -> dict[str, Any]:
 
 def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
-    if home is not None:
+    value: Any
+    if name == "__all__":
+        value = __dir__()
+    elif home is not None:
         value = getattr(import_module(f"tidegate.{home}"), name)
     elif name[:1].isupper() and name in (builders := _builders()):
         value = builders[name]

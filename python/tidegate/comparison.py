@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +14,11 @@ from tidegate.policies import ANSWERS, RESPONSIVE, SchedulerKind
 from tidegate.replications import Progress
 from tidegate.results import Results
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
-from tidegate.summary import NO_INTERVAL, Estimate, Values, estimate, group_figures
+from tidegate.summary import Estimate, Values, estimate, group_estimates
 from tidegate.toml import value_to_toml
+
+OVERRIDE = re.compile(r"^--set port\.scheduler=[^\n]*?(?=: )")
+"""How a mistake in a scheduler begins, since it is set over the scenario."""
 
 METRICS: Mapping[str, str] = {
     "throughput": "bit/s",
@@ -93,6 +97,11 @@ class Comparison:
                 return row
         raise KeyError((group, metric))
 
+    def _repr_html_(self) -> str:
+        from tidegate import notebook
+
+        return notebook.comparison(self)
+
     def __repr__(self) -> str:
         notes = "".join(f"; {note}" for note in self.notes)
         return f"<Comparison of {', '.join(self.schedulers)}: {len(self.rows)} rows{notes}>"
@@ -136,8 +145,8 @@ def compare(
                 progress((done + share) / len(sources))
 
         results[name] = runs.run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
-    notes = [NO_INTERVAL] if replications == 1 else []
-    notes += _own_schedulers(source) + _unequal_packets(source, results)
+    notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
+    notes += _same_outcomes(results) + _own_schedulers(source) + _unequal_packets(source, results)
     return Comparison(results, _rows(results), notes)
 
 
@@ -150,7 +159,11 @@ def _under_each(source: Source, schedulers: Sequence[str | SchedulerKind]) -> di
         value = scheduler if isinstance(scheduler, str) else value_to_toml(scheduler.to_dict(), "scheduler")
         if name in sources:
             raise TidegateError(f"the scheduler `{name}` is named twice")
-        sources[name] = source.overridden([("port.scheduler", value)])
+        try:
+            sources[name] = source.overridden([("port.scheduler", value)])
+        except TidegateError as error:
+            # Named as the caller named it, who has set nothing.
+            raise TidegateError(OVERRIDE.sub(f"scheduler {name}", str(error), count=1)) from None
     return sources
 
 
@@ -162,16 +175,23 @@ def _label(scheduler: SchedulerKind) -> str:
 
 
 def _rows(results: Mapping[str, Results]) -> list[Row]:
-    figures = {name: group_figures(one.tables["groups"], one.replications) for name, one in results.items()}
+    # Of identical replications there is one in the figures: their differences have no interval either.
+    figures = {name: one.group_figures() for name, one in results.items()}
+    estimates = {
+        name: {key: group_estimates(of_group) for key, of_group in under.items()}
+        for name, under in figures.items()
+    }
     first = next(iter(figures))
     return [
         Row(
             group=key[0],
             metric=metric,
             unit=unit,
-            values={name: estimate(under[key][metric]) for name, under in figures.items()},
+            values={name: under[key][metric] for name, under in estimates.items()},
             differences={
-                name: _difference(figures[first][key][metric], under[key][metric])
+                name: _difference(
+                    figures[first][key][metric], under[key][metric], same=_same(results[first], results[name])
+                )
                 for name, under in figures.items()
                 if name != first
             },
@@ -181,9 +201,26 @@ def _rows(results: Mapping[str, Results]) -> list[Row]:
     ]
 
 
-def _difference(before: Values, after: Values) -> Difference:
+def _difference(before: Values, after: Values, *, same: bool) -> Difference:
+    """Return the paired difference; what was the same to the packet has no interval."""
     pairs = zip(before, after, strict=True)
-    return Difference(*estimate([None if a is None or b is None else b - a for a, b in pairs]))
+    mean, half_width = estimate([None if a is None or b is None else b - a for a, b in pairs])
+    return Difference(mean, None if same else half_width)
+
+
+def _same(one: Results, other: Results) -> bool:
+    """Whether both are the same in every replication, to the packet."""
+    return one.fingerprints == other.fingerprints
+
+
+def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
+    """Say which schedulers did the same as the first, whatever they are."""
+    first, *others = results
+    return [
+        f"{name}: the same outcome as {first} in every run, to the packet"
+        for name in others
+        if _same(results[first], results[name])
+    ]
 
 
 def _own_schedulers(source: Source) -> list[str]:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, BinaryIO
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate._tidegate import TidegateError
 from tidegate.results import TABLES, Results
-from tidegate.whole import Kind
+from tidegate.whole import MANIFEST, Kind
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
 KIND = Kind("tidegate results", 3, FILES.__contains__)
+
+FIXED = ("flows", "groups", "links", "gate")
+"""Tables that have as many rows in every replication."""
+
+MOST_ATTEMPTS = 20
+"""Times that the files of a folder are opened while others are put in its place."""
 
 
 def check_writable(directory: str | os.PathLike[str]) -> None:
@@ -49,6 +60,10 @@ def write(results: Results, directory: str | os.PathLike[str], command: str | No
         "tidegate_version": results.version,
         "command": command,
         "notes": results.notes,
+        "tables": {
+            name: {"rows": table.num_rows, "columns": table.column_names}
+            for name, table in results.tables.items()
+        },
     }
     return KIND.write(directory, manifest, lambda place: _fill(place, results))
 
@@ -57,37 +72,109 @@ def read(directory: str | os.PathLike[str]) -> Results:
     """Read results from `directory`.
 
     Raises:
-        TidegateError: There are none, they are of another format, or they cannot be read.
+        TidegateError: There are none, they are of another format, they are not as they were written, or they
+            cannot be read.
     """
     place = Path(directory)
     manifest = KIND.manifest(place)
     if manifest is None:
         raise TidegateError(f"{directory}: holds no results of tidegate")
-    if manifest["format_version"] != KIND.version:
+    if manifest.get("format_version") != KIND.version:
         missing = [f"`{name}`" for name in TABLES if not (place / f"{name}.parquet").exists()]
         without = f" without {', '.join(missing)}" if missing else ""
         raise TidegateError(
-            f"{directory}: results of format {manifest['format_version']}{without}, "
+            f"{directory}: results of format {manifest.get('format_version')}{without}, "
             f"and this version of tidegate reads format {KIND.version}\n"
             f"  help: run the {SCENARIO} in it again"
         )
     try:
-        return Results(
-            tables={name: pq.read_table(place / f"{name}.parquet").unify_dictionaries() for name in TABLES},
-            scenario_name=manifest["scenario"],
-            scenario_toml=(place / SCENARIO).read_text(encoding="utf-8"),
-            base_dir=Path(manifest["base_dir"]),
-            overrides=tuple((path, value) for path, value in manifest["overrides"]),
-            duration=manifest["duration"],
-            warmup=manifest["warmup"],
-            seeds=tuple(manifest["seeds"]),
-            fingerprints=tuple(manifest["fingerprints"]),
-            packet_hops=manifest["packet_hops"],
-            wall_seconds=manifest["wall_seconds"],
-            version=manifest["tidegate_version"],
-        )
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        raise TidegateError(f"{directory}: these results cannot be read: {error}") from error
+        with ExitStack() as stack:
+            return _read(_opened(place, stack))
+    except (OSError, KeyError, TypeError, ValueError, RecursionError, pa.ArrowException) as error:
+        what = f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error)
+        raise TidegateError(f"{directory}: these results cannot be read: {what}") from error
+
+
+def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
+    """Open all files of a folder, of one and the same: others may be put in its place at any time.
+
+    Raises:
+        OSError: One of them is missing.
+    """
+    for attempt in range(MOST_ATTEMPTS):
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            with ExitStack() as opened:
+                files: dict[str, BinaryIO] = {
+                    name: opened.enter_context(os.fdopen(os.open(name, os.O_RDONLY, dir_fd=folder), "rb"))
+                    for name in (MANIFEST, *sorted(FILES))
+                }
+                stack.push(opened.pop_all())
+                return files
+        except FileNotFoundError:
+            # It was replaced, and is being removed; or it is damaged, which another look does not change.
+            if attempt == MOST_ATTEMPTS - 1:
+                raise
+        finally:
+            os.close(folder)
+    raise AssertionError
+
+
+def _read(files: Mapping[str, BinaryIO]) -> Results:
+    """Read results from their files.
+
+    Raises:
+        OSError: A file cannot be read.
+        KeyError: The manifest has no such key.
+        TypeError: Something in the manifest is of another type.
+        ValueError: Something is not as it was written.
+    """
+    manifest = json.loads(files[MANIFEST].read())
+    seeds, fingerprints = manifest["seeds"], manifest["fingerprints"]
+    if not seeds or len(seeds) != len(fingerprints) or len(seeds) != manifest["replications"]:
+        raise ValueError("seeds, fingerprints and replications are not as many")
+    results = Results(
+        tables={name: _table(files, name, manifest["tables"][name], len(seeds)) for name in TABLES},
+        scenario_name=_typed(manifest, "scenario", str),
+        scenario_toml=files[SCENARIO].read().decode(),
+        base_dir=Path(manifest["base_dir"]),
+        overrides=tuple((str(path), str(value)) for path, value in manifest["overrides"]),
+        duration=float(_typed(manifest, "duration", (int, float))),
+        warmup=float(_typed(manifest, "warmup", (int, float))),
+        seeds=tuple(map(operator.index, seeds)),
+        fingerprints=tuple(map(str, fingerprints)),
+        packet_hops=_typed(manifest, "packet_hops", int),
+        wall_seconds=float(_typed(manifest, "wall_seconds", (int, float))),
+        version=_typed(manifest, "tidegate_version", str),
+    )
+    if results.scenario_hash != manifest["scenario_sha256"]:
+        raise ValueError(f"its {SCENARIO} is not the one that was run")
+    if not 0 <= results.warmup < results.duration:
+        raise ValueError("`warmup` is not shorter than `duration`")
+    return results
+
+
+def _typed(manifest: Mapping[str, Any], key: str, kind: Any) -> Any:
+    value = manifest[key]
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"`{key}` of its {MANIFEST} is {value!r}")
+    return value
+
+
+def _table(
+    files: Mapping[str, BinaryIO], name: str, described: Mapping[str, Any], replications: int
+) -> pa.Table:
+    """Read a table, and make sure that it is as long and as wide as it was written."""
+    # `read_table` would import pandas.
+    with pq.ParquetFile(files[f"{name}.parquet"]) as file:
+        table = file.read().unify_dictionaries()
+    if table.num_rows != described["rows"] or (name in FIXED and table.num_rows % replications):
+        raise ValueError(f"{name}.parquet has {table.num_rows} rows, and {described['rows']} were written")
+    missing = [column for column in described["columns"] if column not in table.column_names]
+    if missing or len(table.column_names) != len(described["columns"]):
+        which = f"no column `{missing[0]}`" if missing else "more columns than were written"
+        raise ValueError(f"{name}.parquet has {which}")
+    return table
 
 
 def _fill(directory: Path, results: Results) -> None:
@@ -98,6 +185,12 @@ def _fill(directory: Path, results: Results) -> None:
         "tidegate.version": results.version,
     }
     (directory / SCENARIO).write_text(results.scenario_toml, encoding="utf-8")
-    for name, table in results.tables.items():
-        described = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
-        pq.write_table(described, directory / f"{name}.parquet", compression="zstd")
+    # Names of folders are bytes, and pyarrow takes UTF-8 only: the open folder has such a name, too.
+    folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name, table in results.tables.items():
+            described = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
+            place = Path(f"/proc/self/fd/{folder}/{name}.parquet")
+            pq.write_table(described, place, compression="zstd")
+    finally:
+        os.close(folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 def _plain(value: object) -> object:
@@ -149,6 +149,8 @@ class Nodes(Record):
     _kind: ClassVar[str | None] = "nodes"
 
 
+TopologyName = Literal["nodes"]
+
 TopologyKind = Chain | Dumbbell | ParkingLot | Star | Gate | Nodes
 
 
@@ -197,8 +199,8 @@ class VirtualClock(Record):
 
     _kind: ClassVar[str | None] = "virtual-clock"
 
-    stamp: str | None = None
-    synchronise: str | None = None
+    stamp: Literal["aux-vc", "virtual-clock"] | None = None
+    synchronise: Literal["empty-queue", "later-stamp"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +224,8 @@ class Tdm(Record):
     slot: str
     slots: int
 
+
+SchedulerName = Literal["fifo", "strict-priority", "virtual-clock"]
 
 SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm
 
@@ -247,9 +251,11 @@ class FlowMonitor(Record):
     _kind: ClassVar[str | None] = "flow-monitor"
 
     threshold: str | None = None
-    excess: str | None = None
-    check: str | None = None
+    excess: Literal["warn", "drop"] | None = None
+    check: Literal["data", "time"] | None = None
 
+
+MeterName = Literal["flow-monitor"]
 
 MeterKind = FlowMonitor
 
@@ -384,7 +390,7 @@ class Trace(Record):
     """Trace.
 
     Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes,
-    separated by blanks or a comma.
+    separated by blanks or a comma. Times count from the first packet, which comes at the flow's `start`.
 
     Attributes:
         file: File to play.
@@ -403,7 +409,8 @@ class Trace(Record):
 class Capture(Record):
     """Capture.
 
-    Packets at the times and with the sizes of a packet capture.
+    Packets at the times and with the sizes of a packet capture. Times count from its first packet, which
+    comes at the flow's `start`.
 
     Attributes:
         file: Capture to play.
@@ -426,6 +433,8 @@ class Capture(Record):
     repeat: int | None = None
 
 
+SourceName = Literal["greedy"]
+
 SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
 
 
@@ -433,14 +442,16 @@ SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
 class TokenBucket(Record):
     """Token bucket (user-behaviour envelope).
 
-    Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; packets beyond
-    `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket; with `excess`
-    dropped or marked, the one that saves credits.
+    Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`;
+    packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket;
+    with `excess` dropped or marked, the one that saves credits.
 
     Attributes:
         rate: Rate at which the bucket refills (a rate such as "400kbit").
         burst: Depth of the bucket: what may leave back to back; at least the largest packet (a size such as
             "250B").
+        peak: Peak rate: no packet leaves before the one in front of it has had its time at this rate; without
+            it packets leave back to back (a rate such as "400kbit").
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
         excess: Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out
@@ -453,8 +464,9 @@ class TokenBucket(Record):
 
     rate: str
     burst: str
+    peak: str | None = None
     queue: str | None = None
-    excess: str | None = None
+    excess: Literal["wait", "drop", "mark"] | None = None
 
 
 EnvelopeKind = TokenBucket
@@ -482,6 +494,8 @@ class Window(Record):
     acknowledgement: str | None = None
     timeout: str | None = None
 
+
+TransportName = Literal["window"]
 
 TransportKind = Window
 
@@ -560,7 +574,7 @@ class Connection(Record):
     from_: str
     to: str
     route: list[str] | tuple[str, ...] | None = None
-    transport: str | TransportKind
+    transport: TransportName | TransportKind
     size: str
     reserve: str | None = None
     interval: str | None = None
@@ -597,7 +611,7 @@ class Headers(Record):
     flow: str
     dscp: int | None = None
     vlan: int | None = None
-    each: str | None = None
+    each: Literal["host", "subscriber", "5-tuple"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -690,11 +704,11 @@ class Flow(Record):
     every: str | None = None
     lasts: str | None = None
     hangup: str | None = None
-    warned: str | None = None
+    warned: Literal["ignore", "slow", "shrink"] | None = None
     change: list[Change] | tuple[Change, ...] | None = None
     headers: Headers | None = None
-    source: str | SourceKind
-    envelope: str | EnvelopeKind | None = None
+    source: SourceName | SourceKind
+    envelope: EnvelopeKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -744,13 +758,13 @@ class Class(Record):
 
     name: str
     parent: str | None = None
-    scheduler: str | SchedulerKind
+    scheduler: SchedulerName | SchedulerKind
     reserve: str | None = None
     head_start: str | None = None
     priority: int | None = None
     ceiling: str | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -783,9 +797,9 @@ class Link(Record):
     delay: str | None = None
     loss: float | None = None
     duplex: bool | None = None
-    scheduler: str | SchedulerKind | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
     ceiling: str | None = None
 
 
@@ -803,7 +817,7 @@ class Node(Record):
     """
 
     name: str
-    kind: str | None = None
+    kind: Literal["switch", "host"] | None = None
     buffer: str | None = None
 
 
@@ -844,7 +858,7 @@ class Switch(Record):
     """
 
     buffer: str | None = None
-    push_out: str | None = None
+    push_out: Literal["shares", "longest-queue"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -859,9 +873,9 @@ class Host(Record):
         dropper: What is dropped or marked on arrival; without it, nothing is.
     """
 
-    scheduler: str | SchedulerKind | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -878,9 +892,9 @@ class Port(Record):
         dropper: What is dropped or marked on arrival; without it, nothing is.
     """
 
-    scheduler: str | SchedulerKind | None = None
-    meter: str | MeterKind | None = None
-    dropper: str | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
+    meter: MeterName | MeterKind | None = None
+    dropper: DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -934,7 +948,7 @@ class Scenario(Record):
     duration: str
     warmup: str | None = None
     sample: str | None = None
-    topology: str | TopologyKind | None = None
+    topology: TopologyName | TopologyKind | None = None
     port: Port | None = None
     host: Host | None = None
     switch: Switch | None = None

@@ -13,7 +13,7 @@ from typing import Any
 from tidegate import _tidegate
 from tidegate._tidegate import TidegateError
 from tidegate.results import Results, as_arrow, joined
-from tidegate.source import ScenarioLike, Source, resolve
+from tidegate.source import Overrides, ScenarioLike, Source, resolve
 
 SLICE = 200_000
 """Events between two looks at whether to stop; they take well under 0.2 s."""
@@ -34,6 +34,7 @@ def simulate(
     jobs: int | None = None,
     seed: int | None = None,
     series: bool = False,
+    sets: Overrides = (),
     progress: Progress | None = None,
 ) -> Results:
     """Run a scenario and return what was measured.
@@ -44,6 +45,7 @@ def simulate(
         jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
         seed: Seed of the first run, below 2⁶³; by default the scenario's own.
         series: Whether to record queues, utilisation and throughput over time.
+        sets: Overrides such as `("port.scheduler", "fifo")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
     Raises:
@@ -51,7 +53,12 @@ def simulate(
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
     """
     return run(
-        resolve(scenario), replications=replications, jobs=jobs, seed=seed, series=series, progress=progress
+        resolve(scenario, sets),
+        replications=replications,
+        jobs=jobs,
+        seed=seed,
+        series=series,
+        progress=progress,
     )
 
 

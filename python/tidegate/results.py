@@ -13,7 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from tidegate import _tidegate, summary
-from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary
+from tidegate.rows import Rows
+from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, Values
 
 TABLES = ("flows", "groups", "links", "drops", "series", "signals", "gate", "histogram")
 """Names of the tables, in the order in which they are stored."""
@@ -111,25 +112,54 @@ class Results:
         return hashlib.sha256(self.scenario_toml.encode()).hexdigest()
 
     @property
+    def identical(self) -> bool:
+        """Whether several replications are all the same, to the packet: then they say no more than one."""
+        return self.replications > 1 and len(set(self.fingerprints)) == 1
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether figures come with intervals: there are several replications, and they differ."""
+        return self.replications > 1 and not self.identical
+
+    @property
     def notes(self) -> list[str]:
         """What a reader of the figures must know, one sentence each."""
-        return [NO_INTERVAL] if self.replications == 1 else []
+        if self.identical:
+            return [
+                f"all {self.replications} runs are identical: nothing here is drawn at random, so that there "
+                "is no interval"
+            ]
+        return [] if self.has_intervals else [NO_INTERVAL]
 
-    def groups(self) -> list[GroupSummary]:
+    def groups(self) -> Rows[GroupSummary]:
         """Return one summary for each group of flows, in the order of the scenario."""
-        return summary.groups(self.tables["groups"], self.replications)
+        return summary.groups(*self._runs("groups"))
 
-    def link_rows(self) -> list[LinkSummary]:
+    def group_figures(self) -> dict[tuple[str, int], dict[str, Values]]:
+        """Return every figure of `groups` in each replication, by (group, number of its flows).
+
+        Of identical replications there is one.
+        """
+        return summary.group_figures(*self._runs("groups"))
+
+    def link_rows(self) -> Rows[LinkSummary]:
         """Return one summary for each direction of a link, in the order of the scenario."""
-        return summary.links(self.links, self.replications)
+        return summary.links(*self._runs("links"), self.duration - self.warmup)
 
-    def gate_rows(self) -> list[GateSummary]:
+    def gate_rows(self) -> Rows[GateSummary]:
         """Return one summary for each flow of a gate's file and direction; none without a gate."""
-        return summary.gate(self.gate, self.replications, self.duration - self.warmup)
+        return summary.gate(*self._runs("gate"), self.duration - self.warmup)
 
     def flow_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each flow: means over replications, and half intervals in `ci95`."""
-        return summary.flows(self.flows, self.replications)
+        return summary.flows(*self._runs("flows"))
+
+    def _runs(self, name: str) -> tuple[pa.Table, int]:
+        """Return a table, and the number of replications in it; identical ones are there once."""
+        table = self.tables[name]
+        if not self.identical:
+            return table, self.replications
+        return table.slice(0, table.num_rows // self.replications), 1
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
         """Write everything to `directory`, whole or not at all; return where that is.
@@ -159,3 +189,8 @@ class Results:
         rows = ", ".join(f"{name} {table.num_rows}" for name, table in self.tables.items())
         notes = "".join(f"; {note}" for note in self.notes)
         return f"<Results of {self.scenario_name!r}: {runs} from seed {self.seeds[0]}; rows: {rows}{notes}>"
+
+    def _repr_html_(self) -> str:
+        from tidegate import notebook
+
+        return notebook.results(self)

@@ -14,6 +14,7 @@ _SCALES: dict[str, Sequence[tuple[float, str]]] = {
     "bit/s": [(1, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")],
     "s": [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1, "s")],
     "share": [(1e-2, "%")],
+    "points": [(1e-2, "pp")],
     "count": [(1, "")],
 }
 
@@ -42,8 +43,9 @@ def with_interval(figure: Figure, unit: str, separator: str = " ") -> str:
 
 
 def signed(figure: Figure, unit: str) -> str:
-    """Return a difference with its sign, and its half interval."""
-    return f"{'+' if (figure[0] or 0.0) > 0 else ''}{with_interval(figure, unit)}"
+    """Return a difference with its sign, and its half interval; of shares in percentage points (pp)."""
+    shown = with_interval(figure, "points" if unit == "share" else unit)
+    return f"{'+' if (figure[0] or 0.0) > 0 else ''}{shown}"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

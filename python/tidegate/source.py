@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidegate import _tidegate, policies
+from tidegate._tidegate import TidegateError
 from tidegate.toml import to_toml
 
 Overrides = Sequence[tuple[str, str]]
@@ -83,4 +84,8 @@ def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
 
 def _parsed(text: str, sets: Overrides) -> Source:
     here = Path.cwd()
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise TidegateError(f"the text of a scenario cannot hold {text[error.start]!a}") from None
     return Source(_tidegate.Scenario.parse(text, "scenario", here, list(sets)), here, tuple(sets))

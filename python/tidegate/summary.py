@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from tidegate._tidegate import half_width_95
+from tidegate._tidegate import half_width_95, rare_half_width_95
+from tidegate.rows import Rows
 
 NO_INTERVAL = "no interval from one run"
 """What is said wherever a figure comes from a single replication."""
+
+RARE = 0.01
+"""Mean share up to which losses are rare: their interval is then at least that of `rare_half_width_95`."""
 
 Values = list[float | None]
 """One figure of each replication; None where nothing was measured."""
@@ -44,10 +48,12 @@ class GroupSummary:
         marked: Packets that arrived with congestion marked on the way (CE, EFCI).
         dropped: Packets dropped on the way.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
-        lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1.
+        lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1. Where losses are rare,
+            its half interval reaches the upper limit of Korn and Graubard (1998).
         warned: Share of the checks of their monitors at which its flows were warned, 0 to 1.
         refused: Share of its flows that were refused when they were to be set up, 0 to 1.
-        throughput: Bits received in a second of measured time by all its flows together, in bit/s.
+        throughput: Bits received in a second of measured time by all its flows together, in bit/s, of packets
+            that were sent after the warm-up.
         throughput_per_flow: The same, divided by the number of flows.
         delay_mean: Mean delay.
         delay_p99: 99 % quantile of the delay.
@@ -83,6 +89,8 @@ class LinkSummary:
         link: Its name, as `s1->s2`.
         rate: Its rate in bit/s.
         packets: Packets sent.
+        throughput: Bits sent in a second of measured time, in bit/s, of packets that entered the network
+            during the warm-up, too.
         dropped: Packets dropped at its port.
         marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
@@ -94,6 +102,7 @@ class LinkSummary:
     link: str
     rate: int
     packets: Estimate
+    throughput: Estimate
     dropped: Estimate
     marked: Estimate
     utilisation: Estimate
@@ -131,12 +140,33 @@ def estimate(values: Sequence[float | None]) -> Estimate:
     return Estimate(math.fsum(measured) / len(measured), half_width_95(measured))
 
 
-def groups(table: pa.Table, replications: int) -> list[GroupSummary]:
-    """Summarise the table `groups`, in the order of the scenario."""
-    return [
-        GroupSummary(group, flows, **{name: estimate(values) for name, values in figures.items()})
-        for (group, flows), figures in group_figures(table, replications).items()
+def share(shares: Values, trials: Values) -> Estimate:
+    """Return the mean of a share of `trials`, such as losses; where it is rare, with an interval that covers.
+
+    Of rare events most replications have none, so that their mean is far from normal.
+    """
+    mean, half_width = estimate(shares)
+    if mean is None or half_width is None or mean > RARE:
+        return Estimate(mean, half_width)
+    pairs = [
+        (part, number) for part, number in zip(shares, trials, strict=True) if part is not None and number
     ]
+    rare = rare_half_width_95([(round(part * number), int(number)) for part, number in pairs])
+    return Estimate(mean, half_width if rare is None else max(half_width, rare))
+
+
+def group_estimates(figures: Mapping[str, Values]) -> dict[str, Estimate]:
+    """Return the mean of every figure of a group, with its interval."""
+    estimates = {name: estimate(values) for name, values in figures.items()}
+    return estimates | {"lost": share(figures["lost"], figures["sent"])}
+
+
+def groups(table: pa.Table, replications: int) -> Rows[GroupSummary]:
+    """Summarise the table `groups`, in the order of the scenario."""
+    return Rows(
+        GroupSummary(group, flows, **group_estimates(figures))
+        for (group, flows), figures in group_figures(table, replications).items()
+    )
 
 
 def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], dict[str, Values]]:
@@ -170,14 +200,15 @@ def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], d
     return figures
 
 
-def links(table: pa.Table, replications: int) -> list[LinkSummary]:
-    """Summarise the table `links`, in the order of the scenario."""
+def links(table: pa.Table, replications: int, measured: float) -> Rows[LinkSummary]:
+    """Summarise the table `links` of runs that measured so many seconds, in the order of the scenario."""
     columns = _by_row(table, replications)
-    return [
+    return Rows(
         LinkSummary(
             link=link,
             rate=columns("rate", row)[0],
             packets=estimate(columns("packets", row)),
+            throughput=estimate([sent * 8 / measured for sent in columns("bytes", row)]),
             dropped=estimate(columns("dropped_packets", row)),
             marked=estimate(columns("marked_packets", row)),
             utilisation=estimate(columns("utilisation", row)),
@@ -186,13 +217,13 @@ def links(table: pa.Table, replications: int) -> list[LinkSummary]:
             wait_mean=estimate(columns("wait_mean", row)),
         )
         for row, link in enumerate(table["link"][: table.num_rows // replications].to_pylist())
-    ]
+    )
 
 
-def gate(table: pa.Table, replications: int, measured: float) -> list[GateSummary]:
+def gate(table: pa.Table, replications: int, measured: float) -> Rows[GateSummary]:
     """Summarise the table `gate` of runs that measured so many seconds, in the order of the gate's file."""
     columns = _by_row(table, replications)
-    return [
+    return Rows(
         GateSummary(
             flow=columns("flow", row)[0],
             direction=columns("direction", row)[0],
@@ -202,7 +233,7 @@ def gate(table: pa.Table, replications: int, measured: float) -> list[GateSummar
             dropped=estimate(columns("dropped_packets", row)),
         )
         for row in range(table.num_rows // replications)
-    ]
+    )
 
 
 def flows(table: pa.Table, replications: int) -> list[dict[str, Any]]:

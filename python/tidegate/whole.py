@@ -1,13 +1,17 @@
 """Directories that are written whole or not at all.
 
-A directory is written next to its place and renamed at the end. Its `manifest.json` says what it holds, and
+A directory is written next to its place and exchanged with what is there in one step, so that a reader finds
+a whole one at any time, and the last of several writers prevails. Its `manifest.json` says what it holds, and
 nothing is replaced but an earlier directory of the same kind.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import json
 import os
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,6 +23,13 @@ from typing import Any
 from tidegate._tidegate import TidegateError
 
 MANIFEST = "manifest.json"
+
+MOST_ATTEMPTS = 100
+"""Times that a directory is put in its place while others come and go there."""
+
+AT_FDCWD = -100
+RENAME_EXCHANGE = 2
+"""Of `renameat2(2)`."""
 
 PathLike = str | os.PathLike[str]
 
@@ -41,7 +52,7 @@ class Kind:
         """Return the manifest of such a directory; None if there is none that tidegate wrote."""
         try:
             manifest = json.loads((Path(directory) / MANIFEST).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return manifest if isinstance(manifest, dict) and manifest.get("format") == self.format else None
 
@@ -81,14 +92,35 @@ class Kind:
                 fresh.mkdir(parents=True)
                 fill(fresh)
                 self._write_manifest(fresh, manifest)
-                _swap(fresh, target)
+                self._put(fresh, target, directory)
             except BaseException:
                 shutil.rmtree(fresh, ignore_errors=True)
                 for parent in made:
                     with suppress(OSError):
                         parent.rmdir()
                 raise
+            # What was there before.
+            shutil.rmtree(fresh, ignore_errors=True)
         return target
+
+    def _put(self, fresh: Path, target: Path, shown: PathLike) -> None:
+        """Exchange `fresh` with what is at `target`, if anything is; on failure nothing has changed."""
+        for _ in range(MOST_ATTEMPTS):
+            try:
+                # Nothing there, or an empty directory: else it fails.
+                fresh.rename(target)
+                return
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            self._refuse_strangers(target, shown)
+            try:
+                exchange(fresh, target)
+                return
+            except FileNotFoundError:
+                # It has gone meanwhile.
+                continue
+        raise TidegateError(f"{shown}: cannot be written: others write there all the time")
 
     def _write_manifest(self, directory: Path, manifest: Mapping[str, object]) -> None:
         whole = {
@@ -98,7 +130,9 @@ class Kind:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
-        (directory / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        # A byte of a file's name that is no UTF-8 is a lone surrogate here, and its escape is one of JSON's.
+        encoded = text.encode("utf-8", errors="backslashreplace")
+        (directory / MANIFEST).write_bytes(encoded + b"\n")
 
     def _refuse_strangers(self, target: Path, shown: PathLike) -> None:
         """Refuse to replace anything but an earlier directory of this kind or an empty one."""
@@ -131,19 +165,30 @@ def _one_message(directory: PathLike) -> Iterator[None]:
 
 
 def _sibling(target: Path) -> Path:
-    return target.parent / f".{target.name}.{os.getpid()}.tmp"
+    """Return a place of its own beside `target`; that of a process which was killed is not in its way."""
+    return target.parent / f".{target.name}.{secrets.token_hex(6)}.tmp"
 
 
-def _swap(fresh: Path, target: Path) -> None:
-    """Put `fresh` in the place of `target`; on failure `target` is as before."""
-    if not target.exists():
-        fresh.rename(target)
+def exchange(one: Path, other: Path) -> None:
+    """Exchange two directories in one step: `renameat2` of Linux, for which Python has no function.
+
+    Where the file system cannot, they are renamed one after the other.
+
+    Raises:
+        OSError: One of them is not there, or cannot be renamed.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    paths = (AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other))
+    if libc.renameat2(*paths, RENAME_EXCHANGE) == 0:
         return
-    former = fresh.with_suffix(".old")
-    target.rename(former)
+    code = ctypes.get_errno()
+    if code not in (errno.EINVAL, errno.ENOSYS):
+        raise OSError(code, os.strerror(code), str(other))
+    aside = _sibling(other)
+    other.rename(aside)
     try:
-        fresh.rename(target)
+        one.rename(other)
     except BaseException:
-        former.rename(target)
+        aside.rename(other)
         raise
-    shutil.rmtree(former, ignore_errors=True)
+    aside.rename(one)

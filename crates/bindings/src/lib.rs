@@ -49,6 +49,13 @@ fn half_width_95(results: Vec<f64>) -> Option<f64> {
     tidegate_core::stats::half_width_95(&results)
 }
 
+/// Half the width of a 95 % interval of the share of trials at which a rare event happens (Korn and Graubard 1998), of
+/// the (events, trials) of each replication; `None` of fewer than two.
+#[pyfunction]
+fn rare_half_width_95(runs: Vec<(u64, u64)>) -> Option<f64> {
+    tidegate_core::stats::rare_half_width_95(&runs)
+}
+
 /// Bits per second of a rate such as `10mbit`.
 #[pyfunction]
 fn parse_rate(text: &str) -> PyResult<u64> {
@@ -83,6 +90,7 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(reference, module)?)?;
     module.add_function(wrap_pyfunction!(python_types, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
+    module.add_function(wrap_pyfunction!(rare_half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_time, module)?)?;
     module.add_function(wrap_pyfunction!(show_rate, module)?)?;

@@ -6,12 +6,12 @@ use crate::table::Table;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tidegate_core::units::Time;
+use tidegate_core::units::{Span, Time};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results::tables;
-use tidegate_sim::watch::{Ahead, Hop, Watch};
+use tidegate_sim::watch::{Hop, Served, Watch};
 use tidegate_sim::world::{Overflow, World};
 
 /// Most flows whose delay quantiles are kept one by one; of more only the groups' are.
@@ -107,19 +107,32 @@ impl Run {
         Ok(named)
     }
 
+    /// What the watched flow states of its traffic: `reserve` in bit/s and `bucket` in seconds at that rate, or
+    /// `None` without a bucket. `None` for a datagram flow, and when nothing is watched.
+    fn terms<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(terms) = self.world().watch().and_then(Watch::terms) else { return Ok(None) };
+        let entry = PyDict::new(py);
+        entry.set_item("reserve", terms.reserve.bits_per_second().round() as u64)?;
+        entry.set_item("bucket", terms.bucket.map(Span::as_secs_f64))?;
+        Ok(Some(entry))
+    }
+
     /// The slowest packets of the watched flow, the slowest first: dictionaries with times in
     /// seconds from the start of the run.
     fn slowest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         let world = self.world();
-        for journey in world.watch().map_or(&[][..], Watch::slowest) {
+        let Some(watch) = world.watch() else { return Ok(list) };
+        for journey in watch.slowest() {
             let entry = PyDict::new(py);
             entry.set_item("sequence", journey.sequence)?;
+            entry.set_item("bytes", journey.len)?;
             entry.set_item("delay", journey.delay.as_secs_f64())?;
+            entry.set_item("ahead", journey.ahead.map(Span::as_secs_f64))?;
             entry.set_item("arrived", seconds(journey.arrived))?;
             let hops = PyList::empty(py);
             for hop in &journey.hops {
-                hops.append(self.hop(py, hop)?)?;
+                hops.append(self.hop(py, hop, &watch.served_before(hop))?)?;
             }
             entry.set_item("hops", hops)?;
             list.append(entry)?;
@@ -145,23 +158,23 @@ impl Run {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hop<'py>(&self, py: Python<'py>, hop: &Hop) -> PyResult<Bound<'py, PyDict>> {
+    fn hop<'py>(&self, py: Python<'py>, hop: &Hop, before: &[Served]) -> PyResult<Bound<'py, PyDict>> {
         let entry = PyDict::new(py);
         entry.set_item("link", &self.network.links[hop.link as usize].name)?;
         entry.set_item("arrived", seconds(hop.arrived))?;
+        entry.set_item("held", hop.held.as_secs_f64())?;
         entry.set_item("queue", hop.queue)?;
         entry.set_item("started", hop.started.map(seconds))?;
         entry.set_item("stamp", hop.stamp)?;
-        let ahead = PyList::empty(py);
-        for Ahead { flow, len, stamp, started } in &hop.ahead {
-            let other = PyDict::new(py);
-            other.set_item("flow", &self.network.flows[*flow as usize].name)?;
-            other.set_item("bytes", len)?;
-            other.set_item("stamp", stamp)?;
-            other.set_item("started", seconds(*started))?;
-            ahead.append(other)?;
+        let list = PyList::empty(py);
+        for Served { flow, packets, bytes } in before {
+            let served = PyDict::new(py);
+            served.set_item("flow", &self.network.flows[*flow as usize].name)?;
+            served.set_item("packets", packets)?;
+            served.set_item("bytes", bytes)?;
+            list.append(served)?;
         }
-        entry.set_item("ahead", ahead)?;
+        entry.set_item("before", list)?;
         Ok(entry)
     }
 }

@@ -129,6 +129,16 @@ impl Scenario {
         self.spec.warnings().iter().map(ToString::to_string).collect()
     }
 
+    /// How it is pickled: its text is read again.
+    fn __reduce__<'py>(slf: &Bound<'py, Scenario>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let py = slf.py();
+        let this = slf.get();
+        let file = format!("{}.toml", this.spec.name);
+        let arguments = ("parse", this.spec.to_toml(), file, &this.base_dir);
+        let parse = py.import("operator")?.getattr("methodcaller")?.call1(arguments)?;
+        Ok((parse, (slf.get_type(),).into_pyobject(py)?.into_any()))
+    }
+
     /// Its text, overrides applied, comments kept.
     #[getter]
     fn toml(&self) -> &str {

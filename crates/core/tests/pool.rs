@@ -45,7 +45,13 @@ fn flood(lines: &mut Lines, rng: &mut Rng, waits: Waits) -> Leg {
         Waits::ForItsCeiling => plan.ceiling = Some(slow),
         Waits::ForItsClass => plan.class = Some(0),
         Waits::InItsShaper => {
-            plan.shaper = Some(ShaperPlan { rate: slow, burst: LARGEST, queue: None, excess: Excess::Wait });
+            plan.shaper = Some(ShaperPlan {
+                rate: slow,
+                burst: LARGEST,
+                peak: None,
+                queue: None,
+                excess: Excess::Wait,
+            });
         }
         Waits::Held | Waits::Absent => {}
     }

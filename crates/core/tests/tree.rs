@@ -235,7 +235,7 @@ fn assert_same_order(
             } else {
                 plans.iter_mut().for_each(|plan| plan.class = None);
             }
-            let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+            let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
             let legs: Vec<Leg> = plans.iter().map(|plan| world.open(0, plan)).collect();
             let mut order = Vec::new();
             for _ in 0..800 {
@@ -297,7 +297,10 @@ fn slots_within_slots_are_refused() {
         for classes in [vec![ClassPlan::new(scheduler.clone())], between.to_vec()] {
             let rate = Some(rate(1_000_000));
             let port = PortPlan { classes, rate, ..PortPlan::new(scheduler.clone()) };
-            assert!(Switch::new(Time::ORIGIN, &SwitchPlan { ports: vec![port], buffer: None }).is_err());
+            assert!(
+                Switch::new(Time::ORIGIN, &SwitchPlan { ports: vec![port], ..SwitchPlan::default() })
+                    .is_err()
+            );
         }
     }
 }

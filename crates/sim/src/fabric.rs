@@ -54,8 +54,19 @@ pub(crate) struct Link {
     pub(crate) waiting: Span,
     /// Ticks from last bit in to first bit out, since the warm-up.
     pub(crate) waited: u128,
-    /// What had been sent, how many packets had started, and how many were lost when the warm-up ended.
-    pub(crate) before: (Count, u64, u64),
+    /// What had been done when the warm-up ended.
+    pub(crate) before: Before,
+}
+
+/// What a link had done at some time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before {
+    pub(crate) sent: Count,
+    /// Packets that had started.
+    pub(crate) started: u64,
+    pub(crate) lost: u64,
+    /// Bytes of its trace's opportunities that packets had used.
+    pub(crate) used: u64,
 }
 
 /// One link of a flow's route.

@@ -2,7 +2,7 @@
 
 use crate::fingerprint::Fingerprint;
 use crate::probe::Series;
-use crate::record::{DelayCounts, Delays, FlowRecord};
+use crate::record::{DelayCounts, FlowRecord};
 use crate::watch::Watch;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
@@ -20,9 +20,6 @@ pub(crate) struct Measures {
     pub(crate) packet_hops: u64,
     pub(crate) group_counts: Vec<DelayCounts>,
     pub(crate) flow_counts: Vec<DelayCounts>,
-    /// Made of the counts in the end.
-    pub(crate) group_delays: Vec<Delays>,
-    pub(crate) flow_delays: Vec<Delays>,
     pub(crate) series: Option<Series>,
     pub(crate) watch: Option<Watch>,
     /// How long packets waited in the envelope of each flow that has one.
@@ -94,11 +91,5 @@ impl Measures {
     /// A flow was closed at a port whose meter had counted this of it.
     pub(crate) fn closed_at_port(&mut self, flow: u32, metered: &Metered) {
         self.checks[flow as usize].closed.add(metered);
-    }
-
-    /// The run is over: the histograms are made.
-    pub(crate) fn finish(&mut self) {
-        self.group_delays.extend(self.group_counts.drain(..).map(DelayCounts::into_delays));
-        self.flow_delays.extend(self.flow_counts.drain(..).map(DelayCounts::into_delays));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::relay::RelayFactory;
 use crate::source::Traffic;
+use crate::watch::Terms;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::admission::Policy;
@@ -75,6 +76,25 @@ pub struct FlowSetup {
     pub headers: Option<Headers>,
     /// When it comes and goes.
     pub life: Life,
+}
+
+impl FlowSetup {
+    /// What it states of its traffic, of all that it ever states the most; `None` for a datagram flow.
+    pub(crate) fn terms(&self) -> Option<Terms> {
+        let first = (self.plans.first()?.contract, self.envelope);
+        let changes = self.life.changes.iter().map(|change| (change.contract, change.envelope));
+        let stated: Vec<(Contract, Option<ShaperPlan>)> = core::iter::once(first).chain(changes).collect();
+        let bits = |rate: &Rate| rate.bits_per_second();
+        let reserve = stated
+            .iter()
+            .filter_map(|(contract, _)| contract.reserve)
+            .max_by(|one, other| bits(one).total_cmp(&bits(other)))?;
+        let bucket = |(contract, envelope): &(Contract, Option<ShaperPlan>)| {
+            let slow = envelope.filter(|envelope| bits(&envelope.rate) <= bits(&reserve));
+            contract.interval.max(slow.map(|envelope| reserve.time_for(envelope.burst)))
+        };
+        Some(Terms { reserve, bucket: stated.iter().filter_map(bucket).max() })
+    }
 }
 
 /// A relay beside a node.

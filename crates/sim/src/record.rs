@@ -58,7 +58,7 @@ pub struct Delays {
 /// Ticks in a nanosecond.
 const TICKS: u64 = 100;
 
-/// Delays as they come in. The histograms are made of them in the end: recording a value in
+/// Delays as they come in. The histograms are made of them for tables: recording a value in
 /// those takes five times as long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayCounts {
@@ -73,8 +73,8 @@ impl DelayCounts {
         self.queueing.add(queueing.ticks() / TICKS);
     }
 
-    pub(crate) fn into_delays(self) -> Delays {
-        Delays { delay: self.delay.into_histogram(), queueing: self.queueing.into_histogram() }
+    pub(crate) fn delays(&self) -> Delays {
+        Delays { delay: self.delay.histogram(), queueing: self.queueing.histogram() }
     }
 }
 
@@ -105,14 +105,14 @@ impl Counts {
         self.0[place] = 1;
     }
 
-    fn into_histogram(self) -> Histogram<u64> {
+    fn histogram(&self) -> Histogram<u64> {
         // Three significant digits are within the library's range of 0 to 5: this cannot fail.
         let mut histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are allowed"));
-        for (place, count) in (0..).zip(self.0).filter(|(_, count)| *count > 0) {
+        for (place, count) in (0..).zip(&self.0).filter(|(_, count)| **count > 0) {
             let shift = (place / Self::STEPS).saturating_sub(1);
             let value = u64::from(place - shift * Self::STEPS) << shift;
             // A histogram grows by itself and so records every value.
-            let _ = histogram.record_n(value, count);
+            let _ = histogram.record_n(value, *count);
         }
         histogram
     }
@@ -139,7 +139,7 @@ mod tests {
                 counts.add(value >> shift);
                 recorded.record(value >> shift).unwrap();
             }
-            let made = counts.into_histogram();
+            let made = counts.histogram();
             let bins = |histogram: &Histogram<u64>| -> Vec<_> {
                 histogram.iter_recorded().map(|bin| (bin.value_iterated_to(), bin.count_at_value())).collect()
             };

@@ -16,7 +16,11 @@ fn path(file: &str) -> PathBuf {
 }
 
 fn network(file: &str) -> Network {
-    build(&Scenario::load(&path(file), &[]).unwrap()).unwrap()
+    network_with(file, &[])
+}
+
+fn network_with(file: &str, sets: &[(String, String)]) -> Network {
+    build(&Scenario::load(&path(file), sets).unwrap()).unwrap()
 }
 
 fn run(network: &Network, probes: &Probes) -> World<Calendar> {
@@ -162,4 +166,35 @@ fn time_goes_on_at_any_rate() {
     let world = run(&network("tick.toml"), &Probes::default());
     let sent: Vec<u64> = world.records().iter().map(|record| record.sent.0).collect();
     assert!(sent.iter().all(|sent| *sent > 100), "{sent:?}");
+}
+
+/// While a packet waits at a port that conserves work, the link sends: what it sent before the packet takes as long as the
+/// packet waited, but for what was in service when it came. It waits from when its flow's envelope let it go.
+#[test]
+fn a_packet_waits_for_what_is_served_before_it() {
+    for (file, keep) in [("over.toml", 20), ("envx.toml", usize::MAX)] {
+        // With debug assertions every packet of the queue is looked at in every event.
+        let network = network_with(file, &[("duration".to_owned(), "1s".to_owned())]);
+        for flow in 0..network.flows.len() {
+            let probes = Probes { watch: Some(Watch::new(flow as u32, keep)), ..Probes::default() };
+            let world = run(&network, &probes);
+            let watch = world.watch().unwrap();
+            assert!(watch.slowest().len() >= 10);
+            for hop in watch.slowest().iter().flat_map(|journey| &journey.hops) {
+                let rate = network.links[hop.link as usize].rate;
+                let served = watch.served_before(hop);
+                let bytes: u64 = served.iter().map(|one| one.bytes).sum();
+                let waited = hop.started.unwrap().since(hop.arrived);
+                let (took, one) = (rate.time_for(bytes as u32), rate.time_for(network.flows[flow].largest));
+                assert!(took <= waited && waited <= took + one, "{hop:?}");
+                assert_eq!(hop.queue.is_none(), hop.held > Span::ZERO);
+                let packets: u64 = served.iter().map(|one| one.packets).sum();
+                assert_eq!(
+                    hop.queue.map_or(packets, |queue| queue.saturating_sub(1)),
+                    packets,
+                    "first in, first out"
+                );
+            }
+        }
+    }
 }

@@ -180,8 +180,8 @@ pub const TABLES: &[TableRecord] = &[
             number(
                 "utilisation",
                 "",
-                "Share of the measured time in which it was sending, 0 to 1; with a trace, bytes sent of those that it \
-                 could have delivered",
+                "Share of the measured time in which it was sending, 0 to 1; with a trace, share used of the bytes \
+                 that it could have delivered",
             ),
             number("queue_mean", "packets", "Queue length as a time average, the packet in service included"),
             whole("queue_max", "packets", "Longest queue, the packet in service included"),
@@ -231,7 +231,7 @@ pub const TABLES: &[TableRecord] = &[
             text(
                 "metric",
                 "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
-                 which a link was sending; with a trace, bytes sent of those that it could have delivered then), `throughput` (bit/s, over the interval), and where there are monitors \
+                 which a link was sending; with a trace, share used of the bytes that it could have delivered then), `throughput` (bit/s, over the interval), and where there are monitors \
                  `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
                  (over the interval)",
             ),

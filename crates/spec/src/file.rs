@@ -37,6 +37,7 @@ impl File {
         let placed = |(place, complaint)| SpecErrors::from(origin.error(place, complaint));
         let mut report = Report::default();
         let mut root = tree::parse(text).map_err(placed)?;
+        check_kind(section, &root).map_err(placed)?;
         let effective = set::apply(section, text, &mut root, sets, &mut report);
         report.check(&origin)?;
         check_version(&root, &what).map_err(placed)?;
@@ -99,6 +100,19 @@ fn too_large(bytes: u64, what: &str, largest: usize) -> Complaint {
             .help("many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or `capture` source");
     }
     complaint
+}
+
+/// Whether the file is of the other kind: all of its keys would be wrong.
+fn check_kind(section: &Section, root: &tree::Node) -> Result<(), (Place, Complaint)> {
+    let is_scenario = section.name == record::scenario().name;
+    let (other, found, command) = match is_scenario {
+        true => ("gate file", root.get("gate"), "gate check"),
+        false => ("scenario", root.get("duration").or_else(|| root.get("topology")), "check"),
+    };
+    found.map_or(Ok(()), |entry| {
+        let complaint = Complaint::new(format!("this is a {other}"));
+        Err((entry.key_place, complaint.help(format!("`tidegate {command} FILE` checks it"))))
+    })
 }
 
 /// Checked before anything else, since another version may spell anything differently.

@@ -48,6 +48,21 @@ pub(crate) fn did_you_mean<'c>(
     }
 }
 
+/// The nearest of `candidates`, and what else there is: for names that a person chose, of which the nearest by its
+/// letters may not be what was meant.
+pub(crate) fn nearest_and_all<'c>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'c str> + Clone,
+) -> Option<String> {
+    let near = nearest(name, candidates.clone());
+    // No name is near the empty one: what is said is the list.
+    let all = did_you_mean("", candidates)?;
+    Some(match near {
+        Some(near) => format!("did you mean `{near}`? {all}"),
+        None => all,
+    })
+}
+
 const MOST_LISTED: usize = 24;
 
 /// `text` for a message: what is very long is cut.
@@ -77,5 +92,8 @@ mod tests {
     fn without_a_near_name_the_few_are_listed() {
         assert_eq!(did_you_mean("x-ray", ["fifo", "drr"]), Some("it is one of fifo, drr".to_owned()));
         assert_eq!(did_you_mean("x-ray", []), None);
+        let said = nearest_and_all("s9", ["s1", "host"]);
+        assert_eq!(said, Some("did you mean `s1`? it is one of s1, host".to_owned()));
+        assert_eq!(nearest_and_all("server", ["s1", "h1"]), Some("it is one of s1, h1".to_owned()));
     }
 }

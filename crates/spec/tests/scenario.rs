@@ -244,6 +244,22 @@ fn overrides_change_values_and_keep_comments() {
     assert_eq!(good(FULL).to_toml(), FULL);
 }
 
+/// What a shell hands on: blanks around a value, and numbers that TOML wants another digit of.
+#[test]
+fn overrides_are_read_as_they_are_typed() {
+    for (path, typed, read) in [
+        ("duration", " 20s ", "duration = \"20s\""),
+        ("flow.voice.source.times", "1.", "times = 1.0"),
+        ("flow.voice.source.times", "+2.5", "times = +2.5"),
+        ("admission.datagrams", ".5", "datagrams = 0.5"),
+    ] {
+        let scenario = parse(FULL, &[(path, typed)]).unwrap_or_else(|errors| panic!("{errors}"));
+        assert!(scenario.to_toml().contains(read), "{path}={typed}: {}", scenario.to_toml());
+    }
+    let shown = parse(FULL, &[("duration", " soon")]).unwrap_err().to_string();
+    assert!(shown.starts_with("--set duration= soon: `duration`: `soon` is no time"), "{shown}");
+}
+
 #[test]
 fn overrides_make_what_is_not_there() {
     let text = "version = 1\nduration = \"1s\"\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\

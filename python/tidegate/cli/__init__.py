@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -65,6 +67,8 @@ class LazyGroup(TyperGroup):
             # What is still buffered has nowhere to go; the interpreter must not complain at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
+        except UnicodeError as error:
+            _end(f"this cannot be read or written as text: {error}", BAD_INPUT)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             _end(f"{where}{error.strerror or error}", BAD_INPUT)
@@ -73,7 +77,9 @@ class LazyGroup(TyperGroup):
 
 
 def _end(message: str, code: int) -> None:
-    typer.echo(f"tidegate: {message}", err=True)
+    from tidegate.cli.plain import plain
+
+    typer.echo(plain(f"tidegate: {message}"), err=True)
     raise typer.Exit(code) from None
 
 
@@ -105,4 +111,14 @@ def tidegate(
 
 def main() -> None:
     """Carry out the command line."""
+    # A stream that was closed when the process began is not there.
+    sys.stdout, sys.stderr = (one or _nowhere() for one in (sys.stdout, sys.stderr))
+    for stream in (sys.stdout, sys.stderr):
+        # Names may hold what the stream cannot: a byte that is no UTF-8, or a letter that is no Latin-1.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="tidegate")
+
+
+def _nowhere() -> TextIO:
+    return Path(os.devnull).open("w", encoding="utf-8")

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import json
+
 import typer
 
-from tidegate.cli.options import File, Set, overrides
+from tidegate.cli.options import File, Json, Set, overrides
+from tidegate.cli.plain import plain
 
 
-def command(file: File, sets: Set = None) -> None:
+def command(file: File, sets: Set = None, as_json: Json = False) -> None:
     """Read a scenario, check all of it, and say what it describes; nothing runs."""
     from tidegate._tidegate import Scenario
+    from tidegate.show import plural
 
     scenario = Scenario.load(file, overrides(sets))
     for warning in scenario.warnings:
         typer.echo(f"warning: {warning}", err=True)
     counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
-    what = ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
-    typer.echo(f"OK: {scenario.name}: {what}, {scenario.duration:g} s")
+    if as_json:
+        document = {
+            "scenario": scenario.name,
+            "seed": scenario.seed,
+            "duration": scenario.duration,
+            "warmup": scenario.warmup,
+            "nodes": counts["node"],
+            "links": counts["one-way link"],
+            "groups": scenario.groups,
+            "flows": counts["flow"],
+        }
+        typer.echo(json.dumps(document, ensure_ascii=False))
+        return
+    what = ", ".join(plural(count, noun) for noun, count in counts.items())
+    typer.echo(plain(f"OK: {scenario.name}: {what}, {scenario.duration:g} s"))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tidegate.cli.options import File, Jobs, Json, Seed, Set, overrides
+from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from tidegate.comparison import Comparison, Row
@@ -39,14 +44,24 @@ def command(
     replications: Annotated[int, typer.Option(metavar="N", help="Number of runs of each.")] = 10,
     seed: Seed = None,
     jobs: Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write the results of every scheduler to DIR/NAME.", show_default=False
+        ),
+    ] = None,
     sets: Set = None,
     as_json: Json = False,
 ) -> None:
     """Run a scenario under several schedulers on the same packets, and show what differs."""
+    from tidegate import outdir
     from tidegate.cli.progress import bar
     from tidegate.comparison import compare
 
     names = [name.strip() for given in scheduler for name in SEPARATOR.split(given) if name.strip()]
+    places = {} if out is None else _places(out, names)
+    for place in places.values():
+        outdir.check_writable(place)
     with bar(" · ".join(names)) as progress:
         comparison = compare(
             file,
@@ -57,10 +72,25 @@ def command(
             sets=overrides(sets),
             progress=progress,
         )
+    for name, place in places.items():
+        outdir.write(comparison.results[name], place, shlex.join(["tidegate", *sys.argv[1:]]))
     if as_json:
         typer.echo(json.dumps(document(comparison), ensure_ascii=False, allow_nan=False))
-    else:
-        _print(comparison)
+        return
+    _print(comparison)
+    if places:
+        typer.echo(plain(f"results in {', '.join(str(place) for place in places.values())}"))
+
+
+def _places(out: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Return a folder for the results of each scheduler, named after it."""
+    places: dict[str, Path] = {}
+    for name in names:
+        stem = re.sub(r"[^\w.-]+", "-", name).strip("-")
+        # Schedulers that differ in their parameters only may look alike.
+        alike = sum(place.name.rpartition("~")[0] == stem or place.name == stem for place in places.values())
+        places[name] = out / (f"{stem}~{alike + 1}" if alike else stem)
+    return places
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -122,11 +152,12 @@ def _print(comparison: Comparison) -> None:
     console.print(table)
     console.print()
     notes += comparison.notes
-    if results.replications > 1:
+    if results.has_intervals:
         notes += [
             "± is half the 95 % interval of the mean over replications",
             f"{'differences' if pair else 'Δ: differences'} to {first}, run by run on the same packets",
             "* the interval excludes zero (by chance alone, 1 in 20 does)",
+            "pp: percentage points, the difference of two shares",
         ]
     for note in notes:
         console.print(f"  {note}", style="dim")

@@ -81,6 +81,8 @@ def _print_hop(hop: Hop, console: Console) -> None:
     from tidegate.show import plural, quantity
 
     met = f"met {plural(hop.queue, 'packet')}" if hop.queue else "met nobody"
+    if hop.queue is None:
+        met = f"let go by its envelope after {quantity(hop.held, 's')}"
     console.print(f"  {hop.link}: {met}, waited {quantity(hop.wait, 's')}{_stamp(hop)}")
     if not hop.before:
         return

@@ -46,7 +46,7 @@ def command(
     from tidegate.lab import experiments
 
     if name is None:
-        _list()
+        _list(as_json)
         return
     if out is not None:
         # Before the measurement, so that nobody waits for nothing.
@@ -65,10 +65,14 @@ def command(
         raise typer.Exit(BROKEN)
 
 
-def _list() -> None:
+def _list(as_json: bool) -> None:
     from tidegate.cli import screen
     from tidegate.lab.experiments import NAMES
 
+    if as_json:
+        rows = [{"experiment": name, "about": about} for name, about in NAMES.items()]
+        typer.echo(json.dumps({"experiments": rows}, ensure_ascii=False))
+        return
     table = screen.table("experiment", "")
     table.columns[-1].justify = "left"
     for name, about in NAMES.items():

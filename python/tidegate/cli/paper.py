@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tidegate.cli.options import Jobs
+from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +67,7 @@ def command(
     else:
         _print(report)
         if out is not None:
-            typer.echo(f"claims and figures in {out}")
+            typer.echo(plain(f"claims and figures in {out}"))
     if report.broken:
         raise typer.Exit(BROKEN)
 
@@ -183,7 +184,7 @@ def _notes(report: Report) -> list[str]:
     else:
         notes.append("no interval from one run, so nothing is decided but what must be exact")
     notes.append(
-        "a claim holds when the mean is within the tolerance; else it is undecided when half the interval "
-        "exceeds half the tolerance"
+        "a claim is undecided when half the interval exceeds half the tolerance; else it holds when the mean "
+        "is within the tolerance"
     )
     return notes

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from tidegate.results import Results
@@ -33,6 +36,7 @@ def command(
             metavar="A,B", help="Groups of flows to draw; by default the first seven.", show_default=False
         ),
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print where the figure is as JSON.")] = False,
 ) -> None:
     """Draw throughput, delays and queues, with intervals where there are several runs."""
     from tidegate import plots
@@ -41,8 +45,8 @@ def command(
     names = None if groups is None else [name.strip() for name in groups.split(",") if name.strip()]
     several = _several(directory)
     figure = plots.comparison(several, names) if several else plots.overview(Results.load(directory), names)
-    path = plots.save(figure, out or Path(f"{directory.resolve().name}.png"))
-    typer.echo(f"figure in {path}")
+    path = plots.save(figure, out if out is not None else Path(f"{directory.resolve().name}.png"))
+    typer.echo(json.dumps({"figure": str(path)}) if as_json else plain(f"figure in {path}"))
 
 
 def _several(directory: Path) -> dict[str, Results]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tidegate.cli.plain import plain
 from tidegate.replications import Progress
 
 
@@ -29,5 +30,5 @@ def bar(title: str) -> Iterator[Progress | None]:
         TimeRemainingColumn(),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(title, total=1.0)
+        task = shown.add_task(plain(title), total=1.0)
         yield lambda share: shown.update(task, completed=share)

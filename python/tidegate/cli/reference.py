@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from typing import Annotated
+
 import typer
 
 
-def command() -> None:
+def command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print it as the text of a JSON document.")] = False,
+) -> None:
     """Print the reference of scenario files, as Markdown."""
     from tidegate._tidegate import reference
 
-    typer.echo(reference())
+    typer.echo(json.dumps({"markdown": reference()}, ensure_ascii=False) if as_json else reference())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli.options import File, Jobs, Json, Seed, Set, overrides
+from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from tidegate.results import Results
@@ -67,7 +68,7 @@ def command(
     _print(results)
     if out is not None:
         without = "" if series else ", without series: there would be too many"
-        typer.echo(f"results in {out}{without}")
+        typer.echo(plain(f"results in {out}{without}"))
 
 
 def document(results: Results) -> dict[str, Any]:
@@ -121,8 +122,12 @@ def _print(results: Results) -> None:
         *_print_gate(results, console),
         *results.notes,
     ]
-    if results.replications > 1:
+    if results.has_intervals:
         notes.append("± is half the 95 % interval of the mean over replications")
+    if results.warmup > 0:
+        notes.append(
+            "throughput: of groups what was sent after the warm-up, of links all that left them after it"
+        )
     for note in notes:
         console.print(f"  {note}", style="dim")
     console.print()
@@ -205,14 +210,20 @@ def _print_links(results: Results, console: Any) -> list[str]:
     everything = results.link_rows()
     busy = [row for row in everything if row.packets.mean or row.dropped.mean]
     idle = len(everything) - len(busy)
-    table = screen.table("link", "utilisation", "mean queue", "max queue", "dropped", "mean wait")
+    table = screen.table(
+        "link", "throughput", "utilisation", "mean queue", "max queue", "dropped", "mean wait"
+    )
     rows, notes = screen.cut(busy, "link")
     for row in rows:
         table.add_row(
             row.link,
-            with_interval(row.utilisation, "share"),
-            *(with_interval(figure, "count") for figure in (row.queue_mean, row.queue_max, row.dropped)),
-            with_interval(row.wait_mean, "s"),
+            with_interval(row.throughput, "bit/s", "\n"),
+            with_interval(row.utilisation, "share", "\n"),
+            *(
+                with_interval(figure, "count", "\n")
+                for figure in (row.queue_mean, row.queue_max, row.dropped)
+            ),
+            with_interval(row.wait_mean, "s", "\n"),
         )
     console.print(table)
     console.print()

@@ -7,8 +7,12 @@ from typing import Annotated
 import typer
 
 
-def command(gate: Annotated[bool, typer.Option("--gate", help="Of gate files instead.")] = False) -> None:
+def command(
+    gate: Annotated[bool, typer.Option("--gate", help="Of gate files instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as without it.")] = False,
+) -> None:
     """Print the JSON Schema of scenario files."""
     from tidegate._tidegate import gate_schema, schema
 
+    del as_json
     typer.echo(gate_schema() if gate else schema())

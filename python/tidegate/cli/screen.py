@@ -25,17 +25,19 @@ WIDTH = 100
 
 def console() -> Console:
     """Return where tables are printed: stdout, as wide as the terminal."""
-    from rich.console import Console
+    from tidegate.cli.terminal import PlainConsole
 
-    return Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False, markup=False, emoji=False)
+    width = None if sys.stdout.isatty() else WIDTH
+    return PlainConsole(width=width, highlight=False, markup=False, emoji=False)
 
 
 def table(first: str, *others: str) -> Table:
     """Return an empty table with the given headings; all columns but the first hold figures."""
     from rich import box
-    from rich.table import Table
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    from tidegate.cli.terminal import PlainTable
+
+    made = PlainTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
     made.add_column(first, overflow="fold")
     for heading in others:
         longest = max((len(word) for word in heading.split()), default=0)

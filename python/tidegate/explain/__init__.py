@@ -11,8 +11,7 @@ from typing import Any
 
 from tidegate import _tidegate, policies
 from tidegate.explain.journey import Before, Hop, hop
-from tidegate.explain.verdict import Sender, verdict
-from tidegate.policies import ANSWERS
+from tidegate.explain.verdict import Sender, Sent, verdict
 from tidegate.results import Results
 
 __all__ = ["Before", "Explanation", "Hop", "Packet", "explain"]
@@ -26,17 +25,23 @@ class Packet:
 
     Attributes:
         sequence: Its number within its flow, from 0.
-        sent: When it left its source, in s from the start of the run.
+        bytes: Its size.
+        sent: When it left its source, or was let go by the envelope there, in s from the start of the run.
         delay: From then until its last bit was in at the destination, in s.
         waited: The queueing delay in it, in s.
+        ahead: How long its flow's reservation takes for what the flow had sent ahead of it, the packet
+            included, in s: a packet's time for a flow that keeps to it packet by packet. None for a datagram
+            flow.
         hops: What it met at each link.
         verdict: Why it was late, in one sentence.
     """
 
     sequence: int
+    bytes: int
     sent: float
     delay: float
     waited: float
+    ahead: float | None
     hops: tuple[Hop, ...]
     verdict: str
 
@@ -48,7 +53,9 @@ class Explanation:
     Attributes:
         flow: Its name.
         group: The group that it is a member of.
-        reserve: What it reserves, in bit/s; None for a datagram flow.
+        reserve: What it reserves, in bit/s, at most over time; None for a datagram flow.
+        bucket: How long its reservation takes for the bucket that it states, in s: its `interval`, or the
+            burst of an envelope that is no faster than its reservation. None when it states none.
         replication: The replication that was run again: the one with the flow's largest delay.
         seed: Its seed.
         same_outcome: Whether this version of tidegate gave the outcome that the results hold.
@@ -58,6 +65,7 @@ class Explanation:
     flow: str
     group: str
     reserve: int | None
+    bucket: float | None
     replication: int
     seed: int
     same_outcome: bool
@@ -90,10 +98,12 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
     while not run.advance(_SLICE):
         pass
     table = tomllib.loads(results.scenario_toml)
+    terms = run.terms() or {"reserve": None, "bucket": None}
     sender = Sender(
         flow=name,
-        reserve=_reserve(table, row["group"]),
-        packet_bytes=row["sent_bytes"] / max(row["sent_packets"], 1),
+        reserve=terms["reserve"],
+        bucket=terms["bucket"],
+        mean_rate=row["sent_bytes"] * 8 / (results.duration - results.warmup),
         groups=dict(zip(*(results.flows.column(key).to_pylist() for key in ("flow", "group")), strict=True)),
     )
     links = results.links
@@ -103,6 +113,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
         flow=name,
         group=row["group"],
         reserve=sender.reserve,
+        bucket=sender.bucket,
         replication=replication,
         seed=row["seed"],
         same_outcome=run.fingerprint == results.fingerprints[replication],
@@ -114,23 +125,22 @@ def _packet(journey: dict[str, Any], rates: dict[str, int], sender: Sender, know
     hops = tuple(hop(met, rates[met["link"]], stamp_is_known=known) for met in journey["hops"])
     return Packet(
         sequence=journey["sequence"],
+        bytes=journey["bytes"],
         sent=journey["arrived"] - journey["delay"],
         delay=journey["delay"],
         waited=sum(one.wait for one in hops),
+        ahead=journey["ahead"],
         hops=hops,
-        verdict=verdict(journey["delay"], hops, sender),
+        verdict=verdict(Sent(journey["bytes"], journey["delay"], journey["ahead"]), hops, sender),
     )
 
 
 def _slowest_row(results: Results, name: str) -> dict[str, Any]:
     """Return the row of `flows` with the largest delay among those of the flow or group."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     table = results.flows
+    every = table.to_pylist()
     for key in ("flow", "group"):
-        rows = table.filter(pc.equal(pc.cast(table[key], pa.string()), name)).to_pylist()
-        if rows:
+        if rows := [row for row in every if row[key] == name]:
             return max(rows, key=lambda row: row["delay_max"] or 0.0)
     names = [*table["flow"].unique().to_pylist(), *table["group"].unique().to_pylist()]
     near = difflib.get_close_matches(name, dict.fromkeys(names), n=3)
@@ -139,15 +149,6 @@ def _slowest_row(results: Results, name: str) -> dict[str, Any]:
     else:
         help_ = f"its flows are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
     raise _tidegate.TidegateError(f"{results.scenario_name}: there is no flow `{name}`\n  help: {help_}")
-
-
-def _reserve(scenario: dict[str, Any], group: str) -> int | None:
-    terms = {flow["name"]: flow for flow in scenario.get("flow", [])}
-    for connection in scenario.get("connection", []):
-        terms[connection["name"]] = connection
-        terms[connection["name"] + ANSWERS] = connection.get("answers", {})
-    reserve = terms[group].get("reserve")
-    return None if reserve is None else _tidegate.parse_rate(reserve)
 
 
 def _schedulers(scenario: dict[str, Any], base_dir: Path) -> set[str]:

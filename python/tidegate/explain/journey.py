@@ -39,9 +39,11 @@ class Hop:
 
     Attributes:
         link: Name of the link.
-        arrived: When its last bit was in, in s from the start of the run.
-        queue: Packets that it met, the one in service included.
-        wait: From last bit in to first bit out, in s.
+        arrived: When its last bit was in, or its flow's envelope let it go, in s from the start of the run.
+        held: How long the envelope held it before that, in s. It is no part of `wait`, nor of the packet's
+            delay where the envelope is at the source.
+        queue: Packets that it met, the one in service included; None for a packet that an envelope held.
+        wait: The queueing delay: from `arrived` to first bit out, in s.
         stamp: `time` when the scheduler stamped it with a time, `order` when with its order of arrival,
             `datagram` when it stamped it as without a reservation, `other` when its stamp is something else.
         lead: How far a stamp that is a time was ahead of real time when the packet arrived, in s; else None.
@@ -49,12 +51,13 @@ class Hop:
         bytes_before: Their bytes.
         before: The flows that sent most of them, at most MOST_FLOWS, most bytes first.
         rest: Share of the wait that is not theirs: the packet in service when it arrived, flows that are not
-            listed, and time in which a ceiling or an envelope held it, 0 to 1.
+            listed, and time in which a ceiling held it, 0 to 1.
     """
 
     link: str
     arrived: float
-    queue: int
+    held: float
+    queue: int | None
     wait: float
     stamp: str
     lead: float | None
@@ -64,32 +67,28 @@ class Hop:
     rest: float
 
 
-def hop(met: Mapping[str, Any], rate: float, *, stamp_is_known: bool) -> Hop:
+def hop(met: Mapping[str, Any], rate: float, *, stamp_is_known: bool = True) -> Hop:
     """Sum up one hop of a watched packet, at a link of `rate` bit/s.
 
     `stamp_is_known` says whether the scheduler's stamps are times or orders of arrival.
     """
     wait = met["started"] - met["arrived"]
-    packets: dict[str, int] = {}
-    sizes: dict[str, int] = {}
-    for other in met["ahead"]:
-        packets[other["flow"]] = packets.get(other["flow"], 0) + 1
-        sizes[other["flow"]] = sizes.get(other["flow"], 0) + other["bytes"]
-    largest = sorted(sizes, key=lambda flow: -sizes[flow])[:MOST_FLOWS]
+    largest = sorted(met["before"], key=lambda served: -served["bytes"])[:MOST_FLOWS]
     before = tuple(
-        Before(flow, packets[flow], sizes[flow], sizes[flow] * 8 / rate / wait if wait > 0 else 0.0)
-        for flow in largest
+        Before(one["flow"], one["packets"], one["bytes"], one["bytes"] * 8 / rate / wait if wait > 0 else 0.0)
+        for one in largest
     )
     kind = _kind(met["stamp"]) if stamp_is_known else "other"
     return Hop(
         link=met["link"],
         arrived=met["arrived"],
+        held=met["held"],
         queue=met["queue"],
         wait=wait,
         stamp=kind,
         lead=seconds(met["stamp"]) - met["arrived"] if kind == "time" else None,
-        packets_before=len(met["ahead"]),
-        bytes_before=sum(sizes.values()),
+        packets_before=sum(one["packets"] for one in met["before"]),
+        bytes_before=sum(one["bytes"] for one in met["before"]),
         before=before,
         rest=max(0.0, 1.0 - sum(one.share for one in before)) if wait > 0 else 0.0,
     )

@@ -12,8 +12,10 @@ _HARDLY_WAITED = 0.1
 """Below this share of its delay, waiting did not make a packet late."""
 _MAINLY = 0.5
 """From this share of the bytes on, a flow or a group is to blame."""
-_TOO_FAST = 1.5
-"""From so many times a packet's time at the reservation on, a stamp says that its flow sent too fast."""
+_ROUNDING = 1e-6
+"""How far two times may differ that are the same: rates are rounded to ticks a byte."""
+_TOO_FAST = 1.05
+"""From so many times its reservation on the average, a flow that states no bucket sends too fast."""
 
 
 @dataclass(frozen=True)
@@ -23,30 +25,53 @@ class Sender:
     Attributes:
         flow: Its name.
         reserve: What it reserves, in bit/s; None for a datagram flow.
-        packet_bytes: Mean size of its packets.
+        bucket: How long its reservation takes for the bucket that it states, in s: its average interval, or
+            the burst of an envelope that is no faster than its reservation. None when it states none.
+        mean_rate: What it sent on the average, in bit/s.
         groups: The group of every flow of the scenario.
     """
 
     flow: str
     reserve: int | None
-    packet_bytes: float
+    bucket: float | None
+    mean_rate: float
     groups: Mapping[str, str]
 
 
-def verdict(delay: float, hops: Sequence[Hop], sender: Sender) -> str:
-    """Say in one sentence why a packet with this delay, in s, was late."""
+@dataclass(frozen=True)
+class Sent:
+    """What a packet says of its flow.
+
+    Attributes:
+        bytes: Its size.
+        delay: Its end-to-end delay, in s.
+        ahead: How long the reservation takes for what its flow had sent ahead of it, the packet included, in
+            s: the workahead of Pincheira 1994, section 2.1, at the first port. None for a datagram flow.
+    """
+
+    bytes: int
+    delay: float
+    ahead: float | None
+
+
+def verdict(sent: Sent, hops: Sequence[Hop], sender: Sender) -> str:
+    """Say in one sentence why a packet was late."""
     waited = sum(one.wait for one in hops)
-    if waited < _HARDLY_WAITED * delay:
-        rest, whole = quantity(delay - waited, "s"), quantity(delay, "s")
+    # Before the first port, an envelope is part of the source.
+    held = max(hops[1:], key=lambda one: one.held, default=None)
+    if held is not None and held.held > waited and held.held >= _HARDLY_WAITED * sent.delay:
+        return f"its own envelope at {held.link} held it for {quantity(held.held, 's')}"
+    if waited < _HARDLY_WAITED * sent.delay:
+        rest, whole = quantity(sent.delay - waited, "s"), quantity(sent.delay, "s")
         return f"hardly waited: {rest} of its {whole} are transmission and propagation"
     worst = max(hops, key=lambda one: one.wait)
     wait = quantity(worst.wait, "s")
-    return f"waited {wait} at {worst.link} {_behind(worst, sender)}{_because(worst, sender)}"
+    return f"waited {wait} at {worst.link} {_behind(worst, sender)}{_because(sent, worst, sender)}"
 
 
 def _behind(hop: Hop, sender: Sender) -> str:
     if hop.packets_before == 0:
-        return "for the packet in service" if hop.queue else "although the link was free"
+        return "although the link was free" if hop.queue == 0 else "for the packet in service"
     count = "1 packet" if hop.packets_before == 1 else f"{hop.packets_before} packets"
     first = hop.before[0]
     if first.bytes >= _MAINLY * hop.bytes_before:
@@ -71,16 +96,32 @@ def _whose(flow: str, sender: Sender) -> str:
     return "its own" if flow == sender.flow else f"of {flow}"
 
 
-def _because(hop: Hop, sender: Sender) -> str:
+def _because(sent: Sent, hop: Hop, sender: Sender) -> str:
+    """Say what the flow's own contract has to do with it, where stamps are times of the contract.
+
+    Only what the flow sent is held against it, as its first port saw it: at later ports its packets stand
+    closer together because of others.
+    """
     if hop.stamp == "datagram":
         return "; it has no reservation, so flows with one and earlier datagrams went first"
-    if hop.lead is None or sender.reserve is None:
+    if hop.lead is None or sender.reserve is None or sent.ahead is None:
         return ""
     rate = quantity(sender.reserve, "bit/s")
-    own = sender.packet_bytes * 8 / sender.reserve
-    if hop.lead > _TOO_FAST * own:
+    own = sent.bytes * 8 / sender.reserve
+    ahead = quantity(sent.ahead, "s")
+    if sent.ahead <= own * (1 + _ROUNDING):
         return (
-            f"; its own flow sent faster than its reservation of {rate}: "
-            f"its stamp was {quantity(hop.lead, 's')} ahead of real time"
+            f"; its flow kept to its reservation of {rate}, at which a packet of {sent.bytes} B takes {ahead}"
         )
-    return f"; it may wait so long: a packet's time at its reservation of {rate} is {quantity(own, 's')}"
+    burst = f"what it had sent takes {ahead} at that rate"
+    if sender.bucket is not None:
+        if sent.ahead <= max(sender.bucket, own) * (1 + _ROUNDING):
+            return f"; its flow kept to its reservation of {rate} with a burst within its bucket: {burst}"
+        bucket = quantity(sender.bucket, "s")
+        return f"; its own flow sent faster than its reservation of {rate}: {burst}, and its bucket {bucket}"
+    times = sender.mean_rate / sender.reserve
+    if times >= _TOO_FAST:
+        return (
+            f"; its own flow sent faster than its reservation of {rate}, {times:.3g} times as fast: {burst}"
+        )
+    return f"; its flow, which states no bucket, sent a burst ahead of its reservation of {rate}: {burst}"

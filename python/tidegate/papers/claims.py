@@ -50,10 +50,10 @@ class Claim:
     def holds(self, values: Values) -> bool | None:
         """Return whether it holds for what was measured in each replication; None when that is undecided.
 
-        A published figure holds when our mean is within the tolerance of it. It is undecided when half of
-        our interval exceeds half of the tolerance; otherwise it does not hold. A limit holds when our mean is
-        on its right side, and is undecided when it lies within our interval. One replication has no interval
-        and decides only what must be exact.
+        A published figure is undecided when half of our interval exceeds half of the tolerance, wherever our
+        mean lies; else it holds when our mean is within the tolerance of it, and otherwise does not. A limit
+        holds when our mean is on its right side, and is undecided when it lies within our interval. One
+        replication has no interval and decides only what must be exact.
         """
         measured = [value for value in values if value is not None]
         mean, half = estimate(values)
@@ -64,9 +64,9 @@ class Claim:
         if half is None:
             return None
         if self.tolerance is not None and self.paper is not None:
-            if abs(mean - self.paper) <= self.tolerance:
-                return True
-            return None if half > self.tolerance / 2 else False
+            if half > self.tolerance / 2:
+                return None
+            return abs(mean - self.paper) <= self.tolerance
         margin = self.at_most - mean if self.at_most is not None else mean - (self.at_least or 0.0)
         return None if abs(margin) < half else margin >= 0
 

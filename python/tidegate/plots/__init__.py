@@ -216,16 +216,21 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write a figure as a PNG, or as what the path's ending says; return the path.
 
     Raises:
-        TidegateError: The ending is of no known format.
+        TidegateError: The ending is of no known format, or something else than a file is there.
         OSError: The file cannot be written.
     """
     from tidegate._tidegate import TidegateError
 
-    target = Path(path)
+    if not Path(path).name:
+        raise TidegateError(f"`{path}` names no file for a figure")
+    # A link stays one: what it points to is written.
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise TidegateError(f"{path}: is no regular file, and is not replaced")
     ending = target.suffix.removeprefix(".").lower() or "png"
     known = figure.canvas.get_supported_filetypes()
     if ending not in known:
-        raise TidegateError(f"{target}: figures are written as {', '.join(sorted(known))}, not as {ending}")
+        raise TidegateError(f"{path}: figures are written as {', '.join(sorted(known))}, not as {ending}")
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.part")
     try:
@@ -233,7 +238,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
-    return target
+    return Path(path)
 
 
 def _busiest(results: Results) -> list[str]:

@@ -68,7 +68,7 @@ def lines(results: Results, metric: str, subjects: Sequence[str]) -> dict[str, L
         values = samples[:, : points * together].reshape(results.replications, points, together).mean(axis=2)
         time = rows["time"].to_numpy()[together - 1 : points * together : together]
         estimates = [estimate(column) for column in values.T.tolist()]
-        several = results.replications > 1
+        several = results.has_intervals
         found[subject] = Line(
             spacing=float(time[0]),
             time=time,

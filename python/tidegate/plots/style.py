@@ -94,8 +94,8 @@ def chosen(available: Sequence[str], wanted: Sequence[str] | None, most: int) ->
 
 def runs(results: Results) -> str:
     """Say how many runs stand behind a figure, and what that means for its intervals."""
-    if results.replications == 1:
-        return "n = 1, no interval"
+    if not results.has_intervals:
+        return f"n = {results.replications}{' identical' if results.identical else ''}, no interval"
     return f"n = {results.replications}, 95 % intervals"
 
 

@@ -180,6 +180,12 @@ impl<T: Copy> Line<T> {
     pub fn offered(&self, from: Time, until: Time) -> Option<u64> {
         self.traced().map(|traced| traced.offered(from, until))
     }
+
+    /// Bytes of the trace's opportunities before `until` that packets have used; zero without a trace. `until` is
+    /// not before the start of the latest packet.
+    pub fn used(&self, until: Time) -> u64 {
+        self.traced().map_or(0, |traced| traced.used(until))
+    }
 }
 
 impl<T> Default for Extras<T> {

@@ -89,6 +89,11 @@ impl Oracle {
         let times = (0..).map(|number| self.comes(trace, number)).take_while(|at| *at < until);
         times.filter(|at| *at >= from).count() as u64 * u64::from(Trace::BYTES)
     }
+
+    fn used(&self, trace: &[u32], until: Time) -> u64 {
+        let before = |(number, _): &(usize, &u32)| self.comes(trace, *number) < until;
+        self.used.iter().enumerate().filter(before).map(|(_, used)| u64::from(*used)).sum()
+    }
 }
 
 /// A plan with what the oracle needs of it: the trace's milliseconds and the probability of loss.
@@ -185,6 +190,10 @@ proptest! {
             let from = now.before(Span::from_millis(7));
             let offered = sample.trace.as_deref().map(|trace| oracle.offered(trace, from, now));
             prop_assert_eq!(line.offered(from, now), offered);
+            for until in [now, now + Span::from_millis(2)] {
+                let used = sample.trace.as_deref().map_or(0, |trace| oracle.used(trace, until));
+                prop_assert_eq!(line.used(until), used);
+            }
             let immediate =
                 sample.plan.delay == Span::ZERO && sample.probability == 0.0 && oracle.in_flight.is_empty();
             prop_assert_eq!(line.is_immediate(), immediate);

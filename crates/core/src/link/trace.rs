@@ -110,13 +110,15 @@ pub struct TracedLink {
     at: Time,
     /// Bytes that are left of it.
     left: u32,
+    /// Bytes of all packets that have started.
+    taken: u64,
 }
 
 impl TracedLink {
     /// A link whose trace starts at `start`.
     pub fn new(trace: Arc<Trace>, start: Time) -> TracedLink {
         let at = start + trace.comes(0);
-        TracedLink { trace, start, number: 0, at, left: Trace::BYTES }
+        TracedLink { trace, start, number: 0, at, left: Trace::BYTES, taken: 0 }
     }
 
     /// Its trace.
@@ -140,6 +142,7 @@ impl TracedLink {
     /// byte is through.
     pub fn departure(&mut self, now: Time, len: u32) -> Time {
         self.opens(now);
+        self.taken += u64::from(len);
         match self.left.checked_sub(len) {
             Some(left) => self.left = left,
             None => {
@@ -156,6 +159,18 @@ impl TracedLink {
     pub fn offered(&self, from: Time, until: Time) -> u64 {
         let before = |at: Time| self.trace.opportunities_within(at.since(self.start));
         before(until).saturating_sub(before(from)).saturating_mul(u64::from(Trace::BYTES))
+    }
+
+    /// Bytes of the opportunities before `until` that packets have used: at most what was
+    /// [`offered`](Self::offered). `until` is not before the start of the latest packet.
+    pub fn used(&self, until: Time) -> u64 {
+        let first = self.trace.opportunities_within(until.since(self.start));
+        // The latest packet takes part in every opportunity from `until` on up to the one that is being used.
+        let later = self
+            .number
+            .checked_sub(first)
+            .map_or(0, |between| between * u64::from(Trace::BYTES) + u64::from(Trace::BYTES - self.left));
+        self.taken.saturating_sub(later)
     }
 
     fn take(&mut self, number: u64) {

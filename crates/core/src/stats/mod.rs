@@ -7,6 +7,7 @@ mod count;
 mod lengths;
 mod moments;
 mod quantile;
+mod rare;
 mod student;
 mod workahead;
 
@@ -14,6 +15,7 @@ pub use count::Count;
 pub use lengths::Lengths;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
+pub use rare::rare_half_width_95;
 pub use student::{half_width_95, t_95};
 pub use workahead::{PeakRate, Workahead};
 

@@ -46,15 +46,15 @@ enum Command {
     /// the file with the reservations that it suggests.
     Observe(Observe),
     /// Reads a gate file and reports its mistakes.
-    Check(File),
+    Check(Check),
     /// Stops a running gate and removes the bridge that it made: then nothing passes.
-    Down(Running),
+    Down(Asked),
     /// Prints a report of a running gate.
     Status(Status),
     /// Shows every second what each flow sends and how long it waits.
     Top(Top),
     /// Makes a running gate follow its file as it is now: all of it, or nothing.
-    Reload(Running),
+    Reload(Asked),
 }
 
 #[derive(Args)]
@@ -73,6 +73,25 @@ struct Observe {
 struct Running {
     /// The gate's file, or its name.
     gate: PathBuf,
+}
+
+/// A command of which the answer can be JSON.
+#[derive(Args)]
+struct Asked {
+    #[command(flatten)]
+    running: Running,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
+struct Check {
+    #[command(flatten)]
+    source: File,
+    /// Prints JSON.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -94,6 +113,9 @@ struct Top {
     /// Stops after so many tables.
     #[arg(long, value_name = "COUNT")]
     times: Option<u32>,
+    /// Prints JSON, a document on a line of its own for each table.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
@@ -163,13 +185,13 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = match cli.command {
         Command::Up(up) => up::run(&up),
         Command::Observe(observe) => observe::run(&observe),
-        Command::Check(file) => check(&file),
-        Command::Down(running) => remote::down(&running),
+        Command::Check(asked) => check(&asked),
+        Command::Down(asked) => remote::down(&asked),
         Command::Status(status) => remote::status(&status),
         Command::Top(top) => remote::connect(&top.running)
-            .and_then(|mut client| top::run(&mut client, top.times))
+            .and_then(|mut client| top::run(&mut client, top.times, top.json))
             .map(|()| String::new()),
-        Command::Reload(running) => remote::reload(&running),
+        Command::Reload(asked) => remote::reload(&asked),
     };
     match outcome {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
@@ -189,23 +211,35 @@ impl File {
     }
 }
 
-fn check(file: &File) -> Result<String, GateError> {
+fn check(asked: &Check) -> Result<String, GateError> {
+    let file = &asked.source;
     let read = file.source().load()?;
     let warnings: String =
         unmatched::warnings(&read).iter().map(|warning| format!("warning: {warning}\n")).collect();
     let summary = oversubscription::summary(&read);
+    if asked.json {
+        let [up, down] = read.rates.map(|rate| rate.bits_per_second().round() as u64);
+        let document = serde_json::json!({
+            "file": file.file.to_string_lossy(), "inside": read.inside, "outside": read.outside,
+            "up": up, "down": down, "fail": fails(&read), "warnings": unmatched::warnings(&read), "notes": summary.lines().collect::<Vec<_>>(),
+        });
+        return Ok(format!("{document:#}\n"));
+    }
     Ok(format!("{}: in order\n{}\n{warnings}{summary}", file.file.display(), describe(&read)))
 }
 
 /// One line about the interfaces, the rates and the failover of a file.
 fn describe(file: &GateFile) -> String {
     let [up, down] = file.rates.map(|rate| show_rate(rate.bits_per_second().round() as u64));
-    let fail = match file.fail {
+    let GateFile { inside, outside, .. } = file;
+    format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {}", fails(file))
+}
+
+fn fails(file: &GateFile) -> &'static str {
+    match file.fail {
         Fail::Open => "open",
         Fail::Closed => "closed",
-    };
-    let GateFile { inside, outside, .. } = file;
-    format!("{inside} -> {outside} at {up}, {outside} -> {inside} at {down}, fails {fail}")
+    }
 }
 
 /// Drops the privileges of this thread and of those that it starts: to be called before there is a second one.

@@ -1,7 +1,7 @@
 //! Commands to a running gate: `down`, `status`, `reload`.
 
 use super::top;
-use super::{Running, Status};
+use super::{Asked, Running, Status};
 use crate::config::source::Source;
 use crate::control::client::Client;
 use crate::control::socket;
@@ -31,8 +31,11 @@ pub(super) fn status(status: &Status) -> Result<String, GateError> {
     Ok(if status.json { format!("{answer:#}\n") } else { table(&answer) })
 }
 
-pub(super) fn reload(running: &Running) -> Result<String, GateError> {
-    let answer = connect(running)?.ask("reload")?;
+pub(super) fn reload(asked: &Asked) -> Result<String, GateError> {
+    let answer = connect(&asked.running)?.ask("reload")?;
+    if asked.json {
+        return Ok(format!("{answer:#}\n"));
+    }
     let changes = answer["changes"].as_array().map(Vec::as_slice).unwrap_or_default();
     if changes.is_empty() {
         return Ok("nothing has changed\n".to_owned());
@@ -40,7 +43,15 @@ pub(super) fn reload(running: &Running) -> Result<String, GateError> {
     Ok(changes.iter().filter_map(|change| change.as_str()).map(|change| format!("{change}\n")).collect())
 }
 
-pub(super) fn down(running: &Running) -> Result<String, GateError> {
+pub(super) fn down(asked: &Asked) -> Result<String, GateError> {
+    let text = take_down(&asked.running)?;
+    Ok(match asked.json {
+        true => format!("{:#}\n", serde_json::json!({ "down": true, "message": text.trim_end() })),
+        false => text,
+    })
+}
+
+fn take_down(running: &Running) -> Result<String, GateError> {
     let stopped = connect(running).and_then(|mut client| client.stop());
     if !running.gate.exists() {
         return stopped.map(|()| String::new());

@@ -12,13 +12,13 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Clears the screen and goes to its upper left corner (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Prints a table every second, `times` times or until it is interrupted or the gate stops.
+/// Prints a table, or JSON on one line, every second, `times` times or until it is interrupted or the gate stops.
 ///
 /// # Errors
 /// When the gate does not answer.
-pub(super) fn run(client: &mut Client, times: Option<u32>) -> Result<(), GateError> {
+pub(super) fn run(client: &mut Client, times: Option<u32>, json: bool) -> Result<(), GateError> {
     let mut shown = 0;
-    let screen = std::io::stdout().is_terminal();
+    let screen = std::io::stdout().is_terminal() && !json;
     while times.is_none_or(|times| shown < times) {
         if shown > 0 {
             std::thread::sleep(PERIOD);
@@ -26,7 +26,8 @@ pub(super) fn run(client: &mut Client, times: Option<u32>) -> Result<(), GateErr
         let status = client.ask("status")?;
         let clear = if screen { CLEAR } else { "" };
         let mut out = std::io::stdout().lock();
-        match writeln!(out, "{clear}{}", table(&status)).and_then(|()| out.flush()) {
+        let text = if json { status.to_string() } else { table(&status) };
+        match writeln!(out, "{clear}{text}").and_then(|()| out.flush()) {
             Ok(()) => shown += 1,
             // The reader has closed the pipe.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),

@@ -1,7 +1,20 @@
 //! What can only be checked when it is known how many flows there are.
 
 use crate::network::Network;
-use tidegate_spec::{Load, Scenario, Source, SpecError};
+use tidegate_spec::{Load, Place, Scenario, Source, SpecError};
+
+/// A scenario without a flow would measure nothing.
+pub(super) fn flows(scenario: &Scenario) -> Result<(), Box<SpecError>> {
+    if !scenario.groups.is_empty() {
+        return Ok(());
+    }
+    let help = Some("add a [[flow]] or a [[connection]]".to_owned());
+    Err(Box::new(scenario.error_at(
+        Place::File,
+        "this scenario has no flow, so that nothing would be sent",
+        help,
+    )))
+}
 
 /// A `[[flow]]` that stands for all flows of a recording reserves its rate for each of them, and their packets
 /// are as large as they were: both are known only now.

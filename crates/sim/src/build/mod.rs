@@ -18,10 +18,11 @@ use tidegate_spec::{
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
 /// # Errors
-/// When a trace or capture cannot be used, a capture does not hold the flow that is asked for,
+/// When there is no flow, a trace or capture cannot be used, a capture does not hold the flow that is asked for,
 /// its flows together reserve more than a link carries or has slots for, or a value is beyond what
 /// a policy takes.
 pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
+    checks::flows(scenario)?;
     let mut recordings = Recordings::default();
     let mut network = Network {
         nodes: scenario

@@ -7,12 +7,11 @@ use Cell::{Number, Text, Whole};
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("flows");
     let refused = run.refused();
-    let measured = run.measured();
     let node = |ix: usize| run.network.nodes[ix].name.as_str();
     for (ix, (flow, record)) in run.network.flows.iter().zip(run.world.records()).enumerate() {
         let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
-        let delays = run.world.flow_delays().get(ix);
-        let delay = |q| quantile(delays.map(|delays| &delays.delay), q, &record.delay);
+        let delays = run.world.flow_delays(ix);
+        let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
         let checks = run.world.checks(ix);
         rows.row([
             ("flow", Text(&flow.name)),
@@ -33,7 +32,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("checks", Whole(checks.checks)),
             ("warnings", Whole(checks.warnings)),
             ("refused", Whole(u64::from(refused.contains(&(ix as u32))))),
-            ("throughput", Number(Some(record.received.1 as f64 * 8.0 / measured))),
+            ("throughput", run.throughput(record.received.1)),
             ("delay_mean", mean(&record.delay)),
             ("delay_sd", Number(record.delay.sd_seconds())),
             ("delay_max", greatest(&record.delay)),
@@ -42,7 +41,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("delay_p999", delay(0.999)),
             ("queueing_mean", mean(&record.queueing)),
             ("queueing_sd", Number(record.queueing.sd_seconds())),
-            ("queueing_p99", quantile(delays.map(|delays| &delays.queueing), 0.99, &record.queueing)),
+            (
+                "queueing_p99",
+                quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
+            ),
             ("queueing_max", greatest(&record.queueing)),
         ]);
     }

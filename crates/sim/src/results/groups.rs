@@ -4,7 +4,7 @@ use super::table::{Cell, Table};
 use super::{Run, greatest, mean, quantile};
 use crate::record::FlowRecord;
 use crate::world::Checks;
-use Cell::{Number, Text, Whole};
+use Cell::{Text, Whole};
 
 /// The flows of a group together.
 #[derive(Clone, Default)]
@@ -18,11 +18,10 @@ struct Total {
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("groups");
-    let measured = run.measured();
     for (ix, (group, total)) in run.network.groups.iter().zip(totals(run)).enumerate() {
         let Total { record, checks, .. } = &total;
-        let delays = run.world.group_delays().get(ix);
-        let delay = |q| quantile(delays.map(|delays| &delays.delay), q, &record.delay);
+        let delays = run.world.group_delays(ix);
+        let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
         rows.row([
             ("group", Text(group)),
             ("flows", Whole(total.flows)),
@@ -38,14 +37,17 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("checks", Whole(checks.checks)),
             ("warnings", Whole(checks.warnings)),
             ("refused", Whole(total.refused)),
-            ("throughput", Number(Some(record.received.1 as f64 * 8.0 / measured))),
+            ("throughput", run.throughput(record.received.1)),
             ("delay_mean", mean(&record.delay)),
             ("delay_max", greatest(&record.delay)),
             ("delay_p50", delay(0.5)),
             ("delay_p99", delay(0.99)),
             ("delay_p999", delay(0.999)),
             ("queueing_mean", mean(&record.queueing)),
-            ("queueing_p99", quantile(delays.map(|delays| &delays.queueing), 0.99, &record.queueing)),
+            (
+                "queueing_p99",
+                quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
+            ),
         ]);
     }
     rows.finish()

@@ -6,7 +6,8 @@ use Cell::{Number, Text, Whole};
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("histogram");
-    for (group, delays) in run.network.groups.iter().zip(run.world.group_delays()) {
+    for (ix, group) in run.network.groups.iter().enumerate() {
+        let Some(delays) = run.world.group_delays(ix) else { continue };
         for (metric, histogram) in [("delay", &delays.delay), ("queueing", &delays.queueing)] {
             for bin in histogram.iter_recorded() {
                 let lower = histogram.lowest_equivalent(bin.value_iterated_to());

@@ -15,8 +15,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         let stats = report.stats.as_ref();
         let seen = stats.map(|stats| &stats.seen);
         let (packets, waited) = report.waited;
-        let utilisation = match report.offered {
-            Some(offered) => (offered > 0).then(|| report.sent.1 as f64 / offered as f64),
+        let utilisation = match report.used {
+            Some((used, offered)) => (offered > 0).then(|| used as f64 / offered as f64),
             None => stats.and_then(|stats| over_time(stats.busy().ticks() as f64)),
         };
         let wait_mean = (packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64);

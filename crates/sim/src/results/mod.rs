@@ -21,7 +21,7 @@ use table::{Cell, Rows};
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
-/// The tables of one replication, in the order of [`TABLES`](tidegate_spec::TABLES).
+/// The tables of one replication so far, in the order of [`TABLES`](tidegate_spec::TABLES).
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
     vec![
@@ -50,9 +50,10 @@ impl<Q> Run<'_, Q> {
         Rows::new(name, self.replication, self.seed)
     }
 
-    /// Seconds that were measured.
-    fn measured(&self) -> f64 {
-        (self.network.duration - self.network.warmup).as_secs_f64()
+    /// Bits of `bytes` in a second of the time that was measured; nothing before the warm-up's end.
+    fn throughput(&self, bytes: u64) -> Cell<'static> {
+        let measured = self.world.measured();
+        Cell::Number((measured > Span::ZERO).then(|| bytes as f64 * 8.0 / measured.as_secs_f64()))
     }
 
     /// The flows that were refused when they were to be set up.

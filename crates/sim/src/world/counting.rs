@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::event_queue::EventQueue;
+use crate::fabric::Before;
 use crate::measures::Checks;
 use crate::probe::Subject;
 use tidegate_core::meter::Metered;
@@ -60,7 +61,8 @@ impl<Q: EventQueue> World<Q> {
         for (ix, link) in self.fabric.links.iter_mut().enumerate() {
             let switch = &mut self.fabric.nodes[link.node as usize].switch;
             let (sent, started) = link.done(switch);
-            (link.before, link.waited) = ((sent, started, link.line.lost()), 0);
+            let used = link.line.used(warm_at);
+            (link.before, link.waited) = (Before { sent, started, lost: link.line.lost(), used }, 0);
             if let Some(series) = self.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
                 let busy = switch.busy(warm_at, link.port).ticks();
                 series.anew(Subject::Link(ix as u32), "utilisation", busy);

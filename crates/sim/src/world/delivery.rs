@@ -85,7 +85,7 @@ impl<Q: EventQueue> World<Q> {
         let measures = &mut self.measures;
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Lost);
         if let Some(watch) = &mut measures.watch {
-            watch.dropped(ix, body.flow, body.sequence);
+            watch.dropped(body.flow, body.sequence);
         }
         if body.born >= measures.warm_at {
             *measures.losses.entry(body.flow).or_default() += 1;

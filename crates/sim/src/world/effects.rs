@@ -44,7 +44,7 @@ impl<Q: EventQueue> World<Q> {
         let measures = &mut self.measures;
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);
         if let Some(watch) = &mut measures.watch {
-            watch.dropped(ix, body.flow, body.sequence);
+            watch.dropped(body.flow, body.sequence);
         }
         let is_first = body.hop == self.flows[body.flow as usize].first_hop;
         let enveloped = is_first && measures.envelopes.contains_key(&body.flow);

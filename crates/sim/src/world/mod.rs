@@ -163,6 +163,5 @@ impl<Q: EventQueue> World<Q> {
             let sent = &mut self.measures.records[flow].sent;
             *sent = (sent.0 - waiting.packets, sent.1 - waiting.bytes);
         }
-        self.measures.finish();
     }
 }

@@ -5,7 +5,7 @@ use super::{DropCounts, GateFlow, Signal, World};
 use crate::host::Source;
 use crate::packets::MOST_PACKETS;
 use crate::probe::{Series, Subject};
-use crate::record::{Delays, FlowRecord};
+use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::watch::Watch;
 use tidegate_core::admission::Ledger;
 use tidegate_core::context::Reason;
@@ -54,14 +54,19 @@ impl<Q> World<Q> {
         self.measures.envelopes.get(&(flow as u32))
     }
 
-    /// Delays by group; empty when they were not asked for, and until the run is over.
-    pub fn group_delays(&self) -> &[Delays] {
-        &self.measures.group_delays
+    /// The delays in a group so far; `None` when they were not asked for.
+    pub fn group_delays(&self, group: usize) -> Option<Delays> {
+        self.measures.group_counts.get(group).map(DelayCounts::delays)
     }
 
-    /// Delays by flow; empty when they were not asked for, and until the run is over.
-    pub fn flow_delays(&self) -> &[Delays] {
-        &self.measures.flow_delays
+    /// The delays of a flow so far; `None` when they were not asked for.
+    pub fn flow_delays(&self, flow: usize) -> Option<Delays> {
+        self.measures.flow_counts.get(flow).map(DelayCounts::delays)
+    }
+
+    /// How long was measured so far: from the end of the warm-up on.
+    pub fn measured(&self) -> Span {
+        self.now.since(self.measures.warm_at)
     }
 
     /// Quantities over time, if they were asked for.
@@ -100,16 +105,18 @@ impl<Q> World<Q> {
         let link = &self.fabric.links[ix];
         let switch = &self.fabric.nodes[link.node as usize].switch;
         let (sent, started) = link.done(switch);
-        let sent = (sent.packets - link.before.0.packets, sent.bytes - link.before.0.bytes);
+        let before = link.before;
+        let sent = (sent.packets - before.sent.packets, sent.bytes - before.sent.bytes);
+        let offered = link.line.offered(self.measures.warm_at, self.now);
         LinkReport {
             sent,
             dropped: self.drops(ix).map(|(_, counts)| counts.dropped).sum(),
             marked: self.drops(ix).map(|(_, counts)| counts.marked).sum(),
-            lost: link.line.lost() - link.before.2,
-            waited: (started - link.before.1, link.waited),
-            measured: self.now.since(self.measures.warm_at),
+            lost: link.line.lost() - before.lost,
+            waited: (started - before.started, link.waited),
+            measured: self.measured(),
             stats: switch.queue_stats(link.port),
-            offered: link.line.offered(self.measures.warm_at, self.now),
+            used: offered.map(|offered| (link.line.used(self.now) - before.used, offered)),
         }
     }
 
@@ -171,6 +178,6 @@ pub struct LinkReport {
     pub measured: Span,
     /// The queue over time.
     pub stats: Option<QueueStats>,
-    /// Bytes that a link with a trace could have sent; `None` without one.
-    pub offered: Option<u64>,
+    /// Bytes of its trace's opportunities that packets have used, and all of them; `None` without a trace.
+    pub used: Option<(u64, u64)>,
 }

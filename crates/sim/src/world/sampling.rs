@@ -29,7 +29,7 @@ impl<Q> World<Q> {
             series.add(subject, "queue", switch.backlog(link.port).packets as f64);
             let offered = link.line.offered(at.before(spacing), at);
             let so_far = match offered {
-                Some(_) => switch.sent(link.port).bytes,
+                Some(_) => link.line.used(at),
                 None => switch.busy(at, link.port).ticks(),
             };
             let since = series.since_before(subject, "utilisation", so_far);

@@ -4,8 +4,9 @@ use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop, Link};
 use crate::fingerprint::Outcome;
+use crate::packets::PacketBody;
 use crate::relay::Crossing;
-use crate::watch::Ahead;
+use crate::watch::Started;
 use tidegate_core::context::{Body, Ctx};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
@@ -68,7 +69,7 @@ impl<Q: EventQueue> World<Q> {
         let hop = &self.fabric.hops[hop as usize];
         let body = self.packets.body(packet.body);
         let queue = self.fabric.nodes[hop.node as usize].switch.backlog(hop.leg.port).packets;
-        watch.arrived(hop.link, body.flow, body.sequence, self.now, queue);
+        watch.arrived(hop.link, body.flow, body.sequence, packet.len, self.now, queue);
     }
 
     /// The link is free: its next packet starts, if there is one.
@@ -115,8 +116,9 @@ impl<Q: EventQueue> World<Q> {
             && let Some(packet) = self.fabric.nodes[node as usize].switch.in_service(port)
         {
             let body = self.packets.body(packet.body);
-            let ahead = Ahead { flow: body.flow, len: packet.len, stamp: packet.tag, started: self.now };
-            watch.started(ix, body.sequence, ahead);
+            let (stamp, arrived) = (packet.tag, packet.arrived);
+            let &PacketBody { flow, sequence, .. } = body;
+            watch.started(ix, Started { flow, sequence, len: packet.len, stamp, arrived, at: self.now });
         }
     }
 

@@ -15,6 +15,7 @@ use crate::packets::Packets;
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
 use crate::source::{Emission, Traffic};
+use crate::watch::Watch;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
@@ -107,14 +108,20 @@ fn measures(network: &Network, probes: &Probes) -> Measures {
         packet_hops: 0,
         group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
         flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
-        group_delays: Vec::new(),
-        flow_delays: Vec::new(),
         series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
-        watch: probes.watch.clone(),
+        watch: probes.watch.clone().map(|watch| watching(watch, network)),
         envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
         losses: BTreeMap::new(),
         drops: BTreeMap::new(),
         checks: vec![KeptChecks::default(); flows],
+    }
+}
+
+/// A watch that knows its flow.
+fn watching(watch: Watch, network: &Network) -> Watch {
+    match network.flows.get(watch.flow()) {
+        Some(flow) => watch.of(flow.route[0] as u32, flow.terms(), flow.envelope.is_some()),
+        None => watch,
     }
 }
 

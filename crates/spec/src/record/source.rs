@@ -85,13 +85,14 @@ pub(super) fn shape() -> Shape {
             "trace",
             "Trace",
             "Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes, \
-             separated by blanks or a comma.",
+             separated by blanks or a comma. Times count from the first packet, which comes at the flow's `start`.",
             vec![required("file", Shape::File, "File to play"), speed.clone(), repeat.clone()],
         ),
         Section::new(
             "capture",
             "Capture",
-            "Packets at the times and with the sizes of a packet capture.",
+            "Packets at the times and with the sizes of a packet capture. Times count from its first packet, which comes \
+             at the flow's `start`.",
             vec![
                 required("file", Shape::File, "Capture to play"),
                 optional(

@@ -3,7 +3,7 @@
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
 use crate::port::{OwnPolicies, PortSpec};
-use crate::suggest::did_you_mean;
+use crate::suggest::nearest_and_all;
 use crate::trace_file;
 use crate::values::Values;
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl Network {
         let found = self.by_name.get(name).copied();
         if found.is_none() && !report.is_full() {
             let mut complaint = Complaint::new(format!("there is no node `{name}`"));
-            complaint.help = did_you_mean(name, self.nodes.iter().map(|node| node.name.as_str()));
+            complaint.help = nearest_and_all(name, self.nodes.iter().map(|node| node.name.as_str()));
             report.add(place, complaint);
         }
         found

@@ -60,11 +60,17 @@ pub(crate) fn apply(
     document.to_string()
 }
 
-/// TOML if it parses as such, else plain text. No key takes a date, so what looks like one is text.
+/// TOML if it parses as such, a number that TOML would write with more digits (`.5`, `5.`), else plain text
+/// without the blanks around it. No key takes a date, so what looks like one is text.
 fn parse_value(text: &str) -> Value {
-    match text.trim().parse::<Value>() {
-        Ok(Value::Datetime(_)) | Err(_) => Value::from(text),
-        Ok(value) => value,
+    let text = text.trim();
+    let is_plain = text.contains(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
+    match (text.parse::<Value>(), text.parse::<f64>()) {
+        (Ok(Value::Datetime(_)), _) => Value::from(text),
+        (Ok(value), _) => value,
+        (Err(_), Ok(number)) if is_plain => Value::from(number),
+        (Err(_), _) => Value::from(text),
     }
 }
 

@@ -73,7 +73,7 @@ const LONGEST_TEXT: usize = 64;
 
 /// Reads a rate in bit/s: a whole number from 1 bit/s to 10 Tbit/s.
 pub fn parse_rate(text: &str) -> Result<u64, Complaint> {
-    let (number, unit) = split(text, "rate", "400kbit")?;
+    let (number, unit) = split(text, "rate", "400kbit", |joined| parse_rate(joined).err())?;
     let Some(found) = RATES.iter().find(|known| known.name == unit) else {
         return Err(unknown_rate_unit(text, number, unit));
     };
@@ -90,7 +90,7 @@ pub fn parse_rate(text: &str) -> Result<u64, Complaint> {
 
 /// Reads a time of zero or more, to the nearest tick of 10 ps; at most [`LONGEST_TIME_HOURS`].
 pub fn parse_time(text: &str) -> Result<Span, Complaint> {
-    let (number, unit) = split(text, "time", "5ms")?;
+    let (number, unit) = split(text, "time", "5ms", |joined| parse_time(joined).err())?;
     let Some(found) = TIMES.iter().find(|known| known.name == unit) else {
         let complaint = unknown_unit(text, "time", unit, TIMES);
         return Err(match unit {
@@ -113,7 +113,7 @@ pub fn parse_time(text: &str) -> Result<Span, Complaint> {
 
 /// Reads a size in bytes: a whole number above zero.
 pub fn parse_size(text: &str) -> Result<u64, Complaint> {
-    let (number, unit) = split(text, "size", "250B")?;
+    let (number, unit) = split(text, "size", "250B", |joined| parse_size(joined).err())?;
     let Some(found) = SIZES.iter().find(|known| known.name == unit) else {
         return Err(unknown_size_unit(unknown_unit(text, "size", unit, SIZES), number, unit));
     };
@@ -122,7 +122,7 @@ pub fn parse_size(text: &str) -> Result<u64, Complaint> {
 
 /// Reads a limit on a queue: packets (`100p`) or bytes (`64kB`), above zero.
 pub fn parse_limit(text: &str) -> Result<Limit, Complaint> {
-    let (number, unit) = split(text, "limit", "100p` or `64kB")?;
+    let (number, unit) = split(text, "limit", "100p` or `64kB", |joined| parse_limit(joined).err())?;
     if unit == PACKETS.name {
         let packets = read(number, text, "limit")?.times(PACKETS.factor).map_err(|unfit| match unfit {
             Unfit::Fraction => Complaint::new(format!("`{text}` is not a whole number of packets")),
@@ -159,8 +159,14 @@ fn whole_bytes(number: &str, text: &str, what: &str, unit: Unit) -> Result<u64, 
     }
 }
 
-/// Parts the number from its unit; the unit may be misspelled but not missing.
-fn split<'t>(text: &'t str, what: &str, example: &str) -> Result<(&'t str, &'t str), Complaint> {
+/// Parts the number from its unit; the unit may be misspelled but not missing. `fault` says what is wrong with a text
+/// without the blanks in front of its unit.
+fn split<'t>(
+    text: &'t str,
+    what: &str,
+    example: &str,
+    fault: impl Fn(&str) -> Option<Complaint>,
+) -> Result<(&'t str, &'t str), Complaint> {
     if text.len() > LONGEST_TEXT {
         return Err(Complaint::new(format!("`{}` is no {what}", brief(text))));
     }
@@ -178,9 +184,11 @@ fn split<'t>(text: &'t str, what: &str, example: &str) -> Result<(&'t str, &'t s
     }
     if unit.starts_with(char::is_whitespace) {
         let joined = format!("{number}{}", unit.trim());
-        return Err(
-            Complaint::new(format!("`{text}` has a space before its unit")).help(format!("write `{joined}`"))
-        );
+        let help = match fault(&joined) {
+            None => format!("write `{joined}`"),
+            Some(complaint) => complaint.help.unwrap_or(complaint.message),
+        };
+        return Err(Complaint::new(format!("`{text}` has a space before its unit")).help(help));
     }
     Ok((number, unit))
 }
@@ -222,11 +230,16 @@ fn other_case(complaint: Complaint, number: &str, unit: &str, units: &[Unit]) ->
 fn unknown_rate_unit(text: &str, number: &str, unit: &str) -> Complaint {
     let complaint = unknown_unit(text, "rate", unit, RATES);
     let lower = unit.to_ascii_lowercase();
-    if lower.ends_with("bps") || lower.ends_with("b/s") {
-        return complaint.help(
+    let bits = |prefix: &str| RATES.iter().find(|known| known.name.strip_suffix("bit") == Some(prefix));
+    if let Some(prefix) = lower.strip_suffix("bps").or_else(|| lower.strip_suffix("b/s")) {
+        let right = bits(prefix).map_or("mbit", |known| known.name);
+        return complaint.help(format!(
             "`mbps` means megabytes per second to tc and megabits to most people, so it is not used; \
-             write bits: `1mbit`, and eight times as many for bytes",
-        );
+             write bits: `{number}{right}`, and eight times as many for bytes"
+        ));
+    }
+    if let Some(known) = bits(lower.strip_suffix('b').unwrap_or(&lower)) {
+        return complaint.help(format!("write `{number}{}`", known.name));
     }
     if lower.ends_with("ibit") {
         return complaint.help("rates count in thousands: `1kbit` is 1000 bit/s");

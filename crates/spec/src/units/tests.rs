@@ -45,6 +45,10 @@ fn mistakes_are_explained() {
         ("11tbit", "`11tbit` is too fast: a rate is at most 10tbit"),
         ("99999999999999999999tbit", "`99999999999999999999tbit` is too fast: a rate is at most 10tbit"),
         ("1 mbit", "`1 mbit` has a space before its unit (write `1mbit`)"),
+        ("1 Mbit/s", "`1 Mbit/s` has a space before its unit (write `1mbit`)"),
+        ("1 furlong", "`1 furlong` has a space before its unit (a rate is in bit, kbit, mbit, gbit, tbit)"),
+        ("10M", "`M` in `10M` is no unit of a rate (write `10mbit`)"),
+        ("10mb", "`mb` in `10mb` is no unit of a rate (write `10mbit`)"),
         ("1Mbit", "`Mbit` in `1Mbit` is no unit of a rate (write `1mbit`)"),
         ("1mbit/s", "`mbit/s` in `1mbit/s` is no unit of a rate (write `1mbit`)"),
         (
@@ -56,6 +60,8 @@ fn mistakes_are_explained() {
     }
     let mbps = said(parse_rate("1mbps").unwrap_err());
     assert!(mbps.contains("megabytes per second to tc"), "{mbps}");
+    let spaced = said(parse_rate("2.5 Gb/s").unwrap_err());
+    assert!(spaced.contains("has a space") && spaced.contains("write bits: `2.5gbit`"), "{spaced}");
     for (text, expected) in [
         ("5", "a time needs a unit, and `5` has none (write it as in `5ms`)"),
         ("5m", "`m` in `5m` is no unit of a time (write `5min` for minutes or `5ms` for milliseconds)"),

@@ -60,7 +60,7 @@ const HEAD: &str = r#""""The scenario format as dataclasses, written from the re
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 def _plain(value: object) -> object:
@@ -131,9 +131,8 @@ fn attribute(field: &Field) -> String {
 
 fn annotation(shape: &Shape) -> String {
     match shape {
-        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Word(_) | Kind::Text) => {
-            "str".to_owned()
-        }
+        Shape::Value(Kind::Word(words)) => literal(words),
+        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text) => "str".to_owned(),
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
         Shape::OneOrMore(_) | Shape::OneOrMoreNames => "str | list[str] | tuple[str, ...]".to_owned(),
@@ -142,16 +141,42 @@ fn annotation(shape: &Shape) -> String {
         Shape::Names => "list[str] | tuple[str, ...]".to_owned(),
         Shape::Table(section) => camel(section.name),
         Shape::Tables(section) => format!("list[{0}] | tuple[{0}, ...]", camel(section.name)),
-        Shape::OneOf(one_of) => format!("str | {}", alias_name(one_of)),
+        Shape::OneOf(one_of) => match names(one_of).is_empty() {
+            true => alias_name(one_of),
+            false => format!("{} | {}", names_alias(one_of), alias_name(one_of)),
+        },
     }
+}
+
+fn literal(words: &[&str]) -> String {
+    format!("Literal[{}]", words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", "))
+}
+
+/// The kinds of a choice that are stated by their name alone: those without a required key.
+fn names(one_of: &OneOf) -> Vec<&'static str> {
+    let bare = one_of.options.iter().filter(|option| option.fields.iter().all(|field| !field.required));
+    bare.map(|option| option.name).collect()
+}
+
+fn names_alias(one_of: &OneOf) -> String {
+    format!("{}Name", camel(one_of.what))
 }
 
 fn alias_name(one_of: &OneOf) -> String {
     format!("{}Kind", camel(one_of.what))
 }
 
-/// The union of a choice's kinds.
+/// The union of a choice's kinds, and the names of those that need no parameters.
 fn alias(one_of: &OneOf) -> String {
+    let names = names(one_of);
+    let named = match names.is_empty() {
+        true => String::new(),
+        false => format!("{} = {}\n\n", names_alias(one_of), literal(&names)),
+    };
+    format!("{named}{}", union(one_of))
+}
+
+fn union(one_of: &OneOf) -> String {
     let name = alias_name(one_of);
     let kinds: Vec<_> = one_of.options.iter().map(|option| camel(option.name)).collect();
     let line = format!("{name} = {}", kinds.join(" | "));

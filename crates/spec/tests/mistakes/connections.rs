@@ -89,7 +89,12 @@ const CONNECTIONS: &[Mistake] = &[
         None,
     ),
     ("name = \"web\"", "name = \"video\"", "a.toml:12:8: there is already a flow `video`", None),
-    ("to = \"h3\"", "to = \"h4\"", "a.toml:15:6: there is no node `h4`", Some("did you mean `h1`?")),
+    (
+        "to = \"h3\"",
+        "to = \"h4\"",
+        "a.toml:15:6: there is no node `h4`",
+        Some("did you mean `h1`? it is one of s1, s2, s3, h1, h2, h3, s9"),
+    ),
     ("to = \"h3\"", "to = \"h1\"", "a.toml:15:6: this flow goes from `h1` to itself", None),
     (
         "duplex = true\n[[connection]]\nname = \"web\"\ncount = 2\nfrom = \"h1\"\nto = \"h3\"",
@@ -138,7 +143,12 @@ const MULTICAST: &[Mistake] = &[
         "a.toml:24:6: `to` takes a name, or a list of names, not a whole number",
         None,
     ),
-    ("\"h2\", ", "\"h5\", ", "a.toml:24:7: there is no node `h5`", Some("did you mean `h1`?")),
+    (
+        "\"h2\", ",
+        "\"h5\", ",
+        "a.toml:24:7: there is no node `h5`",
+        Some("did you mean `h1`? it is one of s1, s2, s3, h1, h2, h3, s9"),
+    ),
     ("\"h2\", ", "\"h1\", ", "a.toml:24:7: this flow goes from `h1` to itself", None),
     ("\"h2\", ", "\"h3\", ", "a.toml:24:13: `h3` is named twice", None),
     (

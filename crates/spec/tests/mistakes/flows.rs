@@ -22,7 +22,12 @@ pub const FLOWS: &[Mistake] = &[
         "a.toml:47:1: this flow needs `name`",
         Some("Name, which no other flow or connection has"),
     ),
-    ("to = \"h2\"\n", "to = \"h9\"\n", "a.toml:50:6: there is no node `h9`", Some("did you mean `h1`?")),
+    (
+        "to = \"h2\"\n",
+        "to = \"h9\"\n",
+        "a.toml:50:6: there is no node `h9`",
+        Some("did you mean `h1`? it is one of s1, s2, s3, h1, h2, h3, s9"),
+    ),
     ("to = \"h2\"\n", "to = \"s9\"\n", "a.toml:50:6: this flow goes from `s9` to itself", None),
     (
         "count = 8",

@@ -14,7 +14,7 @@ use flows::FLOWS;
 use head::HEAD;
 use network::NETWORK;
 use sources::SOURCES;
-use tidegate_spec::{MOST_REPORTED, Scenario};
+use tidegate_spec::{GateFile, MOST_REPORTED, Scenario};
 
 /// What is replaced in a good scenario, by what, and the first mistake: place, message, help.
 type Mistake = (&'static str, &'static str, &'static str, Option<&'static str>);
@@ -151,16 +151,22 @@ fn files_that_are_no_scenarios_are_refused() {
     std::fs::write(folder.join("latin.toml"), b"version = 1\nname = \"\xe9\"\n").unwrap();
     // A sparse file: 100 MB that nothing may read.
     std::fs::File::create(folder.join("huge.toml")).unwrap().set_len(100_000_000).unwrap();
+    std::fs::write(folder.join("gate.toml"), "version = 1\ngate = { up = \"1mbit\" }\nflow = []\n").unwrap();
     std::fs::write(folder.join("fine.toml"), "version = 1\nduration = \"1s\"\n").unwrap();
     for (name, expected) in [
         ("none.toml", "cannot be read: No such file"),
         ("latin.toml", "is not text: line 2 is not UTF-8"),
         ("huge.toml", "is too large for a scenario: 100 MB, and at most 8 MiB are read"),
         (".", "is a folder, not a scenario file"),
+        ("gate.toml", "gate.toml:2:1: this is a gate file"),
+        ("gate.toml", "help: `tidegate gate check FILE` checks it"),
     ] {
         let message = load(name).unwrap_err();
         assert!(message.contains(expected), "{message}");
     }
     assert_eq!(load("fine.toml"), Ok(()));
+    let swapped = GateFile::load(&folder.join("fine.toml"), &[]).map(|_| ()).unwrap_err().to_string();
+    assert!(swapped.contains("fine.toml:2:1: this is a scenario"), "{swapped}");
+    assert!(swapped.contains("help: `tidegate check FILE` checks it"), "{swapped}");
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -132,7 +132,7 @@ pub const NETWORK: &[Mistake] = &[
         "from = \"s9\"\nto = \"s1\"",
         "from = \"s8\"\nto = \"s1\"",
         "a.toml:16:8: there is no node `s8`",
-        Some("did you mean `s1`?"),
+        Some("did you mean `s1`? it is one of s1, s2, s3, h1, h2, h3, s9"),
     ),
     ("to = \"s1\"", "to = \"s9\"", "a.toml:17:6: a link ends at another node than it starts from", None),
     ("ceiling = \"1mbit\"", "duplex = \"no\"", "a.toml:21:10: `duplex` takes true or false, not text", None),
