@@ -53,6 +53,7 @@ impl Run {
             flow_delays: network.flows.len() <= MOST_FLOW_DELAYS,
             sample: series.then_some(scenario.spec.sample),
             watch,
+            log: false,
         };
         let world = py
             .detach(|| World::new(&network, seed, &probes))

@@ -1,5 +1,6 @@
 //! What the world keeps of every packet that is in the network.
 
+use crate::packet_log::PacketId;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
@@ -35,6 +36,10 @@ pub(crate) struct Packets {
 }
 
 impl PacketBody {
+    pub(crate) fn id(&self) -> PacketId {
+        PacketId { flow: self.flow, sequence: self.sequence }
+    }
+
     /// A packet without a payload that leaves its source now, into `hop`.
     #[inline(always)]
     pub(crate) fn new(born: Time, sequence: u64, flow: u32, hop: u32, group: u32) -> PacketBody {

@@ -3,6 +3,7 @@
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
+use crate::packet_log::What;
 use tidegate_core::context::{Body, Effect, Reason};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::Packet;
@@ -43,6 +44,7 @@ impl<Q: EventQueue> World<Q> {
         }
         let measures = &mut self.measures;
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);
+        measures.log(self.now, ix, What::Dropped(body.id(), reason));
         if let Some(watch) = &mut measures.watch {
             watch.dropped(body.flow, body.sequence);
         }

@@ -3,6 +3,7 @@
 use super::relays::{AnyRelay, FlowNetwork};
 use super::{DropCounts, GateFlow, Signal, World};
 use crate::host::Source;
+use crate::packet_log::Entry;
 use crate::packets::MOST_PACKETS;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
@@ -77,6 +78,11 @@ impl<Q> World<Q> {
     /// What the watched packets met.
     pub fn watch(&self) -> Option<&Watch> {
         self.measures.watch.as_ref()
+    }
+
+    /// What happened to every packet, in the order in which it happened; empty when it was not asked for.
+    pub fn log(&self) -> &[Entry] {
+        self.measures.log.as_deref().unwrap_or_default()
     }
 
     /// What links have booked; empty without admission.

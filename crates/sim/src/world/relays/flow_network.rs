@@ -8,6 +8,7 @@
 
 use crate::fabric::NOWHERE;
 use crate::network::{FlowSetup, Network};
+use crate::packet_log::What as Logged;
 use crate::relay::{Relay, RelayCx};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
@@ -269,6 +270,7 @@ impl FlowNetwork {
                 plan.shaper = setup.envelope.filter(|_| place == 0);
                 if let Ok(leg) = switch.open(cx.now, hop.leg.port, &plan) {
                     hop.leg = leg;
+                    cx.measures.log(cx.now, link, Logged::Opened(ix));
                 }
             }
             Standing::Changing(nth) => {
@@ -277,6 +279,7 @@ impl FlowNetwork {
                 plan.shaper = change.envelope.filter(|_| place == 0);
                 // Ledgers promise no more than schedulers take: building the network checks it.
                 let _ = switch.change(cx.now, hop.leg, &plan);
+                cx.measures.log(cx.now, link, Logged::Changed(ix, nth));
                 cx.outbox.ready.push(link);
             }
             // Its source has given it up meanwhile: its tear-down is on the way.
@@ -294,6 +297,9 @@ impl FlowNetwork {
         // Its packets leave as they would have: nothing becomes ready.
         _ = switch.close(cx.now, hop.leg);
         cx.fabric.hops[at].leg.flow = NOWHERE;
+        if hop.leg.flow != NOWHERE {
+            cx.measures.log(cx.now, hop.link, Logged::Closed(ix));
+        }
     }
 
     fn destination_asked(&mut self, cx: &RelayCx<'_>, ix: u32, what: What) {
