@@ -140,12 +140,18 @@ fn joined(visit: &Visit) -> bool {
     visit.dropped.is_none_or(|(_, reason)| reason == Reason::PushedOut)
 }
 
-/// The most packets at once, since the warm-up; what was pushed out as it came was there for no time.
+/// The most packets at once, since the warm-up. A packet that is pushed out and the one that it makes room for are never
+/// there at once.
 fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
     let mut steps: Vec<(usize, i64)> = Vec::new();
     for visit in queued {
         let gone_before = visit.departed.or(visit.dropped.map(|(at, _)| at)) < Some(warm_at);
-        let left = visit.places.1;
+        let pushed_out = visit.dropped.filter(|(_, reason)| *reason == Reason::PushedOut);
+        let cause = pushed_out.and_then(|(at, _)| {
+            let came = queued.iter().filter(|other| other.arrived == at).map(|other| other.places.0);
+            came.filter(|place| Some(*place) < visit.places.1).max()
+        });
+        let left = cause.or(visit.places.1);
         if left.is_some() && (gone_before || visit.dropped.is_some_and(|(at, _)| at == visit.arrived)) {
             continue;
         }

@@ -152,8 +152,7 @@ impl Port {
             if let Some(virtual_clock) = reading.checked {
                 let here = self.serving.as_ref().filter(|serving| serving.leaf == leaf);
                 let in_service = here.map(|serving| serving.queued.stamp);
-                let node = &mut self.tree.nodes[leaf];
-                node.rule.synchronise(&mut node.members[place], virtual_clock, in_service);
+                self.tree.synchronise(leaf, place, virtual_clock, in_service);
             }
             if reading.drop {
                 return Err(Reason::Meter);

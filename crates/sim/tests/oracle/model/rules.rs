@@ -16,6 +16,8 @@ pub enum Rule {
     VirtualClock {
         /// Whether stamps lag behind real time until a check.
         saves_credit: bool,
+        /// Whether a check sets the clock back only when the queue has been empty.
+        waits: bool,
     },
     Tdm(Frame),
 }
@@ -44,7 +46,8 @@ impl Rule {
             Some("strict-priority") => Rule::StrictPriority,
             Some("virtual-clock") => {
                 let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));
-                Rule::VirtualClock { saves_credit }
+                let waits = value(kind, "synchronise") == Some(Value::Text("empty-queue".into()));
+                Rule::VirtualClock { saves_credit, waits }
             }
             Some("tdm") => {
                 let own = match value(kind, "rate") {
@@ -87,10 +90,20 @@ impl Rule {
         }
     }
 
-    /// The stamp of a packet that is about to join.
-    pub fn stamp(&self, member: &mut Member, packet: &Queued) -> Ticks {
-        let Rule::VirtualClock { saves_credit } = self else { return packet.order };
+    /// The stamp of a packet that is about to join a queue that has been empty so often.
+    pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
+        let Rule::VirtualClock { saves_credit, .. } = self else { return packet.order };
         let Some(reserve) = member.contract.reserve else { return NEVER };
+        match &mut member.checked {
+            Some((virtual_clock, by_then)) if *by_then == emptied => {
+                *virtual_clock += reserve.time_for(packet.len).ticks();
+            }
+            checked => {
+                if let Some((virtual_clock, _)) = checked.take() {
+                    member.aux_vc = virtual_clock;
+                }
+            }
+        }
         // A newcomer's clock starts at real time.
         let lags = *saves_credit && member.aux_vc > 0;
         let from = if lags { member.aux_vc } else { member.aux_vc.max(packet.arrived) };
@@ -136,11 +149,24 @@ impl Rule {
     }
 
     /// The flow's monitor has checked it: its VirtualClock reads `virtual_clock`. `in_service` is the stamp of what the link
-    /// sends, if that was queued here.
-    pub fn synchronise(&self, member: &mut Member, virtual_clock: Ticks, in_service: Option<Ticks>) {
-        let Rule::VirtualClock { saves_credit } = self else { return };
+    /// sends, if that was queued here; `queue` says of a queue with packets how often it has been empty.
+    pub fn synchronise(
+        &self,
+        member: &mut Member,
+        virtual_clock: Ticks,
+        in_service: Option<Ticks>,
+        queue: Option<u64>,
+    ) {
+        let Rule::VirtualClock { saves_credit, waits } = self else { return };
         if *saves_credit {
             member.aux_vc = member.aux_vc.max(virtual_clock);
+            return;
+        }
+        if *waits {
+            member.checked = queue.map(|emptied| (virtual_clock, emptied));
+            if queue.is_none() {
+                member.aux_vc = virtual_clock;
+            }
             return;
         }
         let head_start = member.contract.head_start.ticks();

@@ -42,6 +42,8 @@ pub struct Member {
     pub ceiling: Option<Ceiling>,
     /// auxVC; 0 for a newcomer.
     pub aux_vc: Ticks,
+    /// What VirtualClock reads after a check that waits for an empty queue, and how often it had been empty by then.
+    pub checked: Option<(Ticks, u64)>,
     pub queue: Vec<Queued>,
 }
 
@@ -54,6 +56,8 @@ pub struct Node {
     pub above: Option<(usize, usize)>,
     /// Bytes sent less bytes that tokens announced.
     uncharged: i64,
+    /// How often a packet that was sent left no other behind, or was a datagram.
+    emptied: u64,
 }
 
 /// The root first, parents before their children.
@@ -71,6 +75,7 @@ impl Tree {
             ceiling: plan.ceiling.map(Ceiling::new),
             above: None,
             uncharged: 0,
+            emptied: 0,
         };
         let mut tree = Tree { nodes: vec![root] };
         for class in &plan.classes {
@@ -83,6 +88,7 @@ impl Tree {
                 ceiling: class.ceiling.map(Ceiling::new),
                 above: Some((parent, place)),
                 uncharged: 0,
+                emptied: 0,
             });
         }
         tree
@@ -99,7 +105,7 @@ impl Tree {
     ) -> usize {
         let node = &mut self.nodes[at];
         let ceiling = ceiling.map(Ceiling::new);
-        node.members.push(Member { who, contract, ceiling, aux_vc: 0, queue: Vec::new() });
+        node.members.push(Member { who, contract, ceiling, aux_vc: 0, checked: None, queue: Vec::new() });
         let place = node.members.len() - 1;
         node.rule.opened(now, place, contract.reserve);
         place
@@ -177,7 +183,7 @@ impl Tree {
 
     fn stamp_and_queue(&mut self, at: usize, place: usize, mut packet: Queued) {
         let node = &mut self.nodes[at];
-        packet.stamp = node.rule.stamp(&mut node.members[place], &packet);
+        packet.stamp = node.rule.stamp(&mut node.members[place], &packet, node.emptied);
         node.members[place].queue.push(packet);
     }
 
@@ -198,7 +204,7 @@ impl Tree {
 
     /// The first packet at a place starts: every node above is charged.
     pub fn take(&mut self, now: Ticks, leaf: usize, place: usize) -> Queued {
-        let sent = self.nodes[leaf].members[place].queue.remove(0);
+        let sent = self.remove_first(leaf, place);
         let charge = |ceiling: &mut Option<Ceiling>| {
             if let Some(ceiling) = ceiling {
                 ceiling.charge(now, sent.arrived, sent.len);
@@ -217,7 +223,7 @@ impl Tree {
             } else {
                 self.nodes[at].uncharged = 0;
             }
-            self.nodes[above].members[place].queue.remove(0);
+            self.remove_first(above, place);
             charge(&mut self.nodes[above].ceiling);
             at = above;
         }
@@ -225,6 +231,26 @@ impl Tree {
             charge(&mut self.nodes[leaf].members[place].ceiling);
         }
         sent
+    }
+
+    fn remove_first(&mut self, at: usize, place: usize) -> Queued {
+        let first = self.nodes[at].members[place].queue.remove(0);
+        self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
+        first
+    }
+
+    /// The flow's monitor has checked it.
+    pub fn synchronise(
+        &mut self,
+        leaf: usize,
+        place: usize,
+        virtual_clock: Ticks,
+        in_service: Option<Ticks>,
+    ) {
+        let waits = self.has_packets(leaf);
+        let node = &mut self.nodes[leaf];
+        let queue = waits.then_some(node.emptied);
+        node.rule.synchronise(&mut node.members[place], virtual_clock, in_service, queue);
     }
 
     fn has_packets(&self, at: usize) -> bool {
