@@ -6,7 +6,7 @@
 mod common;
 
 use common::oracle::{Oracle, Rule, give_way, push_out};
-use common::{World, kind, pick, rate, reserved, rounds};
+use common::{World, every_scheduler, kind, pick, rate, reserved, rounds};
 use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{Leg, PortIx};
@@ -181,4 +181,71 @@ fn the_packet_in_service_counts_and_stays() {
     pool.turn(0);
     pool.turn(0);
     (0..3).for_each(|_| pool.arrive(1, 0, 100));
+}
+
+/// What holds for every scheduler, whichever packet it would send last: packets go only while the pool is beyond its
+/// limit, from the longest queue that has one to give, and each is the last of its flow.
+#[test]
+fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
+    const PORTS: usize = 2;
+    const LIMIT: usize = 12;
+    for scheduler in every_scheduler(1) {
+        for seed in 0..rounds(6) {
+            let mut rng = Rng::named(seed, "last of a flow");
+            let port = PortPlan { rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };
+            let buffer = Some(Limit::Packets(LIMIT as u64));
+            let plan = SwitchPlan { ports: vec![port; PORTS], buffer, push_out: PushOut::LongestQueue };
+            let mut world = World::new(&plan);
+            let legs = [0, 1].map(|port| {
+                [100_000, 200_000, 0].map(|bits| {
+                    let plan = if bits > 0 { reserved(bits) } else { FlowPlan::default() };
+                    world.open(port, &plan)
+                })
+            });
+            // What waits of each flow, first to last; what each port sends; the latest arrival at each.
+            let mut waiting = [(); PORTS].map(|()| vec![Vec::<u32>::new(); 3]);
+            let (mut sending, mut latest, mut gone) = ([None; PORTS], [0; PORTS], 0);
+            for step in 1..1500 {
+                let (port, flow) = (rng.below(PORTS as u64) as usize, rng.below(3) as usize);
+                match rng.below(10) {
+                    0..6 => {
+                        waiting[port][flow]
+                            .push(world.arrive(&[legs[port][flow]], 40 + rng.below(1400) as u32));
+                        latest[port] = step;
+                        for (body, reason, _) in world.dropped() {
+                            let held = |at: usize| {
+                                waiting[at].iter().map(Vec::len).sum::<usize>()
+                                    + usize::from(sending[at].is_some())
+                            };
+                            assert!(held(0) + held(1) > LIMIT && reason == Reason::PushedOut);
+                            let gives = |at: &usize| waiting[*at].iter().any(|flow| !flow.is_empty());
+                            let longest = (0..PORTS).filter(gives).max_by_key(|at| (held(*at), latest[*at]));
+                            let of =
+                                waiting[longest.unwrap()].iter_mut().find(|flow| flow.last() == Some(&body));
+                            of.unwrap_or_else(|| {
+                                panic!("{scheduler:?}: {body} is the last of no flow there")
+                            })
+                            .pop();
+                            gone += 1;
+                        }
+                        let all = waiting.iter().flatten().map(Vec::len).sum::<usize>();
+                        assert!(all + sending.iter().flatten().count() <= LIMIT);
+                    }
+                    6..9 if sending[port].take().is_some() => _ = world.finish(port as u16),
+                    6..9 => {
+                        world.timer(port as u16);
+                        if let Some(packet) = world.start(port as u16) {
+                            let flow = legs[port].iter().position(|leg| leg.flow == packet.flow).unwrap();
+                            assert_eq!(waiting[port][flow].remove(0), packet.body.0);
+                            sending[port] = Some(packet.body.0);
+                        }
+                        world.out.clear();
+                    }
+                    // Whole slots of 12 ms, and the middle of them.
+                    _ => world.wait(Span::from_millis(6 * rng.below(5))),
+                }
+            }
+            assert!(gone > 100, "{scheduler:?}: {gone}");
+        }
+    }
 }
