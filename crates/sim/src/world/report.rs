@@ -121,7 +121,7 @@ impl<Q> World<Q> {
             lost: link.line.lost() - before.lost,
             waited: (started - before.started, link.waited),
             measured: self.measured(),
-            stats: switch.queue_stats(link.port),
+            stats: switch.queue_stats(self.now, link.port),
             used: offered.map(|offered| (link.line.used(self.now) - before.used, offered)),
         }
     }

@@ -22,11 +22,6 @@ pub fn pool_rule_is_open(network: &Network, switch: usize) -> bool {
     network.nodes[switch].buffer.is_some() && (used > 1 || ports().any(holds))
 }
 
-/// The area under a port's queue and the time for which it was busy end with its last change, not with the run.
-pub fn counts_end_with_the_last_change() -> bool {
-    true
-}
-
 /// A class announces its next packet before the flow that has just sent is held by its ceiling: a packet of that flow,
 /// even where another could be sent at once.
 pub fn tokens_announce_what_is_held_next() -> bool {
