@@ -111,6 +111,12 @@ impl Scenario {
         self.network.links.iter().map(|link| link.name.clone()).collect()
     }
 
+    /// What must be known of the recordings that it plays, one sentence each.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.network.notes.clone()
+    }
+
     /// Its text, overrides applied, comments kept.
     #[getter]
     fn toml(&self) -> &str {

@@ -51,6 +51,8 @@ def command(
     from tidegate.source import resolve
 
     source = resolve(file, overrides(sets))
+    for note in source.scenario.notes:
+        typer.echo(f"note: {note}", err=True)
     if out is not None:
         outdir.check_writable(out)
     # Of a link its queue and its utilisation, of a group its throughput, its lead and its warnings.
