@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from captures import OFFICE
 from tidegate.cli import app
+from tidegate.replay import Replay, replay
 
 CHAIN = """\
 version = 1
@@ -63,3 +65,15 @@ def start(*arguments: str | Path, **settings: Any) -> subprocess.Popen[str]:
     call = [sys.executable, "-c", "from tidegate.cli import main; main()", *map(str, arguments)]
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings
     return subprocess.Popen(call, text=True, env={**os.environ, "COLUMNS": "100"}, **settings)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder to write in: `tidegate replay` writes its files where it is called."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def office() -> Replay:
+    """The office's capture across 3 Mbit/s."""
+    return replay(OFFICE, rate="3mbit")
