@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any, Self, final
 
 __all__ = [
+    "LEAST_LIFE",
+    "LEAST_LIFE_PERCENT",
+    "LEAST_PACKETS",
+    "RESERVABLE_PERCENT",
     "Capture",
     "Run",
     "Scenario",
@@ -24,6 +28,10 @@ __all__ = [
 ]
 
 __version__: str
+RESERVABLE_PERCENT: int
+LEAST_PACKETS: int
+LEAST_LIFE: float
+LEAST_LIFE_PERCENT: int
 
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
