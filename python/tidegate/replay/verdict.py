@@ -91,7 +91,8 @@ def judge(
         else "FIFO keeps their targets, too"
     )
     paid, pays = _payers(plan, under_fifo, under_plan)
-    answer = f"{needs} to keep {_targets(reserved)}; {beside}; {pays}"
+    targets = _targets(reserved) if len(reserved) > 1 else brief(reserved[0].target, "s")
+    answer = f"{needs} to keep {targets}; {beside}; {pays}"
     return Verdict("reservations-help", (answer, *left_out, *worse_for), worse, paid)
 
 
