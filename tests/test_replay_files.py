@@ -104,3 +104,11 @@ def test_flows_that_a_gate_cannot_tell_apart_share_a_rule(tmp_path):
     text = played.write_gate(tmp_path / "gate.toml").read_text()
     assert text.count("[[flow]]") == 1
     assert f'reserve = "{tidegate._tidegate.show_rate(played.plan.reserved)}"' in text
+
+
+def test_a_name_that_no_scenario_can_hold_is_one_message():
+    name = os.fsdecode(b"\xff.pcap")
+    Path(name).write_bytes(OFFICE.read_bytes())
+    done = call("replay", name, "--rate", "3mbit")
+    assert done.exit_code == 1
+    assert done.stderr == ("tidegate: '\\udcff.pcap': a scenario can only name files whose names are UTF-8\n")
