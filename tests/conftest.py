@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from captures import OFFICE
 from tidegate.cli import app
+from tidegate.replay import Replay, replay
 
 CHAIN = """\
 version = 1
@@ -77,3 +79,15 @@ def start(*arguments: str | Path, coding: str = "utf-8", **settings: Any) -> sub
     settings = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | settings
     environment = {**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": coding}
     return subprocess.Popen(call, encoding=coding, errors="replace", env=environment, **settings)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder to write in: `tidegate replay` writes its files where it is called."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def office() -> Replay:
+    """The office's capture across 3 Mbit/s."""
+    return replay(OFFICE, rate="3mbit")

@@ -1,98 +1,17 @@
-import errno
-import gzip
+"""What replays promise is kept, and what they say is true."""
+
 import json
-import os
 import random
-import signal
-import struct
-import subprocess
-import sys
-import threading
-import time
-import tomllib
-from pathlib import Path
 
 import make_replay
 import pytest
 
 import tidegate
+from captures import CAPTURES, DATA, OFFICE, ROOT, VIDEO, VOICE, needs_data, outcome, pcap
 from conftest import call
-from tidegate.replay import direction, plan, replay
-from tidegate.replay.buffer import buffer_limit
-from tidegate.replay.files import MARK
-from tidegate.replay.names import FiveTuple, is_five_tuple, readable_names
-from tidegate.replay.scenario import scenario_toml
+from tidegate.replay import plan, replay
 
-ROOT = Path(__file__).resolve().parents[1]
-OFFICE = ROOT / "examples" / "captures" / "office.pcap"
-VOICE, VIDEO = "10.77.2.20:40000>10.77.1.20:40000/udp", "10.77.2.30:5004>10.77.1.30:5004/udp"
-DATA = ROOT.parent / "shared" / "data"
-CAPTURES = [
-    "ndpi-netflix.pcap",
-    "ndpi-snapchat_call_v1.pcapng",
-    "ndpi-starcraft_battle.pcap",
-    "ndpi-teams.pcap",
-    "ndpi-wa_video.pcap",
-    "sipp-g711a.pcap",
-    "tcpreplay-test.pcap",
-    "zeek-206_example_a.pcap",
-    "zeek-bro.org.pcap",
-    "zeek-chromium-115.0.5790.110-google-de-fragmented.pcap",
-    "zeek-cwd-navigation.pcap",
-    "zeek-m57-long-49583-80.pcap",
-    "zeek-modbusBig.pcap",
-]
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"real captures are not at {DATA}")
-
-
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path, monkeypatch):
-    """The command writes its scenario where it is called."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def office():
-    return replay(OFFICE, rate="3mbit")
-
-
-def outcome(played, scheduler, flow):
-    at = next(at for at, one in enumerate(played.plan.flows) if one.flow == flow)
-    return played.plan.flows[at], played.flows[scheduler][at]
-
-
-def pcap(packets, at_end=b""):
-    """A capture of UDP packets: (seconds, source port, bytes on the wire)."""
-    out = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 96, 1)
-    for at, port, size in packets:
-        ip = bytes(
-            [0x45, 0, *struct.pack(">H", size - 14), 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]
-        )
-        frame = bytes(12) + b"\x08\x00" + ip + struct.pack(">HHHH", port, 9, size - 34, 0)
-        out += struct.pack("<IIII", int(at), round(at % 1 * 1e6), len(frame), size) + frame
-    return out + at_end
-
-
-def test_what_looks_like_a_call_a_video_or_a_shell_is_protected_and_bulk_is_not(office):
-    protected = {flow.name: flow for flow in office.plan.protected}
-    assert {name: flow.kind for name, flow in protected.items()} == {
-        "udp-40000": "call",
-        "udp-5004": "video",
-        "ssh-1": "shell",
-    }
-    assert [flow.name for flow in office.plan.flows if flow.reserve] == ["udp-5004", "udp-40000", "ssh-1"]
-    voice, video = protected["udp-40000"], protected["udp-5004"]
-    # 64 kbit/s of sound is 85.6 kbit/s on the wire, and 1 Mbit/s of video must not get the link.
-    assert 80_000 < voice.mean_rate < 90_000
-    assert voice.mean_rate <= voice.reserve <= 2 * voice.mean_rate
-    assert video.mean_rate <= video.reserve <= 2 * video.mean_rate
-    assert office.plan.packets == 12869
-    assert len(office.plan.flows) == 123
-    assert office.plan.reserved <= 0.95 * 3e6
-    assert office.plan.longest_packet == 1514
-    assert [flow.bytes for flow in office.plan.flows] == sorted(
-        (flow.bytes for flow in office.plan.flows), reverse=True
-    )
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_promises_are_kept_where_fifo_misses_the_targets(office):
@@ -215,96 +134,6 @@ def test_a_delay_is_queueing_and_own_transmission(tmp_path):
     assert played.flows["fifo"][0].delay_max == pytest.approx(1500 * 8 / 1e6)
 
 
-def test_the_written_scenario_has_the_same_outcome(office, tmp_path):
-    for scheduler, results in office.results.items():
-        path = office.write_scenario(tmp_path / f"{scheduler}.toml", scheduler)
-        again = tidegate.simulate(path)
-        assert again.fingerprints == results.fingerprints
-    text = path.read_text()
-    assert text.startswith(MARK)
-    assert text.count(f'"{VOICE}"') == 1
-    assert text.count("[[flow]]") == 123
-
-
-def test_a_file_that_a_person_has_changed_is_not_replaced(office, tmp_path):
-    path = tmp_path / "mine.toml"
-    path.write_text("# mine\n")
-    for write in (office.write_scenario, office.write_gate):
-        with pytest.raises(tidegate.TidegateError, match="is not as a replay wrote it"):
-            write(path)
-        assert path.read_text() == "# mine\n"
-        ours = write(write(tmp_path / "ours.toml"))
-        changed = ours.read_text() + "# and this\n"
-        ours.write_text(changed)
-        with pytest.raises(tidegate.TidegateError, match="--force replaces it"):
-            write(ours)
-        assert ours.read_text() == changed
-        assert "# and this" not in write(ours, force=True).read_text()
-
-
-def test_the_command_replaces_what_it_wrote_and_keeps_what_was_changed():
-    assert call("replay", OFFICE, "--rate", "3mbit").exit_code == 0
-    assert call("replay", OFFICE, "--rate", "4mbit").exit_code == 0
-    for name in ("office.toml", "office-gate.toml"):
-        path = Path(name)
-        whole = path.read_text()
-        path.write_text(whole + "# mine\n")
-        done = call("replay", OFFICE, "--rate", "3mbit")
-        assert done.exit_code == 1
-        assert f"{name}: is not as a replay wrote it" in done.stderr
-        assert path.read_text() == whole + "# mine\n"
-        assert call("replay", OFFICE, "--rate", "3mbit", "--force").exit_code == 0
-        assert "# mine" not in path.read_text()
-
-
-def test_captures_whose_names_differ_have_files_of_their_own(tmp_path):
-    for name in ("a.1.pcap", "a.2.pcap"):
-        (tmp_path / name).write_bytes(OFFICE.read_bytes())
-        assert call("replay", name, "--rate", "3mbit").exit_code == 0
-    written = {path.name for path in tmp_path.iterdir()}
-    assert written >= {"a.1.toml", "a.1-gate.toml", "a.2.toml", "a.2-gate.toml"}
-    assert not any(name.endswith(".part") for name in written)
-
-
-def test_a_full_disk_is_one_message(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(Path, "replace", full)
-    done = call("replay", OFFICE, "--rate", "3mbit")
-    assert done.exit_code == 1
-    assert done.stderr == "tidegate: office.toml: cannot be written: No space left on device\n"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_the_gate_file_is_one_that_a_gate_takes(office, tmp_path):
-    path = office.write_gate(tmp_path / "gate.toml")
-    assert tidegate._tidegate.gate(["tidegate gate", "check", str(path)]) == 0
-    text = path.read_text()
-    # A client's port is another one next time; a call's ports are all that tells it.
-    assert 'protocol = "tcp", outside_port = 22' in text
-    assert 'protocol = "udp", inside_port = 40000, outside_port = 40000' in text
-    assert text.count("down = { reserve = ") == 3
-    gated = tomllib.loads(text)
-    reserved = [tidegate._tidegate.parse_rate(flow["down"]["reserve"]) for flow in gated["flow"]]
-    assert sum(reserved) == office.plan.reserved
-
-
-def test_flows_that_a_gate_cannot_tell_apart_share_a_rule(tmp_path):
-    rows = [
-        f"{at / 20 + flow / 1000:.3f},120,10.0.0.{9 - flow}:22>10.9.9.9:{4000 + flow}/tcp"
-        for at in range(200)
-        for flow in (0, 0, 1)
-    ]
-    path = tmp_path / "shells.csv"
-    path.write_text("\n".join(["time,size,flow", *rows]).replace("10.0.0.8", "10.0.0.9") + "\n")
-    played = replay(path, rate="1mbit")
-    assert len(played.plan.protected) == 2
-    text = played.write_gate(tmp_path / "gate.toml").read_text()
-    assert text.count("[[flow]]") == 1
-    assert f'reserve = "{tidegate._tidegate.show_rate(played.plan.reserved)}"' in text
-
-
 def test_speed_and_repeat():
     slow = replay(OFFICE, rate="3mbit", target="100ms", buffer="100ms")
     fast = replay(OFFICE, rate="30mbit", target="10ms", buffer="10ms", speed=10)
@@ -321,74 +150,6 @@ def test_speed_and_repeat():
     for wrong in ({"speed": 0.0}, {"speed": float("nan")}, {"repeat": 0}, {"speed": 1e9}):
         with pytest.raises(tidegate.TidegateError):
             replay(OFFICE, rate="3mbit", **wrong)
-
-
-def test_buffers():
-    assert buffer_limit("100ms", 3_000_000, 1514) == "37500B"
-    assert buffer_limit("1ms", 3_000_000, 1514) == "15140B"
-    assert buffer_limit("100p", 3_000_000, 1514) == "100p"
-    assert buffer_limit("unlimited", 3_000_000, 1514) is None
-    unlimited = plan(OFFICE, 3_000_000, buffer="unlimited")
-    assert "buffer" not in scenario_toml(unlimited, scheduler="fifo")
-
-
-def test_names():
-    flows = [
-        "10.0.0.1:5000>10.0.0.2:53/udp",
-        "10.0.0.2:443>10.0.0.1:5001/tcp",
-        "10.0.0.2:443>10.0.0.1:5002/tcp",
-        "[::1]:5000>[::2]:6000/udp",
-        "10.0.0.1>10.0.0.2/icmp",
-        "10.0.0.1>10.0.0.2/tcp",
-        "10.0.0.1>10.0.0.2/99",
-        "other",
-    ]
-    assert all(map(is_five_tuple, flows))
-    names = ["dns", "https-1", "https-2", "udp-5000", "icmp", "tcp-fragments", "ip-99", "other"]
-    assert readable_names(flows) == names
-    assert not any(map(is_five_tuple, ["all", "voice", "a>b/udp", "10.0.0.1:x>10.0.0.2:3/udp"]))
-    assert FiveTuple.read(flows[1]).opposite == FiveTuple.read("10.0.0.1:5001>10.0.0.2:443/tcp")
-    assert FiveTuple.read("other") is None
-
-
-def test_a_list_without_flows_is_a_trace(tmp_path):
-    path = tmp_path / "list.gz"
-    path.write_bytes(gzip.compress("".join(f"{k * 0.02:.3f} 200\n" for k in range(200)).encode()))
-    assert replay(path, rate="200kbit").verdict.kind == "nothing-to-protect"
-    played = replay(path, rate="200kbit", target="50ms", protect=["trace"])
-    assert [flow.name for flow in played.plan.flows] == ["trace"]
-    assert played.plan.flows[0].reserve >= 80_000
-    assert played.broken() == []
-    written = played.write_scenario(tmp_path / "list.toml").read_text()
-    assert 'kind = "trace"' in written
-    assert tidegate.simulate(tmp_path / "list.toml").fingerprints
-
-
-def test_a_csv_file_that_names_its_flows(tmp_path):
-    path = tmp_path / "free.csv"
-    rows = [f"{k * 0.01:.2f},{100 + k % 2},{'ab'[k % 2]}" for k in range(400)]
-    path.write_text("\n".join(["time,size,flow", *rows]) + "\n")
-    played = replay(path, rate="200kbit")
-    assert [flow.name for flow in played.plan.flows] == ["trace/b", "trace/a"]
-    assert all(flow.kept is None and flow.delay_p99 for flow in played.flows["fifo"])
-    free = path.rename(tmp_path / "names.csv")
-    path.write_text(free.read_text().replace(",a", ",10.0.0.1:1>10.0.0.2:2/udp").replace(",b", ",other"))
-    with pytest.raises(tidegate.TidegateError, match="names its flows freely"):
-        replay(free, rate="200kbit", protect=["trace/a"])
-    again = replay(path, rate="200kbit", protect=["udp-1"])
-    assert next(flow for flow in again.flows["virtual-clock"] if flow.name == "udp-1").kept
-
-
-def test_more_flows_than_are_played(tmp_path):
-    path = tmp_path / "many.csv"
-    rows = [f"{k * 1e-4:.4f},100,10.0.{k >> 8}.{k & 255}:1>10.9.9.9:2/udp" for k in range(5001)]
-    path.write_text("\n".join(["time,size,flow", *rows]) + "\n")
-    done = call("replay", path, "--rate", "10mbit")
-    assert done.exit_code == 0, done.stderr
-    assert "not played: more than 5000 flows" in done.stdout
-    done = call("replay", path, "--rate", "10mbit", "--scenario", tmp_path / "many.toml")
-    assert done.exit_code == 1
-    assert "at most 5000" in done.stderr
 
 
 def test_the_command_says_what_matters(tmp_path):
@@ -408,7 +169,7 @@ def test_the_command_says_what_matters(tmp_path):
         "20 ms for udp-40000 and 100 ms for udp-5004",
         "the others pay 27 % of their throughput",
     ):
-        assert words in done.stdout, words
+        assert words in " ".join(done.stdout.split()), words
     assert max(map(len, done.stdout.splitlines())) <= 100 or str(out) in done.stdout
     assert (
         tidegate.Results.load(out / "fifo").fingerprints
@@ -424,30 +185,6 @@ def test_the_command_in_json():
     assert document["flows"][0]["flow"] == VIDEO
     assert document["flows"][0]["schedulers"]["virtual-clock"]["kept"] is True
     assert any("open loop" in note for note in document["notes"])
-
-
-WRONG = {
-    "truncated": (pcap([], at_end=b"\x01\x02"), "is truncated"),
-    "empty": (b"", "holds no packets"),
-    "no-packets": (pcap([]), "holds no packets"),
-    "not-a-capture": (b"\x89PNG\r\n\x1a\n" + bytes(50), "is not a capture"),
-    "backwards": (pcap([(9, 1, 100), (3, 1, 100)]), "time goes back"),
-}
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_a_file_that_cannot_be_used_gets_one_message(kind, tmp_path):
-    content, words = WRONG[kind]
-    path = tmp_path / f"{kind}.pcap"
-    path.write_bytes(content)
-    out = tmp_path / "out"
-    done = call("replay", path, "--rate", "1mbit", "--out", out)
-    assert done.exit_code == 1
-    assert done.stdout == ""
-    assert words in done.stderr
-    assert str(path) in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert not out.exists()
 
 
 @pytest.mark.parametrize(
@@ -475,56 +212,6 @@ def test_a_mistake_in_an_option_is_answered(option, value, words):
     assert (done.exit_code == 1) is bool(words)
 
 
-def two_way(tmp_path, hosts=("192.168.1.9", "198.51.100.7"), up=100, down=1000):
-    """A conversation of two hosts: the first one asks from port 5000, the second one answers from port 80."""
-    client, server = hosts
-    rows = ["time,size,flow"]
-    for at in range(100):
-        rows.append(f"{at / 50:.2f},{up},{client}:5000>{server}:80/udp")
-        rows.append(f"{at / 50:.2f},{down},{server}:80>{client}:5000/udp")
-    path = tmp_path / "two-way.csv"
-    path.write_text("\n".join(rows) + "\n")
-    return path
-
-
-def test_one_direction_crosses_the_link(tmp_path):
-    path = two_way(tmp_path)
-    down = plan(path, 10**6)
-    assert (down.direction, down.inside) == ("down", ("192.168.0.0/16",))
-    assert [flow.flow for flow in down.flows] == ["198.51.100.7:80>192.168.1.9:5000/udp"]
-    assert (down.bytes, down.other_bytes, down.longest_packet) == (100_000, 10_000, 1000)
-    up = plan(path, 10**6, way="up")
-    assert [flow.flow for flow in up.flows] == ["192.168.1.9:5000>198.51.100.7:80/udp"]
-    assert (up.bytes, up.other_bytes, up.longest_packet) == (10_000, 100_000, 100)
-    turned = plan(path, 10**6, inside=["198.51.100.0/24"])
-    assert (turned.direction, turned.flows[0].flow) == ("up", down.flows[0].flow)
-    done = call("replay", path, "--rate", "1mbit")
-    assert "only what goes down, to the inside" in done.stdout
-    assert "100 other packets (10 kB) not played" in done.stdout
-    results = replay(path, rate="1mbit").results["fifo"]
-    assert results.flows["sent_packets"].to_pylist() == [100]
-
-
-@pytest.mark.parametrize(
-    ("hosts", "inside"),
-    [
-        (("10.1.2.3", "10.9.9.9"), "10.1.2.3/32"),
-        (("203.0.113.5", "198.51.100.7"), "203.0.113.5/32"),
-        (("127.0.0.1", "127.0.0.1"), "127.0.0.1/32"),
-    ],
-)
-def test_a_direction_is_found_where_addresses_say_little(hosts, inside, tmp_path):
-    found = plan(two_way(tmp_path, hosts), 10**6)
-    assert found.inside == (inside,)
-    assert [flow.bytes for flow in found.flows] == [100_000]
-
-
-def test_a_direction_without_traffic_is_answered():
-    flow = FiveTuple.read("10.0.0.1:1>198.51.100.1:2/udp")
-    with pytest.raises(tidegate.TidegateError, match="no flow of the capture goes down"):
-        direction.find([flow], [100], inside=["10.0.0.0/8"], way="down")
-
-
 def test_a_verdict_where_fifo_is_enough(tmp_path):
     path = tmp_path / "call.pcap"
     path.write_bytes(pcap([(at / 50, 4000, 214) for at in range(500)]))
@@ -533,79 +220,10 @@ def test_a_verdict_where_fifo_is_enough(tmp_path):
     assert verdict.sentences == ("FIFO keeps 20 ms for udp-9: no scheduler needed",)
 
 
-def test_a_download_is_never_protected_by_itself(tmp_path):
-    path = tmp_path / "bulk.csv"
-    rows = ["time,size,flow"]
-    for at in range(2000):
-        rows.append(f"{at / 200:.3f},1514,198.51.100.7:443>192.168.1.9:5000/tcp")
-        rows.append(f"{at / 200:.3f},1292,198.51.100.7:443>192.168.1.9:5001/udp")
-        rows.append(f"{at / 200:.3f},1470,198.51.100.7:5201>192.168.1.9:5002/udp")
-    path.write_text("\n".join(rows) + "\n")
-    assert plan(path, 10**8).protected == []
-    assert [flow.name for flow in plan(path, 10**8, protect=["quic"]).protected] == ["quic"]
-
-
 def test_throughput_is_what_run_says(office):
     for scheduler, results in office.results.items():
         by_flow = {row["flow"]: row["throughput"] for row in results.flows.to_pylist()}
         assert {flow.name: flow.throughput for flow in office.flows[scheduler]} == by_flow
-
-
-def test_what_stands_before_a_cut_is_played(tmp_path):
-    whole = OFFICE.read_bytes()
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(whole[: len(whole) // 2])
-    done = call("replay", path, "--rate", "3mbit")
-    assert done.exit_code == 0, done.stderr
-    assert "the file is cut off in packet " in done.stdout
-    again = call("run", "cut.toml")
-    assert again.exit_code == 0, again.stderr
-
-
-def test_padding_behind_a_compressed_capture_is_passed_over(tmp_path):
-    path = tmp_path / "padded.pcap.gz"
-    path.write_bytes(gzip.compress(OFFICE.read_bytes()) + bytes(5000))
-    assert plan(path, 3_000_000).packets == 12869
-
-
-def test_a_pipe_is_one_message(tmp_path):
-    pipe = tmp_path / "pipe.pcap"
-    os.mkfifo(pipe)
-    done = call("replay", pipe, "--rate", "1mbit")
-    assert done.exit_code == 1
-    assert done.stderr == (
-        f"tidegate: {pipe}: is a pipe or a device: expected a regular file, which can be read again\n"
-    )
-    scenario = tmp_path / "pipe.toml"
-    scenario.write_text(
-        'version = 1\nduration = "1s"\ntopology = { kind = "chain", switches = 2, rate = "1mbit" }\n'
-        'flow = [{ name = "a", from = "s1", to = "s2", source = { kind = "trace", file = "pipe.pcap" } }]\n'
-    )
-    done = call("check", scenario)
-    assert done.exit_code == 1
-    assert "is a pipe or a device" in done.stderr
-
-
-def test_ctrl_c_ends_the_reading_of_a_scenario(tmp_path):
-    """Reading waits for a writer that never comes."""
-    pipe = tmp_path / "scenario.toml"
-    os.mkfifo(pipe)
-    command = [sys.executable, "-c", "from tidegate.cli import main; main()", "check", str(pipe)]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    ended = threading.Timer(20, process.kill)
-    ended.start()
-    time.sleep(1.5)
-    process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate()
-    ended.cancel()
-    assert (process.returncode, complaint) == (130, "tidegate: interrupted\n")
-
-
-def test_control_characters_of_a_file_do_not_reach_the_terminal(tmp_path):
-    path = tmp_path / "escape.csv"
-    rows = [f"{at / 50:.2f},100,\x1b[2J{at % 2}" for at in range(100)]
-    path.write_text("\n".join(["time,size,flow", *rows]) + "\n")
-    assert "\x1b" not in call("replay", path, "--rate", "1mbit").stdout
 
 
 def check_row(row, path, capfd):

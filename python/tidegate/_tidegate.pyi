@@ -5,6 +5,10 @@ from pathlib import Path
 from typing import Any, Self, final
 
 __all__ = [
+    "LEAST_LIFE",
+    "LEAST_LIFE_PERCENT",
+    "LEAST_PACKETS",
+    "RESERVABLE_PERCENT",
     "Capture",
     "Run",
     "Scenario",
@@ -25,6 +29,10 @@ __all__ = [
 ]
 
 __version__: str
+RESERVABLE_PERCENT: int
+LEAST_PACKETS: int
+LEAST_LIFE: float
+LEAST_LIFE_PERCENT: int
 
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
@@ -88,6 +96,8 @@ class Scenario:
     def samples(self) -> int: ...
     @property
     def warnings(self) -> list[str]: ...
+    @property
+    def notes(self) -> list[str]: ...
     @property
     def toml(self) -> str: ...
 

@@ -10,6 +10,7 @@ mod table;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tidegate_sim::input::suggest;
 use tidegate_spec::units;
 
 create_exception!(
@@ -78,6 +79,10 @@ fn show_rate(bits: u64) -> String {
 #[pymodule]
 fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("RESERVABLE_PERCENT", suggest::RESERVABLE_PERCENT)?;
+    module.add("LEAST_PACKETS", suggest::LEAST_PACKETS)?;
+    module.add("LEAST_LIFE", suggest::LEAST_LIFE.as_secs_f64())?;
+    module.add("LEAST_LIFE_PERCENT", suggest::LEAST_LIFE_PERCENT)?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;
     module.add_class::<scenario::Scenario>()?;

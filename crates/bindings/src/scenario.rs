@@ -45,15 +45,15 @@ impl Scenario {
 
     /// Reads a scenario from its text; relative paths in it start at `base_dir`.
     #[staticmethod]
-    #[pyo3(signature = (text, name = String::from("scenario"), base_dir = PathBuf::from("."), sets = Vec::new()))]
+    #[pyo3(signature = (text, name = "scenario", base_dir = PathBuf::from("."), sets = Vec::new()))]
     fn parse(
         py: Python<'_>,
         text: String,
-        name: String,
+        name: &str,
         base_dir: PathBuf,
         sets: Vec<(String, String)>,
     ) -> PyResult<Scenario> {
-        let folder = base_dir.clone();
+        let (name, folder) = (name.to_owned(), base_dir.clone());
         Scenario::new(py, move || tidegate_spec::Scenario::parse(&text, &name, &folder, &sets), base_dir)
     }
 
@@ -137,6 +137,12 @@ impl Scenario {
         let arguments = ("parse", this.spec.to_toml(), file, &this.base_dir);
         let parse = py.import("operator")?.getattr("methodcaller")?.call1(arguments)?;
         Ok((parse, (slf.get_type(),).into_pyobject(py)?.into_any()))
+    }
+
+    /// What must be known of the recordings that it plays, one sentence each.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.network.notes.clone()
     }
 
     /// Its text, overrides applied, comments kept.

@@ -173,6 +173,8 @@ pub struct Network {
     pub flows: Vec<FlowSetup>,
     /// What stands beside nodes besides the built-in relays.
     pub relays: Vec<RelayPlan>,
+    /// What must be known of the recordings that are played, one sentence each.
+    pub notes: Vec<String>,
     /// How long the run lasts.
     pub duration: Span,
     /// Packets that leave their source before this are carried but not measured.

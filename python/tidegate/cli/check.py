@@ -18,6 +18,8 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
     scenario = Scenario.load(file, overrides(sets))
     for warning in scenario.warnings:
         typer.echo(f"warning: {warning}", err=True)
+    for note in scenario.notes:
+        typer.echo(f"note: {note}", err=True)
     counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
     if as_json:
         document = {

@@ -52,6 +52,8 @@ def command(
     from tidegate.source import resolve
 
     source = resolve(file, overrides(sets))
+    for note in source.scenario.notes:
+        typer.echo(f"note: {note}", err=True)
     if out is not None:
         outdir.check_writable(out)
     points = source.scenario.series * source.scenario.samples

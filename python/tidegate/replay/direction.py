@@ -74,7 +74,7 @@ def find(
         return Direction(None, (), "it says nothing of addresses", (True,) * len(flows))
     if inside:
         prefixes, why = tuple(map(_prefix, inside)), "as --inside says"
-    elif not any(flow.opposite in known for flow in known):
+    elif not {flow.source for flow in known} & {flow.destination for flow in known}:
         return Direction(way, (), "it holds one direction only", (True,) * len(flows))
     else:
         prefixes, why = _found(flows, sizes)
@@ -139,8 +139,7 @@ def _found(flows: Sequence[FiveTuple | None], sizes: Sequence[int]) -> tuple[tup
             if port is not None and other is not None and port > other:
                 asks[address] += size
     if talk:
-        return tuple(
-            sorted(talk, key=lambda prefix: -talk[prefix])
-        ), "private addresses are taken for the inside"
+        prefixes = sorted(talk, key=lambda prefix: -talk[prefix])
+        return tuple(prefixes), "private addresses are taken for the inside"
     host = max(busiest, key=lambda address: (busiest[address], asks[address]))
     return (ipaddress.ip_network(host),), "the host with the most bytes is taken for the inside"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tidegate import _tidegate
 from tidegate.replay.names import FiveTuple
 
 TARGETS = {"call": 0.02, "game": 0.02, "shell": 0.1, "video": 0.1}
@@ -17,12 +18,6 @@ games and remote shells.
 """
 TARGET = TARGETS["call"]
 """The same for a flow that is protected by name and looks like none of them."""
-
-LEAST_PACKETS = 10
-LEAST_LIFE = 1.0
-LEAST_PART = 0.1
-"""A flow with fewer packets, or a shorter life in s or as a part of the file, is nothing that one can
-reserve for."""
 
 SMALL = 300
 """Mean size in bytes up to which packets are small: sound, or a player's moves."""
@@ -72,7 +67,8 @@ def look(
         busy_seconds: Seconds of its life in which it sends.
         span: From the file's first packet to its last one, in s.
     """
-    if packets < LEAST_PACKETS or life < LEAST_LIFE or life < LEAST_PART * span:
+    short = life < _tidegate.LEAST_LIFE or life * 100 < _tidegate.LEAST_LIFE_PERCENT * span
+    if packets < _tidegate.LEAST_PACKETS or short:
         return None
     mean, pace = size / packets, packets / life
     ports = set(flow.ports)

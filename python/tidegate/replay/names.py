@@ -81,13 +81,6 @@ class FiveTuple:
         return tuple(port for port in (self.source_port, self.destination_port) if port is not None)
 
     @property
-    def opposite(self) -> FiveTuple:
-        """The flow in the other direction."""
-        return FiveTuple(
-            self.destination, self.source, self.destination_port, self.source_port, self.protocol
-        )
-
-    @property
     def service_port(self) -> int | None:
         """The port that stands for a service, where a client's is another one each time."""
         known = [port for port in sorted(self.ports) if port < 1024 or (self.protocol, port) in _SERVICES]

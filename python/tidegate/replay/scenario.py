@@ -38,7 +38,9 @@ def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> 
         )
     file = str(plan.file.resolve())
     if not _is_text(file):
-        raise _tidegate.TidegateError(f"{plan.file!r}: a scenario can only name files whose names are UTF-8")
+        raise _tidegate.TidegateError(
+            f"{str(plan.file)!r}: a scenario can only name files whose names are UTF-8"
+        )
     if folder is not None:
         file = os.path.relpath(file, folder.resolve())
     # Long enough for the last packet that waits to leave.

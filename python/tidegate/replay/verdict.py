@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from tidegate import _tidegate
 from tidegate.replay.brief import brief
 from tidegate.replay.buffer import needed
 from tidegate.replay.outcome import FlowOutcome
@@ -13,6 +14,9 @@ from tidegate.show import plural, quantity
 
 RESOLUTION = 1.002
 """Ratio of two delays that are told apart: histograms have bins of 0.1 %."""
+
+_NOTEWORTHY = 1e-3
+"""Part of their throughput from which on what flows pay is stated."""
 
 _NAMED = 6
 """Flows that a sentence names before it counts."""
@@ -87,7 +91,8 @@ def judge(
         else "FIFO keeps their targets, too"
     )
     paid, pays = _payers(plan, under_fifo, under_plan)
-    answer = f"{needs} to keep {_targets(reserved)}; {beside}; {pays}"
+    targets = _targets(reserved) if len(reserved) > 1 else brief(reserved[0].target, "s")
+    answer = f"{needs} to keep {targets}; {beside}; {pays}"
     return Verdict("reservations-help", (answer, *left_out, *worse_for), worse, paid)
 
 
@@ -113,9 +118,11 @@ def _payers(
     others = [flow.name for flow in plan.flows if flow.reserve is None]
     before = sum(fifo[name].received_bytes for name in others)
     lost = before - sum(suggestion[name].received_bytes for name in others)
-    if not before or lost * 1000 < before:
-        return (lost / before if before else 0.0), "the others lose no throughput"
+    if lost <= 0:
+        return 0.0, "the others lose no throughput"
     paid = lost / before
+    if paid < _NOTEWORTHY:
+        return paid, f"the others pay less than {brief(_NOTEWORTHY, 'share')} of their throughput"
     words = f"the others pay {brief(paid, 'share')} of their throughput"
     loses = {name: fifo[name].received_bytes - suggestion[name].received_bytes for name in others}
     most = max(others, key=lambda name: loses[name])
@@ -140,12 +147,15 @@ def _list(words: Sequence[str]) -> str:
 
 def _left_out(flow: CapturedFlow, plan: Plan) -> str:
     needs, target = brief(flow.needs, "bit/s"), brief(flow.target, "s")
-    most = brief(plan.rate * 0.95, "bit/s")
+    most = brief(plan.rate * _tidegate.RESERVABLE_PERCENT / 100, "bit/s")
     match flow.reason:
         case "few-packets":
             return f"it has only {plural(flow.packets, 'packet')}"
         case "short-life":
-            return "it lives for less than 1 s, or for less than 10 % of the file"
+            least = (
+                f"{_tidegate.LEAST_LIFE:g} s, or for less than {_tidegate.LEAST_LIFE_PERCENT} % of the file"
+            )
+            return f"it lives for less than {least}"
         case "link-too-slow" if flow.best_p99 is None:
             return f"its mean rate is more than the {most} that may be reserved"
         case "link-too-slow":

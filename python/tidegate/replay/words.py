@@ -51,12 +51,12 @@ def _crossing(played: Replay) -> str:
     plan = played.plan
     if plan.direction is None:
         return f"everything in the file crosses the link: {plan.direction_why}"
-    inside = f", inside is {', '.join(plan.inside)}" if plan.inside else ""
+    inside = f"the inside ({', '.join(plan.inside)})" if plan.inside else "the inside"
     left = f"; {plural(plan.other_packets, 'other packet')} ({size(plan.other_bytes)}) not played"
-    ways = {"up": "from the inside", "down": "to the inside"}
+    way = "from" if plan.direction == "up" else "to"
     return (
-        f"only what goes {plan.direction}, {ways[plan.direction]}, crosses the link: "
-        f"{plan.direction_why}{inside}{left if plan.other_packets else ''}"
+        f"only what goes {plan.direction}, {way} {inside}, crosses the link: {plan.direction_why}"
+        f"{left if plan.other_packets else ''}"
     )
 
 

@@ -37,6 +37,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
         relays: Vec::new(),
+        notes: Vec::new(),
         duration: scenario.duration,
         warmup: scenario.warmup,
     };
@@ -73,6 +74,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
         }
     }
+    network.notes = recordings.notes;
     join_connections(scenario, &mut network.flows);
     checks::recorded(scenario, &network)?;
     Ok(network)

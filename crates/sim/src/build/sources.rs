@@ -138,7 +138,11 @@ fn recorded(
 
 /// Files that were read, each once in each way.
 #[derive(Default)]
-pub(super) struct Recordings(BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>);
+pub(super) struct Recordings {
+    files: BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>,
+    /// What those must know who see results of them: a file that is cut off.
+    pub(super) notes: Vec<String>,
+}
 
 impl Recordings {
     fn get(
@@ -149,11 +153,16 @@ impl Recordings {
         place: Place,
     ) -> Result<&[Arc<TraceFlow>], Box<SpecError>> {
         let key = (file.to_owned(), as_frames);
-        if !self.0.contains_key(&key) {
+        if !self.files.contains_key(&key) {
             let read = if as_frames { input::load_frames(file) } else { input::load(file) };
-            let Trace { flows, .. } = read.map_err(|error| fail(scenario, place, error.to_string(), None))?;
-            self.0.insert(key.clone(), flows.into_iter().map(Arc::new).collect());
+            let Trace { flows, cut, .. } =
+                read.map_err(|error| fail(scenario, place, error.to_string(), None))?;
+            if let Some(place) = cut {
+                let file = file.display();
+                self.notes.push(format!("{file} is cut off in {place}: what stands before is played"));
+            }
+            self.files.insert(key.clone(), flows.into_iter().map(Arc::new).collect());
         }
-        Ok(self.0.get(&key).map_or(&[], Vec::as_slice))
+        Ok(self.files.get(&key).map_or(&[], Vec::as_slice))
     }
 }

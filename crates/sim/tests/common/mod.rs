@@ -40,6 +40,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         policies: Vec::new(),
         relays: Vec::new(),
         flows: Vec::new(),
+        notes: Vec::new(),
         duration,
         warmup: Span::ZERO,
     }

@@ -220,7 +220,7 @@ fn fragments_follow_their_datagram() {
     let fragment = |from: u16, identification: u16, at: u16, more: bool| {
         let mut frame = frame(from, 100);
         frame[18..20].copy_from_slice(&identification.to_be_bytes());
-        frame[20..22].copy_from_slice(&(at / 8 | u16::from(more) << 13).to_be_bytes());
+        frame[20..22].copy_from_slice(&((at / 8) | (u16::from(more) << 13)).to_be_bytes());
         frame
     };
     let frames = [
