@@ -25,18 +25,21 @@ def test_check_warns_of_an_overload_and_still_says_ok(overload):
     done = call("check", overload)
     assert done.exit_code == 0
     assert done.stdout.startswith("OK: overload: 2 nodes")
-    assert done.stderr.startswith(f"warning: {overload.name}:4:") or "overload.toml:4:" in done.stderr
+    assert done.stderr.startswith("warning: ")
+    assert "overload.toml:4:9: " in done.stderr
     assert "link s1->s2 carries 1mbit, and is offered 1gbit from 0s on" in done.stderr
     limited = call("check", overload, "--set", "switch.buffer=100p")
     assert (limited.exit_code, limited.stderr) == (0, "")
 
 
 def test_an_overload_is_stopped_with_a_message_before_memory_is_gone():
-    with pytest.raises(TidegateError, match=r"not enough memory: after 2\.[56]\d* s .* in front of link s1->s2"):
+    with pytest.raises(
+        TidegateError, match=r"not enough memory: after 2\.[56]\d* s .* in front of link s1->s2"
+    ):
         tidegate.simulate(OVERLOAD)
 
 
 def test_samples_that_memory_cannot_hold_are_refused_with_the_figure(overload):
-    done = call("check", overload, "--set", "sample=1us")
-    assert done.exit_code == 2
-    assert "points in 7 series, some" in done.stderr
+    done = call("check", overload, "--set", "sample=100us", "--set", "topology.switches=11")
+    assert done.exit_code == 1
+    assert "`sample` gives 43000000 points in 43 series, some 3.0 GB of memory" in done.stderr
