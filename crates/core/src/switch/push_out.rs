@@ -7,13 +7,13 @@
 //! - Half of the pool is set aside for the ports, in proportion to what their flows reserve. The port that
 //!   holds most beyond its share gives way, in the unit of the pool's limit; of equal ones that with the latest
 //!   arrival. What waits in its shapers counts.
-//! - Where that port holds more that may not be sent now than an eighth of the rest, one of those packets goes: what
+//! - Where that port holds more that may not be sent now than a third of the rest, one of those packets goes: what
 //!   waits in shapers, of flows and classes that are held or absent, and behind the first packet of a flow or a
-//!   class with a ceiling (dynamic thresholds, Choudhury and Hahne, IEEE/ACM ToN 6(2), 1998, with α = 1/8 of what the
+//!   class with a ceiling (dynamic thresholds, Choudhury and Hahne, IEEE/ACM ToN 6(2), 1998, with α = 1/3 of what the
 //!   others hold in place of what is free: push-out takes back what was lent). Else the packet goes that would be
 //!   sent last.
 //!
-//! Therefore what may be sent loses nothing to what waits while it is at most 8/9 of what its port holds. And a
+//! Therefore what may be sent loses nothing to what waits while it is at most 3/4 of what its port holds. And a
 //! port loses nothing for the sake of others while it holds no more than its share and an equal part of the other
 //! half: with a limit of B, P ports, packets of at most L, Rᵢ reserved at port i and R in all, that is
 //! B/2 · Rᵢ/R + (B/2 − (P − 1) L)/P. For the ports together hold more than B, so more than B/2 beyond their shares;

@@ -6,8 +6,8 @@ use crate::dropper::Left;
 use crate::packet::FlowIx;
 use crate::switch::pool::Pool;
 
-/// The rest is at least so many times what may not be sent now, α = 1/8, or else that gives way.
-const REST_OF_BLOCKED: u64 = 8;
+/// The rest is at least so many times what may not be sent now, α = 1/3, or else that gives way.
+const REST_OF_BLOCKED: u64 = 3;
 
 impl Port {
     /// Packets in queues that push-out could take.
@@ -15,7 +15,7 @@ impl Port {
         self.backlog.packets - u64::from(self.busy)
     }
 
-    /// Drops a packet that may not be sent now, when those are more than an eighth of the rest; else the one that
+    /// Drops a packet that may not be sent now, when those are more than a third of the rest; else the one that
     /// would be sent last. Whether there was one.
     pub(in crate::switch) fn give_way(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
