@@ -1,4 +1,4 @@
-//! What the shared pool promises, whoever floods it: what may be sent keeps half of a port's part, and a port keeps
+//! What the shared pool promises, whoever floods it: what may be sent keeps 3/4 of a port's part, and a port keeps
 //! its share. Under Zhang's push-out neither holds, which is asserted too: the adversaries are what they should be.
 
 mod common;
@@ -80,7 +80,7 @@ fn held(lines: &Lines, leg: Leg) -> Count {
     }
 }
 
-/// Floods that may not be sent, beside flows that may and stay within half of the pool: what each have lost.
+/// Floods that may not be sent, beside flows that may and stay within 3/4 of the pool: what each have lost.
 fn beside_floods(seed: u64, waits: &[Waits], push_out: PushOut) -> (usize, usize) {
     let mut rng = Rng::named(seed, "beside floods");
     let (packets, bytes) = (20 + rng.below(60), 30_000 + rng.below(60_000));
@@ -101,7 +101,7 @@ fn beside_floods(seed: u64, waits: &[Waits], push_out: PushOut) -> (usize, usize
     // Of a flood with a ceiling the first packet may be sent, and one may be in service.
     let aside = Count { packets: 1, bytes: u64::from(LARGEST) };
     let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
-    let half = pool / 2 - measure(limit, aside) * (floods.len() as u64 + 1);
+    let theirs = pool * 3 / 4 - measure(limit, aside) * (floods.len() as u64 + 1);
     for _ in 0..400 {
         for _ in 0..rng.below(12) {
             lines.arrive(&[pick(&mut rng, &floods)], pick(&mut rng, &[40, 1000, LARGEST]));
@@ -109,15 +109,15 @@ fn beside_floods(seed: u64, waits: &[Waits], push_out: PushOut) -> (usize, usize
         for _ in 0..rng.below(6) {
             let len = pick(&mut rng, &[40, 576, LARGEST]);
             let here: u64 = sound.iter().map(|leg| measure(limit, held(&lines, *leg))).sum();
-            if here + measure(limit, Count { packets: 1, bytes: u64::from(len) }) <= half {
+            if here + measure(limit, Count { packets: 1, bytes: u64::from(len) }) <= theirs {
                 lines.arrive(&[pick(&mut rng, &sound)], len);
             }
         }
         lines.run(lines.world.now + Span::from_micros(rng.below(5_000)));
     }
     let lost = |of: &[Leg]| {
-        let theirs = |flow| of.iter().any(|leg| leg.flow == flow);
-        lines.dropped.iter().filter(|(_, packet, _)| theirs(packet.flow)).count()
+        let is_of = |flow| of.iter().any(|leg| leg.flow == flow);
+        lines.dropped.iter().filter(|(_, packet, _)| is_of(packet.flow)).count()
     };
     (lost(&sound), lost(&floods))
 }

@@ -1,7 +1,7 @@
 //! Push-out, against its rules carried out by hand: stamp and insert, then evict from the longest
 //! queue by packets (the packet in service counts and stays; ties to the latest arrival) the
 //! packet with the largest stamp (ties to the latest arrival); or from the port that holds most beyond
-//! its share, first what may not be sent when that is more than half. Clocks keep the advance.
+//! its share, first what may not be sent when that is more than a third of the rest. Clocks keep the advance.
 
 mod common;
 

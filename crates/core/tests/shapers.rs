@@ -10,7 +10,7 @@ use tidegate_core::packet::Leg;
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// A bucket that is filled tick by tick, at a rate of whole ticks a byte: it counts in ticks.
@@ -246,29 +246,29 @@ fn shaped_flows_share_an_exhausted_pool() {
     }
 }
 
-/// Where everything waits in shapers, the flow that sends more pays for it, and not another.
+/// Where everything waits in shapers, the flow of which most waits pays; by the paper's rule it is the one that has
+/// just sent.
 #[test]
-fn a_full_shaper_pays_for_its_own_arrivals() {
-    let plan = SwitchPlan {
-        ports: vec![PortPlan::new(kind("fifo"))],
-        buffer: Some(Limit::Packets(6)),
-        ..SwitchPlan::default()
-    };
-    let mut world = World::new(&plan);
-    let [many, few] = [0; 2].map(|_| world.open(0, &shaped(1_000_000, 500, None)));
-    // The first of each passes.
-    for leg in [many, few] {
-        world.arrive(&[leg], 500);
-        world.send(0);
+fn a_pool_full_of_shaped_packets_is_paid_for_by_the_longest_or_the_latest() {
+    for push_out in [PushOut::Shares, PushOut::LongestQueue] {
+        let plan = SwitchPlan {
+            ports: vec![PortPlan::new(kind("fifo"))],
+            buffer: Some(Limit::Packets(6)),
+            push_out,
+        };
+        let mut world = World::new(&plan);
+        let [many, few] = [0; 2].map(|_| world.open(0, &shaped(1_000_000, 500, None)));
+        // The first of each passes.
+        for leg in [many, few] {
+            world.arrive(&[leg], 500);
+            world.send(0);
+        }
+        let waiting = [many, many, many, many, few, few].map(|leg| world.arrive(&[leg], 500));
+        assert!(world.dropped().is_empty());
+        let more = world.arrive(&[few], 500);
+        let goes = if push_out == PushOut::Shares { waiting[3] } else { more };
+        assert_eq!(world.dropped().iter().map(|(body, ..)| *body).collect::<Vec<_>>(), [goes]);
     }
-    for leg in [many, many, many, many, few] {
-        world.arrive(&[leg], 500);
-    }
-    let last = world.arrive(&[few], 500);
-    assert!(world.dropped().is_empty());
-    let more = world.arrive(&[few], 500);
-    assert_eq!(world.dropped().iter().map(|(body, ..)| *body).collect::<Vec<_>>(), [more]);
-    assert!(last < more);
 }
 
 /// Without its shaper a flow's packets go at once, those that waited first.

@@ -117,8 +117,8 @@ words! {
     /// Who gives way when the memory is exhausted.
     #[derive(Default)]
     pub enum PushOut {
-        /// The port that holds most beyond its share; there, what may not be sent now when it is more than
-        /// half, and else the packet that would be sent last.
+        /// The port that holds most beyond its share; there, what may not be sent now when it is more than a
+        /// third of the rest, and else the packet that would be sent last.
         #[default]
         Shares = "shares",
         /// Of the longest queue the packet that would be sent last (Zhang 1991, section 3.1).

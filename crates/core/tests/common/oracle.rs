@@ -207,7 +207,8 @@ pub fn push_out(ports: &mut [Oracle]) -> Waiting {
     gives.max_by_key(|port| (port.packets(), port.latest)).unwrap().push_out()
 }
 
-/// The port that holds most beyond its share gives way: of what may not be sent, if that is more than half of it.
+/// The port that holds most beyond its share gives way: of what may not be sent, if that is more than a third of
+/// the rest.
 pub fn give_way(ports: &mut [Oracle], limit: Limit) -> Waiting {
     let all: u64 = ports.iter().map(Oracle::reserved).sum();
     let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
@@ -221,7 +222,7 @@ pub fn give_way(ports: &mut [Oracle], limit: Limit) -> Waiting {
     };
     let gives = ports.iter_mut().filter(|port| !port.waiting.is_empty());
     let port = gives.max_by_key(|port| (beyond(port), port.latest)).unwrap();
-    match 2 * port.blocked(limit) > port.holds(limit) {
+    match 4 * port.blocked(limit) > port.holds(limit) {
         true => port.push_out_among(|flow| flow.participation != Participation::Active),
         false => port.push_out(),
     }

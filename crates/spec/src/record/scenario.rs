@@ -127,8 +127,8 @@ fn switch() -> Section {
         Shape::Value(PushOut::KIND),
         "shares",
         "Who gives way when the pool is exhausted: the port that holds most beyond its share, and there what waits \
-         for a shaper, a ceiling or credit when it is more than half; or the longest queue by packets, whoever \
-         may send (Zhang 1991, section 3.1)",
+         for a shaper, a ceiling or credit when it is more than a third of the rest; or the longest queue by \
+         packets, whoever may send (Zhang 1991, section 3.1)",
     );
     Section::new(
         "switch",

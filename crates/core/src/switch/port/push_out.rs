@@ -6,23 +6,27 @@ use crate::dropper::Left;
 use crate::packet::FlowIx;
 use crate::switch::pool::Pool;
 
+/// The rest is at least so many times what may not be sent now, α = 1/3, or else that gives way.
+const REST_OF_BLOCKED: u64 = 3;
+
 impl Port {
     /// Packets in queues that push-out could take.
     pub(in crate::switch) fn evictable(&self) -> u64 {
         self.backlog.packets - u64::from(self.busy)
     }
 
-    /// Drops a packet that may not be sent now, when those are more than half of what the port holds; else the
-    /// one that would be sent last. Whether there was one.
+    /// Drops a packet that may not be sent now, when those are more than a third of the rest; else the one that
+    /// would be sent last. Whether there was one.
     pub(in crate::switch) fn give_way(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
         let blocked = pool.measure(self.tree.blocked());
         // What is blocked is part of what is queued.
-        let most_wait = blocked + shaped > queued - blocked;
-        if self.evictable() == 0 || (most_wait && shaped > blocked) {
+        let rest = queued - blocked;
+        let too_much = (blocked + shaped).saturating_mul(REST_OF_BLOCKED) > rest;
+        if self.evictable() == 0 || (too_much && shaped > blocked) {
             return self.push_out_longest_shaped(cx, pool);
         }
-        self.push_out(cx, pool, most_wait)
+        self.push_out(cx, pool, too_much)
     }
 
     /// Drops the packet that the schedulers would send last: of all, or of those that may not be sent now.
