@@ -1,10 +1,11 @@
-//! Push-out, against the rule carried out by hand: stamp and insert, then evict from the longest
+//! Push-out, against its rules carried out by hand: stamp and insert, then evict from the longest
 //! queue by packets (the packet in service counts and stays; ties to the latest arrival) the
-//! packet with the largest stamp (ties to the latest arrival). Clocks keep the advance.
+//! packet with the largest stamp (ties to the latest arrival); or from the port that holds most beyond
+//! its share, first what may not be sent when that is more than half. Clocks keep the advance.
 
 mod common;
 
-use common::oracle::{Oracle, Rule, push_out};
+use common::oracle::{Oracle, Rule, give_way, push_out};
 use common::{World, kind, pick, rate, reserved, rounds};
 use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
@@ -12,26 +13,30 @@ use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::Span;
+
+const BOTH: [PushOut; 2] = [PushOut::Shares, PushOut::LongestQueue];
 
 struct Pool {
     world: World,
     ports: Vec<Oracle>,
     legs: Vec<Vec<Leg>>,
     limit: Limit,
+    push_out: PushOut,
     arrived: u64,
 }
 
 impl Pool {
-    fn new(rules: &[Rule], limit: Limit) -> Pool {
+    fn new(rules: &[Rule], limit: Limit, push_out: PushOut) -> Pool {
         let ports = rules.iter().map(|rule| PortPlan::new(kind(rule.name()))).collect();
-        let plan = SwitchPlan { ports, buffer: Some(limit) };
+        let plan = SwitchPlan { ports, buffer: Some(limit), push_out };
         Pool {
             world: World::new(&plan),
             ports: rules.iter().map(|rule| Oracle::new(*rule)).collect(),
             legs: vec![Vec::new(); rules.len()],
             limit,
+            push_out,
             arrived: 0,
         }
     }
@@ -48,7 +53,11 @@ impl Pool {
         self.ports[port].arrive(self.world.now, flow, body, len, self.arrived);
         let mut expected = Vec::new();
         while !self.fits() {
-            expected.push((push_out(&mut self.ports).body, Reason::PushedOut, Body::Released));
+            let goes = match self.push_out {
+                PushOut::Shares => give_way(&mut self.ports, self.limit),
+                PushOut::LongestQueue => push_out(&mut self.ports),
+            };
+            expected.push((goes.body, Reason::PushedOut, Body::Released));
         }
         assert_eq!(self.world.dropped(), expected);
         for (port, oracle) in self.ports.iter().enumerate() {
@@ -79,7 +88,7 @@ fn contract(rng: &mut Rng) -> Contract {
 
 #[test]
 fn the_victims_are_those_that_brute_force_finds() {
-    for seed in 0..rounds(40) {
+    for (seed, push_out) in (0..rounds(40)).flat_map(|seed| BOTH.map(|push_out| (seed, push_out))) {
         let mut rng = Rng::named(seed, "push-out");
         let rules: Vec<Rule> = (0..1 + rng.below(4)).map(|_| pick(&mut rng, &Rule::ALL)).collect();
         let limit = match seed % 3 {
@@ -87,7 +96,7 @@ fn the_victims_are_those_that_brute_force_finds() {
             1 => Limit::Packets(40),
             _ => Limit::Bytes(1000 + rng.below(20_000)),
         };
-        let mut pool = Pool::new(&rules, limit);
+        let mut pool = Pool::new(&rules, limit, push_out);
         for port in 0..rules.len() {
             for _ in 0..1 + rng.below(5) {
                 pool.open(port, contract(&mut rng));
@@ -122,7 +131,7 @@ fn the_victims_are_those_that_brute_force_finds() {
 /// What is dropped was still sent too fast: the flow's next packet is stamped behind it.
 #[test]
 fn clocks_keep_the_advance_of_what_is_pushed_out() {
-    let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4));
+    let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4), PushOut::default());
     pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
     pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
     (0..30).for_each(|_| pool.arrive(0, 0, 1000));
@@ -143,7 +152,8 @@ fn clocks_keep_the_advance_of_what_is_pushed_out() {
 #[test]
 fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
     let ports = vec![PortPlan::new(kind("virtual-clock")); 2];
-    let mut world = World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)) });
+    let mut world =
+        World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)), push_out: PushOut::LongestQueue });
     let both = [world.open(0, &reserved(64_000)), world.open(1, &reserved(64_000))];
     for _ in 0..3 {
         world.arrive(&both, 500);
@@ -157,7 +167,7 @@ fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
 /// The queue in service is the longest although only one packet of it can go.
 #[test]
 fn the_packet_in_service_counts_and_stays() {
-    let mut pool = Pool::new(&[Rule::Fifo, Rule::Fifo], Limit::Packets(3));
+    let mut pool = Pool::new(&[Rule::Fifo, Rule::Fifo], Limit::Packets(3), PushOut::LongestQueue);
     (0..2).for_each(|port| pool.open(port, Contract::default()));
     pool.arrive(0, 0, 100);
     pool.turn(0);

@@ -20,7 +20,7 @@ fn class(parent: Option<u16>, scheduler: &str, reserve: u64, priority: u8) -> Cl
 
 fn world(root: &str, classes: Vec<ClassPlan>) -> World {
     let port = PortPlan { classes, ..PortPlan::new(kind(root)) };
-    World::new(&SwitchPlan { ports: vec![port], buffer: None })
+    World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() })
 }
 
 fn member(class: u16, reserve: u64, priority: u8) -> FlowPlan {
@@ -284,7 +284,8 @@ fn a_class_saves_no_credit_from_what_was_pushed_out() {
     for buffer in [1, 2] {
         let classes = vec![class(None, "strict-priority", 1_000_000, 0), class(None, "fifo", 1_000_000, 0)];
         let port = PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
-        let mut plan = SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(buffer)) };
+        let mut plan =
+            SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(buffer)), ..SwitchPlan::default() };
         let mut world = World::new(&plan);
         let bulk = world.open(0, &member(0, 1_000_000, 5));
         let urgent = world.open(0, &member(0, 1_000_000, 0));

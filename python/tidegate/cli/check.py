@@ -12,6 +12,8 @@ def command(file: File, sets: Set = None) -> None:
     from tidegate._tidegate import Scenario
 
     scenario = Scenario.load(file, overrides(sets))
+    for warning in scenario.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
     what = ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items())
     typer.echo(f"OK: {scenario.name}: {what}, {scenario.duration:g} s")

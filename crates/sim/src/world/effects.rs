@@ -23,7 +23,8 @@ impl<Q: EventQueue> World<Q> {
                 Effect::Wake { port, at } => {
                     // Earlier than a wake-up that was asked for before, if there is one.
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
-                    self.events.set(Event::Timer(link), at.max(self.now));
+                    assert!(at >= self.now, "a port asks at {:?} to be woken at {at:?}", self.now);
+                    self.events.set(Event::Timer(link), at);
                 }
                 Effect::Notice { body, notice, .. } => self.notify_back(body, Notice::Network(notice)),
                 Effect::Marked { port, reason, .. } => {

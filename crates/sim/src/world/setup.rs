@@ -74,7 +74,7 @@ impl<Q: EventQueue> World<Q> {
             events,
             now: Time::ORIGIN,
             // What never happens does not happen in a run without end either.
-            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
+            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::TICK)),
             due_at: Time::NEVER,
             fabric,
             flows,
@@ -132,7 +132,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refu
     }
     let mut nodes = Vec::with_capacity(plans.len());
     for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
-        plan.buffer = buffer;
+        (plan.buffer, plan.push_out) = (buffer, network.push_out);
         let switch = Switch::new(Time::ORIGIN, &plan)?;
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }

@@ -16,7 +16,11 @@ impl GateFile {
             let classes = self.classes.iter().map(|class| class.plan(direction)).collect();
             PortPlan { classes, ..self.port.plan(rate, &stated) }
         };
-        SwitchPlan { ports: Direction::BOTH.map(port).to_vec(), buffer: Some(self.buffer) }
+        SwitchPlan {
+            ports: Direction::BOTH.map(port).to_vec(),
+            buffer: Some(self.buffer),
+            ..SwitchPlan::default()
+        }
     }
 
     /// Which packets go to which flow of a direction's port, in the order of the file.

@@ -100,7 +100,9 @@ pub(in crate::world) struct FlowNetwork {
     /// What is planned of each flow.
     setups: Vec<FlowSetup>,
     standings: Vec<Standing>,
-    /// When a flow stops, as far as that is planned.
+    /// When a flow is to start.
+    starts: Vec<Time>,
+    /// When it stops, as far as that is planned.
     stops: Vec<Time>,
     /// One a link.
     ledgers: Vec<Ledger>,
@@ -119,6 +121,7 @@ impl FlowNetwork {
         Some(FlowNetwork {
             setups: network.flows.clone(),
             standings: Vec::with_capacity(network.flows.len()),
+            starts: Vec::with_capacity(network.flows.len()),
             stops: Vec::with_capacity(network.flows.len()),
             ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
             signals: Vec::new(),
@@ -132,6 +135,7 @@ impl FlowNetwork {
         let flow = self.standings.len() as u32;
         let life = self.setups[flow as usize].life.clone();
         self.standings.push(if life.set_up { Standing::New } else { Standing::Given });
+        self.starts.push(start);
         self.stops.push(stop);
         if !life.set_up || start >= stop {
             // Open from the start, or its turn in the group came too late.
@@ -354,11 +358,14 @@ impl FlowNetwork {
         let links = self.links_of(ix);
         match self.standings[ix as usize] {
             Standing::Given | Standing::Gone => {}
-            // It cannot hang up on a flow that has not been answered: it tries again a path's time later.
+            // It cannot hang up on a flow that has not been answered: it tries again a path's time later, and
+            // of a flow that has not started the first of these times from its start on.
             Standing::New | Standing::Asked => {
                 let delays = (0..links).map(|place| self.delay_at(cx, ix, place));
-                let path = delays.fold(Span::from_ticks(1), |sum, delay| sum + delay);
-                self.note(cx.now + path, ix, Step::HangUp);
+                let path = delays.fold(Span::TICK, |sum, delay| sum + delay);
+                let until_start = self.starts[ix as usize].since(cx.now);
+                let tries = until_start.ticks().div_ceil(path.ticks()).max(1);
+                self.note(cx.now + Span::from_ticks(tries.saturating_mul(path.ticks())), ix, Step::HangUp);
             }
             Standing::Granted | Standing::Changing(_) => {
                 let after = self.delay_at(cx, ix, links - 1);
