@@ -2,7 +2,7 @@
 
 use crate::generate::Drawn;
 use crate::history::History;
-use crate::{admission, conformance, known, model, results};
+use crate::{admission, conformance, model, results};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use tidegate_core::units::Span;
@@ -46,7 +46,7 @@ pub fn network(drawn: &Drawn, folder: &str) -> Option<Network> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder);
     drawn.write_files(&folder);
     let scenario = Scenario::parse(&drawn.text, "a.toml", &folder, &[]).ok()?;
-    build(&scenario).ok().filter(|network| !known::hang_up_does_not_end(network))
+    build(&scenario).ok()
 }
 
 /// Runs a network; `None` when that takes too many events.

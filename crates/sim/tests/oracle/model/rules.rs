@@ -48,7 +48,9 @@ impl Rule {
             }
             Some("tdm") => {
                 let own = match value(kind, "rate") {
-                    Some(Value::Rate(bits)) => Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND)),
+                    Some(Value::Rate(bits)) => {
+                        Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND))
+                    }
                     _ => rate,
                 };
                 let (Some(Value::Size(bytes)), Some(Value::Integer(slots))) =
