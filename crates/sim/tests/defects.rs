@@ -163,3 +163,13 @@ fn time_goes_on_at_any_rate() {
     let sent: Vec<u64> = world.records().iter().map(|record| record.sent.0).collect();
     assert!(sent.iter().all(|sent| *sent > 100), "{sent:?}");
 }
+
+/// Utilisation and queue lengths count what is sent and queued up to the end of the run, not to the last change.
+#[test]
+fn what_is_there_at_the_end_counts_until_then() {
+    let world = run(&network("at-end.toml"), &Probes::default());
+    let stats = world.link(0).stats.unwrap();
+    // One packet from the start on, two from 4 s on, until 10 s.
+    assert_eq!(stats.busy(), Span::from_secs(10));
+    assert_eq!(stats.area(), u128::from(Span::from_secs(10 + 6).ticks()));
+}

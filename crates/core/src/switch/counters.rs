@@ -99,12 +99,13 @@ impl QueueStats {
         self.left(now);
     }
 
-    /// As of the last change, when the queue has `packets` packets: as if they left it then.
-    pub(super) fn closed(mut self, packets: u64, in_service: bool) -> QueueStats {
+    /// As of `now`, when the queue has `packets` packets: as if they left it then. Never before the last change.
+    pub(super) fn closed(mut self, now: Time, packets: u64, in_service: bool) -> QueueStats {
+        let now = now.max(self.since);
         self.reached(packets.max(self.seen.largest().unwrap_or(0)));
-        self.area = self.area.wrapping_add(area_before(self.since, packets));
+        self.area = self.area.wrapping_add(area_before(now, packets));
         if in_service {
-            self.busy = self.busy.wrapping_add(self.since.ticks());
+            self.busy = self.busy.wrapping_add(now.ticks());
         }
         self
     }
@@ -114,12 +115,12 @@ impl QueueStats {
         self.seen.memory()
     }
 
-    /// Packets × ticks until the last change of the queue.
+    /// Packets × ticks, until the statistics were asked for.
     pub fn area(&self) -> u128 {
         self.area
     }
 
-    /// How long a packet was in service, until the last change of the queue.
+    /// How long a packet was in service, until the statistics were asked for.
     pub fn busy(&self) -> Span {
         Span::from_ticks(self.busy)
     }
@@ -203,8 +204,9 @@ mod tests {
                 }
                 let later = now + Span::from_ticks(7);
                 prop_assert_eq!(stats.busy_until(later, busy).ticks(), busy_for + if busy { 7 } else { 0 });
-                let closed = stats.clone().closed(packets, busy);
-                prop_assert_eq!((closed.area(), closed.busy().ticks()), (area, busy_for));
+                let closed = stats.clone().closed(later, packets, busy);
+                let until_later = (area + 7 * u128::from(packets), busy_for + if busy { 7 } else { 0 });
+                prop_assert_eq!((closed.area(), closed.busy().ticks()), until_later);
                 prop_assert_eq!(closed.seen.count(), seen_before.len() as u64);
                 prop_assert_eq!(closed.seen.quantile(1, 1), seen_before.iter().copied().max());
             }

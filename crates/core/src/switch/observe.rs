@@ -103,11 +103,11 @@ impl Switch {
         self.ports.get(usize::from(port.0)).map(|port| port.marks).unwrap_or_default()
     }
 
-    /// A port's queue over time.
-    pub fn queue_stats(&self, port: PortIx) -> Option<QueueStats> {
+    /// A port's queue over time, until `now`.
+    pub fn queue_stats(&self, now: Time, port: PortIx) -> Option<QueueStats> {
         self.ports.get(usize::from(port.0)).map(|port| {
             let in_service = port.in_service().is_some();
-            port.stats.clone().closed(port.backlog.packets, in_service)
+            port.stats.clone().closed(now, port.backlog.packets, in_service)
         })
     }
 

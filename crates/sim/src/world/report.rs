@@ -114,7 +114,7 @@ impl<Q> World<Q> {
             lost: link.line.lost() - link.before.2,
             waited: (started - link.before.1, link.waited),
             measured: self.now.since(self.measures.warm_at),
-            stats: switch.queue_stats(link.port),
+            stats: switch.queue_stats(self.now, link.port),
             offered: link.line.offered(self.measures.warm_at, self.now),
         }
     }

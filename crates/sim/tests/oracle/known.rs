@@ -19,11 +19,6 @@ pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
     network.nodes[switch].buffer.is_some() && network.push_out == PushOut::Shares && holds.next().is_some()
 }
 
-/// The area under a port's queue and the time for which it was busy end with its last change, not with the run.
-pub fn counts_end_with_the_last_change() -> bool {
-    true
-}
-
 /// Bytes sent on a link with a trace exceed those that it offered.
 pub fn utilisation_of_traces_exceeds_one() -> bool {
     true

@@ -103,12 +103,8 @@ fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usiz
     let stats = report.stats.ok_or("a port without statistics")?;
     let within = |from: Time, to: Option<Time>| to.unwrap_or(until).since(from.max(warm_at)).ticks();
     let busy: u64 = here.iter().filter_map(|visit| Some(within(visit.started?, visit.departed))).sum();
-    let in_service_at_end = here.iter().any(|visit| visit.started.is_some() && visit.departed.is_none());
     let left = |visit: &Visit| visit.departed.or(visit.dropped.map(|(at, _)| at));
-    let queued_at_end = here.iter().any(|visit| left(visit).is_none());
-    if !(in_service_at_end && known::counts_end_with_the_last_change()) {
-        equal(name, "busy", stats.busy().ticks(), busy)?;
-    }
+    equal(name, "busy", stats.busy().ticks(), busy)?;
     if busy > until.since(warm_at).ticks() {
         return Err(format!("{name}: busy for longer than was measured"));
     }
@@ -124,9 +120,7 @@ fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usiz
     }
     let queued: Vec<&Visit> = here.into_iter().filter(|visit| joined(visit)).collect();
     let area: u128 = queued.iter().map(|visit| u128::from(within(visit.arrived, left(visit)))).sum();
-    if !(queued_at_end && known::counts_end_with_the_last_change()) {
-        equal(name, "the area under the queue", stats.area(), area)?;
-    }
+    equal(name, "the area under the queue", stats.area(), area)?;
     let waits = queued.iter().filter_map(|visit| {
         let started = visit.started.filter(|at| *at >= warm_at)?;
         Some(u128::from(started.since(visit.arrived).ticks()))
