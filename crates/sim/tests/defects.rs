@@ -198,3 +198,13 @@ fn a_packet_waits_for_what_is_served_before_it() {
         }
     }
 }
+
+/// Utilisation and queue lengths count what is sent and queued up to the end of the run, not to the last change.
+#[test]
+fn what_is_there_at_the_end_counts_until_then() {
+    let world = run(&network("at-end.toml"), &Probes::default());
+    let stats = world.link(0).stats.unwrap();
+    // One packet from the start on, two from 4 s on, until 10 s.
+    assert_eq!(stats.busy(), Span::from_secs(10));
+    assert_eq!(stats.area(), u128::from(Span::from_secs(10 + 6).ticks()));
+}

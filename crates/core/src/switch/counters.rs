@@ -99,8 +99,9 @@ impl QueueStats {
         self.left(now);
     }
 
-    /// As of `now`, at or after the last change, when the queue has `packets` packets: as if they left it now.
+    /// As of `now`, when the queue has `packets` packets: as if they left it then. Never before the last change.
     pub(super) fn closed(mut self, now: Time, packets: u64, in_service: bool) -> QueueStats {
+        let now = now.max(self.since);
         self.reached(packets.max(self.seen.largest().unwrap_or(0)));
         self.area = self.area.wrapping_add(area_before(now, packets));
         if in_service {

@@ -190,7 +190,7 @@ impl<'n> History<'n> {
                         link.name
                     ));
                 }
-                let takes = link.rate.time_for(visit.len);
+                let takes = link.rate.time_for(visit.len).max(Span::TICK);
                 free_at = visit.departed.unwrap_or(Time::NEVER);
                 if link.trace.is_none() {
                     let out = started + takes;

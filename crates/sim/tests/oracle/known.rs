@@ -2,24 +2,21 @@
 //! predicate goes when its defect does.
 
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_sim::network::{FlowSetup, LinkPlan, Network};
+use tidegate_core::switch::plan::{ClassPlan, PushOut};
+use tidegate_sim::network::Network;
 
-/// Who is pushed out of a pool is being decided where several ports share it, where something in it may be held, and where
-/// envelopes wait in it. The model has the rule of Zhang 1991, section 3.1; of such switches only the invariants are
-/// checked.
-pub fn pool_rule_is_open(network: &Network, switch: usize) -> bool {
-    let ports = || network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
+/// With shares, a switch counts as held what it has noted as held, and it notes that a ceiling is over when it looks at the
+/// port next. The model holds nothing beyond its time: of such switches only the invariants are checked.
+pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
+    let ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
     let flows = |link: usize| network.flows.iter().filter(move |flow| flow.route.contains(&link));
-    let used = ports().filter(|(link, _)| flows(*link).next().is_some()).count();
-    let holds = |(link, plan): (usize, &LinkPlan)| {
-        let own = |flow: &FlowSetup| flow.plans.iter().any(|plan| plan.ceiling.is_some());
+    let mut holds = ports.filter(|(link, plan)| {
         let divides = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.divides);
-        plan.port.ceiling.is_some()
-            || divides(&plan.port.scheduler)
-            || plan.port.classes.iter().any(|class| class.ceiling.is_some() || divides(&class.scheduler))
-            || flows(link).any(|flow| own(flow) || (flow.envelope.is_some() && flow.route[0] == link))
-    };
-    network.nodes[switch].buffer.is_some() && (used > 1 || ports().any(holds))
+        let holds = |class: &ClassPlan| class.ceiling.is_some() || divides(&class.scheduler);
+        plan.port.classes.iter().any(holds)
+            || flows(*link).any(|flow| flow.plans.iter().any(|plan| plan.ceiling.is_some()))
+    });
+    network.nodes[switch].buffer.is_some() && network.push_out == PushOut::Shares && holds.next().is_some()
 }
 
 /// A class announces its next packet before the flow that has just sent is held by its ceiling: a packet of that flow,

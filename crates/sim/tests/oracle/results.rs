@@ -124,8 +124,7 @@ fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usiz
         Some(u128::from(started.since(visit.arrived).ticks()))
     });
     equal(name, "the waits", report.waited, (waits.clone().count() as u64, waits.sum()))?;
-    equal(name, "the longest queue", stats.longest, longest(&queued, warm_at))?;
-    Ok(())
+    equal(name, "the longest queue", stats.longest, longest(&queued, warm_at))
 }
 
 /// Whether a packet was in the queue: pushed out at once counts.
@@ -133,31 +132,29 @@ fn joined(visit: &Visit) -> bool {
     visit.dropped.is_none_or(|(_, reason)| reason == Reason::PushedOut)
 }
 
-/// The most packets at once, since the warm-up. A packet that is pushed out and the one that it makes room for are never
-/// there at once.
+/// The most packets at once since the warm-up: for some time, or until one of them departed at the same instant. What
+/// push-out takes as another comes leaves the queue as long as it was.
 fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
-    let mut steps: Vec<(usize, i64)> = Vec::new();
+    let mut steps: Vec<(usize, Time, i64)> = Vec::new();
     for visit in queued {
-        let gone_before = visit.departed.or(visit.dropped.map(|(at, _)| at)) < Some(warm_at);
-        let pushed_out = visit.dropped.filter(|(_, reason)| *reason == Reason::PushedOut);
-        let cause = pushed_out.and_then(|(at, _)| {
-            let came = queued.iter().filter(|other| other.arrived == at).map(|other| other.places.0);
-            came.filter(|place| Some(*place) < visit.places.1).max()
-        });
-        let left = cause.or(visit.places.1);
-        if left.is_some() && (gone_before || visit.dropped.is_some_and(|(at, _)| at == visit.arrived)) {
+        let left = visit.departed.or(visit.dropped.map(|(at, _)| at));
+        if left.is_some_and(|at| at < warm_at) {
             continue;
         }
         // What was there when the warm-up ended was there from then on.
-        let arrived = if visit.arrived < warm_at { 0 } else { visit.places.0 };
-        steps.push((arrived, 1));
-        steps.extend(left.map(|place| (place, -1)));
+        let place = if visit.arrived < warm_at { 0 } else { visit.places.0 };
+        steps.push((place, visit.arrived.max(warm_at), 1));
+        if let (Some(place), Some(at)) = (visit.places.1, left) {
+            steps.push((place, at, if visit.departed.is_some() { -2 } else { -1 }));
+        }
     }
     steps.sort_unstable();
-    let (mut now, mut most) = (0, 0);
-    for (_, step) in steps {
-        now += step;
-        most = most.max(now);
+    let (mut now, mut most, mut before) = (0, 0, Time::ORIGIN);
+    for (_, at, step) in steps {
+        if at > before || step == -2 {
+            most = most.max(now);
+        }
+        (now, before) = (now + step.max(-1), at);
     }
-    most as u64
+    most.max(now) as u64
 }

@@ -80,7 +80,9 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> Drawn {
         text.push_str(&policies::ports(rng, manner, "host"));
     }
     if rng.chance(0.4) {
-        text.push_str(&format!("switch = {{ buffer = \"{}\" }}\n", pick(rng, &["1p", "10p", "3kB", "8kB"])));
+        let buffer = pick(rng, &["1p", "10p", "3kB", "8kB"]);
+        let push_out = pick(rng, &["shares", "longest-queue"]);
+        text.push_str(&format!("switch = {{ buffer = \"{buffer}\", push_out = \"{push_out}\" }}\n"));
     }
     let signalled = !through_gate && rng.chance(0.35);
     if signalled {

@@ -53,7 +53,7 @@ impl Line {
     /// A packet starts at a time at which the line is open: when its last bit is out.
     pub fn carry(&mut self, now: Ticks, len: u32) -> Ticks {
         self.opens(now);
-        let Some(list) = &mut self.opportunities else { return now + self.rate.time_for(len).ticks() };
+        let Some(list) = &mut self.opportunities else { return now + self.rate.time_for(len).ticks().max(1) };
         let mut rest = len;
         while let Some((at, left)) = list.last_mut() {
             if *left >= rest {

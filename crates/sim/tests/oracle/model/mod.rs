@@ -106,8 +106,9 @@ pub fn links_before(route: &[usize], depths: &[u16]) -> Vec<Option<usize>> {
 
 /// The switches that are not modelled: what an envelope marks there has an unknown colour from there on.
 pub fn skipped(network: &Network) -> BTreeSet<usize> {
-    let mut skipped: BTreeSet<usize> =
-        (0..network.nodes.len()).filter(|switch| known::pool_rule_is_open(network, *switch)).collect();
+    let mut skipped: BTreeSet<usize> = (0..network.nodes.len())
+        .filter(|switch| known::what_is_held_is_not_modelled(network, *switch))
+        .collect();
     let marks = |flow: &&FlowSetup| flow.envelope.is_some_and(|envelope| envelope.excess == Excess::Mark);
     loop {
         let before = skipped.len();
@@ -134,7 +135,7 @@ impl<'n> Model<'n> {
         };
         let switch = |(ix, node): (usize, &NodePlan)| Switch {
             links: (0..network.links.len()).filter(|link| network.links[*link].from == ix).collect(),
-            pool: Pool::new(node.buffer),
+            pool: Pool::new(node.buffer, network.push_out),
             orders: 0,
             at: origin,
             expected: VecDeque::new(),
@@ -298,7 +299,8 @@ impl<'n> Model<'n> {
         }
         let mut victims = VecDeque::new();
         while at.pool.is_exhausted()
-            && let Some((link, victim, len)) = pool::push_out(&mut self.ports, &at.links, links, packet.flow)
+            && let Some((link, victim, len)) =
+                pool::push_out(&mut self.ports, &at.links, &at.pool, links, packet.flow)
         {
             at.pool.release(victim, len);
             victims.push_back((link as u32, victim, Reason::PushedOut));

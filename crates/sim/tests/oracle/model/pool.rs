@@ -1,25 +1,41 @@
-//! The memory that the ports of a switch share, with push-out (Zhang 1991, section 3.1).
+//! The memory that the ports of a switch share, with push-out (docs/pool.md).
 
 use super::port::Port;
 use std::collections::BTreeMap;
 use tidegate_core::params::Limit;
+use tidegate_core::switch::plan::PushOut;
 use tidegate_sim::packet_log::PacketId;
 
 /// What is stored: a multicast packet once, however many ports hold it.
 pub struct Pool {
     limit: Option<Limit>,
+    /// Who gives way.
+    pub rule: PushOut,
     packets: u64,
     bytes: u64,
     copies: BTreeMap<PacketId, usize>,
 }
 
 impl Pool {
-    pub fn new(limit: Option<Limit>) -> Pool {
-        Pool { limit, packets: 0, bytes: 0, copies: BTreeMap::new() }
+    pub fn new(limit: Option<Limit>, rule: PushOut) -> Pool {
+        Pool { limit, rule, packets: 0, bytes: 0, copies: BTreeMap::new() }
     }
 
     pub fn is_exhausted(&self) -> bool {
         self.limit.is_some_and(|limit| !limit.admits(self.packets, self.bytes))
+    }
+
+    /// Whether it is limited in bytes.
+    fn counts_bytes(&self) -> bool {
+        matches!(self.limit, Some(Limit::Bytes(_)))
+    }
+
+    /// Its limit.
+    fn size(&self) -> u64 {
+        match self.limit {
+            Some(Limit::Packets(limit) | Limit::Bytes(limit)) => limit,
+            None => 0,
+        }
     }
 
     pub fn store(&mut self, packet: PacketId, len: u32, copies: usize) {
@@ -38,15 +54,51 @@ impl Pool {
     }
 }
 
-/// What goes next to make room, at which link: from the longest queue by packets, the one in service counted but never
-/// taken, of several the one with the latest arrival. When nothing is queued, the latest that waits in the envelope of the
-/// flow that has just come to the links `arrived`.
+/// A packet that goes: at which link, which, and how long it is.
+pub type Victim = (usize, PacketId, u32);
+
+/// What goes next to make room in the pool of the ports `links`; `arrived` is where the latest packet, of `flow`, went.
 pub fn push_out(
     ports: &mut [Port],
     links: &[usize],
+    pool: &Pool,
     arrived: &[usize],
     flow: u32,
-) -> Option<(usize, PacketId, u32)> {
+) -> Option<Victim> {
+    match pool.rule {
+        PushOut::Shares => push_out_beyond_share(ports, links, pool),
+        PushOut::LongestQueue => push_out_of_longest(ports, links, arrived, flow),
+    }
+}
+
+/// Half of the pool is set aside in proportion to what the flows of each port reserve: the port that holds most beyond its
+/// share gives way, of equal ones that with the latest arrival. There, what waits in envelopes goes when it is more than
+/// a third of the rest, the latest of the longest queue; else what would be sent last.
+fn push_out_beyond_share(ports: &mut [Port], links: &[usize], pool: &Pool) -> Option<Victim> {
+    let reserved = |link: usize| i128::from(ports[link].reserved());
+    let all: i128 = links.iter().map(|link| reserved(*link)).sum();
+    let held = |link: usize| {
+        let [queued, waiting] = [ports[link].backlog, ports[link].waiting()];
+        [queued, waiting].map(|(packets, bytes)| if pool.counts_bytes() { bytes } else { packets })
+    };
+    let excess = |link: usize| {
+        let held = i128::from(held(link).iter().sum::<u64>());
+        if all == 0 { held } else { 2 * held * all - i128::from(pool.size()) * reserved(link) }
+    };
+    let gives = |link: &usize| ports[*link].evictable() > 0 || ports[*link].waiting().0 > 0;
+    let link = links.iter().copied().filter(gives).max_by_key(|link| (excess(*link), ports[*link].latest))?;
+    let [queued, waiting] = held(link);
+    let port = &mut ports[link];
+    let gone = match port.evictable() == 0 || 3 * waiting > queued {
+        true => port.longest_waiting().and_then(|flow| port.push_out_waiting(flow)),
+        false => port.push_out(),
+    };
+    gone.map(|(packet, len)| (link, packet, len))
+}
+
+/// Zhang 1991, section 3.1: from the longest queue by packets, the one in service counted but never taken, of several the
+/// one with the latest arrival. When nothing is queued, the latest that waits in the envelope of the flow that has just come.
+fn push_out_of_longest(ports: &mut [Port], links: &[usize], arrived: &[usize], flow: u32) -> Option<Victim> {
     let queued = links.iter().copied().filter(|link| ports[*link].evictable() > 0);
     let longest = queued.max_by_key(|link| (ports[*link].backlog.0, ports[*link].latest));
     if let Some(link) = longest {

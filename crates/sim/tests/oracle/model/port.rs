@@ -10,6 +10,7 @@ use tidegate_core::context::Reason;
 use tidegate_core::packet::Colour;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
+use tidegate_core::units::{Rate, Span};
 use tidegate_sim::network::Change;
 use tidegate_sim::packet_log::PacketId;
 
@@ -34,6 +35,9 @@ pub struct Serving {
 /// A flow at a port.
 struct AtPort {
     open: bool,
+    /// Whether it is closed and nothing of it is left.
+    gone: bool,
+    reserve: Option<Rate>,
     leaf: usize,
     place: usize,
     profile: Option<u16>,
@@ -71,13 +75,25 @@ impl Port {
         self.guards.set_flow(leaf, flow, plan.contract);
         let envelope = envelope.map(Envelope::new);
         let profile = plan.profiles[0];
-        self.flows.insert(flow, AtPort { open: true, leaf, place, profile, envelope });
+        self.flows.insert(
+            flow,
+            AtPort {
+                open: true,
+                gone: false,
+                reserve: plan.contract.reserve,
+                leaf,
+                place,
+                profile,
+                envelope,
+            },
+        );
     }
 
     pub fn change(&mut self, now: Ticks, flow: u32, change: &Change) -> Result<(), String> {
         let at = self.flows.get_mut(&flow).filter(|at| at.open).ok_or("a closed flow changes")?;
         let node = &mut self.tree.nodes[at.leaf];
         node.members[at.place].contract = change.contract;
+        at.reserve = change.contract.reserve;
         node.rule.opened(now, at.place, change.contract.reserve);
         if let (Some(envelope), Some(plan)) = (&mut at.envelope, change.envelope) {
             envelope.change(now, plan);
@@ -94,12 +110,13 @@ impl Port {
 
     /// A closed flow of which nothing is left gives back what it had.
     fn forget_if_drained(&mut self, flow: u32) {
-        let at = &self.flows[&flow];
+        let Some(at) = self.flows.get_mut(&flow) else { return };
         let node = &mut self.tree.nodes[at.leaf];
         let in_service = self.serving.as_ref().is_some_and(|serving| serving.packet.flow == flow);
         let waiting = at.envelope.as_ref().is_some_and(|envelope| !envelope.waiting.is_empty());
         if !at.open && node.members[at.place].queue.is_empty() && !in_service && !waiting {
             node.rule.closed(at.place);
+            at.gone = true;
         }
     }
 
@@ -166,6 +183,30 @@ impl Port {
         let queued = Queued { packet: Some(packet), len, arrived: now, order, stamp: 0, colour };
         self.tree.push(now, leaf, place, queued);
         Ok(())
+    }
+
+    /// What its flows reserve, in bytes a second.
+    pub fn reserved(&self) -> u64 {
+        let flows = self.flows.values().filter(|at| !at.gone).filter_map(|at| at.reserve);
+        flows.map(|rate| rate.bytes_in_about(Span::from_secs(1))).sum()
+    }
+
+    /// Packets that wait in envelopes, and their bytes.
+    pub fn waiting(&self) -> (u64, u64) {
+        let envelopes = self.flows.values().filter_map(|at| at.envelope.as_ref());
+        envelopes
+            .flat_map(|envelope| &envelope.waiting)
+            .fold((0, 0), |(packets, bytes), waiting| (packets + 1, bytes + u64::from(waiting.len)))
+    }
+
+    /// The flow with most packets in its envelope; of several that with the latest.
+    pub fn longest_waiting(&self) -> Option<u32> {
+        let rank = |at: &AtPort| {
+            let waiting = &at.envelope.as_ref()?.waiting;
+            waiting.last().map(|last| (waiting.len(), last.order))
+        };
+        let longest = self.flows.iter().filter_map(|(flow, at)| Some((rank(at)?, *flow))).max()?;
+        Some(longest.1)
     }
 
     /// Packets that push-out could take.
