@@ -113,7 +113,15 @@ impl Line {
         let now = Time::ORIGIN;
         let plan = SwitchPlan { ports: vec![port], buffer: None };
         let mut switch = Switch::new(now, &plan)?;
-        let steering = Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule(circuits)], 0)?;
+        let steering = Steering::new(
+            now,
+            &mut switch,
+            PORT,
+            Direction::Up,
+            vec![rule(circuits)],
+            FlowPlan::default(),
+            0,
+        )?;
         let (out, never) = (Vec::new(), Time::NEVER);
         let rng = Rng::named(1, "subscribers");
         Ok(Line { now, plan, switch, steering, rng, out, free_at: never, wake_at: never, sent: 0 })
@@ -223,10 +231,10 @@ fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
             circuit
         });
         let rules = vec![rule(Arc::new(Circuits::new(other).unwrap_or_default()))];
-        let changes = line.steering.changes(&rules, &[Some(0)], sites as usize);
+        let changes = line.steering.changes(&rules, &[Some(0)], FlowPlan::default(), sites as usize);
         let mut cx = Ctx { now: line.now, rng: &mut line.rng, out: &mut line.out };
         _ = line.switch.reconfigure(&mut cx, &line.plan, &changes)?;
-        line.steering.replan(line.now, &mut line.switch, rules, &[Some(0)], 0);
+        line.steering.replan(line.now, &mut line.switch, rules, &[Some(0)], FlowPlan::default(), 0);
         least = least.min(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(changes.len(), 1);
     }

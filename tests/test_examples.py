@@ -35,7 +35,9 @@ def test_the_demo(tmp_path):
 
 
 def test_the_office_holds_every_flow_of_its_capture_with_the_suggested_reservation():
-    suggested = plan(EXAMPLES / "captures" / "office.pcap", 10_000_000, target=0.05)
+    protect = ["udp-40000", "udp-5004", "ssh-1", "icmp"]
+    capture = EXAMPLES / "captures" / "office.pcap"
+    suggested = plan(capture, 10_000_000, target=0.05, buffer="125kB", protect=protect)
     cross = {f"{kind}-{hop}" for kind in ("steady", "bursts") for hop in (1, 2, 3)} | {"liar"}
     flows = [flow for flow in tidegate.load(EXAMPLES / "office.toml").flows if flow not in cross]
     assert len(flows) == len(set(flows)) == len(suggested.flows)

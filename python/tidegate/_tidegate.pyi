@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any, Self, final
 
 __all__ = [
+    "Capture",
     "Run",
     "Scenario",
     "Table",
     "TidegateError",
     "__version__",
+    "buffer_for",
     "gate",
     "gate_schema",
     "half_width_95",
@@ -20,13 +22,34 @@ __all__ = [
     "reference",
     "schema",
     "show_rate",
-    "suggest",
 ]
 
 __version__: str
 
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
+
+@final
+class Capture:
+    """The packets of a capture or a list, by flow."""
+
+    @staticmethod
+    def load(path: str | Path) -> Capture: ...
+    @property
+    def reordered(self) -> int: ...
+    @property
+    def span(self) -> float: ...
+    @property
+    def cut(self) -> str | None: ...
+    def flows(self) -> list[dict[str, Any]]: ...
+    def suggest(
+        self,
+        rate: int,
+        longest_packet: int,
+        buffer: str | None,
+        again: bool,
+        wishes: Sequence[tuple[int, float]],
+    ) -> list[dict[str, Any]]: ...
 
 @final
 class Scenario:
@@ -94,6 +117,7 @@ class Run:
     def terms(self) -> dict[str, Any] | None: ...
     def slowest(self) -> list[dict[str, Any]]: ...
 
+def buffer_for(backlogs: Sequence[tuple[int, int]], largest: int) -> tuple[int, int]: ...
 def schema() -> str: ...
 def gate_schema() -> str: ...
 def gate(arguments: Sequence[str]) -> int: ...
@@ -104,4 +128,3 @@ def rare_half_width_95(runs: Sequence[tuple[int, int]]) -> float | None: ...
 def parse_rate(text: str) -> int: ...
 def parse_time(text: str) -> float: ...
 def show_rate(bits: int) -> str: ...
-def suggest(path: str | Path, rate: int, target: float) -> dict[str, Any]: ...

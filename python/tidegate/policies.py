@@ -190,6 +190,9 @@ class VirtualClock(Record):
     Attributes:
         stamp: Clock that packets are stamped with: one that never lags behind real time, or the monitor's,
             which saves credit between checks (aux-vc or virtual-clock). Default: aux-vc.
+        synchronise: When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or
+            at once while the link is idle or sends a packet with a later stamp (empty-queue or later-stamp).
+            Default: empty-queue.
 
     Source: Zhang 1991, section 3.1.
     """
@@ -197,6 +200,7 @@ class VirtualClock(Record):
     _kind: ClassVar[str | None] = "virtual-clock"
 
     stamp: Literal["aux-vc", "virtual-clock"] | None = None
+    synchronise: Literal["empty-queue", "later-stamp"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -438,14 +442,16 @@ SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
 class TokenBucket(Record):
     """Token bucket (user-behaviour envelope).
 
-    Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; packets beyond
-    `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket; with `excess`
-    dropped or marked, the one that saves credits.
+    Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`;
+    packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket;
+    with `excess` dropped or marked, the one that saves credits.
 
     Attributes:
         rate: Rate at which the bucket refills (a rate such as "400kbit").
         burst: Depth of the bucket: what may leave back to back; at least the largest packet (a size such as
             "250B").
+        peak: Peak rate: no packet leaves before the one in front of it has had its time at this rate; without
+            it packets leave back to back (a rate such as "400kbit").
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
         excess: Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out
@@ -458,6 +464,7 @@ class TokenBucket(Record):
 
     rate: str
     burst: str
+    peak: str | None = None
     queue: str | None = None
     excess: Literal["wait", "drop", "mark"] | None = None
 

@@ -1,9 +1,10 @@
 //! The Python bindings: they carry values across and decide nothing.
 
+mod capture;
 mod gate;
+mod interruptible;
 mod run;
 mod scenario;
-mod suggest;
 mod table;
 
 use pyo3::create_exception;
@@ -78,9 +79,11 @@ fn show_rate(bits: u64) -> String {
 fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
+    module.add_class::<capture::Capture>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<table::Table>()?;
+    module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;
@@ -91,6 +94,5 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_time, module)?)?;
     module.add_function(wrap_pyfunction!(show_rate, module)?)?;
-    module.add_function(wrap_pyfunction!(suggest::suggest, module)?)?;
     Ok(())
 }

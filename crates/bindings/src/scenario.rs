@@ -1,6 +1,7 @@
 //! A scenario, read and built.
 
 use crate::TidegateError;
+use crate::interruptible::interruptible;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,19 +16,20 @@ pub struct Scenario {
     base_dir: PathBuf,
 }
 
-fn wrong(message: impl ToString) -> PyErr {
-    TidegateError::new_err(message.to_string())
-}
-
 impl Scenario {
+    /// Reads and builds a scenario, which may take long: it may play large captures.
     fn new(
         py: Python<'_>,
-        spec: Result<tidegate_spec::Scenario, tidegate_spec::SpecErrors>,
-        base_dir: &Path,
+        read: impl FnOnce() -> Result<tidegate_spec::Scenario, tidegate_spec::SpecErrors> + Send + 'static,
+        base_dir: PathBuf,
     ) -> PyResult<Scenario> {
-        let spec = spec.map_err(wrong)?;
-        let network = py.detach(|| build(&spec)).map_err(wrong)?;
-        Ok(Scenario { spec, network: Arc::new(network), base_dir: base_dir.to_owned() })
+        let made = interruptible(py, move || {
+            let spec = read().map_err(|errors| errors.to_string())?;
+            let network = build(&spec).map_err(|error| error.to_string())?;
+            Ok::<_, String>((spec, Arc::new(network)))
+        })?;
+        let (spec, network) = made.map_err(TidegateError::new_err)?;
+        Ok(Scenario { spec, network, base_dir })
     }
 }
 
@@ -37,21 +39,22 @@ impl Scenario {
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
     fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -> PyResult<Scenario> {
-        let base_dir = path.parent().unwrap_or(Path::new(""));
-        Scenario::new(py, tidegate_spec::Scenario::load(&path, &sets), base_dir)
+        let base_dir = path.parent().unwrap_or(Path::new("")).to_owned();
+        Scenario::new(py, move || tidegate_spec::Scenario::load(&path, &sets), base_dir)
     }
 
     /// Reads a scenario from its text; relative paths in it start at `base_dir`.
     #[staticmethod]
-    #[pyo3(signature = (text, name = "scenario", base_dir = PathBuf::from("."), sets = Vec::new()))]
+    #[pyo3(signature = (text, name = String::from("scenario"), base_dir = PathBuf::from("."), sets = Vec::new()))]
     fn parse(
         py: Python<'_>,
-        text: &str,
-        name: &str,
+        text: String,
+        name: String,
         base_dir: PathBuf,
         sets: Vec<(String, String)>,
     ) -> PyResult<Scenario> {
-        Scenario::new(py, tidegate_spec::Scenario::parse(text, name, &base_dir, &sets), &base_dir)
+        let folder = base_dir.clone();
+        Scenario::new(py, move || tidegate_spec::Scenario::parse(&text, &name, &folder, &sets), base_dir)
     }
 
     /// Its name.

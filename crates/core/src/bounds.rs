@@ -1,6 +1,7 @@
 //! What is promised: bounds on delay.
 
-use crate::units::{Rate, Span};
+use crate::units::{Rate, Span, Time};
+use std::collections::VecDeque;
 
 /// One hop of a flow's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +29,96 @@ pub struct Hop {
 /// service discipline", 1995; Goyal, Lam and Vin, "Determining end-to-end delay bounds in
 /// heterogeneous networks", 1997).
 ///
-/// The bound is for stamps by auxVC. Monitors that synchronise clocks do not void it: a clock is set back
-/// to real time at the earliest, and only while the link sends a packet with a later stamp than the
-/// clock's, so what it lets its flow send again is what the link is ahead of its stamps. Head
-/// starts void it, of the flow itself and of others: stamps are then earlier than any promise.
+/// # Why it holds at one hop
+///
+/// Let a packet have stamp `s`, and let `t` be the last time up to its service at which the link was idle, or began a
+/// packet with a later stamp than `s`, or had no other stamped packet waiting. What is served from the end of that
+/// packet until ours arrived at `t` or later and has stamps up to `s`. A flow's stamps increase by `len / reserve` from
+/// the time of its arrival on, so that of reservations of rate `r` at most `r · (s - t)` is among it, of all at most
+/// `C · (s - t)`, and ours is out by `s + L / C`.
+///
+/// A monitor's check sets a clock back at the flow's first packet after no other stamped packet has waited: at `t` or
+/// before it, so that none of the flow's stamps is counted twice.
+///
+/// # What voids it
+///
+/// For the flow itself: packets beyond its burst, a ceiling, being held or absent, loss.
+/// For every flow of the link:
+/// - reservations beyond the link's rate, or a link that becomes slower, has a trace or is stopped by a gate;
+/// - head starts of others, whose stamps are earlier than any promise;
+/// - `stamp = "virtual-clock"`, and checks with `synchronise = "later-stamp"`, of others or of itself;
+/// - a reservation given to others before the stamps at which it was used have passed. Signalling does not do so
+///   ([`Stamps`](crate::admission::Stamps)); a reconfiguration may;
+/// - a flow of datagrams that gains a reservation while its packets wait;
+/// - flows that return from a ceiling or an absence: what they were held back is still claimed;
+/// - classes: a class is served by tokens, and the bound is not for what is inside.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
     let clock = long_time_for(reserve, burst + again);
     hops.iter().fold(clock, |sum, hop| sum + hop.rate.time_for(hop.largest) + hop.delay)
+}
+
+/// What a VirtualClock port promises a flow whose packets are known, packet by packet.
+///
+/// A packet's last bit is out by its stamp plus L / C, L being the largest packet of any flow at the port and C its
+/// rate (see [`virtual_clock_delay`]). So what the flow has at the port at any time is no more than the packets
+/// whose stamp is not yet L / C ago. That is so while none of them is pushed out ([`buffer_for`]).
+///
+/// Times must not go back; one that does counts as the latest seen.
+#[derive(Clone, Debug)]
+pub struct FlowAtPort {
+    reserve: Rate,
+    /// L / C.
+    behind: Span,
+    /// The latest packet's arrival and stamp.
+    now: Time,
+    stamp: Time,
+    /// By when packets that may still be at the port have left, and their sizes, the oldest first.
+    there: VecDeque<(Time, u32)>,
+    bytes: u64,
+    /// The most packets and the most bytes so far, not necessarily at one time.
+    most: (u64, u64),
+}
+
+impl FlowAtPort {
+    /// A flow that has sent nothing and reserves `reserve` at a port with reservations of no more than its rate;
+    /// its own propagation delay does not count.
+    pub fn new(reserve: Rate, port: Hop) -> FlowAtPort {
+        let (behind, zero) = (port.rate.time_for(port.largest), Time::from_ticks(0));
+        FlowAtPort { reserve, behind, now: zero, stamp: zero, there: VecDeque::new(), bytes: 0, most: (0, 0) }
+    }
+
+    /// Sees `bytes` bytes arrive at `at`, and returns the longest that it takes until their last bit is out.
+    pub fn see(&mut self, at: Time, bytes: u32) -> Span {
+        self.now = self.now.max(at);
+        while let Some((left, size)) = self.there.front()
+            && *left < self.now
+        {
+            self.bytes -= u64::from(*size);
+            self.there.pop_front();
+        }
+        self.stamp = self.stamp.max(self.now) + self.reserve.time_for(bytes);
+        let left = self.stamp + self.behind;
+        self.there.push_back((left, bytes));
+        self.bytes += u64::from(bytes);
+        self.most = (self.most.0.max(self.there.len() as u64), self.most.1.max(self.bytes));
+        left.since(self.now)
+    }
+
+    /// The most that the flow has had at the port so far: packets, and bytes.
+    pub fn most(&self) -> (u64, u64) {
+        self.most
+    }
+}
+
+/// What the buffer of a VirtualClock port must hold, in packets and in bytes, so that push-out takes no packet of the
+/// flows with reservations: what each of them may have at the port ([`FlowAtPort::most`]), and one packet of the
+/// largest size, because a datagram in service is never pushed out. Whenever such a buffer is full, another datagram
+/// waits in it, and datagrams are pushed out first.
+pub fn buffer_for(flows: impl IntoIterator<Item = (u64, u64)>, largest: u32) -> (u64, u64) {
+    flows.into_iter().fold((1, largest.into()), |(packets, bytes), flow| {
+        (packets.saturating_add(flow.0), bytes.saturating_add(flow.1))
+    })
 }
 
 fn long_time_for(rate: Rate, mut bytes: u64) -> Span {

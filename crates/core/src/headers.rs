@@ -6,7 +6,7 @@
 //! header that they stand in. No input panics; what cannot be read is absent.
 //!
 //! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
-//! (DSCP), RFC 3168 (ECN); the link types as tcpdump.org registers them.
+//! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org registers them.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use etherparse::{
@@ -59,10 +59,10 @@ pub struct Vlan {
 pub enum Fragment {
     /// The whole datagram.
     Whole,
-    /// The first fragment: it has the ports.
-    First,
-    /// A later fragment: what follows its IP header is not a transport header.
-    Later,
+    /// The first fragment, with the datagram's identification (16 bits in IPv4, 32 in IPv6): it has the ports.
+    First(u32),
+    /// A later fragment, with the datagram's identification: what follows its IP header is not a transport header.
+    Later(u32),
 }
 
 /// What an IPv4 or IPv6 header says, and the ports behind it.
@@ -95,8 +95,8 @@ pub struct Headers {
     /// the length of an 802.3 frame. `None` when the frame is cut off before it, or
     /// has no such field and no IP header.
     pub ethertype: Option<u16>,
-    /// The IP header, also behind MPLS labels; `None` for other traffic, and when its 20 (IPv4) or 40 (IPv6)
-    /// fixed bytes are not all there.
+    /// The IP header, also behind MPLS labels and in the frames of a PPPoE session; `None` for other traffic, and
+    /// when its 20 (IPv4) or 40 (IPv6) fixed bytes are not all there.
     pub ip: Option<Ip>,
 }
 
@@ -143,6 +143,7 @@ impl Headers {
             ether_type::IPV4 => ipv4(rest),
             ether_type::IPV6 => ipv6(rest),
             EtherType(MPLS | MPLS_MULTICAST) => Headers::raw(below_labels(rest)).ip,
+            EtherType(PPPOE_SESSION) => in_session(rest),
             _ => None,
         };
         headers
@@ -160,6 +161,7 @@ impl Headers {
 
 const MPLS: u16 = 0x8847;
 const MPLS_MULTICAST: u16 = 0x8848;
+const PPPOE_SESSION: u16 = 0x8864;
 
 /// What follows a stack of MPLS labels. Nothing says what it is; a first half byte of 4
 /// or 6 means IP (RFC 4928), and a pseudowire starts with 0.
@@ -171,6 +173,20 @@ fn below_labels(mut bytes: &[u8]) -> &[u8] {
         }
     }
     &[]
+}
+
+/// The IP header behind a PPPoE header of six bytes (version and type 1, code 0 for session data) and the PPP
+/// protocol, which a peer may compress to one byte: its first byte is then odd (RFC 1661, section 6.5).
+fn in_session(bytes: &[u8]) -> Option<Ip> {
+    let (pppoe, rest) = bytes.split_first_chunk::<6>()?;
+    if pppoe[..2] != [0x11, 0] {
+        return None;
+    }
+    match *rest {
+        [0x00, 0x21, ref packet @ ..] | [0x21, ref packet @ ..] => ipv4(packet),
+        [0x00, 0x57, ref packet @ ..] | [0x57, ref packet @ ..] => ipv6(packet),
+        _ => None,
+    }
 }
 
 /// AF_INET is 2 everywhere; AF_INET6 is 24, 28 or 30 on the BSDs and 10 on Linux.
@@ -188,7 +204,8 @@ fn ipv4(packet: &[u8]) -> Option<Ip> {
     }
     fixed[0] = 0x45;
     let header = Ipv4HeaderSlice::from_slice(&fixed).ok()?;
-    let fragment = fragment(header.fragments_offset().value(), header.more_fragments());
+    let fragment =
+        fragment(header.fragments_offset().value(), header.more_fragments(), header.identification().into());
     let body = clipped(packet, length, usize::from(header.total_len()));
     let (protocol, ports) = upper(header.protocol(), body, fragment);
     Some(Ip {
@@ -223,7 +240,8 @@ fn ipv6(packet: &[u8]) -> Option<Ip> {
             },
             ip_number::IPV6_FRAG => match Ipv6FragmentHeaderSlice::from_slice(body) {
                 Ok(extension) => {
-                    part = fragment(extension.fragment_offset().value(), extension.more_fragments());
+                    let (offset, more) = (extension.fragment_offset().value(), extension.more_fragments());
+                    part = fragment(offset, more, extension.identification());
                     (extension.next_header(), extension.slice().len())
                 }
                 Err(_) => break,
@@ -232,7 +250,7 @@ fn ipv6(packet: &[u8]) -> Option<Ip> {
         };
         next = following;
         body = body.get(taken..).unwrap_or_default();
-        if part == Fragment::Later {
+        if matches!(part, Fragment::Later(_)) {
             break; // what follows is the middle of something
         }
     }
@@ -248,11 +266,11 @@ fn ipv6(packet: &[u8]) -> Option<Ip> {
     })
 }
 
-fn fragment(offset: u16, more: bool) -> Fragment {
+fn fragment(offset: u16, more: bool, identification: u32) -> Fragment {
     match (offset, more) {
         (0, false) => Fragment::Whole,
-        (0, true) => Fragment::First,
-        _ => Fragment::Later,
+        (0, true) => Fragment::First(identification),
+        _ => Fragment::Later(identification),
     }
 }
 
@@ -265,7 +283,7 @@ fn clipped(packet: &[u8], header: usize, total: usize) -> &[u8] {
 
 /// The protocol behind an authentication header, if there is one, and the ports.
 fn upper(mut protocol: IpNumber, mut body: &[u8], part: Fragment) -> (u8, Option<(u16, u16)>) {
-    if part == Fragment::Later {
+    if matches!(part, Fragment::Later(_)) {
         return (protocol.0, None);
     }
     while protocol == ip_number::AUTH {

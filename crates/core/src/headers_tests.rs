@@ -72,9 +72,9 @@ fn padding_is_not_taken_for_ports() {
 #[test]
 fn later_fragments_have_no_ports() {
     for (field, fragment, ports) in [
-        (0x2000, Fragment::First, Some((1, 2))),
-        (0x2001, Fragment::Later, None),
-        (0x0001, Fragment::Later, None),
+        (0x2000, Fragment::First(7), Some((1, 2))),
+        (0x2001, Fragment::Later(7), None),
+        (0x0001, Fragment::Later(7), None),
         (0x4000, Fragment::Whole, Some((1, 2))),
     ] {
         let mut packet = ipv4_header(5, 100, field, 17);
@@ -94,14 +94,47 @@ fn ipv6_extensions_are_passed_over() {
     packet.extend([17, 0, 0, 1, 0, 0, 0, 9]);
     packet.extend([0, 1, 0, 2, 0, 12, 0, 0, 5, 5, 5, 5]);
     let ip = Headers::read(LinkType::RawIp, &packet).ip.unwrap();
-    assert_eq!((ip.protocol, ip.ports, ip.fragment), (17, Some((1, 2)), Fragment::First));
+    assert_eq!((ip.protocol, ip.ports, ip.fragment), (17, Some((1, 2)), Fragment::First(9)));
     assert_eq!((ip.dscp, ip.ecn), (0x2e, 1));
     packet[fragment_at + 3] = 8; // offset 1
     let ip = Headers::read(LinkType::RawIp, &packet).ip.unwrap();
-    assert_eq!((ip.protocol, ip.ports, ip.fragment), (17, None, Fragment::Later));
+    assert_eq!((ip.protocol, ip.ports, ip.fragment), (17, None, Fragment::Later(9)));
     packet.truncate(fragment_at + 4);
     let ip = Headers::read(LinkType::RawIp, &packet).ip.unwrap();
     assert_eq!((ip.protocol, ip.ports), (44, None));
+}
+
+/// A PPPoE session carries IP behind its header, tagged or not, and the protocol in two bytes or in one.
+#[test]
+fn a_session_frame_is_read_as_the_packet_in_it() {
+    let mut packet = ipv4_header(5, 28, 0, 17);
+    packet.extend([0, 1, 0, 2, 0, 8, 0, 0]);
+    let expected = Headers::read(LinkType::RawIp, &packet).ip;
+    assert_eq!(expected.unwrap().ports, Some((1, 2)));
+    let frame = |tags: &[u8], pppoe: [u8; 6], protocol: &[u8]| {
+        [&[3; 12][..], tags, &[0x88, 0x64], &pppoe, protocol, &packet].concat()
+    };
+    let session = [0x11, 0, 0, 9, 0, 30];
+    for tags in [&[][..], &[0x81, 0, 0, 7]] {
+        for protocol in [&[0, 0x21][..], &[0x21]] {
+            let headers = Headers::read(LinkType::Ethernet, &frame(tags, session, protocol));
+            assert_eq!((headers.ip, headers.ethertype), (expected, Some(0x8864)));
+        }
+    }
+    // Discovery, another version, and the protocols of the link itself carry no packet of a flow.
+    for (pppoe, protocol) in [
+        ([0x11, 9, 0, 9, 0, 30], [0, 0x21]),
+        ([0x21, 0, 0, 9, 0, 30], [0, 0x21]),
+        (session, [0xc0, 0x21]),
+        (session, [0, 0x57]),
+    ] {
+        assert_eq!(Headers::read(LinkType::Ethernet, &frame(&[], pppoe, &protocol)).ip, None);
+    }
+    let whole = frame(&[], session, &[0, 0x21]);
+    for cut in 0..whole.len() {
+        let ip = Headers::read(LinkType::Ethernet, &whole[..cut]).ip;
+        assert_eq!(ip.is_some(), cut >= 14 + 8 + 20, "cut at {cut}");
+    }
 }
 
 #[test]

@@ -19,6 +19,9 @@ parameters! {
         rate: Rate,
         /// Depth of the bucket: what may leave back to back; at least the largest packet
         burst: u32 as Size,
+        /// Peak rate: no packet leaves before the one in front of it has had its time at this rate; without it packets
+        /// leave back to back
+        peak: Option<Rate>,
         /// Longest queue of waiting packets; without it nothing is discarded
         queue: Option<Limit>,
         /// Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out of profile
@@ -47,7 +50,7 @@ impl PolicyParams for ShaperPlan {
         name: "token-bucket",
         title: "Token bucket (user-behaviour envelope)",
         role: Role::Shaper,
-        help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`; \
+        help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`; \
                packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky \
                bucket; with `excess` dropped or marked, the one that saves credits.",
         source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets)",
@@ -64,7 +67,14 @@ impl PolicyParams for ShaperPlan {
 
     fn example() -> ShaperPlan {
         let rate = const { Rate::from_bits_per_second(300_000).unwrap() };
-        ShaperPlan { rate, burst: 1500, queue: Some(Limit::Packets(20)), excess: Excess::Wait }
+        ShaperPlan { rate, burst: 1500, peak: None, queue: Some(Limit::Packets(20)), excess: Excess::Wait }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        match self.peak {
+            Some(peak) if peak < self.rate => Err(Fault::at("peak", "`peak` is below `rate`".to_owned())),
+            _ => Ok(()),
+        }
     }
 
     /// A packet larger than the bucket is deep would conform as if it were as large as the bucket.
@@ -102,41 +112,54 @@ impl BuiltInShaper {
     }
 }
 
-/// A bucket of `burst` bytes refilled at `rate`, full at the start.
+/// A bucket of `burst` bytes refilled at `rate`, full at the start, and a peak rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate: Rate,
     burst: Span,
+    peak: Option<Rate>,
     full_at: Time,
+    /// When the last packet has had its time at the peak rate.
+    apart_at: Time,
 }
 
 impl TokenBucket {
     /// A full bucket. A packet larger than `burst` bytes conforms when the bucket is full.
     pub fn new(rate: Rate, burst: u32) -> TokenBucket {
-        TokenBucket { rate, burst: rate.time_for(burst), full_at: Time::from_ticks(0) }
+        let long_ago = Time::from_ticks(0);
+        TokenBucket { rate, burst: rate.time_for(burst), peak: None, full_at: long_ago, apart_at: long_ago }
     }
 
-    /// The same bucket at another rate and depth; what is owed stays owed, in bytes.
+    /// The same bucket, from which packets leave no faster than at a peak rate; `None` for back to back.
+    pub fn with_peak(self, peak: Option<Rate>) -> TokenBucket {
+        TokenBucket { peak, ..self }
+    }
+
+    /// The same bucket at another rate and depth; what is owed stays owed, in bytes, and the last packet keeps its
+    /// time.
     pub fn change(&mut self, now: Time, rate: Rate, burst: u32) {
         let owed = u32::try_from(self.rate.bytes_in(self.full_at.since(now))).unwrap_or(u32::MAX);
-        *self = TokenBucket { full_at: now + rate.time_for(owed), ..TokenBucket::new(rate, burst) };
+        (self.rate, self.burst, self.full_at) = (rate, rate.time_for(burst), now + rate.time_for(owed));
     }
 
     /// When a packet of `len` bytes conforms; in the past when it does already.
     #[inline]
     pub fn conforms_at(&self, len: u32) -> Time {
-        self.full_at.before(self.burst - self.rate.time_for(len))
+        self.full_at.before(self.burst - self.rate.time_for(len)).max(self.apart_at)
     }
 
     /// Takes a packet's bytes out at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.rate.time_for(len);
+        if let Some(peak) = self.peak {
+            self.apart_at = now + peak.time_for(len);
+        }
     }
 
     /// From when on the bucket is full, and equal to a new one.
     pub fn full_at(&self) -> Time {
-        self.full_at
+        self.full_at.max(self.apart_at)
     }
 }
 
@@ -188,6 +211,36 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        /// With a peak rate, packets that leave as soon as they conform keep their distance, and in any stretch of
+        /// them there is no more than the burst and what has come since.
+        #[test]
+        fn a_peak_rate_keeps_packets_apart(
+            burst in 1500u32..9000,
+            peak in 1u64..5,
+            steps in prop::collection::vec((0u64..2_000_000, 40u32..1500), 2..120),
+        ) {
+            let bits = 8_000_000;
+            let (rate, peak) = (Rate::from_bits_per_second(bits).unwrap(), Rate::from_bits_per_second(peak * bits));
+            let mut bucket = TokenBucket::new(rate, burst).with_peak(peak);
+            let (mut now, mut left) = (Time::ORIGIN, Vec::new());
+            for (gap, len) in steps {
+                now = (now + Span::from_ticks(gap)).max(bucket.conforms_at(len));
+                bucket.take(now, len);
+                left.push((now, len));
+            }
+            for pair in left.windows(2) {
+                prop_assert!(pair[0].0 + peak.unwrap().time_for(pair[0].1) <= pair[1].0);
+            }
+            for first in 0..left.len() {
+                let mut bytes = 0;
+                for (at, len) in &left[first..] {
+                    bytes += u64::from(*len);
+                    let fits = u64::from(burst) + rate.bytes_in(at.since(left[first].0)) + 1;
+                    prop_assert!(bytes <= fits, "{bytes} of {fits}");
+                }
+            }
+        }
+
         /// Against a bucket counted in bits × ticks, which needs no rounding at whole rates.
         #[test]
         fn the_bucket_agrees_with_counting_tokens(

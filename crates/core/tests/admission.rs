@@ -8,9 +8,9 @@ mod common;
 use common::{pick, rounds};
 use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
-use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Policy, Refusal};
+use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Policy, Refusal, Stamps};
 use tidegate_core::rng::Rng;
-use tidegate_core::units::Span;
+use tidegate_core::units::{Span, Time};
 
 const LINKS: usize = 8;
 const OPERATIONS: u64 = 10_000;
@@ -29,6 +29,7 @@ struct Flow {
 
 struct Storm {
     rng: Rng,
+    now: Time,
     ledgers: Vec<Ledger>,
     flows: BTreeMap<FlowId, Flow>,
     /// Messages under way, a queue for each flow and direction: they may cross, not overtake.
@@ -52,6 +53,7 @@ impl Storm {
         };
         Storm {
             rng: Rng::named(seed, "storm"),
+            now: Time::ORIGIN,
             ledgers: (0..LINKS as u64).map(|at| Ledger::new(policy(at))).collect(),
             flows: BTreeMap::new(),
             wires: BTreeMap::new(),
@@ -109,6 +111,13 @@ impl Storm {
         }
     }
 
+    /// Time passes, and the flow at hand has stamped packets up to now, or for a while to come.
+    fn stamps(&mut self) -> Stamps {
+        self.now += Span::from_millis(self.rng.below(20));
+        let latest = self.now + Span::from_millis(pick(&mut self.rng, &[0, 0, 5, 300]));
+        Stamps { passed: self.now, latest }
+    }
+
     /// One message moves on.
     fn step(&mut self) -> bool {
         if self.wires.is_empty() {
@@ -123,7 +132,8 @@ impl Storm {
         }
         let route = self.flows[&message.flow].route.clone();
         let at = route[message.place as usize];
-        let (act, next) = pass(&mut self.ledgers[at], message, route.len() as u32);
+        let stamps = self.stamps();
+        let (act, next) = pass(&mut self.ledgers[at], message, route.len() as u32, stamps);
         match act {
             Act::Promise(spec) => _ = self.promised.insert((at, message.flow), spec),
             Act::Close => _ = self.promised.remove(&(at, message.flow)),
@@ -174,12 +184,18 @@ impl Storm {
         for (at, ledger) in self.ledgers.iter().enumerate() {
             let promised = self.promised.range((at, FlowId(0))..(at + 1, FlowId(0)));
             let sum: u64 = promised.map(|(_, spec)| spec.rate).sum();
-            assert!(sum <= ledger.booked() && ledger.booked() <= ledger.policy().reservable);
+            let taken = ledger.booked() + ledger.claimed();
+            assert!(sum <= ledger.booked() && taken <= ledger.policy().reservable);
+            assert_eq!(ledger.left(), ledger.policy().reservable - taken);
         }
     }
 
     /// When nothing is under way.
-    fn audit_at_rest(&self) {
+    fn audit_at_rest(&mut self) {
+        for ledger in &mut self.ledgers {
+            ledger.settle(Time::NEVER);
+            assert_eq!(ledger.claimed(), 0);
+        }
         let mut expected = BTreeMap::new();
         for (id, flow) in self.flows.iter().filter(|(_, flow)| !flow.gone) {
             let spec = flow.has.unwrap_or_else(|| panic!("{id:?} {flow:?} waits for ever"));
@@ -251,7 +267,7 @@ fn a_refusal_says_what_was_left() {
 fn a_change_holds_both_until_it_is_decided() {
     let mut ledger = ledger(100_000);
     ledger.set_up(FlowId(1), spec(60_000, 500)).unwrap();
-    ledger.confirm(FlowId(1)).unwrap();
+    ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
     // Less: what is given back is not free before the change is certain.
     ledger.change(FlowId(1), spec(10_000, 500)).unwrap();
     assert_eq!(ledger.left(), 40_000);
@@ -261,8 +277,27 @@ fn a_change_holds_both_until_it_is_decided() {
     // More: what is missing is booked at once.
     ledger.change(FlowId(1), spec(95_000, 500)).unwrap();
     assert_eq!((ledger.left(), ledger.granted(FlowId(1)).map(|spec| spec.rate)), (5000, Some(60_000)));
-    ledger.confirm(FlowId(1)).unwrap();
+    ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
     assert_eq!(ledger.granted(FlowId(1)).map(|spec| spec.rate), Some(95_000));
-    assert!(ledger.tear_down(FlowId(1)) && !ledger.tear_down(FlowId(1)));
-    assert_eq!((ledger.left(), ledger.confirm(FlowId(1))), (100_000, None));
+    assert!(ledger.tear_down(FlowId(1), Stamps::NONE) && !ledger.tear_down(FlowId(1), Stamps::NONE));
+    assert_eq!((ledger.left(), ledger.confirm(FlowId(1), Stamps::NONE)), (100_000, None));
+}
+
+/// What is given back is left only when the stamps that were given at it have passed, or nothing waits.
+#[test]
+fn what_stamps_claim_is_not_resold() {
+    let at = |seconds| Time::ORIGIN + Span::from_secs(seconds);
+    let mut ledger = ledger(100_000);
+    ledger.set_up(FlowId(1), spec(90_000, 500)).unwrap();
+    ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
+    ledger.change(FlowId(1), spec(10_000, 500)).unwrap();
+    ledger.confirm(FlowId(1), Stamps { passed: at(0), latest: at(10) }).unwrap();
+    assert_eq!((ledger.booked(), ledger.claimed(), ledger.left()), (10_000, 80_000, 10_000));
+    let refusal = ledger.set_up(FlowId(2), spec(50_000, 500)).unwrap_err();
+    assert_eq!(refusal, Refusal::TooMuch { asked: 50_000, left: 10_000, reservable: 100_000 });
+    assert!(ledger.tear_down(FlowId(1), Stamps { passed: at(5), latest: at(12) }));
+    ledger.settle(at(10));
+    assert_eq!((ledger.claimed(), ledger.left()), (10_000, 90_000));
+    ledger.settle(Time::NEVER);
+    assert_eq!((ledger.claimed(), ledger.left()), (0, 100_000));
 }

@@ -8,7 +8,7 @@ use common::lines::Lines;
 use common::{World, every_scheduler, pick, plans, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::packet::{Leg, PortIx};
-use tidegate_core::params::{BuiltIn, Limit};
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -240,13 +240,9 @@ fn nothing_is_lost_duplicated_or_reordered() {
     }
 }
 
-/// The schedulers that forget all that was: a TDM frame is laid out in the order in which its flows came.
+/// The schedulers that forget all that was: slots are laid out in the order in which flows came.
 fn forgetful() -> Vec<SchedulerKind> {
-    let tdm = |kind: &SchedulerKind| match kind {
-        SchedulerKind::BuiltIn(policy) => policy.record().name == "tdm",
-        SchedulerKind::Custom(_) => false,
-    };
-    every_scheduler(1).into_iter().filter(|kind| !tdm(kind)).collect()
+    every_scheduler(1).into_iter().filter(|kind| !kind.is_slotted()).collect()
 }
 
 /// After any sequence of plans and any traffic, once all is sent and time has passed, the switch is
@@ -372,7 +368,8 @@ fn a_smaller_pool_is_within_its_limit_at_once() {
         port.classes.iter_mut().for_each(|class| class.dropper = None);
     }
     let mut world = World::new(&plan);
-    let shaper = Some(ShaperPlan { rate: rate(1000), burst: 100, queue: None, excess: Excess::Wait });
+    let shaper =
+        Some(ShaperPlan { rate: rate(1000), burst: 100, peak: None, queue: None, excess: Excess::Wait });
     let legs = [(0, None), (1, None), (0, shaper), (1, shaper)]
         .map(|(port, shaper)| world.open(port, &FlowPlan { shaper, ..FlowPlan::default() }));
     (0..10).for_each(|_| legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 100)));

@@ -31,6 +31,7 @@ fn plan([tcp, udp]: [Option<u8>; 2], framing: Framing) -> EdgePlan {
     EdgePlan {
         rules: vec![rule(TCP, Split::Together), rule(UDP, Split::Each(Each::Host))],
         set_dscp: vec![tcp, udp],
+        rest: FlowPlan::default(),
         most_flows: 2,
         framing,
     }
@@ -73,14 +74,14 @@ proptest! {
         let (mut switch, mut twin_switch) = (switch(), switch());
         let mut edge = Edge::new(now, &mut switch, PORT, Direction::Up, first.clone()).unwrap();
         let mut steering =
-            Steering::new(now, &mut twin_switch, PORT, Direction::Up, first.rules, first.most_flows).unwrap();
+            Steering::new(now, &mut twin_switch, PORT, Direction::Up, first.rules, first.rest, first.most_flows).unwrap();
         let mut cached = std::collections::BTreeMap::new();
         let (mut dscp, mut framing) = plans[0];
         for (ix, (host, protocol, came_with, ecn, len)) in packets.into_iter().enumerate() {
             if ix == again {
                 (dscp, framing) = plans[1];
                 let next = plan(dscp, framing);
-                steering.replan(now, &mut twin_switch, next.rules.clone(), &[Some(0), Some(1)], next.most_flows);
+                steering.replan(now, &mut twin_switch, next.rules.clone(), &[Some(0), Some(1)], next.rest, next.most_flows);
                 edge.replan(now, &mut switch, next, &[Some(0), Some(1)]);
             }
             let headers = headers(host, protocol, came_with, ecn);

@@ -1,5 +1,5 @@
-//! The flow monitor and its synchronisation with the scheduler, against an oracle that is the
-//! paper's text (Zhang 1991, section 3.1) with "real time − P" for "real time", in whole ticks.
+//! The flow monitor and its synchronisation with the scheduler, by the paper's rule and by the default, against an
+//! oracle that is the paper's text (Zhang 1991, section 3.1) with "real time − P" for "real time", in whole ticks.
 
 mod common;
 
@@ -13,6 +13,8 @@ use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::Leg;
 use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::virtual_clock::{Synchronise, VirtualClockParams};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -37,6 +39,8 @@ struct Flow {
     refused: bool,
     checks: u64,
     warnings: u64,
+    /// VirtualClock after a check that has not yet set auxVC back, and how often the queue had been empty by then.
+    unsynchronised: Option<(i128, u64)>,
 }
 
 #[derive(Default)]
@@ -49,6 +53,10 @@ struct Oracle {
     arrivals: u64,
     polices: bool,
     synchronised: u64,
+    /// Whether clocks are set back as the text says, and not once no stamp waits.
+    by_text: bool,
+    /// How often the queue has become empty, or a datagram was sent.
+    emptied: u64,
 }
 
 impl Oracle {
@@ -83,7 +91,10 @@ impl Oracle {
                     }
                     flow.refused = false;
                     flow.virtual_clock = flow.virtual_clock.max(real);
-                    if self.sending.is_none_or(|sending| sending > flow.aux_vc) {
+                    if !self.by_text && !self.queue.is_empty() {
+                        flow.unsynchronised = Some((flow.virtual_clock - vtick, self.emptied));
+                    } else if !self.by_text || self.sending.is_none_or(|sending| sending > flow.aux_vc) {
+                        flow.unsynchronised = None;
                         let queued = self.queue.iter().filter(|(_, (of, _))| *of == ix);
                         let last = queued.map(|((stamp, _), _)| *stamp).max().unwrap_or(0);
                         let before = flow.aux_vc;
@@ -93,6 +104,15 @@ impl Oracle {
                 }
             }
             if admitted {
+                if let Some((virtual_clock, emptied)) = &mut flow.unsynchronised {
+                    if *emptied == self.emptied {
+                        *virtual_clock += vtick;
+                    } else {
+                        self.synchronised += u64::from(flow.aux_vc.max(real) > (*virtual_clock).max(real));
+                        flow.aux_vc = *virtual_clock;
+                        flow.unsynchronised = None;
+                    }
+                }
                 flow.aux_vc = real.max(flow.aux_vc) + vtick;
                 stamp = flow.aux_vc;
             }
@@ -106,6 +126,7 @@ impl Oracle {
     fn start(&mut self) -> Option<u32> {
         let ((stamp, _), (_, body)) = self.queue.pop_first()?;
         self.sending = Some(stamp);
+        self.emptied += u64::from(self.queue.is_empty() || stamp == NEVER);
         Some(body)
     }
 }
@@ -120,11 +141,14 @@ struct Twins {
 }
 
 impl Twins {
-    fn new(polices: bool, link: u64) -> Twins {
+    fn new(polices: bool, by_text: bool, link: u64) -> Twins {
         let meters = vec![monitor(if polices { Excess::Drop } else { Excess::Warn })];
-        let port = PortPlan { meters, ..PortPlan::new(kind("virtual-clock")) };
+        let synchronise = if by_text { Synchronise::LaterStamp } else { Synchronise::EmptyQueue };
+        let params = VirtualClockParams { synchronise, ..VirtualClockParams::example() };
+        let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::VirtualClock(params));
+        let port = PortPlan { meters, ..PortPlan::new(scheduler) };
         let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
-        let oracle = Oracle { polices, ..Oracle::default() };
+        let oracle = Oracle { polices, by_text, ..Oracle::default() };
         Twins { world, oracle, legs: Vec::new(), link: rate(link), free_at: None, served: Vec::new() }
     }
 
@@ -139,6 +163,7 @@ impl Twins {
             refused: false,
             checks: 0,
             warnings: 0,
+            unsynchronised: None,
         });
     }
 
@@ -206,11 +231,18 @@ impl Twins {
 /// Long random workloads, from idle to overloaded, with bursts, silences, priorities and datagrams.
 #[test]
 fn order_warnings_and_refusals_are_those_of_the_text() {
+    for by_text in [true, false] {
+        compare(by_text);
+    }
+}
+
+fn compare(by_text: bool) {
     let (mut warnings, mut refusals, mut synchronised) = (0, 0, 0);
     for polices in [false, true] {
         for seed in 0..rounds(20) {
             let mut rng = Rng::named(seed, "flow monitor");
-            let mut twins = Twins::new(polices, pick(&mut rng, &[4_000_000, 10_000_000, 40_000_000]));
+            let mut twins =
+                Twins::new(polices, by_text, pick(&mut rng, &[4_000_000, 10_000_000, 40_000_000]));
             for _ in 0..2 + rng.below(8) {
                 twins.open(contract(&mut rng));
             }

@@ -145,20 +145,9 @@ impl How {
     }
 }
 
-/// Whether the scheduler of this place in the registry divides time into slots.
-fn is_slotted(ix: usize) -> bool {
-    RECORDS[ix].name == "tdm"
-}
-
-/// The body that is sent next, now or when the scheduler holds nothing back any more.
+/// The body that is sent next.
 fn send(world: &mut World) -> Option<u32> {
-    loop {
-        if let Some(packet) = world.send(0) {
-            return Some(packet.body.0);
-        }
-        world.now = world.wakes().into_iter().filter(|at| *at > world.now).min()?;
-        world.timer(0);
-    }
+    Some(world.send_next(0)?.body.0)
 }
 
 /// Every scheduler, flat and in a tree, with and without push-out: the changed run is the plain one.
@@ -169,8 +158,8 @@ fn changes_nothing(change: impl Fn(&mut How, usize, &mut Rng)) {
             for seed in 0..rounds(8) {
                 let script = Script::new(seed);
                 let mut plain = How::plainly(scheduler.clone(), in_tree, buffer);
-                if is_slotted(ix) {
-                    // One frame within another may never have its slots at the same time.
+                if scheduler.is_slotted() {
+                    // Slots within slots are refused.
                     plain.within = kind("fifo");
                 }
                 let mut changed = plain.clone();
@@ -204,21 +193,21 @@ fn larger_packets_at_higher_rates_change_no_order() {
     changes_nothing(|how, ix, _| {
         how.larger = 5;
         how.scheduler = every_scheduler(5).swap_remove(ix);
-        how.within = if is_slotted(ix) { kind("fifo") } else { how.scheduler.clone() };
+        how.within = if how.scheduler.is_slotted() { kind("fifo") } else { how.scheduler.clone() };
     });
 }
 
 #[test]
 fn renaming_flows_changes_no_order() {
-    // A TDM frame is laid out in the order in which its flows are set up.
-    changes_nothing(|how, ix, _| {
-        if !is_slotted(ix) {
+    // Slots are laid out in the order in which flows are set up.
+    changes_nothing(|how, _, _| {
+        if !how.scheduler.is_slotted() {
             how.numbers.reverse();
         }
     });
-    changes_nothing(|how, scheduler, rng| {
+    changes_nothing(|how, _, rng| {
         for ix in (1..FLOWS).rev() {
-            if !is_slotted(scheduler) {
+            if !how.scheduler.is_slotted() {
                 how.numbers.swap(ix, rng.below(ix as u64 + 1) as usize);
             }
         }
@@ -227,10 +216,11 @@ fn renaming_flows_changes_no_order() {
 
 #[test]
 fn calling_through_dyn_changes_no_order() {
-    changes_nothing(|how, ix, _| {
+    changes_nothing(|how, _, _| {
         let built_in = how.scheduler.clone();
+        let built_in_slots = built_in.is_slotted();
         how.scheduler = SchedulerKind::custom(move || Box::new(built_in.build().unwrap()));
-        how.within = if is_slotted(ix) { kind("fifo") } else { how.scheduler.clone() };
+        how.within = if built_in_slots { kind("fifo") } else { how.scheduler.clone() };
     });
 }
 

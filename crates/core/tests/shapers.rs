@@ -73,7 +73,10 @@ impl Bucket {
 
 fn shaped(ticks_per_byte: u64, burst: u32, queue: Option<Limit>) -> FlowPlan {
     let rate = rate(800_000_000_000 / ticks_per_byte);
-    FlowPlan { shaper: Some(ShaperPlan { rate, burst, queue, excess: Excess::Wait }), ..FlowPlan::default() }
+    FlowPlan {
+        shaper: Some(ShaperPlan { rate, burst, peak: None, queue, excess: Excess::Wait }),
+        ..FlowPlan::default()
+    }
 }
 
 /// The latest wake-up that was asked for.

@@ -45,7 +45,8 @@ impl Bench {
         let now = Time::ORIGIN;
         let plan = SwitchPlan { ports: vec![PortPlan::new(kind("virtual-clock"))], buffer: None };
         let mut switch = Switch::new(now, &plan).unwrap();
-        let steering = Steering::new(now, &mut switch, PORT, Direction::Up, rules, most).unwrap();
+        let steering =
+            Steering::new(now, &mut switch, PORT, Direction::Up, rules, FlowPlan::default(), most).unwrap();
         Bench { now, switch, steering, rng: Rng::named(1, "steering") }
     }
 
@@ -165,12 +166,12 @@ fn plans_that_take_turns_leak_no_slot() {
         _ = bench.switch.reconfigure(&mut cx, &plans[turn % 2], &[]).unwrap_or_else(|_| {
             panic!("turn {turn} is refused");
         });
-        bench.steering.replan(now, &mut bench.switch, vec![rule], &[None], 10_000);
+        bench.steering.replan(now, &mut bench.switch, vec![rule], &[None], FlowPlan::default(), 10_000);
         for host in 0..HOSTS {
             highest = highest.max(bench.pass(&from_host(host, 1), 100));
         }
         // Before the next plan takes the class away, its flows are closed and even.
-        bench.steering.replan(bench.now, &mut bench.switch, Vec::new(), &[], 10_000);
+        bench.steering.replan(bench.now, &mut bench.switch, Vec::new(), &[], FlowPlan::default(), 10_000);
         bench.wait(Span::from_secs(20));
         memory.push(bench.switch.memory());
     }
@@ -312,10 +313,10 @@ fn circuits_go_on_by_their_names() {
     let after =
         [circuit("new", "0.0.0.9", 1000), circuit("b", "0.0.0.5", 160_000), circuit("c", "0.0.0.3", 80_000)];
     let rules = vec![of_circuits(after)];
-    let changes = bench.steering.changes(&rules, &[Some(0)], 0);
+    let changes = bench.steering.changes(&rules, &[Some(0)], FlowPlan::default(), 0);
     let changed: Vec<_> = changes.iter().map(|(leg, plan)| (leg.flow.0, plan.contract.reserve)).collect();
     assert_eq!(changed, [(b, Some(rate(160_000)))]);
-    bench.steering.replan(bench.now, &mut bench.switch, rules, &[Some(0)], 0);
+    bench.steering.replan(bench.now, &mut bench.switch, rules, &[Some(0)], FlowPlan::default(), 0);
     let leg = |circuit| bench.steering.circuit_leg(0, circuit).map(|leg| leg.flow.0);
     assert_eq!([0, 1, 2].map(leg), [None, Some(b), Some(c)]);
     let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
@@ -347,7 +348,7 @@ proptest! {
         for (names, hosts) in steps {
             let rule = list(&names);
             let Split::Circuits(circuits) = rule.split.clone() else { unreachable!() };
-            bench.steering.replan(bench.now, &mut bench.switch, vec![rule], &[Some(0)], 0);
+            bench.steering.replan(bench.now, &mut bench.switch, vec![rule], &[Some(0)], FlowPlan::default(), 0);
             sent.retain(|name, _| names.iter().any(|listed| *name == format!("c{listed}")));
             for host in hosts {
                 let leg = bench.pass(&from_host(host, 1), 100);

@@ -4,18 +4,23 @@
 mod common;
 
 use common::lines::Lines;
-use common::{World, kind, pick, rate, reserved, rounds};
+use common::{World, every_scheduler, every_work_conserving_scheduler, kind, pick, rate, reserved, rounds};
 use tidegate_core::contract::Contract;
-use tidegate_core::packet::Leg;
+use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::Participation;
+use tidegate_core::scheduler::{Participation, SchedulerKind};
+use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 fn class(parent: Option<u16>, scheduler: &str, reserve: u64, priority: u8) -> ClassPlan {
+    class_of(parent, kind(scheduler), reserve, priority)
+}
+
+fn class_of(parent: Option<u16>, scheduler: SchedulerKind, reserve: u64, priority: u8) -> ClassPlan {
     let contract = Contract { reserve: Some(rate(reserve)), priority, ..Contract::default() };
-    ClassPlan { parent, contract, ceiling: None, ..ClassPlan::new(kind(scheduler)) }
+    ClassPlan { parent, contract, ceiling: None, ..ClassPlan::new(scheduler) }
 }
 
 fn world(root: &str, classes: Vec<ClassPlan>) -> World {
@@ -45,14 +50,15 @@ fn assert_shares(served: &[(u64, u64)], slack: u64, early: u64, what: &str) {
 /// An urgent packet waits for the one in service and for the urgent ones before it, for nothing else.
 #[test]
 fn an_urgent_class_waits_one_packet_at_most() {
-    for inner in ["fifo", "virtual-clock", "strict-priority"] {
-        let classes = vec![class(None, inner, 1_000_000, 0), class(None, inner, 90_000_000, 1)];
+    for inner in every_work_conserving_scheduler() {
+        let classes =
+            vec![class_of(None, inner.clone(), 1_000_000, 0), class_of(None, inner.clone(), 90_000_000, 1)];
         let mut lines = Lines::new(world("strict-priority", classes), &[rate(10_000_000)]);
         lines.world.audited = false;
         let urgent = lines.world.open(0, &member(0, 1_000_000, 3));
         let bulk = [0; 3].map(|_| lines.world.open(0, &member(1, 30_000_000, 0)));
         bulk.iter().for_each(|leg| (0..300).for_each(|_| _ = lines.arrive(&[*leg], 9000)));
-        let mut rng = Rng::named(1, inner);
+        let mut rng = Rng::named(1, "urgent");
         for _ in 0..200 {
             // 200 bytes take 160 µs, so an urgent packet never meets another.
             let until = lines.world.now + Span::from_micros(8000 + rng.below(9000));
@@ -63,7 +69,7 @@ fn an_urgent_class_waits_one_packet_at_most() {
         let urgent = lines.sent.iter().filter(|sent| sent.packet.flow == urgent.flow);
         let waited = urgent.map(|sent| sent.at.since(sent.packet.arrived));
         let bulk_packet = rate(10_000_000).time_for(9000);
-        assert!(waited.clone().all(|waited| waited <= bulk_packet), "{inner}");
+        assert!(waited.clone().all(|waited| waited <= bulk_packet), "{inner:?}");
         assert!(waited.max() > Some(Span::ZERO));
     }
 }
@@ -167,9 +173,10 @@ fn what_a_subscriber_leaves_goes_to_its_site_and_what_a_site_leaves_to_the_other
 /// round: what it is charged is what it sent, at every moment within a few packets.
 #[test]
 fn a_class_is_charged_what_it_sends() {
-    for inner in ["strict-priority", "virtual-clock", "fifo"] {
-        let mut rng = Rng::named(1, inner);
-        let classes = vec![class(None, inner, 1_000_000, 0), class(None, "fifo", 3_000_000, 0)];
+    for inner in every_work_conserving_scheduler() {
+        let mut rng = Rng::named(1, "charged");
+        let what = format!("{inner:?}");
+        let classes = vec![class_of(None, inner, 1_000_000, 0), class(None, "fifo", 3_000_000, 0)];
         let mut world = world("virtual-clock", classes);
         world.audited = false;
         let urgent = world.open(0, &member(0, 700_000, 0));
@@ -196,18 +203,23 @@ fn a_class_is_charged_what_it_sends() {
             world.wait(link.time_for(packet.len));
             world.finish(0);
             served[usize::from(packet.flow == rival.flow)].0 += u64::from(packet.len);
-            assert_shares(&served, 9001, 9001, inner);
+            assert_shares(&served, 9001, 9001, &what);
         }
         assert!(world.switch.counters(urgent).sent.packets > 1000);
     }
 }
 
 /// The same workload on one scheduler and on a tree that means the same: packet for packet.
-fn assert_same_order(flat: &str, tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan, root: &str, gated: bool) {
-    for seed in 0..rounds(20) {
+fn assert_same_order(
+    flat: &SchedulerKind,
+    tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
+    root: &SchedulerKind,
+    gated: bool,
+) {
+    for seed in 0..rounds(6) {
         let mut orders = Vec::new();
         for nested in [false, true] {
-            let mut rng = Rng::named(seed, flat);
+            let mut rng = Rng::named(seed, "same order");
             let mut plans: Vec<FlowPlan> = (0..5)
                 .map(|_| {
                     let mut plan = reserved(pick(&mut rng, &[1_000_000, 4_000_000, 333_333]));
@@ -217,19 +229,20 @@ fn assert_same_order(flat: &str, tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
                 .collect();
             let classes: Vec<ClassPlan> =
                 plans.iter_mut().enumerate().map(|(ix, plan)| tree(ix as u16, plan)).collect();
-            let mut world = if nested {
-                world(root, classes)
+            let mut port = PortPlan { rate: Some(rate(40_000_000)), ..PortPlan::new(flat.clone()) };
+            if nested {
+                (port.scheduler, port.classes) = (root.clone(), classes);
             } else {
                 plans.iter_mut().for_each(|plan| plan.class = None);
-                World::with(kind(flat))
-            };
+            }
+            let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
             let legs: Vec<Leg> = plans.iter().map(|plan| world.open(0, plan)).collect();
             let mut order = Vec::new();
             for _ in 0..800 {
                 let leg = pick(&mut rng, &legs);
                 match rng.below(10) {
                     0..5 => _ = world.arrive(&[leg], pick(&mut rng, &[40, 500, 1000, 1500])),
-                    5..8 => order.extend(world.send(0).map(|packet| packet.body.0)),
+                    5..8 => order.extend(world.send_next(0).map(|packet| packet.body.0)),
                     8 => world.wait(Span::from_micros(500 * rng.below(9))),
                     _ if gated => {
                         world.take_part(leg, pick(&mut rng, &[Participation::Active, Participation::Held]))
@@ -238,22 +251,53 @@ fn assert_same_order(flat: &str, tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
                 }
             }
             legs.iter().for_each(|leg| world.take_part(*leg, Participation::Active));
-            order.extend(std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0));
+            order.extend(std::iter::from_fn(|| world.send_next(0)).map(|packet| packet.body.0));
+            assert!(world.switch.is_idle(PortIx(0)));
             orders.push(order);
         }
-        assert_eq!(orders[0], orders[1], "{flat} against {root}, seed {seed}");
+        assert_eq!(orders[0], orders[1], "{flat:?} against {root:?}, seed {seed}");
     }
 }
 
 #[test]
 fn a_class_for_every_flow_serves_like_one_scheduler() {
-    for name in ["virtual-clock", "fifo", "strict-priority"] {
-        for inner in ["virtual-clock", "fifo", "strict-priority"] {
+    for root in every_scheduler(1) {
+        for inner in every_work_conserving_scheduler() {
             let one_each = |ix, plan: &mut FlowPlan| {
                 plan.class = Some(ix);
-                ClassPlan { contract: plan.contract, ..class(None, inner, 1, 0) }
+                ClassPlan { contract: plan.contract, ..ClassPlan::new(inner.clone()) }
             };
-            assert_same_order(name, one_each, name, true);
+            assert_same_order(&root, one_each, &root, true);
+        }
+    }
+}
+
+#[test]
+fn a_scheduler_in_the_only_class_serves_like_the_ports() {
+    for root in every_work_conserving_scheduler() {
+        for inner in every_scheduler(1) {
+            let all_in_one = |ix, plan: &mut FlowPlan| {
+                plan.class = Some(0);
+                class_of(None, if ix == 0 { inner.clone() } else { kind("fifo") }, 10_000_000, 0)
+            };
+            assert_same_order(&inner, all_in_one, &root, true);
+        }
+    }
+}
+
+/// Two levels of slots may never have theirs at the same time.
+#[test]
+fn slots_within_slots_are_refused() {
+    let slotted = every_scheduler(1).into_iter().filter(SchedulerKind::is_slotted);
+    for scheduler in slotted {
+        let between = [
+            ClassPlan::new(kind("fifo")),
+            ClassPlan { parent: Some(0), ..ClassPlan::new(scheduler.clone()) },
+        ];
+        for classes in [vec![ClassPlan::new(scheduler.clone())], between.to_vec()] {
+            let rate = Some(rate(1_000_000));
+            let port = PortPlan { classes, rate, ..PortPlan::new(scheduler.clone()) };
+            assert!(Switch::new(Time::ORIGIN, &SwitchPlan { ports: vec![port], buffer: None }).is_err());
         }
     }
 }
@@ -265,7 +309,7 @@ fn fifo_within_fifo_is_fifo() {
         plan.class = (ix > 0).then_some(ix / 2);
         class((ix > 0 && ix < 3).then_some(0), "fifo", 1, 0)
     };
-    assert_same_order("fifo", nested, "fifo", false);
+    assert_same_order(&kind("fifo"), nested, &kind("fifo"), false);
 }
 
 #[test]
@@ -274,7 +318,7 @@ fn priority_over_fifo_classes_is_strict_priority() {
         plan.class = Some(u16::from(plan.contract.priority));
         class(None, "fifo", 1, ix as u8)
     };
-    assert_same_order("strict-priority", by_level, "strict-priority", false);
+    assert_same_order(&kind("strict-priority"), by_level, &kind("strict-priority"), false);
 }
 
 /// What push-out took from a class was charged to it, and that is that: it gives no credit for when

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
-use tidegate_core::link::{Framing, Loss, Trace};
+use tidegate_core::link::{Loss, Trace};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
-use tidegate_core::steering::Rule;
+use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
 use tidegate_spec::WhenWarned;
@@ -115,16 +115,10 @@ pub struct GatePlan {
     pub links: [usize; 2],
     /// The memory that both ports share.
     pub buffer: Limit,
-    /// What a frame is charged.
-    pub framing: Framing,
-    /// Which packets get which flow of a port, for each direction.
-    pub rules: [Vec<Rule>; 2],
+    /// The edge of each direction, up first: which packets get which flow of its port.
+    pub edges: [EdgePlan; 2],
     /// The names of the rules.
     pub names: Vec<String>,
-    /// The DSCP that the packets of each rule get.
-    pub set_dscp: Vec<Option<u8>>,
-    /// The most flows that are made in each direction by rules with `each`.
-    pub most_flows: usize,
 }
 
 /// When a flow comes, changes and goes; times are from the start of the run.

@@ -269,6 +269,7 @@ fn an_envelope_ends_the_random_walk() {
     let (_, with, near) = warnings(Some(ShaperPlan {
         rate: rate(20_000),
         burst: 12 * PACKET,
+        peak: None,
         queue: Some(limit),
         excess: Excess::Wait,
     }));

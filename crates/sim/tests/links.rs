@@ -120,6 +120,7 @@ fn waking_up_delays_nothing() {
     network.flows[1].envelope = Some(ShaperPlan {
         rate: rate(200_000),
         burst: 1500,
+        peak: None,
         queue: Some(Limit::Packets(50)),
         excess: Excess::Wait,
     });

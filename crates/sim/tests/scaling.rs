@@ -57,6 +57,7 @@ fn network(faster: u64) -> Network {
             flow.envelope = Some(ShaperPlan {
                 rate: rate(20_000 * faster),
                 burst: 12 * PACKET,
+                peak: None,
                 queue: Some(Limit::Packets(20)),
                 excess: Excess::Wait,
             });

@@ -124,6 +124,7 @@ fn an_envelope_lets_through_what_it_says() {
     let envelope = ShaperPlan {
         rate: rate(20_000),
         burst: 12 * 250,
+        peak: None,
         queue: Some(Limit::Packets(20)),
         excess: Excess::Wait,
     };
@@ -155,7 +156,7 @@ fn an_envelope_over_the_warm_up_is_counted_once() {
     let greedy = Traffic::Greedy { window: 15, sizes: Arc::new([250]) };
     add(&mut network, 0..1, None, greedy);
     network.flows[0].envelope =
-        Some(ShaperPlan { rate: rate(20_000), burst: 250, queue: None, excess: Excess::Wait });
+        Some(ShaperPlan { rate: rate(20_000), burst: 250, peak: None, queue: None, excess: Excess::Wait });
     network.warmup = Span::from_secs(50);
     let record = run(&network, 1).records()[0];
     // A packet each 100 ms, over the 50 s after the warm-up.
@@ -176,6 +177,7 @@ fn what_leaves_an_envelope_does_not_depend_on_the_scheduler() {
         let envelope = ShaperPlan {
             rate: rate(40_000),
             burst: 1000,
+            peak: None,
             queue: Some(Limit::Packets(3)),
             excess: Excess::Wait,
         };

@@ -67,6 +67,8 @@ pub struct GateFile {
     pub classes: Vec<GateClass>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
+    /// What flows and classes reserve of the link in each direction, up first, in bit/s; of a flow with `each`, once.
+    pub reserved: [u64; 2],
     /// How it is operated.
     pub operation: Operation,
     effective: String,
@@ -180,7 +182,7 @@ fn expand(
     let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
     check_reachable(&flows, report);
     let Links { rates: [up, down], emulated } = links?;
-    reservations::check(&flows, &listings, &classes, [up, down], report);
+    let reserved = reservations::check(&flows, &listings, &classes, [up, down], report);
     let gate = GateFile {
         name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
         inside,
@@ -195,6 +197,7 @@ fn expand(
         port,
         classes,
         flows,
+        reserved,
         operation: operation?,
         effective,
         origin: origin.clone(),

@@ -171,7 +171,7 @@ fn directions_may_differ() {
     };
     assert_eq!(gate.classes[0].terms, [terms(Some(1), None), terms(Some(2), Some(8))]);
     assert_eq!(gate.flows[0].terms, [terms(None, Some(4)), terms(Some(3), Some(5))]);
-    let [up, down] = Direction::BOTH.map(|direction| gate.rules(direction)[0].plan);
+    let [up, down] = Direction::BOTH.map(|direction| gate.edge_plan(direction).rules[0].plan);
     assert_eq!((up.contract.reserve, up.contract.head_start), (None, Span::from_millis(5)));
     assert_eq!(
         (down.contract.reserve, down.ceiling),

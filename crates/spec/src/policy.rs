@@ -2,7 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::values::Values;
-use tidegate_core::params::{BuiltIn, Fault, Key};
+use tidegate_core::params::{BuiltIn, Fault, Key, PolicyRecord};
 
 /// A policy with its parameters, as a file names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,11 @@ impl<B: BuiltIn> Chosen<B> {
                 None
             }
         }
+    }
+
+    /// What can be known about the policy.
+    pub(crate) fn record(&self) -> &'static PolicyRecord {
+        self.policy.record()
     }
 
     /// Where a parameter was written; where the policy was, when it was not.

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli.options import Json
+from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
-    from tidegate.replay import CapturedFlow, Plan, Replay
+    from tidegate.replay import Plan, Replay
 
-MOST_FLOWS = 20
-"""Flows of a capture that are shown."""
+MOST_PROTECTED = 15
+MOST_OTHERS = 5
+"""Flows of a capture that are shown: those that are protected, and the largest of the others."""
 
 
 def command(
@@ -31,26 +33,60 @@ def command(
     rate: Annotated[
         str, typer.Option(metavar="RATE", help="Rate of the link, as 10mbit.", show_default=False)
     ],
+    protect: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FLOW,FLOW",
+            help="Flows to protect, by name or 5-tuple; by default what looks like calls, videos, "
+            "shells and games.",
+            show_default=False,
+        ),
+    ] = None,
+    inside: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PREFIX,PREFIX",
+            help="Addresses on the inside of the link, as 192.168.0.0/16; by default they are found.",
+            show_default=False,
+        ),
+    ] = None,
+    direction: Annotated[
+        str | None,
+        typer.Option(
+            metavar="up|down",
+            help="What crosses the link: packets from the inside, or to it; by default the direction "
+            "with more bytes.",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Delay that 99 % of each protected flow's packets should keep; by default 20 ms for "
+            "calls and games, 100 ms for videos and shells.",
+            show_default=False,
+        ),
+    ] = None,
     scheduler: Annotated[
         str, typer.Option(metavar="NAME,NAME", help="Schedulers to play it under.")
     ] = "fifo,virtual-clock",
-    target: Annotated[
-        str, typer.Option(metavar="TIME", help="Delay that 99 % of each reserved flow's packets should keep.")
-    ] = "20ms",
     buffer: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="LIMIT",
-            help="Limit of the queue: 100p, 64kB, a time for what the link sends in it, or unlimited.",
+            help="Limit of the queue: 100p, 64kB, a time for what the link sends in it, or unlimited; "
+            "by default 100ms, or up to twice that where promises need it.",
+            show_default=False,
         ),
-    ] = "100ms",
+    ] = None,
     speed: Annotated[float, typer.Option(metavar="X", help="Speed of playback.")] = 1.0,
     repeat: Annotated[int, typer.Option(metavar="N", help="Times that it is played, end to end.")] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write the results of every scheduler to DIR/NAME, and the scenario.",
+            help="Write the results of every scheduler to DIR/NAME, and the files.",
             show_default=False,
         ),
     ] = None,
@@ -58,224 +94,144 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="Write the replay as this scenario file; by default to the name of CAPTURE, here or "
-            "in --out.",
+            help="Write the replay as this scenario file, and the gate's as FILE-gate.toml; by default "
+            "with the name of CAPTURE, here or in --out.",
             show_default=False,
         ),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace files that were changed since a replay wrote them.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Play a capture across one link, suggest reservations, and check what they promise."""
+    """Play a capture across one link, and say what its calls, videos, shells and games need."""
     from tidegate import outdir
-    from tidegate.replay import replay
+    from tidegate.replay import files, replay
+    from tidegate.replay.words import sentences
 
-    schedulers = [name.strip() for name in scheduler.split(",") if name.strip()]
+    schedulers = _names(scheduler)
     places = {} if out is None else {name: out / re.sub(r"[^\w.-]+", "-", name) for name in schedulers}
     for place in places.values():
         outdir.check_writable(place)
+    # A script asks for the files; a person gets them.
+    asked = scenario is not None
+    if scenario is None and not (as_json and out is None):
+        scenario = (out or Path()) / f"{files.stem(capture)}.toml"
+    gate = None if scenario is None else scenario.with_name(f"{scenario.stem}-gate.toml")
+    for path in (scenario, gate):
+        if path is not None and not force:
+            files.refuse_changed(path)
     played = replay(
         capture,
         rate=rate,
         schedulers=schedulers,
         target=target,
         buffer=buffer,
+        protect=None if protect is None else _names(protect),
+        inside=None if inside is None else _names(inside),
+        direction=direction,
         speed=speed,
         repeat=repeat,
     )
+    if as_json:
+        document = played.to_dict() | {"notes": sentences(played)}
+        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+    else:
+        _print(played)
+    written: list[tuple[str, Path | None]] = []
     for name, results in played.results.items():
         if places:
-            results.save(places[name])
-    stem = f"{capture.name.split('.')[0] or 'replay'}.toml"
-    if scenario is None and out is not None and played.results:
-        scenario = out / stem
-    # A script asks for the file; a person gets it, where nothing of theirs is in the way.
-    asked = scenario is not None
-    if not asked and played.results and not as_json:
-        scenario = Path(stem)
-    try:
-        if scenario is not None:
-            played.write_scenario(scenario)
-    except (OSError, ValueError) as error:
-        if asked:
-            raise
-        scenario, in_the_way = None, error
-    if as_json:
-        document = played.to_dict() | {"notes": _sentences(played)}
-        typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
-        return
-    _print(played)
-    if out is not None and played.results:
-        typer.echo(f"results in {', '.join(str(place) for place in places.values())}")
-    if scenario is not None:
-        typer.echo(f"scenario in {scenario}")
-    elif played.results:
-        typer.echo(f"no scenario file: {in_the_way}; say where with --scenario FILE.toml")
+            written.append(("results", results.save(places[name])))
+    if scenario is not None and gate is not None and (played.results or asked):
+        written.append(("scenario", played.write_scenario(scenario, force=force)))
+        written.append(("gate's file", played.write_gate(gate, force=force)))
+    if not as_json:
+        for what, path in written:
+            if path is not None:
+                typer.echo(plain(f"{what} in {path}"))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _print(played: Replay) -> None:
     from tidegate._tidegate import show_rate
     from tidegate.cli import screen
+    from tidegate.replay.words import plain, reason, sentences, size
     from tidegate.show import NOTHING, plural, quantity
 
     plan = played.plan
     console = screen.console()
     mean = "" if plan.mean_rate is None else f", {quantity(plan.mean_rate, 'bit/s')}"
+    way = "" if plan.direction is None else f" {plan.direction}"
     console.print(
-        f"{plan.file.name}: {plural(len(plan.flows), 'flow')}, {plural(plan.packets, 'packet')}, "
-        f"{_size(plan.bytes)} in {quantity(plan.lasts, 's')}{mean} · link of {show_rate(plan.rate)}",
+        f"{plain(plan.file.name)}: {plural(len(plan.flows), 'flow')}, {plural(plan.packets, 'packet')}, "
+        f"{size(plan.bytes)} in {quantity(plan.span, 's')}{mean}{way} · link of {show_rate(plan.rate)}",
         style="bold",
     )
     console.print()
-    headings = ("packets\nbytes", "mean r\npeak", "burst W", "reserve\nwhy", "promise\nfor 99 %")
-    table = screen.table("flow", *headings)
-    shown = _shown(plan)
-    for flow in (plan.flows[at] for at in shown):
-        table.add_row(
-            f"{flow.name}\n{flow.flow}",
-            f"{flow.packets}\n{_size(flow.bytes)}",
-            f"{quantity(flow.mean_rate, 'bit/s')}\n{quantity(flow.peak_rate, 'bit/s')}",
-            NOTHING if flow.burst is None else _size(flow.burst),
-            f"{quantity(flow.reserve, 'bit/s')}\n{_why(flow)}",
-            quantity(flow.promised_p99, "s"),
+    if plan.protected:
+        table = screen.table(
+            "protected", "mean r\npeak", "burst W", "target", "reserve\nwhy", "promise\nfor 99 %"
         )
-    console.print(table)
-    console.print()
+        for flow in plan.protected[:MOST_PROTECTED]:
+            table.add_row(
+                f"{plain(flow.name)}\n{plain(flow.flow)}\n{flow.why}",
+                f"{quantity(flow.mean_rate, 'bit/s')}\n{quantity(flow.peak_rate, 'bit/s')}",
+                NOTHING if flow.burst is None else size(flow.burst),
+                quantity(flow.target, "s"),
+                f"{quantity(flow.reserve, 'bit/s')}\n{reason(flow)}",
+                quantity(flow.promised_p99, "s"),
+            )
+        console.print(table)
+        console.print()
     if played.flows:
-        _print_outcomes(played, shown, console)
-    for sentence in _sentences(played):
-        console.print(f"  {sentence}", style="dim")
+        _print_outcomes(played, _shown(plan), console)
+    for sentence in sentences(played):
+        console.print(f"  {plain(sentence)}", style="dim")
     console.print()
-    for sentence in _promises(played):
-        console.print(sentence, style="bold")
+    for sentence in played.verdict.sentences:
+        console.print(plain(sentence), style="bold")
+    for broken in played.broken():
+        console.print(f"promise broken: {plain(broken.name)}; this is a mistake in tidegate", style="bold")
+    console.print()
 
 
 def _shown(plan: Plan) -> list[int]:
-    """Choose the flows to show: those with reservations, then the largest; those with most bytes first."""
-    order = sorted(range(len(plan.flows)), key=lambda at: plan.flows[at].reserve is None)
-    return sorted(order[:MOST_FLOWS])
+    """Choose the flows to show, those with most bytes first."""
+    protected = [at for at, flow in enumerate(plan.flows) if flow.target is not None]
+    others = [at for at, flow in enumerate(plan.flows) if flow.target is None]
+    return sorted(protected[:MOST_PROTECTED] + others[:MOST_OTHERS])
 
 
 def _print_outcomes(played: Replay, shown: list[int], console: Any) -> None:
     from tidegate.cli import screen
-    from tidegate.show import quantity
+    from tidegate.replay import PROMISING
+    from tidegate.replay.words import plain
+    from tidegate.show import plural, quantity
 
     table = screen.table(
-        "flow", "scheduler", "throughput", "lost", "mean delay", "p99 delay", "max delay", "promise"
+        "flow", "scheduler", "throughput", "lost", "mean delay", "p99 delay", "max delay", "99 %"
     )
     table.columns[1].justify = "left"
     names = list(played.flows)
     for at in shown:
         for name in names:
             outcome = played.flows[name][at]
+            # A promise is stricter than the target; it is made for one scheduler.
+            kept = outcome.kept if name == PROMISING and outcome.kept is not None else outcome.on_target
             table.add_row(
-                played.plan.flows[at].name if name == names[0] else "",
+                plain(played.plan.flows[at].name) if name == names[0] else "",
                 name,
                 quantity(outcome.throughput, "bit/s"),
                 quantity(outcome.loss, "share"),
                 quantity(outcome.delay_mean, "s"),
                 quantity(outcome.delay_p99, "s"),
                 quantity(outcome.delay_max, "s"),
-                {None: "", True: "kept", False: "broken"}[outcome.kept],
+                {None: "", True: "in time", False: "late"}[kept],
             )
     console.print(table)
+    if left_out := len(played.plan.flows) - len(shown):
+        console.print(f"  {plural(left_out, 'more flow')} not shown; --json holds all", style="dim")
     console.print()
-
-
-def _sentences(played: Replay) -> list[str]:
-    """Say what a reader of the figures must know."""
-    from tidegate.replay import LIVED
-    from tidegate.replay import MOST_FLOWS as MOST_PLAYED
-    from tidegate.show import plural, quantity
-
-    plan = played.plan
-    left_out = len(plan.flows) - MOST_FLOWS
-    sentences = []
-    if left_out > 0:
-        sentences.append(f"{plural(left_out, 'smaller flow')} not shown; --json holds all")
-    sentences.append(
-        "a replay is open loop: the recorded senders do not slow down when packets are late or lost"
-    )
-    if played.buffer is None:
-        sentences.append("the queue has no limit: while more comes than the link carries, it grows")
-    else:
-        sentences.append(f"the queue holds {played.buffer}: beyond that, what would be sent last is dropped")
-    sentences.append("W is the longest backlog at an ideal server of rate r")
-    sentences.append(f"no reservation for flows with {LIVED}")
-    if plan.outcome == "relaxed":
-        sentences.append(
-            f"the flows cannot all be promised {quantity(plan.asked, 's')}: the least that can is "
-            f"{quantity(plan.target, 's')}"
-        )
-    elif plan.outcome == "mean-rates-do-not-fit":
-        sentences.append(
-            "the mean rates of the flows exceed the link: reserved for those that need least, at "
-            f"{quantity(plan.target, 's')}"
-        )
-    if plan.reserved:
-        sentences.append(
-            f"reserved: {quantity(plan.reserved, 'bit/s')}, "
-            f"{quantity(plan.reserved / plan.rate, 'share')} of the link"
-        )
-    pairs = plan.conversations
-    if pairs:
-        sentences.append(
-            f"both directions of {plural(pairs, 'conversation')} are in the file, and all of it crosses this "
-            "link one way; keep one direction for a true picture"
-        )
-    if plan.reordered:
-        sentences.append(
-            f"{plural(plan.reordered, 'packet')} of the file stood out of order and were sorted by time"
-        )
-    if plan.repeat > 1 and plan.reserved:
-        sentences.append(
-            "a promise is worked out for one pass of the file; backlogs may meet where passes do"
-        )
-    if not plan.reserves:
-        sentences.append("the file names its flows freely, so a scenario cannot reserve for them one by one")
-    if not played.flows:
-        sentences.append(
-            f"not played: more than {MOST_PLAYED} flows; cut the capture, or keep the addresses that matter"
-        )
-    return sentences
-
-
-def _promises(played: Replay) -> list[str]:
-    """Say for every scheduler whether what was promised was kept."""
-    from tidegate.show import plural, quantity
-
-    promised = {flow.name: flow.promised_p99 for flow in played.plan.flows}
-    sentences = []
-    for name, outcomes in played.flows.items():
-        made = sum(outcome.kept is not None for outcome in outcomes)
-        broken = played.broken(name)
-        if not made:
-            continue
-        if not broken:
-            kept = "the promise is" if made == 1 else f"all {made} promises are"
-            sentences.append(f"{name}: {kept} kept")
-            continue
-        worst = min(broken, key=lambda outcome: outcome.within or 0.0)
-        lost = f", {quantity(worst.loss, 'share')} of them lost" if worst.loss else ""
-        sentences.append(
-            f"{name}: {len(broken)} of {plural(made, 'promise')} not kept; worst for {worst.name}: only "
-            f"{quantity(worst.within, 'share')} of its packets within "
-            f"{quantity(promised[worst.name], 's')}{lost}"
-        )
-    return sentences
-
-
-def _why(flow: CapturedFlow) -> str:
-    return {
-        "target": "for the target",
-        "mean-rate": "mean is enough",
-        "few-packets": "few packets",
-        "short-life": "short life",
-        "no-room": "no room",
-    }[flow.reason]
-
-
-def _size(size: int) -> str:
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= factor:
-            return f"{size / factor:.4g} {unit}"
-    return f"{size} B"

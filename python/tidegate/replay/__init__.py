@@ -1,6 +1,7 @@
-"""Plays a capture across one link under several schedulers, and checks what reservations promise.
+"""Plays one direction of a capture across one link under several schedulers, and says what its flows need.
 
-A replay is open loop: packets come when they came, however late or lost the ones before them are.
+A replay is open loop: packets come when they came, however late or lost the ones before them are. The method
+and what it assumes are in `docs/replay.md`.
 """
 
 from __future__ import annotations
@@ -12,21 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate import _tidegate
 from tidegate.policies import DEFAULT_SCHEDULER
+from tidegate.replay import files
+from tidegate.replay.gate_file import gate_toml
 from tidegate.replay.outcome import PROMISED_PERCENT, FlowOutcome, read_outcomes
-from tidegate.replay.plan import LIVED, CapturedFlow, Plan, plan
-from tidegate.replay.scenario import MARK, MOST_FLOWS, buffer_limit, scenario_toml
+from tidegate.replay.plan import CapturedFlow, Plan, plan
+from tidegate.replay.scenario import MOST_FLOWS, scenario_toml
+from tidegate.replay.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from tidegate.results import Results
 
 __all__ = [
-    "LIVED",
     "MOST_FLOWS",
     "PROMISED_PERCENT",
+    "PROMISING",
     "CapturedFlow",
     "FlowOutcome",
     "Plan",
     "Replay",
+    "Verdict",
     "plan",
     "replay",
 ]
@@ -44,44 +49,57 @@ class Replay:
 
     Attributes:
         plan: The capture, its flows and their reservations.
-        buffer: Limit of the link's queue, as `64kB`; None for no limit.
         results: The runs by scheduler; empty when the capture holds too many flows to play one by one.
         flows: What became of each flow, by scheduler, in the order of `plan.flows`.
     """
 
     plan: Plan
-    buffer: str | None
     results: dict[str, Results]
     flows: dict[str, tuple[FlowOutcome, ...]]
 
-    def broken(self, scheduler: str) -> list[FlowOutcome]:
-        """Return the flows whose promise was not kept under `scheduler`."""
-        return [flow for flow in self.flows[scheduler] if flow.kept is False]
+    @property
+    def verdict(self) -> Verdict:
+        """What the protected flows need, FIFO and the suggestion compared."""
+        return judge(self.plan, self.flows.get(DEFAULT_SCHEDULER), self.flows.get(PROMISING), PROMISING)
 
-    def write_scenario(self, path: str | Path, scheduler: str | None = None) -> Path:
+    def broken(self) -> list[FlowOutcome]:
+        """Return the flows whose promise was not kept under the scheduler for which it is made."""
+        return [flow for flow in self.flows.get(PROMISING, ()) if flow.kept is False]
+
+    def write_scenario(self, path: str | Path, scheduler: str | None = None, *, force: bool = False) -> Path:
         """Write the replay as a scenario file for `tidegate run`.
 
         Args:
-            path: File to write. A file that is there is replaced only when a replay has written it.
+            path: File to write. A file that is there is replaced only when a replay has written it and
+                nobody has changed it since.
             scheduler: Scheduler of its link; by default the one that promises are made for if it was played,
                 else the first.
+            force: Replace whatever file is there.
 
         Raises:
-            TidegateError: The file is somebody's, or the capture holds too many flows for a scenario.
-            OSError: The file cannot be written.
+            TidegateError: The file is somebody's, it cannot be written, or the capture holds too many flows
+                for a scenario.
         """
         path = Path(path)
         if scheduler is None:
             played = list(self.flows) or [PROMISING]
             scheduler = PROMISING if PROMISING in played else played[0]
-        text = scenario_toml(self.plan, scheduler=scheduler, buffer=self.buffer, folder=path.parent)
-        if path.exists() and not path.read_bytes().startswith(MARK.encode()):
-            raise _tidegate.TidegateError(f"{path}: is there already, and no replay has written it")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.part")
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-        return path
+        return files.write(
+            path, scenario_toml(self.plan, scheduler=scheduler, folder=path.parent), force=force
+        )
+
+    def write_gate(self, path: str | Path, *, force: bool = False) -> Path | None:
+        """Write a gate's file with the reservations for `tidegate gate`; None when there is nothing to write.
+
+        Args:
+            path: File to write, as for `write_scenario`.
+            force: Replace whatever file is there.
+
+        Raises:
+            TidegateError: The file is somebody's, or it cannot be written.
+        """
+        text = gate_toml(self.plan, PROMISING)
+        return None if text is None else files.write(Path(path), text, force=force)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the result tables as plain values, ready for JSON."""
@@ -91,20 +109,19 @@ class Replay:
         for scheduler, outcomes in self.flows.items():
             for outcome in outcomes:
                 figures = asdict(outcome)
+                # Promises are those of one scheduler.
+                if scheduler != PROMISING:
+                    figures["kept"] = None
                 flows[figures.pop("name")]["schedulers"][scheduler] = figures
-        promises = {
-            scheduler: {
-                "made": sum(outcome.kept is not None for outcome in outcomes),
-                "broken": [outcome.name for outcome in self.broken(scheduler)],
-            }
-            for scheduler, outcomes in self.flows.items()
-        }
         return {
             **asdict(self.plan),
             "file": str(self.plan.file),
             "flows": list(flows.values()),
-            "buffer": self.buffer,
-            "promises": promises,
+            "promises": {
+                "made": sum(flow.promised_p99 is not None for flow in self.plan.flows),
+                "broken": [outcome.name for outcome in self.broken()],
+            },
+            "verdict": asdict(self.verdict),
         }
 
 
@@ -113,25 +130,34 @@ def replay(
     *,
     rate: str | int,
     schedulers: Sequence[str] = (DEFAULT_SCHEDULER, PROMISING),
-    target: str | float = "20ms",
-    buffer: str = "100ms",
+    target: str | float | None = None,
+    buffer: str | None = None,
+    protect: Sequence[str] | None = None,
+    inside: Sequence[str] | None = None,
+    direction: str | None = None,
     speed: float = 1.0,
     repeat: int = 1,
 ) -> Replay:
-    """Play a capture across one link, once under each scheduler, the packets being the same.
+    """Play one direction of a capture across one link, once under each scheduler, the packets being the same.
 
-    Each flow with packets and life enough gets the smallest reservation that promises `target`; the
-    others are datagrams.
+    Each protected flow gets the smallest reservation that promises its target in the link's buffer; one for
+    which there is no room gets none, and neither do the others.
 
     Args:
         capture: A pcap or pcapng capture, a list of `time size` lines, or a CSV file; `.gz` too.
         rate: Rate of the link, as `10mbit` or in bit/s.
         schedulers: Schedulers to play it under, as in a scenario.
-        target: Delay that 99 % of each reserved flow's packets should keep, as `20ms` or in s.
+        target: Delay that 99 % of each protected flow's packets should keep, as `20ms` or in s; by default
+            20 ms for what looks like a call or a game, 100 ms for a video or a shell.
         buffer: Limit of the link's queue: packets or bytes, as `100p` or `64kB`; a time, as `100ms`, for
-            what the link sends in it (and at least ten of the longest packets); or `unlimited`.
+            what the link sends in it (and at least ten of the longest packets); or `unlimited`. By default
+            `100ms`, or up to twice that where promises need it.
+        protect: Flows to protect, by name or 5-tuple; by default what looks like calls, videos, shells and
+            games.
+        inside: Prefixes of the inside, as `192.168.0.0/16`; by default they are found.
+        direction: `up` (from the inside) or `down`; by default the one with more bytes.
         speed: Speed of playback, 0.001 to 1000.
-        repeat: How often the file is played, end to end, 1 to 1000000. The promise is made for one pass.
+        repeat: How often the file is played, end to end, 1 to 1000000.
 
     Returns:
         The plan and the outcomes; no outcomes when there are more than MOST_FLOWS flows.
@@ -141,27 +167,36 @@ def replay(
     """
     from tidegate.replications import simulate
 
-    bits = _tidegate.parse_rate(rate) if isinstance(rate, str) else rate
-    seconds = _tidegate.parse_time(target) if isinstance(target, str) else target
-    planned = plan(Path(capture), bits, target=seconds, speed=speed, repeat=repeat)
-    limit = buffer_limit(planned, buffer)
+    if not schedulers:
+        raise _tidegate.TidegateError("a replay takes at least one scheduler, as fifo")
+    planned = plan(
+        Path(capture),
+        _tidegate.parse_rate(rate) if isinstance(rate, str) else rate,
+        target=_tidegate.parse_time(target) if isinstance(target, str) else target,
+        buffer=buffer,
+        protect=protect,
+        inside=inside,
+        way=direction,
+        speed=speed,
+        repeat=repeat,
+    )
     results: dict[str, Results] = {}
     flows: dict[str, tuple[FlowOutcome, ...]] = {}
     if len(planned.flows) <= MOST_FLOWS:
         for scheduler in dict.fromkeys(schedulers):
             results[scheduler] = simulate(
-                _scenario(planned, scheduler, limit), series=len(planned.flows) <= _MOST_SERIES
+                _scenario(planned, scheduler), series=len(planned.flows) <= _MOST_SERIES
             )
             flows[scheduler] = read_outcomes(planned, results[scheduler].tables)
-    return Replay(plan=planned, buffer=limit, results=results, flows=flows)
+    return Replay(plan=planned, results=results, flows=flows)
 
 
-def _scenario(planned: Plan, scheduler: str, buffer: str | None) -> _tidegate.Scenario:
-    text = scenario_toml(planned, scheduler=DEFAULT_SCHEDULER, buffer=buffer)
+def _scenario(planned: Plan, scheduler: str) -> _tidegate.Scenario:
+    text = scenario_toml(planned, scheduler=DEFAULT_SCHEDULER)
     # As overrides, so that a mistake is answered in the words of the one who made it.
     sets = [("port.scheduler", scheduler)]
-    if buffer is not None:
-        sets.append(("switch.buffer", buffer))
+    if planned.buffer is not None:
+        sets.append(("switch.buffer", planned.buffer))
     try:
         return _tidegate.Scenario.parse(text, planned.file.stem, sets=sets)
     except _tidegate.TidegateError as error:

@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 # The services that office and campus captures are full of; anything else is named by its port.
 _SERVICES = {
@@ -39,21 +40,63 @@ _SERVICES = {
 
 _FLOW = re.compile(r"(?P<source>[^>\s]+)>(?P<destination>[^>\s]+)/(?P<protocol>[a-z0-9]+)")
 
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+@dataclass(frozen=True)
+class FiveTuple:
+    """A flow's addresses, ports and protocol.
+
+    Attributes:
+        source: Address of its sender.
+        destination: Address of its receiver.
+        source_port: Its port; None where the protocol has none, or it is not known.
+        destination_port: Port of its receiver; None with `source_port`.
+        protocol: Name or IANA number of its protocol.
+    """
+
+    source: Address
+    destination: Address
+    source_port: int | None
+    destination_port: int | None
+    protocol: str
+
+    @classmethod
+    def read(cls, flow: str) -> FiveTuple | None:
+        """Read a flow such as `10.0.0.1:5004>10.0.0.2:5004/udp`; None for other text, as `other`."""
+        parts = _FLOW.fullmatch(flow)
+        if parts is None:
+            return None
+        try:
+            (source, source_port), (destination, destination_port) = map(
+                _end, (parts["source"], parts["destination"])
+            )
+        except ValueError:
+            return None
+        return cls(source, destination, source_port, destination_port, parts["protocol"])
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """Its ports, as far as it has any."""
+        return tuple(port for port in (self.source_port, self.destination_port) if port is not None)
+
+    @property
+    def opposite(self) -> FiveTuple:
+        """The flow in the other direction."""
+        return FiveTuple(
+            self.destination, self.source, self.destination_port, self.source_port, self.protocol
+        )
+
+    @property
+    def service_port(self) -> int | None:
+        """The port that stands for a service, where a client's is another one each time."""
+        known = [port for port in sorted(self.ports) if port < 1024 or (self.protocol, port) in _SERVICES]
+        return known[0] if known and self.source_port != self.destination_port else None
+
 
 def is_five_tuple(flow: str) -> bool:
     """Whether a scenario can pick this flow out of its file: `10.0.0.1:5004>10.0.0.2:5004/udp` or `other`."""
-    if flow == "other":
-        return True
-    parts = _FLOW.fullmatch(flow)
-    return parts is not None and all(_is_end(parts[end]) for end in ("source", "destination"))
-
-
-def opposite(flow: str) -> str | None:
-    """Return the 5-tuple of the other direction; None where there is no other."""
-    parts = _FLOW.fullmatch(flow)
-    if parts is None or parts["source"] == parts["destination"]:
-        return None
-    return f"{parts['destination']}>{parts['source']}/{parts['protocol']}"
+    return flow == "other" or FiveTuple.read(flow) is not None
 
 
 def readable_names(flows: Sequence[str]) -> list[str]:
@@ -73,36 +116,24 @@ def readable_names(flows: Sequence[str]) -> list[str]:
 
 
 def _stem(flow: str) -> str:
-    parts = _FLOW.fullmatch(flow)
+    parts = FiveTuple.read(flow)
     if parts is None:
         return "other"
-    protocol = parts["protocol"]
-    ports = [port for end in ("source", "destination") if (port := _port(parts[end])) is not None]
-    for port in sorted(ports):
-        if service := _SERVICES.get((protocol, port)):
+    for port in sorted(parts.ports):
+        if service := _SERVICES.get((parts.protocol, port)):
             return service
-    if ports:
-        return f"{protocol}-{min(ports)}"
-    if protocol in ("tcp", "udp"):
-        return f"{protocol}-fragments"
-    return f"ip-{protocol}" if protocol.isdigit() else protocol
+    if parts.ports:
+        return f"{parts.protocol}-{min(parts.ports)}"
+    if parts.protocol in ("tcp", "udp"):
+        return f"{parts.protocol}-fragments"
+    return f"ip-{parts.protocol}" if parts.protocol.isdigit() else parts.protocol
 
 
-def _port(end: str) -> int | None:
-    if end.startswith("["):
-        _, bracket, port = end.rpartition("]:")
-        return int(port) if bracket and port.isdigit() else None
+def _end(text: str) -> tuple[Address, int | None]:
+    """Read an address with a port, `10.0.0.1:80` or `[::1]:80`, or without one."""
+    address, port = text, None
     # Without brackets, more than one colon is an IPv6 address without a port.
-    address, colon, port = end.rpartition(":")
-    return int(port) if colon and ":" not in address and port.isdigit() else None
-
-
-def _is_end(end: str) -> bool:
-    address = end
-    if _port(end) is not None:
-        address = end.rpartition(":")[0].removeprefix("[").removesuffix("]")
-    try:
-        ipaddress.ip_address(address)
-    except ValueError:
-        return False
-    return True
+    if text.startswith("[") or text.count(":") == 1:
+        address, _, number = text.rpartition(":")
+        address, port = address.removeprefix("[").removesuffix("]"), int(number)
+    return ipaddress.ip_address(address), port

@@ -10,7 +10,7 @@ from typing import Any
 from tidegate.replay.plan import CapturedFlow, Plan
 
 PROMISED_PERCENT = 99
-"""Percent of a reserved flow's packets that the promise is about."""
+"""Percent of a protected flow's packets that targets and promises are about."""
 
 Bins = list[tuple[float, int]]
 """Delays in s: lower edge, packets."""
@@ -24,23 +24,27 @@ class FlowOutcome:
         name: The flow's name in the scenario.
         sent: Packets that it sent.
         loss: Share of them that was dropped, 0 to 1.
-        throughput: Its mean rate r times the share of its bytes that arrived, in bit/s; None without r.
+        received_bytes: Bytes that arrived.
+        throughput: Those over the duration of the run, in bit/s, as in `tidegate run`.
         delay_mean: Mean delay of the packets that arrived, in s; None when none did.
         delay_p99: 99th percentile of the same, to 0.1 %.
         delay_max: The largest of them.
-        within: Share of the packets sent that arrived within the promised delay, 0 to 1; a packet that was
-            dropped never did. None without a promise.
-        kept: Whether that share is at least 99 %; None without a promise.
+        within: Share of the packets sent that arrived within the flow's target, 0 to 1; a packet that was
+            dropped never did. None for a flow that is not protected.
+        on_target: Whether that share is at least 99 %; None likewise.
+        kept: Whether 99 % of the packets sent arrived within the promised delay; None without a promise.
     """
 
     name: str
     sent: int
     loss: float
-    throughput: float | None
+    received_bytes: int
+    throughput: float
     delay_mean: float | None
     delay_p99: float | None
     delay_max: float | None
     within: float | None
+    on_target: bool | None
     kept: bool | None
 
 
@@ -60,30 +64,32 @@ def read_outcomes(plan: Plan, tables: Mapping[str, Any]) -> tuple[FlowOutcome, .
         bins = _delays_by_group(tables["histogram"])
         return tuple(_outcome(flow, rows[flow.name], p99[flow.name], bins[flow.name]) for flow in plan.flows)
     # Flows of a list that are played together share one histogram, and have no reservations.
-    return tuple(_outcome(flow, rows[flow.name], rows[flow.name]["delay_p99"], None) for flow in plan.flows)
+    return tuple(_outcome(flow, rows[flow.name], rows[flow.name]["delay_p99"], []) for flow in plan.flows)
 
 
-def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins: Bins | None) -> FlowOutcome:
+def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins: Bins) -> FlowOutcome:
     sent = row["sent_packets"]
-    within = kept = None
-    if flow.promised_p99 is not None and bins is not None:
+
+    def within(delay: float) -> int:
         # A bin counts when its lower edge does: delays are known to 0.1 %, and none is called late
         # that was not.
-        on_time = sum(count for lower, count in bins if lower <= flow.promised_p99)
-        within = on_time / sent
-        kept = on_time * 100 >= sent * PROMISED_PERCENT
-    mean_rate = flow.mean_rate
-    arrived = row["received_bytes"] / row["sent_bytes"] if row["sent_bytes"] else 0.0
+        return sum(count for lower, count in bins if lower <= delay)
+
+    def keeps(delay: float | None) -> bool | None:
+        return None if delay is None else within(delay) * 100 >= sent * PROMISED_PERCENT
+
     return FlowOutcome(
         name=flow.name,
         sent=sent,
         loss=row["dropped_packets"] / sent if sent else 0.0,
-        throughput=None if mean_rate is None else mean_rate * arrived,
+        received_bytes=row["received_bytes"],
+        throughput=row["throughput"],
         delay_mean=row["delay_mean"],
         delay_p99=p99,
         delay_max=row["delay_max"],
-        within=within,
-        kept=kept,
+        within=None if flow.target is None else within(flow.target) / sent,
+        on_target=keeps(flow.target),
+        kept=keeps(flow.promised_p99),
     )
 
 

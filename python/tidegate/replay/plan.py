@@ -1,27 +1,28 @@
-"""What a capture holds, flow by flow, and what its flows should reserve on a link."""
+"""What crosses a link of a capture, and what its protected flows should reserve there."""
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tidegate import _tidegate
-from tidegate.replay.names import is_five_tuple, opposite, readable_names
+from tidegate.replay import direction, kinds
+from tidegate.replay.buffer import DEFAULT_BUFFER, buffer_limit, needed, twice
+from tidegate.replay.names import FiveTuple, is_five_tuple, readable_names
 
 SPEEDS = (0.001, 1000.0)
 """The slowest and the fastest playback that a scenario allows."""
 REPEATS = (1, 1_000_000)
 """How often a scenario allows a file to be played."""
 
-LIVED = "fewer than 10 packets, or a life below 1 s or 10 % of the file"
-"""Which flows get no reservation, whatever room there is."""
-
 
 @dataclass(frozen=True)
 class CapturedFlow:
-    """One flow of a capture as it is played back, and what it should reserve.
+    """One flow of a capture that crosses the link, as it is played back, and what it should reserve.
 
     Attributes:
         name: Its name in the scenario.
@@ -31,9 +32,18 @@ class CapturedFlow:
         mean_rate: Mean rate r over its own life, in bit/s; None when all its packets have one time.
         burst: Its workahead W in bytes: the longest backlog at an ideal server of rate r.
         peak_rate: Peak rate in bit/s, from the gaps between its packets.
+        kind: What it looks like: `call`, `game`, `shell` or `video`; None for anything else.
+        why: Why it is protected, in words; None for a flow that is not.
+        target: Delay in s that 99 % of its packets should keep; None for a flow that is not protected.
         reserve: What it should reserve, in bit/s; None for a datagram flow.
         reason: Why: `target` (the smallest that promises the target), `mean-rate` (r promises it already),
-            or none because of `few-packets`, `short-life` or `no-room`.
+            `unprotected`, or left out because of `few-packets`, `short-life`, `link-too-slow`, `no-room` on
+            the link or `no-buffer`.
+        needs: The smallest rate that would promise the target, were it alone, in bit/s; None without one.
+        backlog_packets: The most packets that it has at the port with that reservation; None without one.
+        backlog_bytes: The most bytes, likewise.
+        best_p99: The 99th percentile of its delay, in s, if all that may be reserved were its own; None when
+            that is less than its mean rate.
         promised_p99: The 99th percentile of the delay that the reservation promises, in s.
     """
 
@@ -44,47 +54,64 @@ class CapturedFlow:
     mean_rate: int | None
     burst: int | None
     peak_rate: int | None
+    kind: str | None
+    why: str | None
+    target: float | None
     reserve: int | None
     reason: str
+    needs: int | None
+    backlog_packets: int | None
+    backlog_bytes: int | None
+    best_p99: float | None
     promised_p99: float | None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A capture, and reservations for it on one link.
+    """What crosses a link of a capture, with reservations for what is protected.
 
     Attributes:
         file: The capture.
         rate: Rate of the link, in bit/s.
+        buffer: Limit of the link's queue, as `64kB`; None for no limit.
+        sized: Whether that is more than `100ms`, because promises need it.
         speed: Speed of playback.
         repeat: How often it is played.
-        flows: Its flows, those with most bytes first.
-        packets: Packets of all flows in one pass.
-        bytes: Bytes of all flows in one pass.
-        span: From the first packet to the last one of one pass, in s, as played back.
-        reordered: Packets of a capture that were put in order of time.
-        asked: The delay in s that 99 % of each reserved flow's packets were to keep.
-        target: The delay in s that the promises keep: `asked`, or more when that does not fit.
-        outcome: `met`, `relaxed`, `mean-rates-do-not-fit` or `nothing-to-reserve`.
+        direction: `up`, `down`, or None when the file says nothing of directions.
+        inside: Prefixes of the inside; empty when they are not known.
+        direction_why: How the direction was found, in words.
+        flows: The flows that cross the link, those with most bytes first.
+        packets: Their packets in one pass.
+        bytes: Their bytes in one pass.
+        other_packets: Packets that do not cross the link: of the other direction, or of neither.
+        other_bytes: Bytes of those.
+        span: From the first packet of the file to the last one of one pass, in s, as played back.
+        reordered: Packets of the file that were put in order of time.
+        cut: The packet or line in which the file ends, and which was left out; None for a whole file.
+        longest_packet: Longest packet that crosses, in bytes.
         reserved: Sum of the reservations, in bit/s.
-        longest_packet: Longest packet, in bytes.
         by_flow: Whether a scenario can name the flows one by one (not so the free names of a CSV file).
     """
 
     file: Path
     rate: int
+    buffer: str | None
+    sized: bool
     speed: float
     repeat: int
+    direction: str | None
+    inside: tuple[str, ...]
+    direction_why: str
     flows: tuple[CapturedFlow, ...]
     packets: int
     bytes: int
+    other_packets: int
+    other_bytes: int
     span: float
     reordered: int
-    asked: float
-    target: float
-    outcome: str
-    reserved: int
+    cut: str | None
     longest_packet: int
+    reserved: int
     by_flow: bool
 
     @property
@@ -93,15 +120,15 @@ class Plan:
         return self.by_flow or len(self.flows) == 1
 
     @property
-    def conversations(self) -> int:
-        """Pairs of flows that are each other's opposite direction."""
-        known = {flow.flow for flow in self.flows} if self.by_flow else set()
-        return sum(opposite(flow) in known for flow in known) // 2
+    def protected(self) -> list[CapturedFlow]:
+        """The flows that are to be protected, those with a reservation first."""
+        wanted = [flow for flow in self.flows if flow.target is not None]
+        return sorted(wanted, key=lambda flow: flow.reserve is None)
 
     @property
     def period(self) -> float:
         """From one pass of the file to the next, in s: its span and one mean gap."""
-        return self.span * (1.0 + 1.0 / max(self.packets - 1, 1))
+        return self.span * (1.0 + 1.0 / max(self.packets + self.other_packets - 1, 1))
 
     @property
     def lasts(self) -> float:
@@ -110,17 +137,35 @@ class Plan:
 
     @property
     def mean_rate(self) -> float | None:
-        """Mean rate of the whole file, in bit/s; None when all its packets have one time."""
+        """Mean rate of what crosses, in bit/s; None when all packets of the file have one time."""
         return self.bytes * 8 / self.span if self.span > 0 else None
 
 
-def plan(file: Path, rate: int, *, target: float, speed: float = 1.0, repeat: int = 1) -> Plan:
-    """Read a capture or trace and suggest reservations for its flows on a link of `rate` bit/s.
+def plan(
+    file: Path,
+    rate: int,
+    *,
+    target: float | None = None,
+    buffer: str | None = None,
+    protect: Sequence[str] | None = None,
+    inside: Sequence[str] | None = None,
+    way: str | None = None,
+    speed: float = 1.0,
+    repeat: int = 1,
+) -> Plan:
+    """Read a capture or trace, and suggest reservations for its protected flows on a link of `rate` bit/s.
 
     Args:
         file: A pcap or pcapng capture, a list of `time size` lines, or a CSV file; `.gz` too.
         rate: Rate of the link in bit/s.
-        target: Delay in s that 99 % of each reserved flow's packets should keep.
+        target: Delay in s that 99 % of each protected flow's packets should keep; by default what suits what
+            the flow looks like (`kinds.TARGETS`).
+        buffer: Limit of the link's queue: packets or bytes; a time, for what the link sends in it; or
+            `unlimited`. By default `100ms`, or up to twice that where promises need it.
+        protect: Flows to protect, by name or 5-tuple; by default those that look like calls, videos, shells
+            and games.
+        inside: Prefixes of the inside; by default they are found.
+        way: `up` or `down`; by default the direction with more bytes.
         speed: Speed of playback, 0.001 to 1000.
         repeat: How often the file is played, 1 to 1000000.
 
@@ -136,28 +181,106 @@ def plan(file: Path, rate: int, *, target: float, speed: float = 1.0, repeat: in
     slowed = int(rate / speed)
     if slowed < 1:
         raise _tidegate.TidegateError(f"at speed {speed:g} a link of {rate} bit/s is too slow to plan for")
-    found = _tidegate.suggest(file, slowed, target * speed)
-    found["flows"].sort(key=lambda flow: -flow["bytes"])
-    originals = [flow["flow"] for flow in found["flows"]]
-    by_flow = all(is_five_tuple(flow) for flow in originals)
+    capture = _tidegate.Capture.load(file)
+    seen = capture.flows()
+    by_flow = all(is_five_tuple(flow["flow"]) for flow in seen)
+    tuples = [FiveTuple.read(flow["flow"]) if by_flow else None for flow in seen]
+    found = direction.find(tuples, [flow["bytes"] for flow in seen], inside=inside, way=way)
+    crossing = [at for at, crosses in enumerate(found.crosses) if crosses]
+    crossing.sort(key=lambda at: -seen[at]["bytes"])
+    originals = [seen[at]["flow"] for at in crossing]
     names = readable_names(originals) if by_flow else _names_in_list(originals)
+    looks = [_look(tuples[at], seen[at], capture.span) for at in crossing]
+    longest = max(seen[at]["longest_packet"] for at in crossing)
+    limit = buffer_limit(buffer or DEFAULT_BUFFER, rate, longest)
+    if protect is None:
+        wanted = {at: look.why for at, look in enumerate(looks) if look is not None}
+    else:
+        if not by_flow and len(names) > 1:
+            raise _tidegate.TidegateError(
+                f"{file}: names its flows freely, so a scenario cannot reserve for them one by one\n"
+                "  help: protected are flows with 5-tuples as names, such as 10.0.0.1:5004>10.0.0.2:5004/udp"
+            )
+        wanted = dict.fromkeys(_named(protect, names, originals), "named by --protect")
+    targets = {at: _target(looks[at]) if target is None else target for at in wanted}
+    room = twice(limit) if buffer is None and limit is not None else limit
+    wishes = [(crossing[at], targets[at] * speed) for at in wanted]
+    answers = capture.suggest(slowed, longest, room, repeat > 1, wishes)
+    sized = False
+    if buffer is None and limit is not None:
+        enough = needed([answer for answer in answers if answer["reserve"] is not None], limit, longest)
+        sized, limit = enough != limit, enough
+    suggested = dict(zip(wanted, answers, strict=True))
+    flows = tuple(
+        _played(
+            names[at],
+            seen[crossing[at]],
+            looks[at],
+            wanted.get(at),
+            targets.get(at),
+            suggested.get(at),
+            speed,
+        )
+        for at in range(len(crossing))
+    )
+    packets, size = sum(flow.packets for flow in flows), sum(flow.bytes for flow in flows)
     return Plan(
         file=file,
         rate=rate,
+        buffer=limit,
+        sized=sized,
         speed=speed,
         repeat=repeat,
-        flows=tuple(_played(*each, speed) for each in zip(names, found["flows"], strict=True)),
-        packets=found["packets"],
-        bytes=found["bytes"],
-        span=found["span"] / speed,
-        reordered=found["reordered"],
-        asked=target,
-        target=found["target"] / speed,
-        outcome=found["outcome"],
-        reserved=sum(_sped_up(flow["reserve"], speed) or 0 for flow in found["flows"]),
-        longest_packet=round(found["longest_packet"] * slowed / 8),
+        direction=found.way,
+        inside=found.inside,
+        direction_why=found.why,
+        flows=flows,
+        packets=packets,
+        bytes=size,
+        other_packets=sum(flow["packets"] for flow in seen) - packets,
+        other_bytes=sum(flow["bytes"] for flow in seen) - size,
+        span=capture.span / speed,
+        reordered=capture.reordered,
+        cut=capture.cut,
+        longest_packet=longest,
+        reserved=sum(flow.reserve or 0 for flow in flows),
         by_flow=by_flow,
     )
+
+
+def _look(flow: FiveTuple | None, seen: dict[str, Any], span: float) -> kinds.Look | None:
+    if flow is None:
+        return None
+    return kinds.look(
+        flow,
+        packets=seen["packets"],
+        size=seen["bytes"],
+        longest=seen["longest_packet"],
+        life=seen["life"],
+        busy_seconds=seen["busy_seconds"],
+        span=span,
+    )
+
+
+def _target(look: kinds.Look | None) -> float:
+    return kinds.TARGET if look is None else kinds.TARGETS[look.kind]
+
+
+def _named(protect: Sequence[str], names: list[str], originals: list[str]) -> list[int]:
+    """Find the flows that are meant: by name, by 5-tuple, or several, as `ssh` for `ssh-1` and `ssh-2`."""
+    found: list[int] = []
+    for wanted in protect:
+        pairs = enumerate(zip(names, originals, strict=True))
+        meant = [at for at, (name, flow) in pairs if wanted in (name, flow, name.rpartition("-")[0])]
+        if not meant:
+            near = difflib.get_close_matches(wanted, names, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"they are {', '.join(names[:12])}"
+            more = ", …" if not near and len(names) > 12 else ""
+            raise _tidegate.TidegateError(
+                f"--protect: no flow `{wanted}` crosses the link\n  help: {hint}{more}"
+            )
+        found += [at for at in meant if at not in found]
+    return sorted(found)
 
 
 def _names_in_list(flows: list[str]) -> list[str]:
@@ -169,8 +292,20 @@ def _sped_up(rate: int | None, speed: float) -> int | None:
     return None if rate is None else math.ceil(rate * speed)
 
 
-def _played(name: str, seen: dict[str, Any], speed: float) -> CapturedFlow:
-    promised = seen["promised_p99"]
+def _slowed_down(delay: float | None, speed: float) -> float | None:
+    return None if delay is None else delay / speed
+
+
+def _played(
+    name: str,
+    seen: dict[str, Any],
+    look: kinds.Look | None,
+    why: str | None,
+    target: float | None,
+    suggested: dict[str, Any] | None,
+    speed: float,
+) -> CapturedFlow:
+    answer = suggested or {}
     return CapturedFlow(
         name=name,
         flow=seen["flow"],
@@ -179,7 +314,14 @@ def _played(name: str, seen: dict[str, Any], speed: float) -> CapturedFlow:
         mean_rate=_sped_up(seen["mean_rate"], speed),
         burst=seen["workahead"],
         peak_rate=_sped_up(seen["peak_rate"], speed),
-        reserve=_sped_up(seen["reserve"], speed),
-        reason=seen["reason"],
-        promised_p99=None if promised is None else promised / speed,
+        kind=None if look is None else look.kind,
+        why=why,
+        target=target,
+        reserve=_sped_up(answer.get("reserve"), speed),
+        reason=answer.get("reason", "unprotected"),
+        needs=_sped_up(answer.get("needs"), speed),
+        backlog_packets=answer.get("backlog_packets"),
+        backlog_bytes=answer.get("backlog_bytes"),
+        best_p99=_slowed_down(answer.get("best_p99"), speed),
+        promised_p99=_slowed_down(answer.get("promised_p99"), speed),
     )

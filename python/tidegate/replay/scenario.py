@@ -4,42 +4,20 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from pathlib import Path
 
 from tidegate import _tidegate
+from tidegate.replay.buffer import buffer_bytes
 from tidegate.replay.plan import CapturedFlow, Plan
 from tidegate.toml import value_to_toml
 
-MARK = "# Written by `tidegate replay`"
-"""How a scenario file that `tidegate replay` wrote begins."""
 LARGEST_FILE = 8 << 20
 """Bytes of the largest scenario file that is read."""
 MOST_FLOWS = 5000
 """Most flows that are played one by one: each holds some 400 kB of delay histograms."""
 
-_UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
-_TIMES = ("ns", "us", "ms", "s", "min", "h")
-_LEAST_BUFFERED_PACKETS = 10
 
-
-def buffer_limit(plan: Plan, buffer: str) -> str | None:
-    """Return a buffer as a scenario spells it; None for no limit.
-
-    Args:
-        plan: What is played.
-        buffer: `100p` and `64kB` as they are; a time, as `100ms`, for what the link sends in it, but at
-            least ten of the longest packets, so that a slow link has a queue at all; or `unlimited`.
-    """
-    if buffer == "unlimited":
-        return None
-    if not re.fullmatch(rf"[0-9.]+({'|'.join(_TIMES)})", buffer):
-        return buffer
-    size = math.ceil(plan.rate / 8 * _tidegate.parse_time(buffer))
-    return f"{max(size, _LEAST_BUFFERED_PACKETS * plan.longest_packet)}B"
-
-
-def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Path | None = None) -> str:
+def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> str:
     """Write a scenario in which the flows of `plan` cross one link, each of them once.
 
     There are two switches and one link without delay, and flows start at the first switch: a flow's
@@ -48,7 +26,6 @@ def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Pat
     Args:
         plan: The capture and the reservations.
         scheduler: Scheduler of the link, as in a scenario.
-        buffer: Limit of the link's queue, as `64kB`; None for no limit.
         folder: Folder of the scenario file, from which the capture is named; None to name it absolutely.
 
     Raises:
@@ -60,21 +37,23 @@ def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Pat
             "  help: cut the capture into shorter ones, or keep only the addresses that matter"
         )
     file = str(plan.file.resolve())
+    if not _is_text(file):
+        raise _tidegate.TidegateError(f"{plan.file!r}: a scenario can only name files whose names are UTF-8")
     if folder is not None:
         file = os.path.relpath(file, folder.resolve())
     # Long enough for the last packet that waits to leave.
-    milliseconds = math.ceil((plan.lasts + _time_to_drain(plan, buffer)) * 1000) + 1
+    milliseconds = math.ceil((plan.lasts + _time_to_drain(plan)) * 1000) + 1
     lines = [
-        f"{MARK}: {_comment(plan.file.name)} across one link of {_tidegate.show_rate(plan.rate)}.",
+        f"# {_comment(plan.file.name)} across one link of {_tidegate.show_rate(plan.rate)}: {about(plan)}.",
         "# A replay is open loop: the recorded senders do not react to what happens here.",
-        "# r is a flow's mean rate, W its longest backlog at an ideal server of that rate.",
+        "# r is a flow's mean rate, W its longest backlog at an ideal server of that rate. docs/replay.md",
         "version = 1",
         f"name = {_toml(_title(plan))}",
         f'duration = "{milliseconds}ms"',
         f"port = {{ scheduler = {_toml(scheduler)} }}",
     ]
-    if buffer is not None:
-        lines.append(f"switch = {{ buffer = {_toml(buffer)} }}")
+    if plan.buffer is not None:
+        lines.append(f"switch = {{ buffer = {_toml(plan.buffer)} }}")
     lines += ["", "[[node]]", 'name = "in"', "", "[[node]]", 'name = "out"', ""]
     lines += ["[[link]]", 'from = "in"', 'to = "out"', f'rate = "{_tidegate.show_rate(plan.rate)}"']
     lines += ["duplex = false"]
@@ -90,14 +69,18 @@ def scenario_toml(plan: Plan, *, scheduler: str, buffer: str | None, folder: Pat
     return text
 
 
-def _time_to_drain(plan: Plan, buffer: str | None) -> float:
+def about(plan: Plan) -> str:
+    """Say which packets of the file cross the link."""
+    ways = {"up": "what goes up, from the inside", "down": "what goes down, to the inside"}
+    way = ways.get(plan.direction or "", "everything")
+    return f"{way} ({', '.join(plan.inside)})" if plan.inside else way
+
+
+def _time_to_drain(plan: Plan) -> float:
     """Seconds in which the queue that is left after the last packet is surely sent."""
     everything = plan.bytes * plan.repeat
-    limit = everything
-    if buffer is not None and (parts := re.fullmatch(r"([0-9.]+)([A-Za-z]+)", buffer)):
-        unit = plan.longest_packet if parts[2] == "p" else _UNITS.get(parts[2], everything)
-        limit = math.ceil(float(parts[1]) * unit)
-    return (min(limit, everything) + plan.longest_packet) * 8 / plan.rate
+    limit = None if plan.buffer is None else buffer_bytes(plan.buffer, plan.longest_packet)
+    return (min(everything if limit is None else limit, everything) + plan.longest_packet) * 8 / plan.rate
 
 
 def _title(plan: Plan) -> str:
@@ -132,6 +115,10 @@ def _flow(flow: CapturedFlow | None, name: str, source: str) -> list[str]:
         lines.append("priority = 1")
     lines.append(f"source = {source}")
     return lines
+
+
+def _is_text(path: str) -> bool:
+    return path.encode("utf-8", "replace").decode() == path
 
 
 def _comment(text: str) -> str:

@@ -1,9 +1,10 @@
 //! One link's book of reservations.
 
 use super::FlowSpec;
-use crate::units::Span;
+use crate::units::{Span, Time};
+use core::cmp::Reverse;
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// A flow's name in the books, never used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,6 +81,22 @@ impl Entry {
     }
 }
 
+/// What the stamps of packets claim of a link. A rate that is given back is free when real time has passed the last
+/// stamp that was given at it, or when nothing waits at the link: until then it would be promised twice
+/// ([`bounds`](crate::bounds)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamps {
+    /// Stamps up to this time claim nothing any more: real time, or [`Time::NEVER`] when no packet waits.
+    pub passed: Time,
+    /// The latest stamp of the flow at hand.
+    pub latest: Time,
+}
+
+impl Stamps {
+    /// Nobody has stamped anything.
+    pub const NONE: Stamps = Stamps { passed: Time::NEVER, latest: Time::from_ticks(0) };
+}
+
 /// One link's reservations. A request is booked when it passes and promised when it is confirmed;
 /// until then it is booked beside what was promised before, so that neither outcome can fail.
 #[derive(Clone, Debug)]
@@ -87,12 +104,16 @@ pub struct Ledger {
     policy: Policy,
     booked: u64,
     entries: BTreeMap<FlowId, Entry>,
+    /// Rates that were given back, in bit/s, by when they are free.
+    claimed: BinaryHeap<Reverse<(Time, u64)>>,
+    /// Their sum.
+    claimed_sum: u64,
 }
 
 impl Ledger {
     /// An empty book.
     pub fn new(policy: Policy) -> Ledger {
-        Ledger { policy, booked: 0, entries: BTreeMap::new() }
+        Ledger { policy, booked: 0, entries: BTreeMap::new(), claimed: BinaryHeap::new(), claimed_sum: 0 }
     }
 
     /// What the link may promise.
@@ -100,14 +121,30 @@ impl Ledger {
         self.policy
     }
 
-    /// Bits per second that are booked: at most what is reservable.
+    /// Bits per second that are asked for or promised: at most what is reservable.
     pub fn booked(&self) -> u64 {
         self.booked
     }
 
-    /// Bits per second that nobody has booked.
+    /// Bits per second that were given back and are still claimed by stamps; beside what is booked, at most what is
+    /// reservable.
+    pub fn claimed(&self) -> u64 {
+        self.claimed_sum
+    }
+
+    /// Bits per second that are neither booked nor claimed.
     pub fn left(&self) -> u64 {
-        self.policy.reservable - self.booked
+        self.policy.reservable - self.booked - self.claimed_sum
+    }
+
+    /// Frees what was given back and is claimed by no stamp any more.
+    pub fn settle(&mut self, passed: Time) {
+        while let Some(Reverse((latest, rate))) = self.claimed.peek().copied()
+            && latest <= passed
+        {
+            self.claimed.pop();
+            self.claimed_sum -= rate;
+        }
     }
 
     /// What is promised to a flow.
@@ -155,7 +192,7 @@ impl Ledger {
             }
         }
         let after = Entry { asked: Some(spec), ..before };
-        let left = reservable - (self.booked - before.booked());
+        let left = reservable - (self.booked - before.booked()) - self.claimed_sum;
         if after.booked() > left {
             return Err(Refusal::TooMuch { asked: spec.rate, left, reservable });
         }
@@ -163,10 +200,13 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was asked for is promised from now on. Does nothing where nothing was asked for.
-    pub fn confirm(&mut self, flow: FlowId) -> Option<FlowSpec> {
-        let asked = self.entries.get(&flow)?.asked?;
+    /// What was asked for is promised from now on; what the flow had more before is free when its stamps have
+    /// passed. Does nothing where nothing was asked for.
+    pub fn confirm(&mut self, flow: FlowId, stamps: Stamps) -> Option<FlowSpec> {
+        let before = *self.entries.get(&flow)?;
+        let asked = before.asked?;
         self.put(flow, Entry { granted: Some(asked), asked: None });
+        self.give_back(before.booked() - asked.rate, stamps);
         Some(asked)
     }
 
@@ -176,15 +216,24 @@ impl Ledger {
         let Some(Entry { granted, asked: Some(_) }) = self.entries.get(&flow).copied() else { return };
         match granted {
             Some(_) => self.put(flow, Entry { granted, asked: None }),
-            None => _ = self.tear_down(flow),
+            // Without a promise nothing was stamped.
+            None => _ = self.tear_down(flow, Stamps::NONE),
         }
     }
 
-    /// Frees what a flow has here. Says whether it had anything.
-    pub fn tear_down(&mut self, flow: FlowId) -> bool {
+    /// Gives back what a flow has here; it is free when the flow's stamps have passed. Says whether it had anything.
+    pub fn tear_down(&mut self, flow: FlowId, stamps: Stamps) -> bool {
         let Some(entry) = self.entries.remove(&flow) else { return false };
         self.booked -= entry.booked();
+        self.give_back(entry.granted.map_or(0, |granted| granted.rate), stamps);
         true
+    }
+
+    fn give_back(&mut self, rate: u64, stamps: Stamps) {
+        if rate > 0 && stamps.latest > stamps.passed {
+            self.claimed.push(Reverse((stamps.latest, rate)));
+            self.claimed_sum += rate;
+        }
     }
 
     fn put(&mut self, flow: FlowId, entry: Entry) {

@@ -6,7 +6,7 @@
 mod ledger;
 pub mod signalling;
 
-pub use ledger::{FlowId, Ledger, Policy, Refusal};
+pub use ledger::{FlowId, Ledger, Policy, Refusal, Stamps};
 
 use crate::units::{Rate, Span};
 

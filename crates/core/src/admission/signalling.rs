@@ -11,7 +11,7 @@
 //!
 //! A source has one request under way at a time.
 
-use super::{FlowId, FlowSpec, Ledger, Refusal};
+use super::{FlowId, FlowSpec, Ledger, Refusal, Stamps};
 
 /// What a message says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,9 +64,10 @@ pub enum Act {
     Close,
 }
 
-/// A message passes a link of a route of `links` links.
-pub fn pass(ledger: &mut Ledger, message: Message, links: u32) -> (Act, Next) {
+/// A message passes a link of a route of `links` links, where packets are stamped as `stamps` says.
+pub fn pass(ledger: &mut Ledger, message: Message, links: u32, stamps: Stamps) -> (Act, Next) {
     let Message { flow, place, what } = message;
+    ledger.settle(stamps.passed);
     let forward = |what| match place + 1 < links {
         true => Next::Link(Message { flow, place: place + 1, what }),
         false => Next::Destination(what),
@@ -88,7 +89,7 @@ pub fn pass(ledger: &mut Ledger, message: Message, links: u32) -> (Act, Next) {
             }
         }
         What::Confirm => {
-            let act = ledger.confirm(flow).map_or(Act::Nothing, Act::Promise);
+            let act = ledger.confirm(flow, stamps).map_or(Act::Nothing, Act::Promise);
             (act, backward(what))
         }
         What::Refuse(..) => {
@@ -96,7 +97,7 @@ pub fn pass(ledger: &mut Ledger, message: Message, links: u32) -> (Act, Next) {
             (Act::Nothing, backward(what))
         }
         What::TearDown { forward: towards_destination } => {
-            let act = if ledger.tear_down(flow) { Act::Close } else { Act::Nothing };
+            let act = if ledger.tear_down(flow, stamps) { Act::Close } else { Act::Nothing };
             (act, if towards_destination { forward(what) } else { backward(what) })
         }
     }

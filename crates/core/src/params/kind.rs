@@ -91,6 +91,11 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         }
     }
 
+    /// Whether it starts packets at the beginning of slots only. One written outside this crate is taken not to.
+    pub fn is_slotted(&self) -> bool {
+        self.record().is_some_and(PolicyRecord::is_slotted)
+    }
+
     /// What is made of it by one of the two.
     pub(crate) fn make_with<T>(
         &self,

@@ -59,7 +59,10 @@ pub struct Param {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Orders flows.
-    Scheduler,
+    Scheduler {
+        /// When it starts packets.
+        service: Service,
+    },
     /// Decides whether an arriving packet is dropped or marked.
     Dropper,
     /// Delays packets until they conform.
@@ -71,6 +74,16 @@ pub enum Role {
         /// Whether what is sent depends on what the network does with it.
         responsive: bool,
     },
+}
+
+/// When a scheduler starts packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// As soon as the server is free and any packet waits.
+    WorkConserving,
+    /// At the beginning of slots only, which are laid out in the order in which flows are set up. Of two such
+    /// schedulers, one in a class of the other, the slots may never begin at the same time.
+    Slotted,
 }
 
 /// What a scheduler's stamps, the tags of its packets, mean to a reader.
@@ -112,6 +125,11 @@ pub struct PolicyRecord {
 }
 
 impl PolicyRecord {
+    /// Whether it is a scheduler that starts packets at the beginning of slots only.
+    pub const fn is_slotted(&self) -> bool {
+        matches!(self.role, Role::Scheduler { service: Service::Slotted })
+    }
+
     /// Whether what is sent by it depends on what the network does with it.
     pub const fn is_responsive(&self) -> bool {
         matches!(self.role, Role::Transport { responsive: true })

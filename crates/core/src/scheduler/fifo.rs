@@ -11,7 +11,7 @@ use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
 use crate::ring::Ring;
 use crate::units::Time;
@@ -27,7 +27,7 @@ impl PolicyParams for FifoParams {
     const RECORD: PolicyRecord = PolicyRecord {
         name: "fifo",
         title: "FIFO",
-        role: Role::Scheduler,
+        role: Role::Scheduler { service: Service::WorkConserving },
         help: "Serves packets in the order in which they arrived, whatever their flow.",
         source: "the usual baseline; Zhang 1991, section 5",
         params: FifoParams::PARAMS,

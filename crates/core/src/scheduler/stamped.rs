@@ -47,6 +47,12 @@ pub trait StampRule {
         let _ = (flow, virtual_clock, in_service, queues);
     }
 
+    /// A packet's service has begun.
+    #[inline]
+    fn dequeued(&mut self, packet: &Packet, queues: &Queues) {
+        let _ = (packet, queues);
+    }
+
     /// See [`Scheduler::release`].
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
@@ -118,6 +124,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 
     #[inline(always)]
     fn dequeued(&mut self, _cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.rule.dequeued(packet, queues);
         self.renew_head(packet.flow, queues);
     }
 

@@ -4,7 +4,7 @@ use super::fifo::InOrder;
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::Queues;
 use crate::units::Time;
 
@@ -19,7 +19,7 @@ impl PolicyParams for StrictPriorityParams {
     const RECORD: PolicyRecord = PolicyRecord {
         name: "strict-priority",
         title: "Strict priority",
-        role: Role::Scheduler,
+        role: Role::Scheduler { service: Service::WorkConserving },
         help: "Serves the most urgent backlogged level first, and FIFO within a level; a busy level starves those below it.",
         source: "RFC 2475, section 2.3.3 (class-based priority)",
         params: StrictPriorityParams::PARAMS,

@@ -22,7 +22,9 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{
+    Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
@@ -45,7 +47,7 @@ impl PolicyParams for TdmParams {
     const RECORD: PolicyRecord = PolicyRecord {
         name: "tdm",
         title: "Time-division multiplexing",
-        role: Role::Scheduler,
+        role: Role::Scheduler { service: Service::Slotted },
         help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner \
                has nothing to send is wasted, and flows without a reservation share the slots that nobody owns.",
         source: "Zhang 1991, sections 3 and 5.2",

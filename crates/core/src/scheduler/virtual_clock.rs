@@ -10,9 +10,13 @@
 //! real time. The clock is kept P ahead, so that this is the same as stamping P earlier.
 //!
 //! Synchronisation (section 3.1): when the flow's monitor has checked it, auxVC takes the value
-//! of VirtualClock, if the link is idle or sends a packet with a later stamp than auxVC. As the
-//! text has it, after the packet at hand is stamped, this now and then reorders a flow; so it is
-//! done before, and auxVC never goes below the stamp of what the flow has queued.
+//! of VirtualClock. The text does so at once if the link is idle or sends a packet with a later
+//! stamp than auxVC (`synchronise = "later-stamp"`). The flow may then claim the same time twice
+//! while the link is busy, and other flows wait beyond their bound. By default auxVC takes the
+//! value at the flow's first packet after the queue has been empty, datagrams aside: no packet that
+//! was stamped before waits any more, and nothing is claimed twice ([`bounds`](crate::bounds) has the proof).
+//! As the text has it, after the packet at hand is stamped, the former rule now and then reorders a
+//! flow; so it is done before, and auxVC never goes below the stamp of what the flow has queued.
 //!
 //! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to
 //! real time at checks only: what section 3.2.4 argues against, to be tried. Without a monitor
@@ -34,7 +38,7 @@ use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
@@ -44,6 +48,9 @@ parameters! {
         /// Clock that packets are stamped with: one that never lags behind real time, or the monitor's, which
         /// saves credit between checks
         stamp: StampClock = StampClock::AuxVc,
+        /// When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or at once while
+        /// the link is idle or sends a packet with a later stamp
+        synchronise: Synchronise = Synchronise::EmptyQueue,
     }
 }
 
@@ -57,13 +64,23 @@ words! {
     }
 }
 
+words! {
+    /// When auxVC is set back to VirtualClock.
+    pub enum Synchronise {
+        /// At the flow's first packet after the queue has been empty, datagrams aside.
+        EmptyQueue = "empty-queue",
+        /// At once if the link is idle or sends a packet with a later stamp (Zhang 1991, section 3.1).
+        LaterStamp = "later-stamp",
+    }
+}
+
 impl PolicyParams for VirtualClockParams {
     type Made = Stamped<VirtualClock>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "virtual-clock",
         title: "VirtualClock",
-        role: Role::Scheduler,
+        role: Role::Scheduler { service: Service::WorkConserving },
         help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
                and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
         source: "Zhang 1991, section 3.1",
@@ -79,7 +96,7 @@ impl PolicyParams for VirtualClockParams {
     }
 
     fn example() -> VirtualClockParams {
-        VirtualClockParams { stamp: StampClock::AuxVc }
+        VirtualClockParams { stamp: StampClock::AuxVc, synchronise: Synchronise::EmptyQueue }
     }
 }
 
@@ -104,6 +121,15 @@ struct Offsets {
     datagrams_at: Option<Time>,
 }
 
+/// A check that waits for an empty queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Checked {
+    /// What VirtualClock reads.
+    virtual_clock: Time,
+    /// How often no stamped packet had waited when the flow was checked.
+    emptied: u64,
+}
+
 /// The latest stamp of a flow with a reservation: sooner than any datagram's.
 const LATEST: u64 = Time::NEVER.ticks() - 1;
 
@@ -119,15 +145,43 @@ fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
 pub struct VirtualClock {
     clocks: Vec<Clock>,
     offsets: LazyTable<Offsets>,
+    /// Checks after which the clock is not yet set back.
+    checked: LazyTable<Option<Checked>>,
+    /// How often no stamped packet has waited.
+    emptied: u64,
     /// Whether clocks lag behind real time until they are checked.
     saves_credit: bool,
+    /// Whether a check waits for an empty queue.
+    waits: bool,
 }
 
 impl VirtualClock {
     /// The rule with these parameters, without flows.
     pub fn new(params: &VirtualClockParams) -> VirtualClock {
-        let (clocks, offsets) = (Vec::new(), LazyTable::default());
-        VirtualClock { clocks, offsets, saves_credit: params.stamp == StampClock::VirtualClock }
+        VirtualClock {
+            clocks: Vec::new(),
+            offsets: LazyTable::default(),
+            checked: LazyTable::default(),
+            emptied: 0,
+            saves_credit: params.stamp == StampClock::VirtualClock,
+            waits: params.synchronise == Synchronise::EmptyQueue,
+        }
+    }
+}
+
+impl VirtualClock {
+    /// Sets the clock of a flow that was checked back to VirtualClock, if the queue has been empty since; else
+    /// VirtualClock advances with the packet of `len` bytes that is about to be stamped.
+    #[cold]
+    fn set_back(&mut self, flow: FlowIx, checked: Checked, rate: Rate, len: u32) {
+        let Checked { virtual_clock, emptied } = checked;
+        let after = if emptied == self.emptied {
+            Some(Checked { virtual_clock: virtual_clock + rate.time_for(len), emptied })
+        } else {
+            self.clocks[flow.ix()].aux_vc = virtual_clock;
+            None
+        };
+        self.checked.set(flow, after);
     }
 }
 
@@ -176,6 +230,11 @@ impl StampRule for VirtualClock {
 
     #[inline]
     fn stamp(&mut self, packet: &mut Packet, _: &Queues) {
+        if let Some(checked) = self.checked.get(packet.flow)
+            && let Some(rate) = self.clocks[packet.flow.ix()].reserve
+        {
+            self.set_back(packet.flow, checked, rate, packet.len);
+        }
         let clock = &mut self.clocks[packet.flow.ix()];
         packet.tag = match clock.reserve {
             Some(rate) => {
@@ -228,16 +287,28 @@ impl StampRule for VirtualClock {
             clock.aux_vc = clock.aux_vc.max(virtual_clock);
             return;
         }
+        if self.waits && !queues.is_empty() {
+            return self.checked.set(flow, Some(Checked { virtual_clock, emptied: self.emptied }));
+        }
         let head_start = self.offsets.get(flow).head_start;
         let stamp = clock.aux_vc.before(head_start).ticks();
-        if sending.is_none_or(|sending| sending > stamp) {
+        if self.waits || sending.is_none_or(|sending| sending > stamp) {
+            self.checked.set(flow, None);
             let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + head_start);
             clock.aux_vc = virtual_clock.max(last);
         }
     }
 
+    #[inline]
+    fn dequeued(&mut self, packet: &Packet, queues: &Queues) {
+        // Who sends a datagram has no packet with a stamp.
+        let is_empty = queues.is_empty() || self.key(packet.flow, packet.tag) == Time::NEVER.ticks();
+        self.emptied += u64::from(is_empty);
+    }
+
     fn release(&mut self, flow: FlowIx) {
         self.clocks[flow.ix()].reserve = None;
+        self.checked.set(flow, None);
     }
 
     fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
@@ -245,6 +316,6 @@ impl StampRule for VirtualClock {
     }
 
     fn memory(&self) -> usize {
-        self.clocks.capacity() * size_of::<Clock>() + self.offsets.memory()
+        self.clocks.capacity() * size_of::<Clock>() + self.offsets.memory() + self.checked.memory()
     }
 }

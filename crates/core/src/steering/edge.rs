@@ -8,6 +8,7 @@ use crate::headers::Headers;
 use crate::link::Framing;
 use crate::packet::{Leg, Mark, PortIx};
 use crate::switch::Switch;
+use crate::switch::plan::FlowPlan;
 use crate::units::Time;
 
 /// What an edge does at one port.
@@ -17,6 +18,8 @@ pub struct EdgePlan {
     pub rules: Vec<Rule>,
     /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps theirs.
     pub set_dscp: Vec<Option<u8>>,
+    /// What packets get that match no rule.
+    pub rest: FlowPlan,
     /// The most flows that packets may open, those of circuits not counted.
     pub most_flows: usize,
     /// What a frame is charged.
@@ -54,8 +57,8 @@ impl Edge {
         direction: Direction,
         plan: EdgePlan,
     ) -> Result<Edge, Refused> {
-        let EdgePlan { rules, set_dscp, most_flows, framing } = plan;
-        let steering = Steering::new(now, switch, port, direction, rules, most_flows)?;
+        let EdgePlan { rules, set_dscp, rest, most_flows, framing } = plan;
+        let steering = Steering::new(now, switch, port, direction, rules, rest, most_flows)?;
         Ok(Edge { steering, framing, set_dscp })
     }
 
@@ -97,8 +100,8 @@ impl Edge {
     /// Makes the edge what another plan says; see [`Steering::replan`], and [`Steering::changes`] for what comes
     /// before.
     pub fn replan(&mut self, now: Time, switch: &mut Switch, plan: EdgePlan, from: &[Option<usize>]) {
-        let EdgePlan { rules, set_dscp, most_flows, framing } = plan;
-        self.steering.replan(now, switch, rules, from, most_flows);
+        let EdgePlan { rules, set_dscp, rest, most_flows, framing } = plan;
+        self.steering.replan(now, switch, rules, from, rest, most_flows);
         (self.set_dscp, self.framing) = (set_dscp, framing);
     }
 

@@ -58,6 +58,7 @@ pub struct Steering {
     pub(super) circuits: Vec<Vec<CircuitState>>,
     /// The flow of packets that match no rule.
     pub(super) rest: Leg,
+    pub(super) rest_plan: FlowPlan,
     /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
     rule_of: Vec<u32>,
     pub(super) members: Vec<Member>,
@@ -77,7 +78,7 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Opens the flows of the rules that have one, and one for the rest, at a port. At most `most` flows
+    /// Opens the flows of the rules that have one, and one for the rest with the plan `rest`, at a port. At most `most` flows
     /// are opened by packets, those of circuits not counted; beyond, packets go with the rest.
     ///
     /// # Errors
@@ -88,6 +89,7 @@ impl Steering {
         port: PortIx,
         direction: Direction,
         rules: Vec<Rule>,
+        rest: FlowPlan,
         most: usize,
     ) -> Result<Steering, Refused> {
         let mut fixed = Vec::with_capacity(rules.len());
@@ -97,7 +99,7 @@ impl Steering {
                 Split::Each(_) | Split::Circuits(_) => None,
             });
         }
-        let rest = switch.open(now, port, &FlowPlan::default())?;
+        let (rest, rest_plan) = (switch.open(now, port, &rest)?, rest);
         let mut steering = Steering {
             port,
             direction,
@@ -106,6 +108,7 @@ impl Steering {
             rules,
             fixed,
             rest,
+            rest_plan,
             rule_of: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),

@@ -12,8 +12,17 @@ use std::collections::BTreeMap;
 impl Steering {
     /// The flows whose plans [`Switch::reconfigure`] has to change before [`replan`](Self::replan) with the same
     /// arguments; it takes all of them or none. `classes` is how many classes the port will have.
-    pub fn changes(&self, rules: &[Rule], from: &[Option<usize>], classes: usize) -> Vec<(Leg, FlowPlan)> {
+    pub fn changes(
+        &self,
+        rules: &[Rule],
+        from: &[Option<usize>],
+        rest: FlowPlan,
+        classes: usize,
+    ) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
+        if rest != self.rest_plan {
+            changes.push((self.rest, rest));
+        }
         for (before, after) in self.continued_by(rules, from).into_iter().enumerate() {
             let old = &self.rules[before];
             let next = after.map(|after| &rules[after]);
@@ -57,6 +66,7 @@ impl Steering {
         switch: &mut Switch,
         rules: Vec<Rule>,
         from: &[Option<usize>],
+        rest: FlowPlan,
         most: usize,
     ) {
         let continued_by = self.continued_by(&rules, from);
@@ -101,7 +111,7 @@ impl Steering {
             }
         }
         (self.rules, self.fixed, self.closed, self.by_key, self.most) = (rules, fixed, closed, by_key, most);
-        self.circuits = circuits;
+        (self.circuits, self.rest_plan) = (circuits, rest);
         self.generation += 1;
         self.note_rules();
         self.open_missing(now, switch);

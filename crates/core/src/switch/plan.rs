@@ -180,6 +180,11 @@ impl PortPlan {
                 )));
             }
             depth.push(above + 1);
+            if class.scheduler.is_slotted() && self.above(class).any(SchedulerKind::is_slotted) {
+                return Err(Refused(format!(
+                    "port {port}: class {ix} has slots within the slots of a scheduler above it"
+                )));
+            }
         }
         let meters = self.classes.iter().map(|class| self.meters_of(class)).chain([self.meters.len()]);
         if meters.max() > Some(MOST_METERS) {
@@ -189,6 +194,13 @@ impl PortPlan {
             return Err(Refused(format!("port {port}: more than {MOST_CLASSES} classes")));
         }
         Ok(())
+    }
+
+    /// The schedulers above a class's own, the port's last.
+    fn above(&self, class: &ClassPlan) -> impl Iterator<Item = &SchedulerKind> {
+        let parent = |class: &ClassPlan| class.parent.map(|parent| &self.classes[usize::from(parent)]);
+        let classes = core::iter::successors(parent(class), move |class| parent(class));
+        classes.map(|class| &class.scheduler).chain([&self.scheduler])
     }
 
     /// How many meters a packet of a class passes.

@@ -39,12 +39,13 @@ impl Shaping {
         match (self.shapers.get_mut(&flow), plan) {
             (Some(shaper), Some(plan)) => {
                 shaper.bucket.change(now, plan.rate, plan.burst);
+                shaper.bucket = shaper.bucket.with_peak(plan.peak);
                 shaper.plan = plan;
             }
             (None, Some(plan)) => {
                 self.queues.reach(flow.0 + 1);
                 self.release.reach(flow.0 + 1);
-                let bucket = TokenBucket::new(plan.rate, plan.burst);
+                let bucket = TokenBucket::new(plan.rate, plan.burst).with_peak(plan.peak);
                 self.shapers.insert(flow, Shaper { plan, bucket });
             }
             (_, None) => {

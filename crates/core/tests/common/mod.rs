@@ -8,7 +8,7 @@ pub mod plans;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
-use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::params::{BuiltIn, Role, Service, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, Participation, SchedulerKind};
 use tidegate_core::switch::Switch;
@@ -46,6 +46,13 @@ pub fn every_scheduler(larger: u64) -> Vec<SchedulerKind> {
         SchedulerKind::BuiltIn(BuiltInScheduler::read(example.record().name, &values).unwrap().unwrap())
     };
     BuiltInScheduler::examples().into_iter().map(built_in).collect()
+}
+
+/// Every built-in scheduler that sends whenever a packet waits.
+pub fn every_work_conserving_scheduler() -> Vec<SchedulerKind> {
+    let service = |kind: &SchedulerKind| kind.record().map(|record| record.role);
+    let role = Role::Scheduler { service: Service::WorkConserving };
+    every_scheduler(1).into_iter().filter(|kind| service(kind) == Some(role)).collect()
 }
 
 pub fn kind(name: &str) -> SchedulerKind {
@@ -131,6 +138,18 @@ impl World {
     pub fn send(&mut self, port: u16) -> Option<Packet> {
         self.start(port)?;
         Some(self.finish(port).0)
+    }
+
+    /// The packet that is sent next, in no time: now, or when the scheduler holds nothing back any more.
+    pub fn send_next(&mut self, port: u16) -> Option<Packet> {
+        loop {
+            // A wake-up may have become due since the last call.
+            self.timer(port);
+            if let Some(packet) = self.send(port) {
+                return Some(packet);
+            }
+            self.now = self.wakes().into_iter().filter(|at| *at > self.now).min()?;
+        }
     }
 
     /// Sends at `rate` until `until`, waking when asked: (flow index, departure of the last bit).

@@ -8,7 +8,7 @@ use tidegate_core::meter::flow_monitor::{self, FlowMonitorParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::{BuiltInScheduler, RECORDS, SchedulerKind};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{
@@ -72,13 +72,6 @@ pub fn schedulers() -> Vec<SchedulerKind> {
     every
 }
 
-/// Whether it sends at the beginning of slots only: two such schedulers, one above the other, may never have
-/// theirs at the same time.
-fn is_slotted(scheduler: &SchedulerKind, of: &[SchedulerKind]) -> bool {
-    let place = of.iter().position(|kind| kind == scheduler);
-    place.is_some_and(|place| of.len() == RECORDS.len() && RECORDS[place].name == "tdm")
-}
-
 fn port(rng: &mut Rng, of: &[SchedulerKind]) -> PortPlan {
     let root = scheduler(rng, of);
     let mut classes: Vec<ClassPlan> = Vec::new();
@@ -88,7 +81,7 @@ fn port(rng: &mut Rng, of: &[SchedulerKind]) -> PortPlan {
         let parent = parent.filter(|parent| classes[usize::from(*parent)].parent.is_none());
         let (mut own, contract, ceiling) = (scheduler(rng, of), contract(rng), ceiling(rng));
         let above = parent.map_or(&root, |parent| &classes[usize::from(parent)].scheduler);
-        while is_slotted(&own, of) && (is_slotted(above, of) || is_slotted(&root, of)) {
+        while own.is_slotted() && (above.is_slotted() || root.is_slotted()) {
             own = scheduler(rng, of);
         }
         let (meters, dropper) = (meters(rng), dropper(rng));
@@ -122,6 +115,7 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     let shaper = ShaperPlan {
         rate: any_rate(rng),
         burst: pick(rng, &[500, 1500, 6000]),
+        peak: rng.chance(0.3).then_some(rate(40_000_000)),
         queue,
         excess: pick(rng, &[Excess::Wait, Excess::Drop, Excess::Mark]),
     };

@@ -144,7 +144,13 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
     // 100 bytes at 80 and 40 kbit/s: 10 ms and 20 ms a packet.
     let shaped = |bits| FlowPlan {
         class: Some(0),
-        shaper: Some(ShaperPlan { rate: rate(bits), burst: 100, queue: None, excess: Excess::Wait }),
+        shaper: Some(ShaperPlan {
+            rate: rate(bits),
+            burst: 100,
+            peak: None,
+            queue: None,
+            excess: Excess::Wait,
+        }),
         ..FlowPlan::default()
     };
     let (fast, slow) = (world.open(0, &shaped(80_000)), world.open(0, &shaped(40_000)));

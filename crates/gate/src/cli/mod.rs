@@ -7,6 +7,7 @@ mod up;
 
 use crate::config::oversubscription;
 use crate::config::source::Source;
+use crate::config::unmatched;
 use crate::error::GateError;
 use crate::runtime::WaitMode;
 use crate::sys::log::log;
@@ -214,15 +215,18 @@ fn check(asked: &Check) -> Result<String, GateError> {
     let file = &asked.source;
     let read = file.source().load()?;
     let summary = oversubscription::summary(&read);
+    let warnings = unmatched::warnings(&read);
     if asked.json {
         let [up, down] = read.rates.map(|rate| rate.bits_per_second().round() as u64);
         let document = serde_json::json!({
             "file": file.file.to_string_lossy(), "inside": read.inside, "outside": read.outside,
-            "up": up, "down": down, "fail": fails(&read), "notes": summary.lines().collect::<Vec<_>>(),
+            "up": up, "down": down, "fail": fails(&read), "warnings": warnings,
+            "notes": summary.lines().collect::<Vec<_>>(),
         });
         return Ok(format!("{document:#}\n"));
     }
-    Ok(format!("{}: in order\n{}\n{summary}", file.file.display(), describe(&read)))
+    let warnings: String = warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
+    Ok(format!("{}: in order\n{}\n{warnings}{summary}", file.file.display(), describe(&read)))
 }
 
 /// One line about the interfaces, the rates and the failover of a file.

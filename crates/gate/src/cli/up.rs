@@ -3,6 +3,7 @@
 use super::{Up, describe, drop_privileges};
 use crate::config::last_good::LastGood;
 use crate::config::source::Source;
+use crate::config::unmatched;
 use crate::control::{Control, Listeners, RequestHandler};
 use crate::error::GateError;
 use crate::runtime::WaitMode;
@@ -25,6 +26,9 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     let listeners = Listeners::open(&file)?;
     let mut forwarder = Forwarder::open(Arc::clone(&file), Mode::Forward)?;
     log(&format!("{}: {}", file.name, describe(&file)));
+    for warning in unmatched::warnings(&file) {
+        log(&format!("{}: warning: {warning}", file.name));
+    }
     let wait_mode = match (up.busy, up.no_real_time) {
         (true, _) => WaitMode::Busy,
         (false, true) => WaitMode::Sleep,

@@ -5,3 +5,4 @@ pub(crate) mod link_speed;
 pub(crate) mod oversubscription;
 pub(crate) mod plan;
 pub(crate) mod source;
+pub(crate) mod unmatched;

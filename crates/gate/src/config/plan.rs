@@ -53,12 +53,7 @@ impl Plan {
             lines: Direction::BOTH.map(|direction| line(file, direction)),
             emulated: [0, 1].map(|side| file.emulated[side].is_some()),
             switch: file.switch_plan(),
-            edges: Direction::BOTH.map(|direction| EdgePlan {
-                rules: file.rules(direction),
-                set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
-                most_flows: file.most_flows,
-                framing: file.framing,
-            }),
+            edges: Direction::BOTH.map(|direction| file.edge_plan(direction)),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
             buffers: buffers as usize,
         }

@@ -1,6 +1,7 @@
 //! Memory for frames: buffers of one size.
 
 use tidegate_core::packet::BodyId;
+use tidegate_core::units::Time;
 
 /// Buffers are allocated so many at a time.
 const CHUNK: usize = 1024;
@@ -10,6 +11,8 @@ pub(super) struct Arena {
     chunks: Vec<Box<[u8]>>,
     buffer_size: usize,
     lengths: Vec<u32>,
+    /// When each frame for an emulated link was read; empty until there is one.
+    read: Vec<Time>,
     /// The buffer that was freed last is used first: it is still in the cache.
     free: Vec<BodyId>,
 }
@@ -18,7 +21,13 @@ impl Arena {
     /// An arena of at least `buffers` buffers of `buffer_size` bytes each. The system allocates a page when it is
     /// first used.
     pub(super) fn new(buffers: usize, buffer_size: usize) -> Arena {
-        let mut arena = Arena { chunks: Vec::new(), buffer_size, lengths: Vec::new(), free: Vec::new() };
+        let mut arena = Arena {
+            chunks: Vec::new(),
+            buffer_size,
+            lengths: Vec::new(),
+            read: Vec::new(),
+            free: Vec::new(),
+        };
         arena.grow_to(buffers);
         arena
     }
@@ -49,6 +58,19 @@ impl Arena {
                 None
             }
         }
+    }
+
+    /// Notes when the frame in a buffer was read.
+    pub(super) fn set_read(&mut self, body: BodyId, at: Time) {
+        if self.read.len() < self.lengths.len() {
+            self.read.resize(self.lengths.len(), Time::ORIGIN);
+        }
+        self.read[body.0 as usize] = at;
+    }
+
+    /// When the frame in a buffer was read; the origin when nobody noted it.
+    pub(super) fn read(&self, body: BodyId) -> Time {
+        self.read.get(body.0 as usize).copied().unwrap_or(Time::ORIGIN)
     }
 
     /// The frame in a buffer.

@@ -1,4 +1,4 @@
-use super::tests::{Bench, file, udp};
+use super::tests::{Bench, PLAIN, file, udp};
 use super::*;
 use std::sync::Arc;
 use tidegate_core::link::Trace;
@@ -34,6 +34,36 @@ fn a_delay_comes_after_the_last_bit() {
     bench.check_identity();
     assert_eq!(bench.wake(at(40), Direction::Up), [(at(33), 976)]);
     assert_eq!((bench.engine.held(Direction::Up), bench.engine.next_due()), (0, Time::NEVER));
+}
+
+/// A gate that wakes up late stamps a frame before the event that it is late for. The frame is on the emulated link
+/// from when it was read all the same, and never for less than its delay.
+#[test]
+fn no_frame_is_early_at_a_late_gate() {
+    let mut rng = Rng::named(1, "late gate");
+    let mut bench = Bench::new("emulate = { up = { delay = \"3ms\" } }");
+    let (mut read, mut out) = (std::collections::VecDeque::new(), 0);
+    for _ in 0..20_000 {
+        // 934 bytes take a millisecond: up to two in a row, at times when something is overdue.
+        bench.now += Span::from_micros(rng.below(4000));
+        let arrived = bench.now.min(bench.engine.next_event());
+        for _ in 0..rng.below(3) {
+            let frame = udp(1, 934);
+            bench.engine.receive(
+                arrived,
+                bench.now,
+                Direction::Up,
+                &Offloaded::new(&PLAIN, &frame, 0).unwrap(),
+            );
+            read.push_back(bench.now);
+        }
+        for (due, _) in bench.wake(bench.now, Direction::Up) {
+            let earliest = read.pop_front().unwrap() + Span::from_millis(4);
+            assert!(due >= earliest, "{due:?} before {earliest:?}");
+            out += 1;
+        }
+    }
+    assert!(out > 15_000, "{out}");
 }
 
 #[test]

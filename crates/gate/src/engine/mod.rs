@@ -77,8 +77,10 @@ impl Engine {
         })
     }
 
-    /// Receives a frame that arrived after the last [`advance`](Self::advance) and before whatever is due next.
-    pub(crate) fn receive(&mut self, arrived: Time, direction: Direction, frame: &Offloaded<'_>) {
+    /// Receives a frame. To the switch it arrived at `arrived`: after the last [`advance`](Self::advance) and before
+    /// its next event, which a late gate carries out after this. It was read at `read`, not earlier: an emulated link
+    /// delays it from then on.
+    pub(crate) fn receive(&mut self, arrived: Time, read: Time, direction: Direction, frame: &Offloaded<'_>) {
         let segments = frame.segments();
         let counters = &mut self.ports[direction as usize].counters;
         counters.super_packets += u64::from(segments > 1);
@@ -88,7 +90,7 @@ impl Engine {
         }
         let headers = Headers::read(LinkType::Ethernet, frame.bytes());
         for ix in 0..segments {
-            self.arrive(arrived, direction, &headers, |buffer| frame.write(ix, buffer));
+            self.arrive(arrived, read, direction, &headers, |buffer| frame.write(ix, buffer));
         }
     }
 
@@ -102,6 +104,7 @@ impl Engine {
     fn arrive(
         &mut self,
         arrived: Time,
+        read: Time,
         direction: Direction,
         headers: &Headers,
         write: impl FnOnce(&mut [u8]) -> Option<usize>,
@@ -113,6 +116,9 @@ impl Engine {
             let reason = if full { LossReason::Memory } else { LossReason::Offload };
             return port.counters.count_loss(reason);
         };
+        if port.emulated {
+            self.arena.set_read(body, read);
+        }
         let length = self.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
         self.clock = self.clock.max(arrived);
@@ -194,7 +200,11 @@ impl Engine {
             port.statistics_of(packet.flow).record_delay(self.clock.since(packet.arrived));
             port.free_at = port.line.begin(self.clock, packet.len);
             // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
-            let leaves = if port.emulated { port.free_at } else { self.clock };
+            let leaves = if port.emulated {
+                port.free_at.max(self.arena.read(packet.body) + port.free_at.since(self.clock))
+            } else {
+                self.clock
+            };
             match port.line.fly(self.clock, leaves, packet.body, &mut port.loss_rng) {
                 Flight::Arrived => {
                     port.departures.push(Departure { body: packet.body, due: self.clock });
@@ -238,6 +248,16 @@ impl Engine {
     pub(crate) fn next_due(&self) -> Time {
         let next = |port: &Port| port.next_event().min(port.line.next_arrival());
         self.ports.iter().map(next).fold(Time::NEVER, Time::min)
+    }
+
+    /// When the switch or a link has its next event, landings on an emulated link aside.
+    pub(crate) fn next_event(&self) -> Time {
+        self.ports.iter().map(Port::next_event).fold(Time::NEVER, Time::min)
+    }
+
+    /// Whether an emulated link follows in a direction.
+    pub(crate) fn is_emulated(&self, direction: Direction) -> bool {
+        self.ports[direction as usize].emulated
     }
 
     /// Whether a direction's link is busy, or closed to packets that are queued.

@@ -26,8 +26,9 @@ impl Engine {
         let mut changes = Vec::new();
         for direction in Direction::BOTH {
             let classes = plan.switch.ports[direction as usize].classes.len();
-            let rules = &plan.edges[direction as usize].rules;
-            changes.extend(self.ports[direction as usize].edge.steering().changes(rules, &from, classes));
+            let edge = &plan.edges[direction as usize];
+            let steering = self.ports[direction as usize].edge.steering();
+            changes.extend(steering.changes(&edge.rules, &from, edge.rest, classes));
         }
         self.clock = self.clock.max(now);
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };

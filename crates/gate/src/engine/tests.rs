@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use tidegate_core::link::LinePlan;
 use tidegate_spec::GateFile;
 
-const PLAIN: [u8; 10] = [0; 10];
+pub(super) const PLAIN: [u8; 10] = [0; 10];
 
 pub(super) fn file(rest: &str) -> GateFile {
     let text = format!(
@@ -40,7 +40,7 @@ impl Bench {
     }
 
     pub(super) fn receive(&mut self, direction: Direction, frame: &[u8]) {
-        self.engine.receive(self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
+        self.engine.receive(self.now, self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
     }
 
     /// The process sleeps until `at`, then sends all that is due: when, and how long.
@@ -131,6 +131,37 @@ fn virtual_clock_shares_as_reserved() {
     let [a, b] = [0, 1].map(|rule| bench.engine.rule(Direction::Up, rule).0.sent.packets);
     assert!(a + b >= 3998 && (2.97..3.03).contains(&(a as f64 / b as f64)), "{a} {b}");
     bench.check_identity();
+}
+
+/// The example of an office: an upload over IPv4 fills the line. IPv6 has a flow, and ARP the share of what matches
+/// none.
+#[test]
+fn an_upload_delays_neither_ipv6_nor_arp() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gates/office.toml");
+    let office = GateFile::load(&path, &[]).unwrap();
+    let mut bench = Bench::of(&Plan::of(&office));
+    let mut ipv6 = vec![2; 12];
+    ipv6.extend([0x86, 0xdd, 0x60, 0, 0, 0, 0, 40, 58, 64]);
+    ipv6.extend([0x20; 32]);
+    ipv6.resize(ipv6.len() + 40, 0);
+    let mut arp = vec![255; 12];
+    arp.extend([8, 6]);
+    arp.resize(60, 0);
+    for step in 0..30_000 {
+        bench.receive(Direction::Up, &udp(1, 1400));
+        if step % 200 == 0 {
+            bench.receive(Direction::Up, &ipv6);
+        }
+        if step % 100 == 0 {
+            bench.receive(Direction::Up, &arp);
+        }
+        bench.wake(Time::ORIGIN + Span::from_micros(step * 1000), Direction::Up);
+    }
+    let longest = |rule: usize| bench.engine.statistics(Direction::Up, rule).delays.max() as f64 / 1e6;
+    let (upload, ipv6, rest) = (longest(1), longest(2), longest(office.flows.len()));
+    assert!(upload > 0.2 && ipv6 < 0.02 && rest < 0.02, "{upload} {ipv6} {rest} s");
+    let sent = |rule: usize| bench.engine.rule(Direction::Up, rule).0.sent.packets;
+    assert!(sent(2) >= 149 && bench.engine.rest(Direction::Up).sent.packets >= 299);
 }
 
 #[test]

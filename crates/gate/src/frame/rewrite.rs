@@ -2,8 +2,8 @@
 //! of the IPv4 header and the traffic class of the IPv6 header.
 //!
 //! The IPv4 header checksum is updated by the difference (RFC 1624), not computed anew: a header that was
-//! damaged before stays detectable. No other checksum covers these fields. Behind MPLS labels nothing is
-//! written: there the labels carry the traffic class.
+//! damaged before stays detectable. No other checksum covers these fields. Behind MPLS labels, which
+//! carry the traffic class there, and in PPPoE sessions nothing is written.
 
 use tidegate_core::packet::Mark;
 

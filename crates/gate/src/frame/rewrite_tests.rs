@@ -103,7 +103,7 @@ proptest! {
     /// Frames of every kind: what core reads of them is what is written, what it cannot read is left as it is.
     #[test]
     fn whatever_comes_is_whole_or_untouched(
-        start in prop_oneof![Just(0x0800u16), Just(0x86dd), Just(0x8100), Just(0x8847), any::<u16>()],
+        start in prop_oneof![Just(0x0800u16), Just(0x86dd), Just(0x8100), Just(0x8847), Just(0x8864), any::<u16>()],
         bytes in prop::collection::vec(any::<u8>(), 0..80), version in prop::option::of(prop_oneof![Just(0x45u8), Just(0x60)]),
         mark in marks(),
     ) {
@@ -117,7 +117,7 @@ proptest! {
         let (had, has) = (read(&before), read(&frame));
         prop_assert_eq!((had.vlans, had.ethertype), (has.vlans, has.ethertype));
         match (had.ip, has.ip) {
-            (Some(had), Some(has)) if !matches!(read(&frame).ethertype, Some(0x8847 | 0x8848)) => {
+            (Some(had), Some(has)) if !matches!(read(&frame).ethertype, Some(0x8847 | 0x8848 | 0x8864)) => {
                 prop_assert_eq!((has.dscp, has.ecn), (mark.coloured_dscp(), mark.ecn()));
                 prop_assert_eq!((had.source, had.destination, had.ports), (has.source, has.destination, has.ports));
             }

@@ -167,8 +167,8 @@ impl Forwarder {
             let span = if idle { due.since(now + coalesce) } else { Span::ZERO };
             let ready = wait::wait(&self.receivers, commands, polled, span)?;
             let now = self.clock.now();
-            // These frames are taken to have arrived before anything that is due by now.
-            let arrived = now.min(self.engine.next_due());
+            // These frames are taken to have arrived before any event of the switch that is due by now.
+            let arrived = now.min(self.engine.next_event());
             more = false;
             for direction in Direction::BOTH {
                 let side = direction as usize;
@@ -234,9 +234,13 @@ impl Forwarder {
 
     /// Receives the frames that are there, at most [`BATCH`], and returns how many there were.
     fn receive(&mut self, arrived: Time, direction: Direction) -> Result<usize, GateError> {
-        let Forwarder { receivers, engine, .. } = self;
+        let Forwarder { receivers, engine, clock, .. } = self;
+        let emulated = engine.is_emulated(direction);
         let received = receivers[direction as usize].receive(|received| match received.offloaded() {
-            Ok(frame) => engine.receive(arrived, direction, &frame),
+            Ok(frame) => {
+                let read = if emulated { clock.now() } else { arrived };
+                engine.receive(arrived, read, direction, &frame);
+            }
             Err(loss) => engine.count_lost(direction, loss),
         });
         received.or_else(|error| self.receive_failed(direction, &error).map(|()| 0))

@@ -1,6 +1,6 @@
 //! Rates of the last period, as the difference between two reports, and the warnings that follow from them.
 
-use crate::telemetry::report::{DirectionReport, FlowReport, Report};
+use crate::telemetry::report::{DirectionReport, FlowReport, NO_MATCH, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tidegate_spec::units::show_rate;
@@ -9,6 +9,8 @@ use tidegate_spec::units::show_rate;
 const MARGIN: f64 = 1.01;
 /// A flow is starved only when its packets wait longer than this, in seconds, or are dropped.
 const LONG_DELAY: f64 = 20e-3;
+/// What matches no rule waits too long above this, in seconds.
+const LONG_DELAY_WITHOUT_RULE: f64 = 100e-3;
 
 /// Compares each report with the one before.
 #[derive(Default)]
@@ -46,7 +48,10 @@ impl Monitor {
         let mut warnings = report.warnings_by_kind();
         for (one, recent) in report.directions.iter().zip(&self.period.flows) {
             for (flow, recent) in one.flows.iter().zip(recent) {
-                if let Some(reserve) = starved(flow, recent) {
+                if flow.name == NO_MATCH && recent.delay > LONG_DELAY_WITHOUT_RULE {
+                    let about = format!("{} delay {NO_MATCH}", one.direction.name());
+                    warnings.push((about, unmatched_warning(one, recent)));
+                } else if let Some(reserve) = starved(flow, recent) {
                     let about = format!("{} {}", one.direction.name(), flow.name);
                     warnings.push((about, starvation_warning(one, flow, recent, reserve)));
                 }
@@ -108,6 +113,17 @@ fn starvation_warning(one: &DirectionReport, flow: &FlowReport, recent: &FlowRat
         show_rate(round_rate(recent.arriving)),
         show_rate(reserve),
         recent.delay * 1e3,
+        recent.dropped,
+    )
+}
+
+fn unmatched_warning(one: &DirectionReport, recent: &FlowRates) -> String {
+    format!(
+        "{}: packets that match no flow of the file wait {:.0} ms (99 %) at {} on the wire, {} were dropped: add a flow \
+         that matches them",
+        one.direction.name(),
+        recent.delay * 1e3,
+        show_rate(round_rate(recent.arriving)),
         recent.dropped,
     )
 }

@@ -93,11 +93,12 @@ impl Report {
                     lead: engine.lead(direction, ix),
                 }
             });
+            let rest = file.rest(direction).contract.reserve;
             let rest = FlowReport {
                 name: NO_MATCH.to_owned(),
                 single: true,
                 flows: 1,
-                reserve: None,
+                reserve: rest.map(|rate| rate.bits_per_second().round() as u64),
                 ceiling: None,
                 counters: engine.rest(direction),
                 statistics: engine.statistics(direction, file.flows.len()).clone(),

@@ -95,11 +95,8 @@ fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
     GatePlan {
         links: Direction::BOTH.map(|direction| link(direction).unwrap_or_default()),
         buffer: file.buffer,
-        framing: file.framing,
-        rules: Direction::BOTH.map(|direction| file.rules(direction)),
+        edges: Direction::BOTH.map(|direction| file.edge_plan(direction)),
         names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
-        set_dscp: file.flows.iter().map(|flow| flow.set_dscp).collect(),
-        most_flows: file.most_flows,
     }
 }
 
@@ -159,12 +156,17 @@ fn set_up(
     let change = |spec: &ChangeSpec| -> Result<Change, Box<SpecError>> {
         let reserve = rate(spec.reserve as f64, scenario, group.place)?;
         interval = spec.interval.or(interval);
-        // An envelope follows what is reserved: AR, and AR × AI.
+        // An envelope follows what is reserved: AR, AR × AI, and a peak rate as many times AR as before.
+        let peak = |envelope: &ShaperPlan| {
+            let times = envelope.peak?.bits_per_second() / envelope.rate.bits_per_second();
+            Rate::from_bits_per_second((times * reserve.bits_per_second()).round() as u64)
+        };
         let follow = |envelope: ShaperPlan| ShaperPlan {
             rate: reserve,
             burst: interval.map_or(envelope.burst, |interval| {
                 u32::try_from(reserve.bytes_in_about(interval)).unwrap_or(u32::MAX)
             }),
+            peak: peak(&envelope),
             ..envelope
         };
         Ok(Change {

@@ -6,6 +6,7 @@
 //! and one that is absurdly long are told apart.
 
 use super::collect::{Collector, Order, SECOND, Ticks};
+use super::fragments::Fragments;
 use super::frames::{self, Frames};
 use super::window::Window;
 use super::{InputError, Place, Trace, What};
@@ -35,21 +36,19 @@ pub(super) fn is_capture(head: &[u8]) -> bool {
 pub(super) fn read(input: impl Read, file: &Path, what: What) -> Result<Trace, InputError> {
     let collector = Collector::new(file, Order::WithinASecond);
     let flows = match what {
-        What::Packets => Flows::Packets(Classifier::new()),
+        What::Packets => Flows::Packets(Classifier::new(), Fragments::default()),
         What::Frames => Flows::Frames(Frames::default()),
     };
     let mut reader = Reader { file, window: Window::new(input), collector, flows };
     reader.need(4)?;
-    if reader.window.bytes().starts_with(&SECTION) {
-        reader.blocks()?
-    } else {
-        reader.classic()?
-    }
+    let end = if reader.window.bytes().starts_with(&SECTION) { reader.blocks() } else { reader.classic() };
     let Reader { collector, flows, .. } = reader;
     match flows {
-        Flows::Packets(classifier) => collector.finish(|number| classifier.flows()[number].to_string()),
+        Flows::Packets(classifier, _) => {
+            collector.finish(end, |number| classifier.flows()[number].to_string())
+        }
         Flows::Frames(frames) => {
-            let mut trace = collector.finish(|number| frames.name(number))?;
+            let mut trace = collector.finish(end, |number| frames.name(number))?;
             for (number, flow) in trace.flows.iter_mut().enumerate() {
                 flow.headers = Some(frames.headers(number));
             }
@@ -60,7 +59,9 @@ pub(super) fn read(input: impl Read, file: &Path, what: What) -> Result<Trace, I
 
 /// What makes a flow of packets.
 enum Flows {
-    Packets(Classifier),
+    /// 5-tuples; later fragments follow their datagram's.
+    Packets(Classifier, Fragments),
+    /// What a gate tells apart, which sees no ports in later fragments.
     Frames(Frames),
 }
 
@@ -93,8 +94,12 @@ impl<R: Read> Reader<'_, R> {
     }
 
     fn truncated(&self) -> InputError {
-        let (offset, packets) = (self.window.offset(), self.collector.packets());
-        InputError::Truncated { file: self.file.to_owned(), offset, packets }
+        InputError::Truncated { file: self.file.to_owned(), place: self.place() }
+    }
+
+    /// The packet that is read next.
+    fn place(&self) -> Place {
+        Place::Packet { number: self.collector.packets() + 1, offset: self.window.offset() }
     }
 
     fn bad(&self, expected: &'static str, found: impl Into<String>) -> InputError {
@@ -185,18 +190,19 @@ impl<R: Read> Reader<'_, R> {
             let bytes = &self.window.bytes()[..length];
             let parsed = if big { parse_block_be(bytes) } else { parse_block_le(bytes) };
             match parsed {
-                Ok((_, Block::InterfaceDescription(description))) => match interface(&description, big) {
-                    Ok(interface) => interfaces.push(interface),
-                    Err(resolution) => {
-                        let expected = "an interface whose clock counts 10⁻⁰ to 10⁻¹⁹ s or 2⁻⁰ to 2⁻⁶³ s";
-                        return Err(self.bad(expected, format!("if_tsresol {resolution:#04x}")));
-                    }
-                },
+                // A clock that cannot be read matters once a packet has its time.
+                Ok((_, Block::InterfaceDescription(description))) => {
+                    interfaces.push(interface(&description, big));
+                }
                 Ok((_, Block::EnhancedPacket(packet))) => {
                     let Some(interface) = interfaces.get(packet.if_id as usize).copied() else {
                         let found = format!("interface {}", packet.if_id);
                         return Err(self.bad("a packet of an interface described before", found));
                     };
+                    let interface = interface.map_err(|resolution| {
+                        let expected = "an interface whose clock counts 10⁻⁰ to 10⁻¹⁹ s or 2⁻⁰ to 2⁻⁶³ s";
+                        self.bad(expected, format!("if_tsresol {resolution:#04x}"))
+                    })?;
                     let stamp = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                     let size = packet.origlen.max(packet.caplen).saturating_sub(interface.fcs);
                     let captured = packet.data.get(..packet.caplen as usize).unwrap_or(packet.data);
@@ -229,10 +235,12 @@ impl<R: Read> Reader<'_, R> {
 
     fn push(&mut self, time: Ticks, link: LinkType, headers: &Headers, size: u32) -> Result<(), InputError> {
         let (flow, size) = match &mut self.flows {
-            Flows::Packets(classifier) => (classifier.classify(headers), size),
+            Flows::Packets(classifier, fragments) => {
+                (fragments.flow(headers, |headers| classifier.classify(headers)), size)
+            }
             Flows::Frames(frames) => (frames.number(headers), frames::length(link, size)),
         };
-        let place = Place::Packet { number: self.collector.packets() + 1, offset: self.window.offset() };
+        let place = self.place();
         self.collector.push(time, flow, size, place)
     }
 }

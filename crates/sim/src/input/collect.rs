@@ -10,6 +10,9 @@ pub(super) type Ticks = i128;
 /// One second, in ticks.
 pub(super) const SECOND: Ticks = TICKS_PER_SECOND as Ticks;
 
+/// The most packets of a file: 320 MB of memory, twice that while they are read.
+pub const MOST_PACKETS: u64 = 20_000_000;
+
 /// How far time may go back.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
@@ -27,13 +30,16 @@ pub(super) struct Collector<'a> {
     /// By flow number; times are counted from one second before the first packet.
     flows: Vec<Vec<(Span, u32)>>,
     packets: u64,
+    /// The most of them.
+    most: u64,
     bytes: u64,
     reordered: u64,
 }
 
 impl<'a> Collector<'a> {
     pub(super) fn new(file: &'a Path, order: Order) -> Collector<'a> {
-        Collector { file, order, times: None, flows: Vec::new(), packets: 0, bytes: 0, reordered: 0 }
+        let (flows, most) = (Vec::new(), MOST_PACKETS);
+        Collector { file, order, times: None, flows, packets: 0, most, bytes: 0, reordered: 0 }
     }
 
     /// How many packets were taken.
@@ -53,6 +59,9 @@ impl<'a> Collector<'a> {
         let file = || self.file.to_owned();
         if bytes == 0 {
             return Err(InputError::ZeroSize { file: file(), place });
+        }
+        if self.packets == self.most {
+            return Err(InputError::TooMany { file: file(), most: self.most });
         }
         let (first, latest) = self.times.unwrap_or((time, time));
         if time < latest {
@@ -81,8 +90,18 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// The trace, with the name of every flow by its number.
-    pub(super) fn finish(self, name: impl Fn(usize) -> String) -> Result<Trace, InputError> {
+    /// The trace, with the name of every flow by its number. `end` says how reading ended: with the file, or
+    /// where it is cut off, which is an error if there is no packet before.
+    pub(super) fn finish(
+        self,
+        end: Result<(), InputError>,
+        name: impl Fn(usize) -> String,
+    ) -> Result<Trace, InputError> {
+        let cut = match end {
+            Ok(()) => None,
+            Err(InputError::Truncated { place, .. }) if self.packets > 0 => Some(place),
+            Err(error) => return Err(error),
+        };
         let mut flows = self.flows;
         for packets in &mut flows {
             // Stable: packets of one time stay in the order of the file. In order, it is
@@ -111,6 +130,26 @@ impl<'a> Collector<'a> {
             bytes: self.bytes,
             span,
             reordered: self.reordered,
+            cut,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The packets of a file are in memory, so that there is an end to them.
+    #[test]
+    fn packets_beyond_the_most_are_refused() {
+        let mut collector = Collector { most: 2, ..Collector::new(Path::new("a.pcap"), Order::Strict) };
+        let mut push = |number| collector.push(number.into(), 0, 100, Place::Line(number));
+        assert!(push(1).is_ok() && push(2).is_ok());
+        let refused = push(3).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "a.pcap: holds more than 2 packets, and they are kept in memory: cut it into shorter files \
+             (`editcap -c 2`)"
+        );
     }
 }

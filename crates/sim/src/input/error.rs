@@ -59,28 +59,31 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
     },
-    /// The file ends in the middle of a record, or of its compressed data.
-    #[error(
-        "{}: is truncated: ends inside the record at byte offset {offset}, after {packets} whole packets",
-        file.display()
-    )]
+    /// The file ends before its first packet or line is whole.
+    #[error("{}: is truncated: ends in {place}, and holds no whole packet", file.display())]
     Truncated {
         /// The file.
         file: PathBuf,
-        /// Where the incomplete record starts.
-        offset: u64,
-        /// How many whole packets came before.
-        packets: u64,
+        /// What is not whole.
+        place: Place,
     },
-    /// The compressed data of a list end early.
-    #[error("{}: is truncated: its compressed data end in line {line}, after {packets} whole packets", file.display())]
-    TruncatedList {
+    /// The path leads to a pipe, a socket or a device.
+    #[error("{}: is a pipe or a device: expected a regular file, which can be read again", file.display())]
+    NotAFile {
+        /// What is no file.
+        file: PathBuf,
+    },
+    /// The file holds more than [`MOST_PACKETS`](super::MOST_PACKETS) packets.
+    #[error(
+        "{}: holds more than {most} packets, and they are kept in memory: cut it into shorter files \
+         (`editcap -c {most}`)",
+        file.display()
+    )]
+    TooMany {
         /// The file.
         file: PathBuf,
-        /// The incomplete line.
-        line: u64,
-        /// How many whole packets came before.
-        packets: u64,
+        /// How many would have been read.
+        most: u64,
     },
     /// A record of a capture contradicts itself or is of a kind that has no use here.
     #[error(

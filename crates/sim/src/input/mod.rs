@@ -9,21 +9,25 @@
 //! - any of them compressed with gzip.
 //!
 //! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
-//! flow grows).
+//! flow grows), of at most [`MOST_PACKETS`] packets. What a file holds before it is cut off
+//! is read, and [`Trace::cut`] says where it ends.
 
 mod capture;
 mod collect;
 mod error;
+mod fragments;
 mod frames;
+mod gzip;
 mod schedule;
 pub mod suggest;
 mod text;
 mod window;
 
+pub use collect::MOST_PACKETS;
 pub use error::{InputError, Place};
 pub use schedule::{Schedule, ScheduleError};
 
-use flate2::read::MultiGzDecoder;
+use gzip::Gunzip;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
@@ -44,6 +48,8 @@ pub struct Trace {
     /// Packets of a capture that stand behind a packet with a later time (by at most
     /// 1 s); they were put in order. Always 0 for lists, where this is an error.
     pub reordered: u64,
+    /// Where the file ends in the middle of something: the packet or the line that is not whole, and is left out.
+    pub cut: Option<Place>,
 }
 
 /// One flow's packets.
@@ -85,8 +91,8 @@ impl TraceFlow {
 ///
 /// # Errors
 ///
-/// [`InputError`], which names the file and the place in it. A file that ends in the
-/// middle of a record or of its compressed data is an error: no part of it is returned.
+/// [`InputError`], which names the file and the place in it. A pipe is refused, because files are read
+/// again and opening one waits for somebody to write.
 pub fn load(path: &Path) -> Result<Trace, InputError> {
     open(path, What::Packets)
 }
@@ -111,9 +117,13 @@ enum What {
 
 fn open(path: &Path, what: What) -> Result<Trace, InputError> {
     let unreadable = |source| InputError::Unreadable { file: path.to_owned(), source };
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
     // Reading a directory fails with a message that says so only on some systems.
-    if std::fs::metadata(path).map_err(unreadable)?.is_dir() {
+    if metadata.is_dir() {
         return Err(unreadable(io::ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        return Err(InputError::NotAFile { file: path.to_owned() });
     }
     read_what(File::open(path).map_err(unreadable)?, path, what)
 }
@@ -132,9 +142,9 @@ fn read_what(input: impl Read, name: &Path, what: What) -> Result<Trace, InputEr
     let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
     let (head, input) = peek(input).map_err(unreadable)?;
     if head.starts_with(&[0x1f, 0x8b]) {
-        let (head, input) = peek(MultiGzDecoder::new(input)).map_err(|source| match source.kind() {
+        let (head, input) = peek(Gunzip::new(input)).map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => {
-                InputError::Truncated { file: name.to_owned(), offset: 0, packets: 0 }
+                InputError::Truncated { file: name.to_owned(), place: Place::Packet { number: 1, offset: 0 } }
             }
             _ => unreadable(source),
         })?;

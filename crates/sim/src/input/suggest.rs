@@ -1,21 +1,23 @@
-//! How much should each flow of a trace reserve on a link?
+//! How much should the flows of a trace reserve on a link, so that what is promised to them holds?
 //!
-//! VirtualClock promises that a packet of a flow with reserved rate R leaves by its
-//! stamp plus Lmax/C, whatever the other flows do, as long as the reservations sum to
-//! no more than the link's rate C (Xie and Lam 1995; Lmax is the longest packet on the
-//! link). The stamp minus the arrival is the packet's delay at an ideal server of rate
-//! R ([`Workahead`]). So the delay that a reservation would have promised each packet
-//! of the trace is known without simulating the link, and [`suggest`] looks for the
-//! smallest reservation that promises enough.
+//! A VirtualClock port promises each packet of a flow with a reservation that it has left by its stamp plus
+//! Lmax/C, whatever the other flows do ([`FlowAtPort`]; Xie and Lam 1995), as long as
 //!
-//! What the answer takes for granted: all of the trace wants to leave by one link, in
-//! one direction (give it one direction of a two-way capture); reservations hold for
-//! the whole run, whenever their flows live; and the traffic to come is like the
-//! traffic seen.
+//! - the reservations sum to no more than the link's rate C, and
+//! - the port's buffer holds what all the flows with reservations may have there, and one packet more, so that
+//!   push-out never has to take one of theirs.
+//!
+//! Both are known of every packet of the trace without simulating the link. [`suggest`] gives a flow the smallest
+//! reservation with which 99 % of its packets are promised their target, and gives it to those flows first that
+//! need least. A flow for which no room is left, on the link or in the buffer, gets none, and no other flow's
+//! target is changed for its sake.
+//!
+//! What the answer takes for granted: the flows that cross the link do so in one direction; reservations hold for
+//! the whole run, whenever their flows live; and the traffic to come is like the traffic seen.
 
 use super::{Trace, TraceFlow};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use tidegate_core::bounds::{FlowAtPort, Hop, buffer_for};
+use tidegate_core::params::Limit;
 use tidegate_core::stats::{PeakRate, Workahead, nearest_rank};
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
@@ -31,10 +33,30 @@ pub const LEAST_LIFE: Span = Span::from_secs(1);
 /// reservation: as reservations hold for the whole run, it would hardly ever be used.
 pub const LEAST_LIFE_PERCENT: u64 = 10;
 
+/// A flow that a delay is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish {
+    /// The flow's place in the trace.
+    pub flow: usize,
+    /// The delay that 99 % of its packets should keep.
+    pub target: Span,
+}
+
+/// The link that the flows cross.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Its rate in bit/s.
+    pub rate: u64,
+    /// Its longest packet in bytes, of whatever flow.
+    pub longest: u32,
+    /// The limit of the port's queue, the packet in service included; `None` without one.
+    pub buffer: Option<Limit>,
+}
+
 /// Why a flow gets the reservation that it gets, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Reserved: this rate is the smallest that promises the target.
+    /// Reserved: this rate is the smallest that promises the target, in this buffer.
     Target,
     /// Reserved: the mean rate alone already promises the target.
     MeanRate,
@@ -42,36 +64,39 @@ pub enum Reason {
     FewPackets,
     /// Not reserved: lives for less than [`LEAST_LIFE`] or [`LEAST_LIFE_PERCENT`].
     ShortLife,
-    /// Not reserved: the mean rates do not all fit, and flows that need less were
-    /// reserved first.
+    /// Not reserved: the whole link is too slow for the target.
+    LinkTooSlow,
+    /// Not reserved: needs more than what the flows that need less have left of the link.
     NoRoom,
+    /// Not reserved: needs more than what they have left of the buffer.
+    NoBuffer,
 }
 
-/// How far the target could be met.
+/// What a flow should reserve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Every flow with a reservation is promised the target that was asked for.
-    Met,
-    /// It does not fit: the promise is [`Plan::target`], the smallest common target
-    /// that fits (to 0.1 %).
-    Relaxed,
-    /// Not even the mean rates fit. Reserved are the flows that need least, as many as
-    /// fit at the target that was asked for; when no flow can be promised that, those
-    /// with the smallest mean rates, as many as fit, at [`Plan::target`].
-    MeanRatesDoNotFit,
-    /// No flow has packets and life enough for a reservation.
-    NothingToReserve,
+pub struct Suggestion {
+    /// The wish that it answers.
+    pub wish: Wish,
+    /// Why.
+    pub reason: Reason,
+    /// What to reserve, in bit/s with at most three significant digits, never below the
+    /// mean rate; `None` for a flow that is left out.
+    pub reserve: Option<u64>,
+    /// The smallest rate that would promise the target, were the flow alone and the buffer without limit; `None`
+    /// when there is none.
+    pub needs: Option<u64>,
+    /// The 99th percentile of its delays with all that may be reserved; `None` when its mean rate is more than that.
+    pub best_p99: Option<Span>,
+    /// The most that it has at the port with `reserve`, or with `needs` if it is left out: packets and bytes.
+    pub backlog: Option<(u64, u64)>,
+    /// The 99th percentile (nearest rank) over the flow's packets of the delay that is promised with `reserve`,
+    /// from a packet's arrival until its last bit is out. `None` without a reservation.
+    pub promised_p99: Option<Span>,
 }
 
-/// What one flow should reserve, and what it was seen to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suggestion {
-    /// The flow's name, as in the trace.
-    pub flow: String,
-    /// Packets seen.
-    pub packets: u64,
-    /// Bytes seen.
-    pub bytes: u64,
+/// What a flow of a trace was seen to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
     /// Bytes × 8 over the flow's life, rounded up to whole bit/s; `None` when all its
     /// packets have one time.
     pub mean_rate: Option<u64>,
@@ -79,97 +104,14 @@ pub struct Suggestion {
     pub peak_rate: Option<u64>,
     /// W at the mean rate, in bytes ([`Workahead::max_backlog`]); `None` without one.
     pub workahead: Option<u64>,
-    /// What to reserve, in bit/s with at most three significant digits, never below the
-    /// mean rate; `None` for a datagram flow.
-    pub reserve: Option<u64>,
-    /// Why.
-    pub reason: Reason,
-    /// The 99th percentile (nearest rank) over the flow's packets of the promised delay:
-    /// the ideal server's at `reserve`, plus Lmax/C. From the arrival of the packet's
-    /// last bit until its own last bit has left. `None` without a reservation.
-    pub promised_p99: Option<Span>,
+    /// Its longest packet in bytes.
+    pub longest: u32,
+    /// Of the seconds from its first packet on, those in which it sent.
+    pub busy_seconds: u64,
 }
 
-/// Reservations for the flows of a trace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// One suggestion a flow, in the order of the trace.
-    pub flows: Vec<Suggestion>,
-    /// How far the target could be met.
-    pub outcome: Outcome,
-    /// The target that the promises keep: the one asked for, or a greater one.
-    pub target: Span,
-    /// The sum of the reservations in bit/s: at most [`RESERVABLE_PERCENT`] of the link.
-    pub reserved: u64,
-    /// The longest packet of the trace over the link's rate, a part of every promise.
-    pub longest_packet: Span,
-}
-
-impl Plan {
-    /// Whether every flow that is not too short or too small is promised the target
-    /// that was asked for.
-    pub fn target_met(&self) -> bool {
-        matches!(self.outcome, Outcome::Met | Outcome::NothingToReserve)
-    }
-}
-
-/// Suggests what the flows of `trace` should reserve on a link of `link` bit/s, so that
-/// 99 % of each flow's packets are promised a delay of at most `target`.
-///
-/// `None` when the link's rate is not within 1 bit/s to 10 Tbit/s. Takes time in
-/// proportion to packets × log(link rate / mean rate).
-pub fn suggest(trace: &Trace, link: u64, target: Span) -> Option<Plan> {
-    let rate = Rate::from_bits_per_second(link)?;
-    let usable = u64::try_from(u128::from(link) * u128::from(RESERVABLE_PERCENT) / 100).ok()?;
-    let longest = trace.flows.iter().flat_map(|flow| &flow.packets).map(|packet| packet.1).max().unwrap_or(0);
-    let longest_packet = rate.time_for(longest);
-    let mut plan = Plan {
-        flows: trace.flows.iter().map(|flow| observe(flow, trace.span)).collect(),
-        outcome: Outcome::NothingToReserve,
-        target,
-        reserved: 0,
-        longest_packet,
-    };
-    let wanted = plan.flows.iter().filter(|seen| seen.reason == Reason::NoRoom).count();
-    if wanted == 0 {
-        return Some(plan);
-    }
-    // A flow whose mean rate alone exceeds what may be reserved is left out here.
-    let flows = trace.flows.iter().zip(&plan.flows).enumerate();
-    let mut needs: Vec<Need> = flows
-        .filter(|(_, (_, seen))| seen.reason == Reason::NoRoom)
-        .filter_map(|(at, (flow, seen))| Need::new(at, flow, seen.mean_rate?, usable, longest_packet))
-        .collect();
-    let all_means_fit = needs.len() == wanted && fits(&needs, Span::MAX, usable);
-    if !all_means_fit {
-        let kept = match put_least_first(&mut needs, target, usable) {
-            0 => put_least_first(&mut needs, Span::MAX, usable),
-            kept => kept,
-        };
-        needs.truncate(kept);
-    }
-    let target_fits = fits(&needs, target, usable);
-    if !target_fits {
-        plan.target = smallest_target(&needs, usable, target);
-    }
-    plan.outcome = match (all_means_fit, target_fits) {
-        (false, _) => Outcome::MeanRatesDoNotFit,
-        (true, true) => Outcome::Met,
-        (true, false) => Outcome::Relaxed,
-    };
-    for need in &needs {
-        let Some(reserve) = need.rate_for(plan.target) else { continue };
-        let seen = &mut plan.flows[need.at];
-        seen.reserve = Some(reserve);
-        seen.reason = if reserve == rung_rate(need.lowest) { Reason::MeanRate } else { Reason::Target };
-        seen.promised_p99 = Some(need.promise(reserve));
-        plan.reserved += reserve;
-    }
-    Some(plan)
-}
-
-/// What the flow was seen to do; its reason is `NoRoom` until there is room.
-fn observe(flow: &TraceFlow, span: Span) -> Suggestion {
+/// What the flow was seen to do.
+pub fn observe(flow: &TraceFlow) -> Observation {
     let (bytes, life) = (flow.bytes(), flow.life());
     let bits = 8 * u128::from(bytes) * u128::from(TICKS_PER_SECOND);
     let mean = (life > Span::ZERO).then(|| bits.div_ceil(u128::from(life.ticks())));
@@ -183,21 +125,87 @@ fn observe(flow: &TraceFlow, span: Span) -> Suggestion {
         }
         ideal.max_backlog()
     });
-    let reason = match flow.packets.len() {
-        0..LEAST_PACKETS => Reason::FewPackets,
-        _ if life < LEAST_LIFE || life.ticks() / LEAST_LIFE_PERCENT < span.ticks() / 100 => Reason::ShortLife,
-        _ => Reason::NoRoom,
-    };
-    Suggestion {
-        flow: flow.name.clone(),
-        packets: flow.packets.len() as u64,
-        bytes,
-        mean_rate,
-        peak_rate: peak.bits_per_second(),
-        workahead,
-        reserve: None,
-        reason,
-        promised_p99: None,
+    let first = flow.packets.first().map_or(Span::ZERO, |packet| packet.0);
+    let seconds = flow.packets.iter().map(|packet| (packet.0 - first).ticks() / TICKS_PER_SECOND);
+    let (busy_seconds, _) = seconds
+        .fold((0, None), |(count, last), second| (count + u64::from(last != Some(second)), Some(second)));
+    let longest = flow.packets.iter().map(|packet| packet.1).max().unwrap_or(0);
+    Observation { mean_rate, peak_rate: peak.bits_per_second(), workahead, longest, busy_seconds }
+}
+
+/// Suggests what the flows of `wishes` should reserve on `link`: one answer a wish, in their order. `again` says
+/// that the trace is played more than once, end to end.
+///
+/// Reservations sum to at most [`RESERVABLE_PERCENT`] of the link. `None` when the link's rate is not within
+/// 1 bit/s to 10 Tbit/s. Takes time in proportion to packets × log(link rate / mean rate).
+///
+/// # Panics
+/// When a wish names no flow of the trace.
+pub fn suggest(trace: &Trace, link: Link, again: bool, wishes: &[Wish]) -> Option<Vec<Suggestion>> {
+    let rate = Rate::from_bits_per_second(link.rate)?;
+    let usable = u64::try_from(u128::from(link.rate) * u128::from(RESERVABLE_PERCENT) / 100).ok()?;
+    let port = Hop { rate, largest: link.longest, delay: Span::ZERO };
+    let mut answers = Vec::with_capacity(wishes.len());
+    let mut needs = Vec::new();
+    for (at, wish) in wishes.iter().enumerate() {
+        let flow = &trace.flows[wish.flow];
+        let need = Need::new(at, *wish, flow, again, usable, port);
+        let least = need.as_ref().and_then(|need| need.least(|_| true, need.highest));
+        let left_out = left_out(flow, trace.span);
+        let reason = left_out.unwrap_or(if least.is_some() { Reason::NoRoom } else { Reason::LinkTooSlow });
+        answers.push(Suggestion {
+            wish: *wish,
+            reason,
+            reserve: None,
+            needs: least.map(|(rung, _)| rung_rate(rung)),
+            backlog: least.map(|(_, promise)| promise.backlog),
+            best_p99: need.as_ref().and_then(|need| Some(need.promise(rung_rate(need.highest))?.p99)),
+            promised_p99: None,
+        });
+        if let (None, Some(need), Some((rung, _))) = (left_out, need, least) {
+            needs.push((rung, need));
+        }
+    }
+    needs.sort_by_key(|(rung, need)| (*rung, need.at));
+    let mut left = usable;
+    // What the flows with reservations have at the port, together.
+    let mut taken = (0, 0);
+    for (least, need) in needs {
+        let answer = &mut answers[need.at];
+        let highest = rungs_around(left).1;
+        if least > highest {
+            continue;
+        }
+        let Some((rung, promise)) = need.least(|backlog| holds(link, [taken, backlog]), highest) else {
+            answer.reason = Reason::NoBuffer;
+            continue;
+        };
+        let reserve = rung_rate(rung);
+        left -= reserve;
+        taken = (taken.0 + promise.backlog.0, taken.1 + promise.backlog.1);
+        answer.reason = if rung == need.lowest { Reason::MeanRate } else { Reason::Target };
+        answer.reserve = Some(reserve);
+        answer.backlog = Some(promise.backlog);
+        answer.promised_p99 = Some(promise.p99);
+    }
+    Some(answers)
+}
+
+/// Whether the link's buffer holds what flows have at the port.
+fn holds(link: Link, flows: [(u64, u64); 2]) -> bool {
+    let (packets, bytes) = buffer_for(flows, link.longest);
+    link.buffer.is_none_or(|buffer| buffer.admits(packets, bytes))
+}
+
+/// Why a flow of a trace of this span gets no reservation, whatever room there is.
+fn left_out(flow: &TraceFlow, span: Span) -> Option<Reason> {
+    let life = flow.life();
+    match flow.packets.len() {
+        0..LEAST_PACKETS => Some(Reason::FewPackets),
+        _ if life < LEAST_LIFE || life.ticks() / LEAST_LIFE_PERCENT < span.ticks() / 100 => {
+            Some(Reason::ShortLife)
+        }
+        _ => None,
     }
 }
 
@@ -222,88 +230,77 @@ fn rungs_around(rate: u64) -> (u64, u64) {
     (below + u64::from(!rate.is_multiple_of(power)), below)
 }
 
-/// A flow and the rates that it needs for one target or another.
+/// What is promised to a flow at some rate.
+#[derive(Clone, Copy)]
+struct Promise {
+    p99: Span,
+    backlog: (u64, u64),
+}
+
+/// A flow and the rates that it may need.
 struct Need<'a> {
-    /// Its place in the trace.
+    /// Its place among the wishes.
     at: usize,
-    packets: &'a [(Span, u32)],
+    target: Span,
+    flow: &'a TraceFlow,
+    passes: u64,
     /// Rungs: of the mean rate, and of all that may be reserved.
     lowest: u64,
     highest: u64,
-    /// Part of every promise.
-    extra: Span,
-    /// Promises by rung, because one search meets the rungs of another.
-    known: RefCell<BTreeMap<u64, Span>>,
+    port: Hop,
 }
 
 impl<'a> Need<'a> {
-    fn new(at: usize, flow: &'a TraceFlow, mean: u64, usable: u64, extra: Span) -> Option<Need<'a>> {
+    /// `None` when not even its mean rate may be reserved.
+    fn new(
+        at: usize,
+        wish: Wish,
+        flow: &'a TraceFlow,
+        again: bool,
+        usable: u64,
+        port: Hop,
+    ) -> Option<Need<'a>> {
+        let mean = observe(flow).mean_rate?;
         let (lowest, highest) = (rungs_around(mean.max(1)).0, rungs_around(usable).1);
-        let packets = &flow.packets;
-        (lowest <= highest).then(|| Need { at, packets, lowest, highest, extra, known: RefCell::default() })
+        let (passes, target) = (1 + u64::from(again), wish.target);
+        (lowest <= highest).then_some(Need { at, target, flow, passes, lowest, highest, port })
     }
 
-    /// The smallest rate on the ladder, from the mean rate on, that promises `target`,
-    /// in bit/s; `None` when all that may be reserved is too little.
-    fn rate_for(&self, target: Span) -> Option<u64> {
-        // The promise gets no longer as the rate rises.
-        let (mut low, mut high) = (self.lowest, self.highest);
-        if self.promise_at(low) <= target {
-            return Some(rung_rate(low));
-        }
-        if self.promise_at(high) > target {
+    /// The lowest rung, from the mean rate up to `highest`, that promises the target with a backlog that `fits`, with
+    /// its promise.
+    fn least(&self, fits: impl Fn((u64, u64)) -> bool, highest: u64) -> Option<(u64, Promise)> {
+        let kept = |rung| {
+            let promise = self.promise(rung_rate(rung))?;
+            (promise.p99 <= self.target && fits(promise.backlog)).then_some((rung, promise))
+        };
+        if highest < self.lowest {
             return None;
         }
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if self.promise_at(middle) <= target { high = middle } else { low = middle }
+        if let Some(found) = kept(self.lowest) {
+            return Some(found);
         }
-        Some(rung_rate(high))
-    }
-
-    fn promise_at(&self, rung: u64) -> Span {
-        if let Some(promise) = self.known.borrow().get(&rung) {
-            return *promise;
+        // As the rate rises, delay and backlog get no greater.
+        let (mut low, mut high) = (self.lowest, kept(highest)?);
+        while high.0 - low > 1 {
+            let middle = low + (high.0 - low) / 2;
+            match kept(middle) {
+                Some(found) => high = found,
+                None => low = middle,
+            }
         }
-        let promise = self.promise(rung_rate(rung));
-        self.known.borrow_mut().insert(rung, promise);
-        promise
+        Some(high)
     }
 
-    /// The 99th percentile of the packets' promised delays at `bits` bit/s.
-    fn promise(&self, bits: u64) -> Span {
-        let Some(rate) = Rate::from_bits_per_second(bits) else { return Span::MAX };
-        let mut ideal = Workahead::new(rate);
-        let delays = self.packets.iter().map(|(time, bytes)| ideal.see(Time::ORIGIN + *time, *bytes));
-        let mut delays: Vec<Span> = delays.collect();
-        nearest_rank(&mut delays, 99, 100).unwrap_or(Span::MAX) + self.extra
+    /// What is promised at `bits` bit/s, not below the mean rate.
+    ///
+    /// A pass starts with what the one before has left. As no pass brings more than the rate takes away, that is
+    /// the same from the second pass on, which is the worst of them all.
+    fn promise(&self, bits: u64) -> Option<Promise> {
+        let mut flow = FlowAtPort::new(Rate::from_bits_per_second(bits)?, self.port);
+        let schedule = self.flow.schedule(1.0, self.passes).ok()?;
+        let mut delays: Vec<Span> =
+            schedule.map(|(time, bytes)| flow.see(Time::ORIGIN + time, bytes)).collect();
+        let last = delays.len() - self.flow.packets.len();
+        Some(Promise { p99: nearest_rank(&mut delays[last..], 99, 100)?, backlog: flow.most() })
     }
-}
-
-/// Whether what the flows need for `target` fits together.
-fn fits(needs: &[Need<'_>], target: Span, usable: u64) -> bool {
-    let sum = needs.iter().try_fold(0u64, |sum, need| Some(sum.saturating_add(need.rate_for(target)?)));
-    sum.is_some_and(|sum| sum <= usable)
-}
-
-/// Puts the flows that need least for `target` first, and returns how many of them fit.
-fn put_least_first(needs: &mut [Need<'_>], target: Span, usable: u64) -> usize {
-    needs.sort_by_cached_key(|need| (need.rate_for(target).unwrap_or(u64::MAX), need.at));
-    let left = needs.iter().scan(usable, |left, need| {
-        *left = left.checked_sub(need.rate_for(target)?)?;
-        Some(())
-    });
-    left.count()
-}
-
-/// The smallest common target above `low`, which does not fit, that does; to 0.1 %.
-fn smallest_target(needs: &[Need<'_>], usable: u64, mut low: Span) -> Span {
-    // At what the mean rates promise, the mean rates do, and they fit.
-    let promises = needs.iter().map(|need| need.promise_at(need.lowest));
-    let mut high = promises.max().unwrap_or(low);
-    while (high - low).ticks() > high.ticks() / 1000 && (high - low).ticks() > 1 {
-        let middle = Span::from_ticks(low.ticks() + (high - low).ticks() / 2);
-        if fits(needs, middle, usable) { high = middle } else { low = middle }
-    }
-    high
 }

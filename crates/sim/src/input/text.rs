@@ -18,22 +18,14 @@ pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
     let mut lines =
         Lines { file, input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 };
     let mut collector = Collector::new(file, Order::Strict);
-    if !lines.next(&collector)? {
+    if !lines.next()? {
         return Err(InputError::Empty { file: file.to_owned() });
     }
     if lines.line.contains(&b',') {
         csv(lines, collector)
     } else {
-        columns(lines, &mut collector)?.finish(collector)
-    }
-}
-
-/// The names of the flows, by number.
-struct Names(Vec<String>);
-
-impl Names {
-    fn finish(self, collector: Collector<'_>) -> Result<Trace, InputError> {
-        collector.finish(|number| self.0[number].clone())
+        let end = columns(lines, &mut collector);
+        collector.finish(end, |_| "all".to_owned())
     }
 }
 
@@ -46,7 +38,7 @@ struct Lines<'a, R> {
 
 impl<R: BufRead> Lines<'_, R> {
     /// Reads the next line that is neither blank nor a comment; false at the end.
-    fn next(&mut self, collector: &Collector<'_>) -> Result<bool, InputError> {
+    fn next(&mut self) -> Result<bool, InputError> {
         loop {
             self.line.clear();
             self.number += 1;
@@ -60,11 +52,7 @@ impl<R: BufRead> Lines<'_, R> {
                 Ok(_) => {}
                 Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                     let file = self.file.to_owned();
-                    return Err(InputError::TruncatedList {
-                        file,
-                        line: self.number,
-                        packets: collector.packets(),
-                    });
+                    return Err(InputError::Truncated { file, place: Place::Line(self.number) });
                 }
                 Err(source) => return Err(InputError::Unreadable { file: self.file.to_owned(), source }),
             }
@@ -92,21 +80,31 @@ impl<R: BufRead> Lines<'_, R> {
 }
 
 /// Reads `time size` lines, from the one that was read last.
-fn columns(mut lines: Lines<'_, impl BufRead>, collector: &mut Collector<'_>) -> Result<Names, InputError> {
+fn columns(mut lines: Lines<'_, impl BufRead>, collector: &mut Collector<'_>) -> Result<(), InputError> {
     loop {
         let mut fields = lines.line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
         let (Some(time), Some(size), None) = (fields.next(), fields.next(), fields.next()) else {
             return Err(lines.bad("two columns, a time in seconds and a size in bytes", &lines.line));
         };
         lines.push(collector, time, size, 0)?;
-        if !lines.next(collector)? {
-            return Ok(Names(vec!["all".to_owned()]));
+        if !lines.next()? {
+            return Ok(());
         }
     }
 }
 
 /// Reads CSV, whose header is the line that was read last.
-fn csv(mut lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Result<Trace, InputError> {
+fn csv(lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Result<Trace, InputError> {
+    let mut names = Vec::new();
+    let end = csv_rows(lines, &mut collector, &mut names);
+    collector.finish(end, |number| names[number].clone())
+}
+
+fn csv_rows(
+    mut lines: Lines<'_, impl BufRead>,
+    collector: &mut Collector<'_>,
+    names: &mut Vec<String>,
+) -> Result<(), InputError> {
     let mut record = Record::new();
     record.split(&lines)?;
     let column =
@@ -115,11 +113,11 @@ fn csv(mut lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Resu
         return Err(lines.bad("a header with the columns time and size, and flow if wanted", &lines.line));
     };
     let (flow, width) = (column("flow"), record.len());
-    let (mut numbers, mut names) = (BTreeMap::<String, u32>::new(), Vec::new());
+    let mut numbers = BTreeMap::<String, u32>::new();
     if flow.is_none() {
         names.push("all".to_owned());
     }
-    while lines.next(&collector)? {
+    while lines.next()? {
         record.split(&lines)?;
         if record.len() != width {
             return Err(lines.bad("as many columns as the header has", &lines.line));
@@ -137,9 +135,9 @@ fn csv(mut lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Resu
             },
             Some(_) => return Err(lines.bad("the name of a flow", &lines.line)),
         };
-        lines.push(&mut collector, record.field(time), record.field(size), number)?;
+        lines.push(collector, record.field(time), record.field(size), number)?;
     }
-    Names(names).finish(collector)
+    Ok(())
 }
 
 /// One line of CSV, split.

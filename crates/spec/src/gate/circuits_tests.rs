@@ -90,7 +90,7 @@ fn a_list_is_read_whatever_wrote_it() {
     );
     let rate = |kilo: u64| Rate::from_bits_per_second(kilo * 1000);
     let plan = |circuit, direction| {
-        let plan = circuits.plan(circuit, direction, &gate.rules(direction)[0].plan);
+        let plan = circuits.plan(circuit, direction, &gate.edge_plan(direction).rules[0].plan);
         (plan.class, plan.contract.reserve, plan.ceiling)
     };
     assert_eq!(plan(0, Direction::Up), (Some(0), rate(100), rate(50_000)));

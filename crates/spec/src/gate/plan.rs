@@ -4,8 +4,14 @@ use super::{GateFile, GateFlow};
 use crate::port::ContractSpec;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::steering::{Rule, Split};
+use tidegate_core::contract::Contract;
+use tidegate_core::params::BuiltIn;
+use tidegate_core::steering::{EdgePlan, Rule, Split};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::Rate;
+
+/// Packets that match no rule reserve this part of the rate.
+const REST: u64 = 100;
 
 impl GateFile {
     /// The switch: a port for each direction, up first, and the memory that they share.
@@ -19,9 +25,28 @@ impl GateFile {
         SwitchPlan { ports: Direction::BOTH.map(port).to_vec(), buffer: Some(self.buffer) }
     }
 
-    /// Which packets go to which flow of a direction's port, in the order of the file.
-    pub fn rules(&self, direction: Direction) -> Vec<Rule> {
-        self.flows.iter().map(|flow| flow.rule(direction)).collect()
+    /// The edge in front of a direction's port: its rules in the order of the file.
+    pub fn edge_plan(&self, direction: Direction) -> EdgePlan {
+        EdgePlan {
+            rules: self.flows.iter().map(|flow| flow.rule(direction)).collect(),
+            set_dscp: self.flows.iter().map(|flow| flow.set_dscp).collect(),
+            rest: self.rest(direction),
+            most_flows: self.most_flows,
+            framing: self.framing,
+        }
+    }
+
+    /// What packets get that match no rule, ARP and neighbour discovery among them: a hundredth of the rate is
+    /// reserved for them, as far as the flows' reservations leave it.
+    pub fn rest(&self, direction: Direction) -> FlowPlan {
+        let record = self.port.scheduler.policy.record();
+        if record.divides || !record.reads.contains(&"reserve") {
+            return FlowPlan::default();
+        }
+        let rate = self.rates[direction as usize].bits_per_second() as u64;
+        let left = rate.saturating_sub(self.reserved[direction as usize]);
+        let reserve = Rate::from_bits_per_second((rate / REST).min(left));
+        FlowPlan { contract: Contract { reserve, ..Contract::default() }, ..FlowPlan::default() }
     }
 }
 

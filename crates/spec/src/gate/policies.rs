@@ -2,7 +2,7 @@
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
-use crate::port::fit::{Named, check_guards, check_node};
+use crate::port::fit::{Named, check_guards, check_node, check_slots};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
@@ -34,6 +34,7 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
         }
     }
     let classes = || gate.classes.iter().map(|one| &one.class);
+    check_slots(&gate.port.scheduler, classes(), &mut told, report);
     let meters = || std::iter::once(&gate.port.meter).chain(classes().map(|class| &class.meter)).flatten();
     let droppers =
         || std::iter::once(&gate.port.dropper).chain(classes().map(|class| &class.dropper)).flatten();

@@ -15,20 +15,22 @@ struct Demand<'a> {
     bits: u64,
 }
 
-/// Adds up what is reserved in each direction, in the order of the file. What is too much is reported at the
-/// first that does not fit.
+/// Adds up what is reserved in each direction, in the order of the file: in bit/s, of the link, up first. What is too
+/// much is reported at the first that does not fit.
 pub(super) fn check(
     flows: &[GateFlow],
     listings: &[Option<Listing>],
     classes: &[GateClass],
     rates: [u64; 2],
     report: &mut Report,
-) {
+) -> [u64; 2] {
+    let mut reserved = [0; 2];
     for direction in Direction::BOTH {
         let mut ledger = Ledger::new(classes, rates[direction as usize], direction);
         let demands =
             flows.iter().zip(listings).flat_map(|(flow, listing)| demands(flow, listing.as_ref(), direction));
         let overdrawn = demands.into_iter().find_map(|demand| Some((ledger.add(&demand)?, demand)));
+        reserved[direction as usize] = u64::try_from(ledger.totals[classes.len()]).unwrap_or(u64::MAX);
         let Some((overdraft, demand)) = overdrawn else { continue };
         match demand.circuit {
             None => {
@@ -45,8 +47,9 @@ pub(super) fn check(
                 report.say_elsewhere(SpecErrors::from(listing.error(circuit, column, complaint)));
             }
         }
-        return;
+        return reserved;
     }
+    reserved
 }
 
 /// What reserves in a direction: a flow, or its circuits. Of a flow with `each` nobody knows how many there will

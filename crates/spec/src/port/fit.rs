@@ -2,6 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
+use crate::port::Class;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::dropper::BuiltInDropper;
@@ -32,6 +33,29 @@ pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -
     let fault = chosen.policy.check_at(node).err()?;
     let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
     Some((chosen.place_of(key), fault))
+}
+
+/// Checks that no class has slots within the slots of a scheduler above it; of mistakes at one place, the first is
+/// told.
+pub(crate) fn check_slots<'c>(
+    port: &Chosen<BuiltInScheduler>,
+    classes: impl Iterator<Item = &'c Class> + Clone,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    for class in classes.clone().filter(|class| class.scheduler.record().is_slotted()) {
+        let parent = |class: &&'c Class| classes.clone().nth(class.parent?);
+        let mut above =
+            std::iter::successors(parent(&class), parent).map(|class| &class.scheduler).chain([port]);
+        let place = class.scheduler.place_of("scheduler");
+        if above.any(|above| above.record().is_slotted()) && told.insert(place) {
+            let message =
+                format!("class `{}` has slots within the slots of a scheduler above it", class.name);
+            let help =
+                "their slots may never begin at the same time: choose another scheduler for one of the two";
+            report.add(place, Complaint::new(message).help(help));
+        }
+    }
 }
 
 /// Members of a node, as a file names them.

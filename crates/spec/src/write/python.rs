@@ -28,7 +28,8 @@ pub fn python_types() -> String {
 fn facts(catalogue: &Catalogue) -> String {
     let kinds = || catalogue.choices.iter().flat_map(|one_of| &one_of.options);
     let responsive = kinds().filter(|kind| kind.responsive).map(|kind| kind.name);
-    let schedulers = kinds().filter_map(|kind| kind.policy).filter(|policy| policy.role == Role::Scheduler);
+    let schedulers =
+        kinds().filter_map(|kind| kind.policy).filter(|policy| matches!(policy.role, Role::Scheduler { .. }));
     let ordered = schedulers.filter(|policy| policy.stamps != Stamps::Unordered).map(|policy| policy.name);
     format!(
         "DEFAULT_SCHEDULER = \"{}\"\n\"\"\"Scheduler of a port that names none.\"\"\"\n\n\

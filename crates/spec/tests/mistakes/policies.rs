@@ -52,7 +52,8 @@ fn slots_are_counted_in_classes() {
         "a.toml:5:85: flow `f/2` in class `k` on link s1->s2: it does not fit: 1 slots are needed, and 0 of 1 are free",
         None,
     );
-    let of_class = TDM.to_owned() + &class(", reserve = \"900kbit\"");
+    let of_class =
+        TDM.to_owned() + "class = [ { name = \"k\", scheduler = \"fifo\", reserve = \"900kbit\" } ]\n";
     parse(&scenario(&(of_class.clone() + &flows(1, "5kbit", ", class = \"k\""))), &[]).unwrap();
     check(
         &scenario(&(of_class + &flows(1, "50kbit", ""))),
@@ -60,6 +61,32 @@ fn slots_are_counted_in_classes() {
         "a.toml:6:85: flow `f` on link s1->s2: it does not fit: 1 slots are needed, and 0 of 4 are free",
         None,
     );
+}
+
+/// Slots that have to begin at the same time as others above them may never do so, whatever is between them.
+#[test]
+fn slots_within_slots_are_refused() {
+    let class = |port: &str, parent: &str, above: &str| {
+        let inner = "scheduler = { kind = \"tdm\", slot = \"1500B\", slots = 4 }";
+        scenario(&format!(
+            "{port}class = [{above}{{ name = \"k\", {parent}{inner} }} ]\n{}",
+            flows(1, "1kbit", "")
+        ))
+    };
+    let help =
+        Some("their slots may never begin at the same time: choose another scheduler for one of the two");
+    parse(&class("", "", ""), &[]).unwrap();
+    let said = "class `k` has slots within the slots of a scheduler above it";
+    check(&class(TDM, "", ""), &[], &format!("a.toml:5:36: {said}"), help);
+    let above = " { name = \"a\", scheduler = \"fifo\" }, ";
+    check(&class(TDM, "parent = \"a\", ", above), &[], &format!("a.toml:5:87: {said}"), help);
+
+    let gate = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"1mbit\" }\n"
+        .to_owned()
+        + TDM
+        + "class = [{ name = \"k\", scheduler = { kind = \"tdm\", slot = \"1500B\", slots = 4 } }]\n";
+    let first = GateFile::parse(&gate, "g.toml", &[]).unwrap_err().errors[0].to_string();
+    assert!(first.contains(said), "{first}");
 }
 
 /// Signalling books bit/s: whole slots, and no more than there are.

@@ -1,4 +1,4 @@
-use super::super::InputError;
+use super::super::{InputError, Place};
 use super::{Style, frame, gzip, load, message};
 use proptest::prelude::*;
 use tidegate_core::units::Span;
@@ -139,7 +139,7 @@ fn small_reorderings_are_put_in_order() {
 }
 
 #[test]
-fn every_cut_is_an_error_that_counts_the_whole_packets() {
+fn what_stands_before_a_cut_is_read() {
     let classic = classic(LITTLE);
     let ends = [24, 24 + 16 + 142, 24 + 16 + 142 + 16 + 100, classic.len()];
     for cut in 1..classic.len() {
@@ -147,22 +147,25 @@ fn every_cut_is_an_error_that_counts_the_whole_packets() {
         match load("t.pcap", &classic[..cut]) {
             Err(InputError::NotACapture { .. }) if cut < 4 => {}
             Err(InputError::Empty { .. }) if cut == 24 => {}
-            Ok(trace) if ends.contains(&cut) => assert_eq!(trace.packets, whole as u64),
-            Err(InputError::Truncated { packets, offset, .. }) if !ends.contains(&cut) => {
-                assert_eq!(packets, whole as u64, "cut at {cut}");
-                assert!(offset as usize <= cut);
+            Ok(trace) => {
+                assert_eq!(trace.packets, whole as u64, "cut at {cut}");
+                let place = Place::Packet { number: whole as u64 + 1, offset: ends[whole] as u64 };
+                assert_eq!(trace.cut, (!ends.contains(&cut)).then_some(place), "cut at {cut}");
             }
+            Err(InputError::Truncated { .. }) if whole == 0 => {}
             other => panic!("cut at {cut}: {other:?}"),
         }
     }
     let compressed = gzip(&classic);
     for cut in 3..compressed.len() {
-        let error = load("t.pcap.gz", &compressed[..cut]).unwrap_err();
-        assert!(matches!(error, InputError::Truncated { .. }), "cut at {cut}: {error}");
+        match load("t.pcap.gz", &compressed[..cut]) {
+            Ok(trace) => assert!(trace.cut.is_some() && trace.packets > 0, "cut at {cut}"),
+            Err(error) => assert!(matches!(error, InputError::Truncated { .. }), "cut at {cut}: {error}"),
+        }
     }
     assert_eq!(
-        message("t.pcap", &classic[..200]),
-        "t.pcap: is truncated: ends inside the record at byte offset 182, after 1 whole packets"
+        message("t.pcap", &classic[..100]),
+        "t.pcap: is truncated: ends in packet 1 (byte offset 24), and holds no whole packet"
     );
 }
 
@@ -191,8 +194,10 @@ fn what_is_wrong_is_said() {
     assert!(message("a", &simple).contains("expected packets with times, found a Simple Packet Block"));
     let old = [LITTLE.section(), LITTLE.block(2, &[0; 24])].concat();
     assert!(message("a", &old).contains("obsolete Packet Block"));
-    let clock = [LITTLE.section(), LITTLE.interface(1, &[(9, &[30])])].concat();
-    assert!(message("a", &clock).contains("found if_tsresol 0x1e"));
+    let clock = [LITTLE.section(), LITTLE.interface(1, &[(9, &[30])]), LITTLE.interface(1, &[])].concat();
+    let on = |interface| [&clock[..], &LITTLE.enhanced(interface, 0, &[1], 1)].concat();
+    assert!(message("a", &on(0)).contains("found if_tsresol 0x1e"));
+    assert_eq!(load("a", &on(1)).unwrap().packets, 1);
     // A packet that claims more bytes than its block has.
     let body = LITTLE.words(&[0, 0, 0, 5000, 5000, 0]);
     let lying = [LITTLE.section(), LITTLE.interface(1, &[]), LITTLE.block(6, &body)].concat();
@@ -207,6 +212,63 @@ fn what_is_wrong_is_said() {
         super::super::load("/nowhere/a.pcap".as_ref()).unwrap_err().to_string().contains("cannot be read")
     );
     assert!(super::super::load("/".as_ref()).unwrap_err().to_string().contains("cannot be read"));
+}
+
+/// The fragments of datagrams, mixed with each other, are of their datagrams' flows.
+#[test]
+fn fragments_follow_their_datagram() {
+    let fragment = |from: u16, identification: u16, at: u16, more: bool| {
+        let mut frame = frame(from, 100);
+        frame[18..20].copy_from_slice(&identification.to_be_bytes());
+        frame[20..22].copy_from_slice(&(at / 8 | u16::from(more) << 13).to_be_bytes());
+        frame
+    };
+    let frames = [
+        fragment(7, 1, 0, true),
+        fragment(8, 2, 0, true),
+        fragment(9, 1, 104, true),
+        fragment(9, 2, 104, false),
+        fragment(9, 1, 208, false),
+        fragment(9, 3, 104, false),
+        // The identification comes again, with another datagram.
+        fragment(8, 1, 0, true),
+        fragment(9, 1, 104, false),
+    ];
+    let records = frames.iter().enumerate().map(|(at, frame)| LITTLE.record(at as u64 * 1000, frame, 99));
+    let trace = load("x", &[vec![LITTLE.header(1)], records.collect()].concat().concat()).unwrap();
+    let found: Vec<_> = trace.flows.iter().map(|flow| (flow.name.as_str(), flow.packets.len())).collect();
+    assert_eq!(
+        found,
+        [
+            ("10.0.0.1:7>10.0.0.2:80/udp", 3),
+            ("10.0.0.1:8>10.0.0.2:80/udp", 4),
+            // Its first fragment is not in the file.
+            ("10.0.0.1>10.0.0.2/udp", 1)
+        ]
+    );
+}
+
+/// As gunzip reads them.
+#[test]
+fn gzip_members_and_padding_are_read() {
+    let classic = classic(LITTLE);
+    let whole = load("a.pcap", &classic).unwrap();
+    let (first, second) = classic.split_at(50);
+    let padded = [gzip(&classic), vec![0; 20_000]].concat();
+    let members = [gzip(first), vec![0; 3], gzip(second), vec![0; 512]].concat();
+    for bytes in [padded, members] {
+        assert_eq!(load("a.pcap.gz", &bytes).unwrap(), whole);
+    }
+    let other = [gzip(&classic), vec![0; 2], vec![7; 20]].concat();
+    assert!(message("a.pcap.gz", &other).contains("invalid gzip header"));
+}
+
+/// A pipe can be read only once, and opening it waits for a writer.
+#[cfg(unix)]
+#[test]
+fn a_device_is_refused_before_it_is_opened() {
+    let text = super::super::load("/dev/null".as_ref()).unwrap_err().to_string();
+    assert_eq!(text, "/dev/null: is a pipe or a device: expected a regular file, which can be read again");
 }
 
 proptest! {

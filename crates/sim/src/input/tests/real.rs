@@ -1,7 +1,7 @@
 //! Captures that nobody in this project made. They stand beside the repository, not in
 //! it; where they are absent, the tests say so and pass.
 
-use super::super::suggest::{Outcome, Reason, suggest};
+use super::super::suggest::{Link, Reason, Wish, suggest};
 use super::super::{Trace, load};
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
@@ -79,9 +79,9 @@ fn damaged_real_captures_do_not_panic() {
 #[test]
 fn a_voice_call_is_reserved_its_rate() {
     let Some(path) = data("pcap/sipp-g711a.pcap") else { return };
-    let plan = suggest(&load(&path).unwrap(), 10_000_000, Span::from_millis(50)).unwrap();
-    let call = &plan.flows[0];
-    assert_eq!((plan.outcome, call.reason), (Outcome::Met, Reason::MeanRate));
-    assert_eq!((call.packets, call.reserve), (236, Some(78_800)));
+    let link = Link { rate: 10_000_000, longest: 294, buffer: None };
+    let wish = Wish { flow: 0, target: Span::from_millis(50) };
+    let call = suggest(&load(&path).unwrap(), link, false, &[wish]).unwrap()[0];
+    assert_eq!((call.reason, call.reserve), (Reason::MeanRate, Some(78_800)));
     assert!(call.promised_p99.unwrap() <= Span::from_millis(50));
 }

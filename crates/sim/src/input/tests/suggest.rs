@@ -1,6 +1,7 @@
-use super::super::suggest::{Outcome, Plan, Reason, Suggestion, suggest};
+use super::super::suggest::{Link, Observation, Reason, Suggestion, Wish, observe, suggest};
 use super::super::{Trace, TraceFlow};
 use proptest::prelude::*;
+use tidegate_core::params::Limit;
 use tidegate_core::stats::{Workahead, nearest_rank};
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -15,7 +16,7 @@ fn trace(flows: Vec<Vec<(u64, u32)>>) -> Trace {
     let (packets, bytes) =
         (flows.iter().map(|f| f.packets.len() as u64).sum(), flows.iter().map(|f| f.bytes()).sum());
     let span = flows.iter().map(|f| f.packets[f.packets.len() - 1].0).max().unwrap();
-    Trace { flows, packets, bytes, span, reordered: 0 }
+    Trace { flows, packets, bytes, span, reordered: 0, cut: None }
 }
 
 /// `count` packets of `bytes` bytes every `micros` µs.
@@ -28,137 +29,171 @@ fn bursty() -> Vec<(u64, u32)> {
     (0..1000).map(|k| (k / 10 * 100_000, 1000)).collect()
 }
 
-fn plan(flows: Vec<Vec<(u64, u32)>>, link: u64, millis: u64) -> Plan {
-    suggest(&trace(flows), link, Span::from_millis(millis)).unwrap()
+/// A wish of `millis` ms for every flow, on a link with the longest packet of them all.
+fn answers(trace: &Trace, rate: u64, buffer: Option<Limit>, millis: u64) -> Vec<Suggestion> {
+    let longest = trace.flows.iter().map(|flow| observe(flow).longest).max().unwrap();
+    let target = Span::from_millis(millis);
+    let wishes: Vec<Wish> = (0..trace.flows.len()).map(|flow| Wish { flow, target }).collect();
+    suggest(trace, Link { rate, longest, buffer }, false, &wishes).unwrap()
 }
 
-/// The promise of every reservation, worked out again, and that the next lower rate of
-/// three digits (if it is not below the mean) would not do.
-fn check(trace: &Trace, plan: &Plan, link: u64) {
-    let extra = plan.longest_packet;
-    let p99 = |flow: &TraceFlow, bits: u64| {
-        let mut ideal = Workahead::new(Rate::from_bits_per_second(bits).unwrap());
-        let mut delays: Vec<_> =
-            flow.packets.iter().map(|(t, bytes)| ideal.see(Time::ORIGIN + *t, *bytes)).collect();
-        nearest_rank(&mut delays, 99, 100).unwrap() + extra
-    };
-    assert!(plan.reserved <= link / 100 * 95 + 95);
-    assert_eq!(plan.reserved, plan.flows.iter().filter_map(|f| f.reserve).sum::<u64>());
-    for (flow, seen) in trace.flows.iter().zip(&plan.flows) {
-        let Some(reserve) = seen.reserve else {
-            assert_eq!(seen.promised_p99, None);
-            continue;
-        };
-        assert_eq!(seen.promised_p99, Some(p99(flow, reserve)));
-        assert!(p99(flow, reserve) <= plan.target);
-        let digit = 10u64.pow(reserve.ilog10().saturating_sub(2));
-        assert_eq!(reserve % digit, 0);
-        let lower = if reserve == digit * 100 { reserve - (digit / 10).max(1) } else { reserve - digit };
-        match seen.reason {
-            Reason::MeanRate => {
-                assert!(lower < seen.mean_rate.unwrap() && reserve >= seen.mean_rate.unwrap())
-            }
-            reason => assert!(reason == Reason::Target && p99(flow, lower) > plan.target),
-        }
-    }
+fn reserved(answers: &[Suggestion]) -> Vec<(Reason, Option<u64>)> {
+    answers.iter().map(|answer| (answer.reason, answer.reserve)).collect()
 }
 
 #[test]
 fn a_smooth_flow_gets_its_mean_rate_and_a_burst_more() {
-    let flows = vec![even(1001, 10_000, 125), bursty()];
-    let found = plan(flows.clone(), 10_000_000, 20);
-    check(&trace(flows), &found, 10_000_000);
-    assert!(found.outcome == Outcome::Met && found.target_met() && found.target == Span::from_millis(20));
-    let [smooth, burst] = &found.flows[..] else { panic!() };
+    let trace = trace(vec![even(1001, 10_000, 125), bursty()]);
+    let [smooth, burst] = [observe(&trace.flows[0]), observe(&trace.flows[1])];
     // 1001 packets in 10 s: 100 100 bit/s.
+    let expected = Observation {
+        mean_rate: Some(100_100),
+        peak_rate: Some(100_000),
+        workahead: Some(125),
+        longest: 125,
+        busy_seconds: 11,
+    };
+    assert_eq!(smooth, expected);
+    assert_eq!((burst.workahead, burst.peak_rate, burst.busy_seconds), (Some(10_000), Some(800_000), 10));
+    // 10 kB in 20 ms, less 0.8 ms for a packet of 1000 bytes at 10 Mbit/s, are 4.17 Mbit/s.
+    let found = answers(&trace, 10_000_000, None, 20);
+    let expected = [(Reason::MeanRate, Some(101_000)), (Reason::Target, Some(4_170_000))];
+    assert_eq!(reserved(&found), expected);
+}
+
+#[test]
+fn a_flow_without_room_is_left_out_and_changes_nothing_for_the_others() {
+    let flows = vec![bursty(), even(1001, 10_000, 125), bursty()];
+    let trace = trace(flows);
+    let found = answers(&trace, 6_000_000, None, 20);
+    let alone = answers(&trace, 100_000_000, None, 20);
+    assert_eq!(found[1].reserve, alone[1].reserve);
+    assert_eq!(found[0].reserve, Some(4_290_000));
+    assert_eq!((found[2].reason, found[2].reserve, found[2].needs), (Reason::NoRoom, None, Some(4_290_000)));
+    // A target below the time of the longest packet on the link is met by no rate.
+    let slow = answers(&trace, 6_000_000, None, 1);
+    assert!(slow.iter().all(|answer| answer.reason == Reason::LinkTooSlow && answer.needs.is_none()));
+}
+
+#[test]
+fn a_promise_is_made_where_the_buffer_holds_what_it_needs() {
+    let trace = trace(vec![bursty(), even(1001, 10_000, 125)]);
+    // A burst of ten packets, two packets of the other flow (9.9 ms and 0.8 ms are more than its gap), one in service.
+    let held = |buffer| reserved(&answers(&trace, 10_000_000, Some(buffer), 20));
+    let (burst, smooth) = ((Reason::Target, Some(4_170_000)), (Reason::MeanRate, Some(101_000)));
+    assert_eq!(held(Limit::Packets(13)), [burst, smooth]);
+    assert_eq!(held(Limit::Packets(12)), [(Reason::NoBuffer, None), smooth]);
+    assert_eq!(held(Limit::Bytes(11_250)), [burst, smooth]);
+    assert_eq!(held(Limit::Bytes(11_249)), [(Reason::NoBuffer, None), smooth]);
+}
+
+#[test]
+fn short_flows_reserve_nothing() {
+    let flows = vec![even(1000, 10_000, 125), even(9, 1_000_000, 125), even(100, 9_000, 125)];
+    let reasons: Vec<_> = answers(&trace(flows), 10_000_000, None, 50).iter().map(|a| a.reason).collect();
+    assert_eq!(reasons, [Reason::MeanRate, Reason::FewPackets, Reason::ShortLife]);
     assert_eq!(
-        (smooth.mean_rate, smooth.peak_rate, smooth.workahead),
-        (Some(100_100), Some(100_000), Some(125))
+        suggest(&trace(vec![even(2, 1, 1)]), Link { rate: 0, longest: 1, buffer: None }, false, &[]),
+        None
     );
-    assert_eq!((smooth.reserve, smooth.reason), (Some(101_000), Reason::MeanRate));
-    // 9 s of 100 bursts of 10 kB, less 0.8 ms for a packet of 1000 bytes at 10 Mbit/s:
-    // 10 kB in 19.2 ms are 4.17 Mbit/s.
-    assert_eq!((burst.reserve, burst.reason), (Some(4_170_000), Reason::Target));
-    assert_eq!((burst.workahead, burst.peak_rate), (Some(10_000), Some(800_000)));
 }
 
-#[test]
-fn a_target_that_does_not_fit_is_relaxed_for_all() {
-    let flows = vec![bursty(), bursty(), even(1001, 10_000, 125)];
-    let found = plan(flows.clone(), 4_000_000, 5);
-    check(&trace(flows), &found, 4_000_000);
-    assert!(found.outcome == Outcome::Relaxed && !found.target_met());
-    // Two bursts share 3.8 Mbit/s less the smooth flow's rate: 10 kB at 1.84 Mbit/s and
-    // 1000 bytes at 4 Mbit/s.
-    let expected = 0.08 / 1.84 + 0.002;
-    assert!((found.target.as_secs_f64() / expected - 1.0).abs() < 0.01, "{:?}", found.target);
-    assert_eq!(found.flows[0].reserve, found.flows[1].reserve);
-    // A target shorter than the longest packet's time on the link fits no rate.
-    let found = plan(vec![even(1001, 10_000, 125)], 1_000_000, 0);
-    assert_eq!(found.outcome, Outcome::Relaxed);
-    assert!((945_000..=950_000).contains(&found.flows[0].reserve.unwrap()));
+/// How long each packet may be at the port, with its arrival and size: three passes, or one.
+fn promised(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> Vec<(Span, Span, u32)> {
+    let mut ideal = Workahead::new(Rate::from_bits_per_second(bits).unwrap());
+    let longest = Rate::from_bits_per_second(link.rate).unwrap().time_for(link.longest);
+    let packets = flow.schedule(1.0, if again { 3 } else { 1 }).unwrap();
+    packets.map(|(at, bytes)| (at, ideal.see(Time::ORIGIN + at, bytes) + longest, bytes)).collect()
 }
 
-#[test]
-fn mean_rates_that_do_not_fit() {
-    let flows = vec![bursty(), even(1001, 10_000, 125), even(1001, 10_000, 12_500)];
-    let found = plan(flows.clone(), 5_000_000, 50);
-    check(&trace(flows.clone()), &found, 5_000_000);
-    assert!(found.outcome == Outcome::MeanRatesDoNotFit && !found.target_met());
-    let reasons: Vec<_> = found.flows.iter().map(|f| f.reason).collect();
-    assert_eq!(reasons, [Reason::Target, Reason::MeanRate, Reason::NoRoom]);
-    assert_eq!(found.target, Span::from_millis(50));
-    // No flow can be promised a millisecond: mean rates, at what they allow.
-    let found = plan(flows.clone(), 5_000_000, 1);
-    check(&trace(flows), &found, 5_000_000);
-    assert_eq!(found.outcome, Outcome::MeanRatesDoNotFit);
-    assert!(
-        found.flows[2].reserve.is_none()
-            && found.flows[0].reserve.is_some()
-            && found.flows[1].reserve.is_some()
-    );
-    assert!(found.target > Span::from_millis(1));
+/// The 99th percentile of the delays that are promised, of the worst pass.
+fn p99(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> Span {
+    let mut delays: Vec<_> = promised(flow, bits, link, again).iter().map(|packet| packet.1).collect();
+    let passes = delays.chunks_mut(flow.packets.len());
+    passes.map(|pass| nearest_rank(pass, 99, 100).unwrap()).max().unwrap()
 }
 
-#[test]
-fn small_and_short_flows_are_datagrams() {
-    // Nine packets, a tenth of a second, one instant, and 1.9 of 20 s.
-    let flows = vec![even(9, 2_500_000, 100), even(100, 1000, 100), even(20, 0, 100), even(20, 100_000, 100)];
-    let found = plan(flows, 10_000_000, 10);
-    let reasons: Vec<_> = found.flows.iter().map(|f| f.reason).collect();
-    assert_eq!(reasons, [Reason::FewPackets, Reason::ShortLife, Reason::ShortLife, Reason::ShortLife]);
-    assert_eq!((found.outcome, found.target_met(), found.reserved), (Outcome::NothingToReserve, true, 0));
-    let instant = Suggestion { mean_rate: None, peak_rate: None, workahead: None, ..found.flows[2].clone() };
-    assert_eq!(found.flows[2], instant);
+/// The most packets and bytes of the flow that may be at the port, by counting.
+fn backlog(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> (u64, u64) {
+    let packets = promised(flow, bits, link, again);
+    let at = |now: usize| {
+        let there = packets[..=now].iter().filter(|(at, stays, _)| *at + *stays >= packets[now].0);
+        there.fold((0, 0), |(count, size), (_, _, bytes)| (count + 1, size + u64::from(*bytes)))
+    };
+    let all: Vec<(u64, u64)> = (0..packets.len()).map(at).collect();
+    (all.iter().map(|at| at.0).max().unwrap(), all.iter().map(|at| at.1).max().unwrap())
 }
 
-#[test]
-fn links_without_a_rate() {
-    let one = trace(vec![even(100, 1000, 100)]);
-    assert_eq!(suggest(&one, 0, Span::from_millis(1)), None);
-    assert_eq!(suggest(&one, u64::MAX, Span::from_millis(1)), None);
-    // The smallest of links reserves nothing, and says so.
-    let found = plan(vec![even(100, 100_000, 100)], 1, 1);
-    assert_eq!((found.outcome, found.flows[0].reason), (Outcome::MeanRatesDoNotFit, Reason::NoRoom));
+/// The highest number of three digits up to this one.
+fn digits(rate: u64) -> u64 {
+    let digit = 10u64.pow(rate.max(1).ilog10().saturating_sub(2));
+    rate / digit * digit
+}
+
+/// The next lower number of three digits.
+fn below(rate: u64) -> u64 {
+    let digit = 10u64.pow(rate.ilog10().saturating_sub(2));
+    assert_eq!(rate % digit, 0);
+    if rate == digit * 100 { rate - (digit / 10).max(1) } else { rate - digit }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn every_plan_keeps_its_promises(
+    fn every_promise_is_the_least_that_keeps_the_target_and_fits(
         flows in prop::collection::vec(prop::collection::vec((0u64..200_000, 40u32..1500), 1..80), 1..6),
-        link in 1u64..100_000_000,
+        rate in 1u64..100_000_000,
+        again: bool,
         target in 0u64..200_000,
+        buffer in prop::option::of(prop_oneof![
+            (1u64..200).prop_map(Limit::Packets), (1u64..200_000).prop_map(Limit::Bytes)
+        ]),
     ) {
         let arrivals = |gaps: Vec<(u64, u32)>| {
             gaps.into_iter().scan(0, |at, (gap, bytes)| { *at += gap; Some((*at, bytes)) }).collect()
         };
-        let trace = trace(flows.into_iter().map(arrivals).collect());
-        let found = suggest(&trace, link, Span::from_micros(target)).unwrap();
-        check(&trace, &found, link);
-        prop_assert!(found.target >= Span::from_micros(target));
-        prop_assert!(found.target_met() == (found.flows.iter().all(|f| f.reason != Reason::NoRoom)
-            && found.target == Span::from_micros(target)));
+        let mut trace = trace(flows.into_iter().map(arrivals).collect());
+        let period = trace.span + Span::from_millis(1);
+        trace.flows.iter_mut().for_each(|flow| flow.period = period);
+        let target = Span::from_micros(target);
+        let link = Link { rate, longest: 1500, buffer };
+        let wishes: Vec<Wish> = (0..trace.flows.len()).map(|flow| Wish { flow, target }).collect();
+        let found = suggest(&trace, link, again, &wishes).unwrap();
+        let sum: u64 = found.iter().filter_map(|answer| answer.reserve).sum();
+        let usable = rate * 95 / 100;
+        prop_assert!(sum <= usable);
+        let taken = |answer: &&Suggestion| answer.reserve.is_some();
+        let (packets, bytes) = found.iter().filter(taken).fold((1, 1500), |(packets, bytes), answer| {
+            let flow = &trace.flows[answer.wish.flow];
+            let most = backlog(flow, answer.reserve.unwrap(), link, again);
+            assert_eq!(answer.backlog, Some(most));
+            (packets + most.0, bytes + most.1)
+        });
+        prop_assert!(sum == 0 || buffer.is_none_or(|buffer| buffer.admits(packets, bytes)));
+        for answer in &found {
+            let flow = &trace.flows[answer.wish.flow];
+            let mean = observe(flow).mean_rate;
+            match (answer.reason, answer.reserve) {
+                (Reason::MeanRate, Some(reserve)) => {
+                    prop_assert!(below(reserve) < mean.unwrap() && reserve >= mean.unwrap());
+                    prop_assert!(p99(flow, reserve, link, again) <= target);
+                }
+                (Reason::Target, Some(reserve)) => {
+                    prop_assert!(reserve >= mean.unwrap() && p99(flow, reserve, link, again) <= target);
+                    let less = below(reserve);
+                    let kept = p99(flow, less, link, again) <= target;
+                    prop_assert!(!kept || buffer.is_some() && backlog(flow, less, link, again) > answer.backlog.unwrap());
+                }
+                (Reason::NoRoom, None) => prop_assert!(answer.needs.unwrap() > usable - sum),
+                (Reason::LinkTooSlow, None) => {
+                    prop_assert!(mean.is_none_or(|mean| mean > digits(usable) || p99(flow, digits(usable), link, again) > target));
+                }
+                (Reason::NoBuffer, None) => prop_assert!(buffer.is_some()),
+                (Reason::FewPackets | Reason::ShortLife, None) => {}
+                other => prop_assert!(false, "{other:?}"),
+            }
+            prop_assert_eq!(answer.promised_p99, answer.reserve.map(|reserve| p99(flow, reserve, link, again)));
+        }
     }
 }

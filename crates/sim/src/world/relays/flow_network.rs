@@ -3,17 +3,18 @@
 //!
 //! Messages take the propagation delay of the links that they cross, back as well as forth, and no
 //! capacity. A source that has stopped tears its flow down when its last packet is through or
-//! lost; packets under way when the destination does so are lost.
+//! lost. When the destination hangs up, each link closes the flow as the message passes it on its
+//! way to the source: what waits there leaves as it would have, and what comes to it later is lost.
 
 use crate::fabric::NOWHERE;
 use crate::network::{FlowSetup, Network};
 use crate::relay::{Relay, RelayCx};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
-use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal};
+use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal, Stamps};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::switch::plan::FlowPlan;
-use tidegate_core::units::{Span, Time};
+use tidegate_core::units::{Rate, Span, Time};
 
 /// What is to be done for a flow.
 #[derive(Clone, Copy, Debug)]
@@ -213,10 +214,25 @@ impl FlowNetwork {
         self.send(now, ix, 0, What::Change(spec));
     }
 
+    /// What stamps claim of a link on the flow's route. Packets of the flow that wait are as good as stamped at what
+    /// it reserves, whatever the scheduler.
+    fn stamps(&self, cx: &RelayCx<'_>, ix: u32, place: u32) -> Stamps {
+        let hop = &cx.fabric.hops[(cx.hops_of(ix).start + place) as usize];
+        let switch = &cx.fabric.nodes[hop.node as usize].switch;
+        let passed = if switch.backlog(hop.leg.port).packets == 0 { Time::NEVER } else { cx.now };
+        let counters = switch.counters(hop.leg);
+        let waits = counters.arrived.bytes - counters.sent.bytes - counters.dropped.bytes;
+        let granted = self.ledgers[self.setup(ix).route[place as usize]].granted(FlowId(u64::from(ix)));
+        let rate = granted.and_then(|spec| Rate::from_bits_per_second(spec.rate));
+        let sent = rate.map_or(Span::ZERO, |rate| rate.time_for(u32::try_from(waits).unwrap_or(u32::MAX)));
+        Stamps { passed, latest: cx.now + switch.lead(cx.now, hop.leg).max(sent) }
+    }
+
     fn pass_link(&mut self, cx: &mut RelayCx<'_>, ix: u32, message: Message) {
         let links = self.links_of(ix);
         let link = self.setup(ix).route[message.place as usize];
-        let (act, next) = pass(&mut self.ledgers[link], message, links);
+        let stamps = self.stamps(cx, ix, message.place);
+        let (act, next) = pass(&mut self.ledgers[link], message, links, stamps);
         match act {
             Act::Nothing => {}
             Act::Promise(_) => self.promise(cx, ix, message.place),

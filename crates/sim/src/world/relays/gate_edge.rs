@@ -11,7 +11,7 @@ use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::headers::Headers;
 use tidegate_core::packet::{Packet, PortIx};
-use tidegate_core::steering::{Cached, Edge, EdgePlan};
+use tidegate_core::steering::{Cached, Edge};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
 
@@ -63,12 +63,7 @@ impl GateEdge {
         let node = nodes.len() - 1;
         let mut edge = |direction: Direction| {
             let port = ports[plan.links[direction as usize]];
-            let plan = EdgePlan {
-                rules: plan.rules[direction as usize].clone(),
-                set_dscp: plan.set_dscp.clone(),
-                most_flows: plan.most_flows,
-                framing: plan.framing,
-            };
+            let plan = plan.edges[direction as usize].clone();
             Edge::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, plan)
         };
         let rules = plan.names.len();

@@ -1,0 +1,136 @@
+//! A capture: its flows, and what they should reserve.
+
+use crate::TidegateError;
+use crate::interruptible::interruptible;
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tidegate_core::bounds;
+use tidegate_core::params::Limit;
+use tidegate_core::units::Span;
+use tidegate_sim::input::suggest::{Link, Reason, Suggestion, Wish, observe, suggest};
+use tidegate_sim::input::{self, Trace};
+use tidegate_spec::units;
+
+/// The packets of a capture or a list, by flow.
+#[pyclass(frozen, module = "tidegate._tidegate")]
+pub struct Capture {
+    trace: Arc<Trace>,
+}
+
+#[pymethods]
+impl Capture {
+    /// Reads the capture or list at `path`; raises TidegateError for a file that cannot be used.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Capture> {
+        let read = interruptible(py, move || input::load(&path))?;
+        let trace = read.map_err(|error| TidegateError::new_err(error.to_string()))?;
+        Ok(Capture { trace: Arc::new(trace) })
+    }
+
+    /// Packets of a capture that were put in order of time.
+    #[getter]
+    fn reordered(&self) -> u64 {
+        self.trace.reordered
+    }
+
+    /// Seconds from the first packet to the last.
+    #[getter]
+    fn span(&self) -> f64 {
+        self.trace.span.as_secs_f64()
+    }
+
+    /// The packet or line in which the file ends, and which was left out; `None` for a whole file.
+    #[getter]
+    fn cut(&self) -> Option<String> {
+        self.trace.cut.map(|place| place.to_string())
+    }
+
+    /// What each flow was seen to do: dictionaries, in the order of their first packets.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let trace = self.trace.clone();
+        let seen: Vec<_> = interruptible(py, move || trace.flows.iter().map(observe).collect())?;
+        let list = PyList::empty(py);
+        for (flow, seen) in self.trace.flows.iter().zip(seen) {
+            let entry = PyDict::new(py);
+            entry.set_item("flow", &flow.name)?;
+            entry.set_item("packets", flow.packets.len())?;
+            entry.set_item("bytes", flow.bytes())?;
+            entry.set_item("life", flow.life().as_secs_f64())?;
+            entry.set_item("mean_rate", seen.mean_rate)?;
+            entry.set_item("peak_rate", seen.peak_rate)?;
+            entry.set_item("workahead", seen.workahead)?;
+            entry.set_item("longest_packet", seen.longest)?;
+            entry.set_item("busy_seconds", seen.busy_seconds)?;
+            list.append(entry)?;
+        }
+        Ok(list)
+    }
+
+    /// What flows should reserve on a link of `rate` bit/s with packets of up to `longest_packet` bytes and a
+    /// queue of up to `buffer` (as a scenario spells it, or `None`), when the file is played once or `again` and again; `wishes` are places of flows and the delay
+    /// in seconds that 99 % of their packets should keep. One dictionary a wish.
+    #[pyo3(signature = (rate, longest_packet, buffer, again, wishes))]
+    fn suggest<'py>(
+        &self,
+        py: Python<'py>,
+        rate: u64,
+        longest_packet: u32,
+        buffer: Option<&str>,
+        again: bool,
+        wishes: Vec<(usize, f64)>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let buffer: Option<Limit> = buffer
+            .map(units::parse_limit)
+            .transpose()
+            .map_err(|complaint| TidegateError::new_err(complaint.to_string()))?;
+        if wishes.iter().any(|(flow, _)| *flow >= self.trace.flows.len()) {
+            return Err(PyIndexError::new_err("a wish names no flow of the capture"));
+        }
+        let wishes: Vec<Wish> = wishes
+            .into_iter()
+            .map(|(flow, seconds)| Wish { flow, target: Span::from_secs_f64(seconds) })
+            .collect();
+        let (trace, link) = (self.trace.clone(), Link { rate, longest: longest_packet, buffer });
+        let found = interruptible(py, move || suggest(&trace, link, again, &wishes))?;
+        let found = found
+            .ok_or_else(|| TidegateError::new_err(format!("a link of {rate} bit/s cannot be simulated")))?;
+        let list = PyList::empty(py);
+        for suggestion in &found {
+            list.append(describe(py, suggestion)?)?;
+        }
+        Ok(list)
+    }
+}
+
+/// Packets and bytes that the buffer of a port must hold for flows that have at most these packets and bytes there,
+/// so that push-out takes none of theirs; `largest` is the largest packet of any flow.
+#[pyfunction]
+pub fn buffer_for(backlogs: Vec<(u64, u64)>, largest: u32) -> (u64, u64) {
+    bounds::buffer_for(backlogs, largest)
+}
+
+fn describe<'py>(py: Python<'py>, suggestion: &Suggestion) -> PyResult<Bound<'py, PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("reserve", suggestion.reserve)?;
+    entry.set_item("needs", suggestion.needs)?;
+    entry.set_item("backlog_packets", suggestion.backlog.map(|(packets, _)| packets))?;
+    entry.set_item("backlog_bytes", suggestion.backlog.map(|(_, bytes)| bytes))?;
+    entry.set_item("best_p99", suggestion.best_p99.map(Span::as_secs_f64))?;
+    entry.set_item("promised_p99", suggestion.promised_p99.map(Span::as_secs_f64))?;
+    entry.set_item(
+        "reason",
+        match suggestion.reason {
+            Reason::Target => "target",
+            Reason::MeanRate => "mean-rate",
+            Reason::FewPackets => "few-packets",
+            Reason::ShortLife => "short-life",
+            Reason::LinkTooSlow => "link-too-slow",
+            Reason::NoRoom => "no-room",
+            Reason::NoBuffer => "no-buffer",
+        },
+    )?;
+    Ok(entry)
+}

@@ -1,0 +1,37 @@
+//! Long work without the interpreter, which Ctrl-C ends.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+/// How often signals are looked at.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own and without the interpreter's lock, and returns what comes of it.
+///
+/// # Errors
+/// What a signal's handler raises meanwhile, such as `KeyboardInterrupt`. The thread is then left to itself: it
+/// owns what it works on, and nobody sees its result.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = channel();
+    // The receiver is gone only after an interrupt.
+    let worker = thread::Builder::new().spawn(move || drop(sender.send(work())))?;
+    loop {
+        let (received, again) = py.detach(move || (receiver.recv_timeout(EVERY), receiver));
+        receiver = again;
+        match received {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    match worker.join() {
+        Err(panic) => std::panic::resume_unwind(panic),
+        Ok(()) => Err(PyRuntimeError::new_err("the work ended without a result")),
+    }
+}

@@ -1,0 +1,77 @@
+"""Files that a replay writes: whole or not at all, and never over what a person has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from tidegate._tidegate import TidegateError
+
+MARK = "# Written by `tidegate replay`, which replaces it only while it is unchanged: sha256 "
+"""How the first line begins; the digest is of all that follows that line."""
+
+
+def refuse_changed(path: Path) -> None:
+    """Make sure that a file may be written at this place.
+
+    Raises:
+        TidegateError: Something is there that no replay has written, or that was changed since.
+    """
+    if os.path.lexists(path) and not _is_ours(path):
+        raise TidegateError(
+            f"{path}: is not as a replay wrote it, and is not replaced\n"
+            "  help: --force replaces it, --scenario FILE.toml writes elsewhere"
+        )
+
+
+def write(path: Path, text: str, *, force: bool = False) -> Path:
+    """Write a file that a replay may replace later, whole or not at all; missing folders are made.
+
+    Args:
+        path: File to write.
+        text: What it holds, the first line apart.
+        force: Replace whatever file is there.
+
+    Raises:
+        TidegateError: Something else is there, or it cannot be written, as on a full disk.
+    """
+    if not force:
+        refuse_changed(path)
+    whole = f"{MARK}{_digest(text.encode())}\n{text}"
+    # A symlink is followed: its target is replaced, and it still leads there.
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        if target.exists() and not target.is_file():
+            raise TidegateError(f"{path}: is no regular file")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(whole, encoding="utf-8")
+        temporary.replace(target)
+    except OSError as error:
+        raise TidegateError(f"{path}: cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+    return path
+
+
+def stem(capture: Path) -> str:
+    """Return the name that a capture's files have: `a.1` for `a.1.pcap`."""
+    return capture.stem or "replay"
+
+
+def _is_ours(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            first = file.readline(len(MARK) + 80)
+            return first == f"{MARK}{_digest(file.read())}\n".encode()
+    except OSError:
+        return False
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()

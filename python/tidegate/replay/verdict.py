@@ -1,0 +1,164 @@
+"""What a link needs for its protected flows: FIFO and the suggestion compared on the same packets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from tidegate.replay.brief import brief
+from tidegate.replay.buffer import needed
+from tidegate.replay.outcome import FlowOutcome
+from tidegate.replay.plan import CapturedFlow, Plan
+from tidegate.show import plural, quantity
+
+RESOLUTION = 1.002
+"""Ratio of two delays that are told apart: histograms have bins of 0.1 %."""
+
+_NAMED = 6
+"""Flows that a sentence names before it counts."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a replay says in the end.
+
+    Attributes:
+        kind: `nothing-to-protect`, `no-scheduler-needed`, `reservations-help`, `nothing-reserved`,
+            or `not-compared` when FIFO and the suggestion were not both played.
+        sentences: It in words: the answer first, then who is left out and why, who ends worse than under
+            FIFO, and who pays.
+        worse: Protected flows that lose more packets under the suggestion than under FIFO, or have a longer
+            p99.
+        paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1; None when
+            it is not known.
+    """
+
+    kind: str
+    sentences: tuple[str, ...]
+    worse: tuple[str, ...]
+    paid: float | None
+
+
+def judge(
+    plan: Plan, fifo: Sequence[FlowOutcome] | None, suggestion: Sequence[FlowOutcome] | None, scheduler: str
+) -> Verdict:
+    """Compare the outcomes of a plan's flows under FIFO and under the suggestion.
+
+    Args:
+        plan: What was played.
+        fifo: The outcomes under FIFO, in the order of `plan.flows`; None if it was not played.
+        suggestion: The outcomes with the suggested reservations; None if they were not played.
+        scheduler: The scheduler that the reservations are for.
+    """
+    protected = plan.protected
+    if not protected:
+        sentence = (
+            "nothing that crosses the link looks like a call, a video, a shell or a game: nothing to "
+            "protect; name flows with --protect"
+        )
+        return Verdict("nothing-to-protect", (sentence,), (), None)
+    left_out = [
+        f"{flow.name} is left out: {_left_out(flow, plan)}" for flow in protected if flow.reserve is None
+    ]
+    if fifo is None or suggestion is None:
+        sentence = f"no verdict: it takes fifo and {scheduler}, and both were not played"
+        return Verdict("not-compared", (sentence, *left_out), (), None)
+    under_fifo = {one.name: one for one in fifo}
+    under_plan = {one.name: one for one in suggestion}
+    pairs = {flow.name: (under_fifo[flow.name], under_plan[flow.name]) for flow in protected}
+    worse = tuple(name for name, (before, after) in pairs.items() if _is_worse(before, after))
+    worse_for = [_worse(name, *pairs[name]) for name in worse]
+    if all(before.on_target for before, _ in pairs.values()):
+        answer = f"FIFO keeps {_targets(protected)}: no scheduler needed"
+        return Verdict("no-scheduler-needed", (answer, *worse_for), worse, None)
+    reserved = [flow for flow in protected if flow.reserve is not None]
+    if not reserved:
+        answer = (
+            f"nothing is reserved: no flow fits on this link, and FIFO does not keep {_targets(protected)}"
+        )
+        return Verdict("nothing-reserved", (answer, *left_out, *worse_for), worse, None)
+    needs = _list([f"{flow.name} needs {brief(flow.reserve, 'bit/s')}" for flow in reserved])
+    missed = [flow for flow in reserved if not pairs[flow.name][0].on_target]
+    worst = min(missed or reserved, key=lambda flow: pairs[flow.name][0].within or 0.0)
+    share = brief(1.0 - (pairs[worst.name][0].within or 0.0), "share")
+    beside = (
+        f"under FIFO {share} of the packets of {worst.name} are late or lost"
+        if missed
+        else "FIFO keeps their targets, too"
+    )
+    paid, pays = _payers(plan, under_fifo, under_plan)
+    answer = f"{needs} to keep {_targets(reserved)}; {beside}; {pays}"
+    return Verdict("reservations-help", (answer, *left_out, *worse_for), worse, paid)
+
+
+def _is_worse(before: FlowOutcome, after: FlowOutcome) -> bool:
+    later = (after.delay_p99 or 0.0) > (before.delay_p99 or 0.0) * RESOLUTION
+    return after.loss > before.loss or later
+
+
+def _worse(name: str, before: FlowOutcome, after: FlowOutcome) -> str:
+    loses = [quantity(one.loss, "share") for one in (after, before)]
+    p99 = [quantity(one.delay_p99, "s") for one in (after, before)]
+    kept = "within its target" if after.on_target else "beyond its target"
+    return (
+        f"{name} ends worse than under FIFO, {kept}: p99 {p99[0]} instead of {p99[1]}, "
+        f"{loses[0]} lost instead of {loses[1]}"
+    )
+
+
+def _payers(
+    plan: Plan, fifo: Mapping[str, FlowOutcome], suggestion: Mapping[str, FlowOutcome]
+) -> tuple[float, str]:
+    """Sum what flows without a reservation lose, and say so; the largest loser is named."""
+    others = [flow.name for flow in plan.flows if flow.reserve is None]
+    before = sum(fifo[name].received_bytes for name in others)
+    lost = before - sum(suggestion[name].received_bytes for name in others)
+    if not before or lost * 1000 < before:
+        return (lost / before if before else 0.0), "the others lose no throughput"
+    paid = lost / before
+    words = f"the others pay {brief(paid, 'share')} of their throughput"
+    loses = {name: fifo[name].received_bytes - suggestion[name].received_bytes for name in others}
+    most = max(others, key=lambda name: loses[name])
+    if len(others) > 1:
+        words += f", {most} {brief(loses[most] / fifo[most].received_bytes, 'share')} of its own"
+    return paid, words
+
+
+def _targets(flows: Sequence[CapturedFlow]) -> str:
+    """`20 ms for voice and ssh, and 100 ms for video`."""
+    by_target: dict[float, list[str]] = {}
+    for flow in flows:
+        by_target.setdefault(flow.target or 0.0, []).append(flow.name)
+    return _list([f"{brief(target, 's')} for {_list(names)}" for target, names in sorted(by_target.items())])
+
+
+def _list(words: Sequence[str]) -> str:
+    if len(words) > _NAMED:
+        return f"{', '.join(words[:_NAMED])} and {len(words) - _NAMED} more"
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _left_out(flow: CapturedFlow, plan: Plan) -> str:
+    needs, target = brief(flow.needs, "bit/s"), brief(flow.target, "s")
+    most = brief(plan.rate * 0.95, "bit/s")
+    match flow.reason:
+        case "few-packets":
+            return f"it has only {plural(flow.packets, 'packet')}"
+        case "short-life":
+            return "it lives for less than 1 s, or for less than 10 % of the file"
+        case "link-too-slow" if flow.best_p99 is None:
+            return f"its mean rate is more than the {most} that may be reserved"
+        case "link-too-slow":
+            return (
+                f"{target} cannot be promised; if all of the {most} that may be reserved were its own, 99 % "
+                f"of its packets would be through within {brief(flow.best_p99, 's')}"
+            )
+        case "no-room":
+            return (
+                f"{target} needs {needs}, and of {most} that may be reserved the others have "
+                f"{brief(plan.reserved, 'bit/s')}"
+            )
+        case _:
+            held = [one for one in plan.flows if one.reserve is not None or one.reason == "no-buffer"]
+            enough = needed(list(map(asdict, held)), plan.buffer or "0B", plan.longest_packet)
+            return f"{target} takes a queue of {enough} beside the others, and it holds {plan.buffer}"

@@ -1,0 +1,78 @@
+"""What a reader of a replay's figures must know, in words."""
+
+from __future__ import annotations
+
+from tidegate.replay import MOST_FLOWS, CapturedFlow, Replay
+from tidegate.show import plural, quantity
+
+_REASONS = {
+    "target": "for the target",
+    "mean-rate": "mean is enough",
+    "unprotected": "",
+    "few-packets": "few packets",
+    "short-life": "short life",
+    "link-too-slow": "link too slow",
+    "no-room": "no room",
+    "no-buffer": "no buffer",
+}
+
+
+def sentences(played: Replay) -> list[str]:
+    """Say what was played, what was left out, and what the figures take for granted."""
+    plan = played.plan
+    said = [_crossing(played)]
+    if plan.cut is not None:
+        said.append(f"the file is cut off in {plan.cut}: what stands before is played")
+    if plan.reordered:
+        said.append(
+            f"{plural(plan.reordered, 'packet')} of the file stood out of order and were sorted by time"
+        )
+    said.append("a replay is open loop: the recorded senders do not slow down when packets are late or lost")
+    if plan.buffer is None:
+        said.append("the queue has no limit: while more comes than the link carries, it grows")
+    else:
+        sized = " (the promises need that much, 100 ms of the link are less)" if plan.sized else ""
+        said.append(f"the queue holds {plan.buffer}{sized}: beyond that, what would be sent last is dropped")
+    if plan.protected:
+        said.append("W is the longest backlog at an ideal server of rate r")
+    if plan.reserved:
+        share = quantity(plan.reserved / plan.rate, "share")
+        said.append(f"reserved: {quantity(plan.reserved, 'bit/s')}, {share} of the link")
+    if not plan.reserves:
+        said.append("the file names its flows freely, so a scenario cannot reserve for them one by one")
+    if not played.flows:
+        said.append(
+            f"not played: more than {MOST_FLOWS} flows; cut the capture, or keep the addresses that matter"
+        )
+    return said
+
+
+def _crossing(played: Replay) -> str:
+    plan = played.plan
+    if plan.direction is None:
+        return f"everything in the file crosses the link: {plan.direction_why}"
+    inside = f", inside is {', '.join(plan.inside)}" if plan.inside else ""
+    left = f"; {plural(plan.other_packets, 'other packet')} ({size(plan.other_bytes)}) not played"
+    ways = {"up": "from the inside", "down": "to the inside"}
+    return (
+        f"only what goes {plan.direction}, {ways[plan.direction]}, crosses the link: "
+        f"{plan.direction_why}{inside}{left if plan.other_packets else ''}"
+    )
+
+
+def reason(flow: CapturedFlow) -> str:
+    """Say in two words why a flow has its reservation, or none."""
+    return _REASONS[flow.reason]
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count} B"
+
+
+def plain(text: str) -> str:
+    """Return a text from a file as it may go to a terminal: without control characters."""
+    return "".join(character if character.isprintable() else "?" for character in text)
