@@ -30,7 +30,8 @@ fn bytes_per_flow(flows: usize) -> Result<f64, tidegate_core::contract::Refused>
     let scheduler =
         SchedulerKind::named("virtual-clock").map_or_else(Vec::new, |kind| vec![PortPlan::new(kind)]);
     let before = ALLOCATED.allocated();
-    let mut switch = Switch::new(Time::ORIGIN, &SwitchPlan { ports: scheduler, buffer: None })?;
+    let mut switch =
+        Switch::new(Time::ORIGIN, &SwitchPlan { ports: scheduler, buffer: None, ..SwitchPlan::default() })?;
     let contract = Contract { reserve: Rate::from_bits_per_second(64_000), ..Contract::default() };
     for _ in 0..flows {
         switch.open(Time::ORIGIN, PortIx(0), &FlowPlan { contract, ..FlowPlan::default() })?;

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 fn overload(flows: u64, packets: u64) -> Result<u64, Refused> {
     let port = SchedulerKind::named("virtual-clock").map_or_else(Vec::new, |kind| vec![PortPlan::new(kind)]);
     let buffer = Some(Limit::Packets(2 * flows));
-    let mut switch = Switch::new(Time::ORIGIN, &SwitchPlan { ports: port, buffer })?;
+    let mut switch = Switch::new(Time::ORIGIN, &SwitchPlan { ports: port, buffer, ..SwitchPlan::default() })?;
     let mut legs = Vec::new();
     for flow in 0..flows {
         let reserve = Rate::from_bits_per_second(10_000 + flow % 97 * 1000);

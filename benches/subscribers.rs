@@ -111,7 +111,7 @@ impl Line {
         };
         let port = PortPlan { classes: vec![class; sites as usize], ..PortPlan::new(clock()?) };
         let now = Time::ORIGIN;
-        let plan = SwitchPlan { ports: vec![port], buffer: None };
+        let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };
         let mut switch = Switch::new(now, &plan)?;
         let steering = Steering::new(
             now,

@@ -852,9 +852,13 @@ class Switch(Record):
     Attributes:
         buffer: Pool of each switch, shared by its ports with push-out; without it, unlimited (a limit such as
             "100p" or "64kB").
+        push_out: Who gives way when the pool is exhausted: the port that holds most beyond its share, and
+            there what waits for a shaper, a ceiling or credit when it is more than half; or the longest queue
+            by packets, whoever may send (Zhang 1991, section 3.1) (shares or longest-queue). Default: shares.
     """
 
     buffer: str | None = None
+    push_out: Literal["shares", "longest-queue"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

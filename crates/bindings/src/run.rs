@@ -12,7 +12,7 @@ use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results::tables;
 use tidegate_sim::watch::{Hop, Served, Watch};
-use tidegate_sim::world::World;
+use tidegate_sim::world::{Overflow, World};
 
 /// Most flows whose delay quantiles are kept one by one; of more only the groups' are.
 const MOST_FLOW_DELAYS: usize = 500;
@@ -53,6 +53,7 @@ impl Run {
             flow_delays: network.flows.len() <= MOST_FLOW_DELAYS,
             sample: series.then_some(scenario.spec.sample),
             watch,
+            log: false,
         };
         let world = py
             .detach(|| World::new(&network, seed, &probes))
@@ -62,8 +63,15 @@ impl Run {
 
     /// Carries out at most `events` events without holding the interpreter's lock. True when
     /// the run is over.
-    fn advance(&self, py: Python<'_>, events: u64) -> bool {
-        py.detach(|| self.world().advance(events))
+    fn advance(&self, py: Python<'_>, events: u64) -> PyResult<bool> {
+        let (over, overflow) = py.detach(|| {
+            let mut world = self.world();
+            (world.advance(events), world.overflow())
+        });
+        match overflow {
+            Some(overflow) => Err(TidegateError::new_err(self.too_many(&overflow))),
+            None => Ok(over),
+        }
     }
 
     /// How far the run is, 0 to 1.
@@ -135,6 +143,18 @@ impl Run {
 }
 
 impl Run {
+    /// What is said of a network that holds more packets than it may.
+    fn too_many(&self, overflow: &Overflow) -> String {
+        let Overflow { at, packets, link, waiting } = *overflow;
+        format!(
+            "not enough memory: after {:.4} s of the run {packets} packets are in the network, {waiting} of them in \
+             front of link {}; a limit such as switch = {{ buffer = \"1000p\" }} keeps them out, and so does less \
+             traffic or a faster link",
+            seconds(at),
+            self.network.links[link].name
+        )
+    }
+
     fn world(&self) -> MutexGuard<'_, World<Calendar>> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -111,6 +111,24 @@ impl Scenario {
         self.network.links.iter().map(|link| link.name.clone()).collect()
     }
 
+    /// How many quantities a run records over time.
+    #[getter]
+    fn series(&self) -> u64 {
+        self.spec.series()
+    }
+
+    /// How many times a run records each of them.
+    #[getter]
+    fn samples(&self) -> u64 {
+        self.spec.duration.ticks() / self.spec.sample.ticks()
+    }
+
+    /// What is no mistake, and yet is seldom meant, each with its place.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.spec.warnings().iter().map(ToString::to_string).collect()
+    }
+
     /// How it is pickled: its text is read again.
     fn __reduce__<'py>(slf: &Bound<'py, Scenario>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = slf.py();

@@ -53,7 +53,7 @@ pub enum Effect {
     Wake {
         /// Which.
         port: PortIx,
-        /// When.
+        /// When; never in the past.
         at: Time,
     },
 }

@@ -2,7 +2,7 @@
 //! them, schedulers look.
 
 use crate::packet::{FlowIx, Packet};
-use crate::stats::tally;
+use crate::stats::{Count, tally};
 
 const NONE: u32 = u32::MAX;
 
@@ -37,11 +37,18 @@ struct FlowQueue {
     last: u32,
     packets: u32,
     participation: Participation,
+    capped: bool,
     bytes: u64,
 }
 
-const EMPTY: FlowQueue =
-    FlowQueue { first: NONE, last: NONE, packets: 0, participation: Participation::Active, bytes: 0 };
+const EMPTY: FlowQueue = FlowQueue {
+    first: NONE,
+    last: NONE,
+    packets: 0,
+    participation: Participation::Active,
+    capped: false,
+    bytes: 0,
+};
 
 /// First-in, first-out queues, one a flow, over one slab: no allocation per packet.
 #[derive(Clone, Debug)]
@@ -126,6 +133,25 @@ impl Queues {
     /// Whether some flow is held.
     pub fn any_held(&self) -> bool {
         self.held > 0
+    }
+
+    /// What of the flow is queued and may not be sent now, even with nobody else there: all of it, when the flow
+    /// does not take part; all but its first packet, when it has a ceiling.
+    pub(crate) fn blocked(&self, flow: FlowIx) -> Count {
+        let queue = &self.flows[flow.ix()];
+        let mut blocked = Count { packets: u64::from(queue.packets), bytes: queue.bytes };
+        if queue.participation == Participation::Active {
+            match self.first(flow) {
+                Some(first) if queue.capped => blocked.take(first.packet.len),
+                _ => return Count::default(),
+            }
+        }
+        blocked
+    }
+
+    /// Says whether the flow has a ceiling.
+    pub(crate) fn set_capped(&mut self, flow: FlowIx, capped: bool) {
+        self.flows[flow.ix()].capped = capped;
     }
 
     /// Sets how the flow takes part; returns how it did before.

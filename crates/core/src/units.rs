@@ -78,6 +78,8 @@ impl fmt::Debug for Time {
 impl Span {
     /// No time at all.
     pub const ZERO: Span = Span(0);
+    /// The shortest span that is not zero: 10 ps.
+    pub const TICK: Span = Span(1);
     /// The longest span.
     pub const MAX: Span = Span(u64::MAX);
 
@@ -207,9 +209,20 @@ impl Rate {
         self.bytes_in(Span(span.0.saturating_add(half_a_byte)))
     }
 
-    /// Bits per second, rounded to an `f64`: for output and reports.
+    /// Bits per second: of the whole numbers that are held as this rate the one with the fewest digits before its
+    /// zeros, which is the rate that was stated. Above 3.6 Gbit/s several are held alike.
     pub fn bits_per_second(self) -> f64 {
-        Self::SCALE as f64 / self.ticks_per_byte.get() as f64
+        let held = u128::from(self.ticks_per_byte.get());
+        let bits = (Self::SCALE + held / 2) / held;
+        let in_tens = (0..=12).rev().map(|zeros| {
+            let unit = 10u128.pow(zeros);
+            (bits + unit / 2) / unit * unit
+        });
+        let stated = in_tens.into_iter().find(|bits| {
+            let bits = u64::try_from(*bits).unwrap_or(u64::MAX);
+            Rate::from_bits_per_second(bits) == Some(self)
+        });
+        stated.unwrap_or(bits) as f64
     }
 }
 
@@ -259,6 +272,16 @@ mod tests {
         assert_eq!(rate(33_000_000).time_for(1), Span::from_ticks(24_242));
         assert_eq!(rate(33_000_000).time_for(250), Span::from_ticks(6_060_606));
         assert_eq!(rate(33_000_000).time_for(1500), Span::from_ticks(36_363_636));
+    }
+
+    #[test]
+    fn a_rate_is_shown_as_it_was_stated() {
+        let odd = [1, 7, 64_000, 33_333_333, 999_999_999, 3_599_999_999];
+        let fast =
+            [33, 40, 100, 123, 400, 800, 999, 1_000, 2_500, 9_999, 10_000].map(|giga| giga * 1_000_000_000);
+        for bits in odd.into_iter().chain(fast) {
+            assert_eq!(rate(bits).bits_per_second(), bits as f64);
+        }
     }
 
     #[test]

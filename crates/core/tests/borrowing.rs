@@ -25,7 +25,7 @@ fn subscriber(site: u16, reserve: u64, ceiling: Option<u64>) -> FlowPlan {
 
 fn lines(classes: Vec<ClassPlan>, link: u64) -> Lines {
     let port = PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     world.audited = false;
     Lines::new(world, &[rate(link)])
 }

@@ -46,7 +46,7 @@ impl Row {
         let meters = vec![monitor(Excess::Warn)];
         let port = |_| PortPlan { meters: meters.clone(), ..PortPlan::new(scheduler.clone()) };
         let ports = rates.iter().map(port).collect();
-        let mut world = World::new(&SwitchPlan { ports, buffer: None });
+        let mut world = World::new(&SwitchPlan { ports, buffer: None, ..SwitchPlan::default() });
         world.audited = false;
         Row {
             world,

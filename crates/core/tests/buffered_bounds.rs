@@ -36,7 +36,7 @@ fn arrivals(rng: &mut Rng, reserves: &[u64]) -> Vec<Arrival> {
 /// was pushed out.
 fn left(packets: &[Arrival], reserves: &[u64], buffer: Limit) -> Vec<Option<Time>> {
     let ports = vec![PortPlan::new(kind("virtual-clock"))];
-    let mut world = World::new(&SwitchPlan { ports, buffer: Some(buffer) });
+    let mut world = World::new(&SwitchPlan { ports, buffer: Some(buffer), ..SwitchPlan::default() });
     world.audited = false;
     let plan = |reserve: Option<u64>| FlowPlan {
         contract: Contract { reserve: reserve.map(rate), ..Contract::default() },

@@ -18,7 +18,7 @@ fn class(parent: Option<u16>, scheduler: &str, reserve: u64, ceiling: Option<u64
 }
 
 fn lines(port: PortPlan, link: Rate) -> Lines {
-    Lines::new(World::new(&SwitchPlan { ports: vec![port], buffer: None }), &[link])
+    Lines::new(World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() }), &[link])
 }
 
 fn in_class(class: u16) -> FlowPlan {
@@ -138,7 +138,11 @@ fn a_packet_that_arrives_under_a_closed_ceiling_is_sent_when_it_opens() {
 fn ceilings_that_change_let_go_and_hold_at_once() {
     let plan = |ceiling| {
         let classes = vec![class(None, "fifo", 1_000_000, ceiling)];
-        SwitchPlan { ports: vec![PortPlan { classes, ..PortPlan::new(kind("fifo")) }], buffer: None }
+        SwitchPlan {
+            ports: vec![PortPlan { classes, ..PortPlan::new(kind("fifo")) }],
+            buffer: None,
+            ..SwitchPlan::default()
+        }
     };
     let at = |millis| Time::ORIGIN + Span::from_millis(millis);
     let (slow, slower) = (plan(Some(1_000_000)), plan(Some(100_000)));

@@ -18,7 +18,11 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 fn switch() -> Switch {
-    let plan = SwitchPlan { ports: vec![PortPlan::new(kind("virtual-clock"))], buffer: None };
+    let plan = SwitchPlan {
+        ports: vec![PortPlan::new(kind("virtual-clock"))],
+        buffer: None,
+        ..SwitchPlan::default()
+    };
     Switch::new(Time::ORIGIN, &plan).unwrap()
 }
 

@@ -98,7 +98,11 @@ fn saturated_stamps_are_not_taken_for_datagrams() {
     // 1500 bytes are 1200 s, the datagram alone would be 320 s.
     let rival = world.open(0, &reserved(10));
     world.arrive(&[slow], 40);
-    let plan = SwitchPlan { ports: vec![PortPlan::new(kind("virtual-clock"))], buffer: None };
+    let plan = SwitchPlan {
+        ports: vec![PortPlan::new(kind("virtual-clock"))],
+        buffer: None,
+        ..SwitchPlan::default()
+    };
     world.reconfigure(&plan, &[(slow, reserved(1))]);
     (0..1000).for_each(|_| _ = world.arrive(&[slow], 65_535));
     let debt = world.now;
@@ -160,7 +164,7 @@ fn the_slowest_and_the_fastest_ceilings_and_buckets() {
                 ShaperPlan { rate: rate(bits), burst: len, peak: None, queue: None, excess: Excess::Wait };
             let plan = FlowPlan { ceiling: Some(rate(bits)), shaper: Some(shaper), ..reserved(bits) };
             let port = PortPlan { ceiling: Some(rate(bits)), ..PortPlan::new(kind("virtual-clock")) };
-            let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+            let world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
             let mut lines = Lines::new(world, &[rate(FASTEST)]);
             let leg = lines.world.open(0, &plan);
             (0..600).for_each(|_| _ = lines.arrive(&[leg], len));

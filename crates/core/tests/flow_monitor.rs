@@ -147,7 +147,7 @@ impl Twins {
         let params = VirtualClockParams { synchronise, ..VirtualClockParams::example() };
         let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::VirtualClock(params));
         let port = PortPlan { meters, ..PortPlan::new(scheduler) };
-        let world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+        let world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
         let oracle = Oracle { polices, by_text, ..Oracle::default() };
         Twins { world, oracle, legs: Vec::new(), link: rate(link), free_at: None, served: Vec::new() }
     }
@@ -276,7 +276,7 @@ fn with(params: FlowMonitorParams) -> MeterKind {
 /// packets of 250 bytes in 1.2 seconds. The times of its warnings.
 fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
     let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("virtual-clock")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     world.audited = false;
     let contract = Contract {
         reserve: Some(rate(20_000)),
@@ -327,7 +327,7 @@ fn the_threshold_can_be_set() {
 #[test]
 fn a_newcomer_inherits_nothing() {
     let port = PortPlan { meters: vec![monitor(Excess::Warn)], ..PortPlan::new(kind("virtual-clock")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let contract = Contract {
         reserve: Some(rate(20_000)),
         interval: Some(Span::from_millis(1200)),

@@ -189,7 +189,7 @@ fn a_class_of_absent_flows_gains_nothing() {
     use tidegate_core::switch::plan::{ClassPlan, PortPlan, SwitchPlan};
     let class = ClassPlan { contract: reserved(1_000_000).contract, ..ClassPlan::new(kind("virtual-clock")) };
     let port = PortPlan { classes: vec![class.clone(), class], ..PortPlan::new(kind("virtual-clock")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let in_class = |ix| FlowPlan { class: Some(ix), ..reserved(1_000_000) };
     let legs = [world.open(0, &in_class(0)), world.open(0, &in_class(1))];
     for _ in 0..200 {

@@ -114,7 +114,8 @@ impl How {
         let rate = Some(self.rate(16_000_000));
         let port = PortPlan { classes, meters, rate, ..PortPlan::new(self.scheduler.clone()) };
         let buffer = Some(Limit::Packets(self.buffer));
-        let mut world = World::starting(self.start, &SwitchPlan { ports: vec![port], buffer });
+        let mut world =
+            World::starting(self.start, &SwitchPlan { ports: vec![port], buffer, ..SwitchPlan::default() });
         let mut legs: Vec<Option<Leg>> = vec![None; FLOWS];
         for flow in self.numbers {
             let (reserve, level) = script.contracts[flow];

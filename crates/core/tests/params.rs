@@ -129,7 +129,7 @@ fn slots_are_checked_as_they_are_given_out() {
         let node = NodeContext { link, reservable: None, members: &members };
         let kind = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
         let port = PortPlan { rate: Some(link), ..PortPlan::new(kind) };
-        let plan = SwitchPlan { ports: vec![port], buffer: None };
+        let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };
         let mut switch = Switch::new(Time::ORIGIN, &plan).unwrap();
         let flows = members.iter().enumerate();
         let mut flows = flows.flat_map(|(ix, member)| (0..member.count).map(move |nth| (ix, nth, member)));

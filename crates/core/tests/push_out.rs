@@ -1,37 +1,42 @@
-//! Push-out, against the rule carried out by hand: stamp and insert, then evict from the longest
+//! Push-out, against its rules carried out by hand: stamp and insert, then evict from the longest
 //! queue by packets (the packet in service counts and stays; ties to the latest arrival) the
-//! packet with the largest stamp (ties to the latest arrival). Clocks keep the advance.
+//! packet with the largest stamp (ties to the latest arrival); or from the port that holds most beyond
+//! its share, first what may not be sent when that is more than half. Clocks keep the advance.
 
 mod common;
 
-use common::oracle::{Oracle, Rule, push_out};
-use common::{World, kind, pick, rate, reserved, rounds};
+use common::oracle::{Oracle, Rule, give_way, push_out};
+use common::{World, every_scheduler, kind, pick, rate, reserved, rounds};
 use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::Span;
+
+const BOTH: [PushOut; 2] = [PushOut::Shares, PushOut::LongestQueue];
 
 struct Pool {
     world: World,
     ports: Vec<Oracle>,
     legs: Vec<Vec<Leg>>,
     limit: Limit,
+    push_out: PushOut,
     arrived: u64,
 }
 
 impl Pool {
-    fn new(rules: &[Rule], limit: Limit) -> Pool {
+    fn new(rules: &[Rule], limit: Limit, push_out: PushOut) -> Pool {
         let ports = rules.iter().map(|rule| PortPlan::new(kind(rule.name()))).collect();
-        let plan = SwitchPlan { ports, buffer: Some(limit) };
+        let plan = SwitchPlan { ports, buffer: Some(limit), push_out };
         Pool {
             world: World::new(&plan),
             ports: rules.iter().map(|rule| Oracle::new(*rule)).collect(),
             legs: vec![Vec::new(); rules.len()],
             limit,
+            push_out,
             arrived: 0,
         }
     }
@@ -48,7 +53,11 @@ impl Pool {
         self.ports[port].arrive(self.world.now, flow, body, len, self.arrived);
         let mut expected = Vec::new();
         while !self.fits() {
-            expected.push((push_out(&mut self.ports).body, Reason::PushedOut, Body::Released));
+            let goes = match self.push_out {
+                PushOut::Shares => give_way(&mut self.ports, self.limit),
+                PushOut::LongestQueue => push_out(&mut self.ports),
+            };
+            expected.push((goes.body, Reason::PushedOut, Body::Released));
         }
         assert_eq!(self.world.dropped(), expected);
         for (port, oracle) in self.ports.iter().enumerate() {
@@ -79,7 +88,7 @@ fn contract(rng: &mut Rng) -> Contract {
 
 #[test]
 fn the_victims_are_those_that_brute_force_finds() {
-    for seed in 0..rounds(40) {
+    for (seed, push_out) in (0..rounds(40)).flat_map(|seed| BOTH.map(|push_out| (seed, push_out))) {
         let mut rng = Rng::named(seed, "push-out");
         let rules: Vec<Rule> = (0..1 + rng.below(4)).map(|_| pick(&mut rng, &Rule::ALL)).collect();
         let limit = match seed % 3 {
@@ -87,7 +96,7 @@ fn the_victims_are_those_that_brute_force_finds() {
             1 => Limit::Packets(40),
             _ => Limit::Bytes(1000 + rng.below(20_000)),
         };
-        let mut pool = Pool::new(&rules, limit);
+        let mut pool = Pool::new(&rules, limit, push_out);
         for port in 0..rules.len() {
             for _ in 0..1 + rng.below(5) {
                 pool.open(port, contract(&mut rng));
@@ -122,7 +131,7 @@ fn the_victims_are_those_that_brute_force_finds() {
 /// What is dropped was still sent too fast: the flow's next packet is stamped behind it.
 #[test]
 fn clocks_keep_the_advance_of_what_is_pushed_out() {
-    let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4));
+    let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4), PushOut::default());
     pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
     pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
     (0..30).for_each(|_| pool.arrive(0, 0, 1000));
@@ -143,7 +152,8 @@ fn clocks_keep_the_advance_of_what_is_pushed_out() {
 #[test]
 fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
     let ports = vec![PortPlan::new(kind("virtual-clock")); 2];
-    let mut world = World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)) });
+    let mut world =
+        World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)), push_out: PushOut::LongestQueue });
     let both = [world.open(0, &reserved(64_000)), world.open(1, &reserved(64_000))];
     for _ in 0..3 {
         world.arrive(&both, 500);
@@ -157,7 +167,7 @@ fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
 /// The queue in service is the longest although only one packet of it can go.
 #[test]
 fn the_packet_in_service_counts_and_stays() {
-    let mut pool = Pool::new(&[Rule::Fifo, Rule::Fifo], Limit::Packets(3));
+    let mut pool = Pool::new(&[Rule::Fifo, Rule::Fifo], Limit::Packets(3), PushOut::LongestQueue);
     (0..2).for_each(|port| pool.open(port, Contract::default()));
     pool.arrive(0, 0, 100);
     pool.turn(0);
@@ -171,4 +181,71 @@ fn the_packet_in_service_counts_and_stays() {
     pool.turn(0);
     pool.turn(0);
     (0..3).for_each(|_| pool.arrive(1, 0, 100));
+}
+
+/// What holds for every scheduler, whichever packet it would send last: packets go only while the pool is beyond its
+/// limit, from the longest queue that has one to give, and each is the last of its flow.
+#[test]
+fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
+    const PORTS: usize = 2;
+    const LIMIT: usize = 12;
+    for scheduler in every_scheduler(1) {
+        for seed in 0..rounds(6) {
+            let mut rng = Rng::named(seed, "last of a flow");
+            let port = PortPlan { rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };
+            let buffer = Some(Limit::Packets(LIMIT as u64));
+            let plan = SwitchPlan { ports: vec![port; PORTS], buffer, push_out: PushOut::LongestQueue };
+            let mut world = World::new(&plan);
+            let legs = [0, 1].map(|port| {
+                [100_000, 200_000, 0].map(|bits| {
+                    let plan = if bits > 0 { reserved(bits) } else { FlowPlan::default() };
+                    world.open(port, &plan)
+                })
+            });
+            // What waits of each flow, first to last; what each port sends; the latest arrival at each.
+            let mut waiting = [(); PORTS].map(|()| vec![Vec::<u32>::new(); 3]);
+            let (mut sending, mut latest, mut gone) = ([None; PORTS], [0; PORTS], 0);
+            for step in 1..1500 {
+                let (port, flow) = (rng.below(PORTS as u64) as usize, rng.below(3) as usize);
+                match rng.below(10) {
+                    0..6 => {
+                        waiting[port][flow]
+                            .push(world.arrive(&[legs[port][flow]], 40 + rng.below(1400) as u32));
+                        latest[port] = step;
+                        for (body, reason, _) in world.dropped() {
+                            let held = |at: usize| {
+                                waiting[at].iter().map(Vec::len).sum::<usize>()
+                                    + usize::from(sending[at].is_some())
+                            };
+                            assert!(held(0) + held(1) > LIMIT && reason == Reason::PushedOut);
+                            let gives = |at: &usize| waiting[*at].iter().any(|flow| !flow.is_empty());
+                            let longest = (0..PORTS).filter(gives).max_by_key(|at| (held(*at), latest[*at]));
+                            let of =
+                                waiting[longest.unwrap()].iter_mut().find(|flow| flow.last() == Some(&body));
+                            of.unwrap_or_else(|| {
+                                panic!("{scheduler:?}: {body} is the last of no flow there")
+                            })
+                            .pop();
+                            gone += 1;
+                        }
+                        let all = waiting.iter().flatten().map(Vec::len).sum::<usize>();
+                        assert!(all + sending.iter().flatten().count() <= LIMIT);
+                    }
+                    6..9 if sending[port].take().is_some() => _ = world.finish(port as u16),
+                    6..9 => {
+                        world.timer(port as u16);
+                        if let Some(packet) = world.start(port as u16) {
+                            let flow = legs[port].iter().position(|leg| leg.flow == packet.flow).unwrap();
+                            assert_eq!(waiting[port][flow].remove(0), packet.body.0);
+                            sending[port] = Some(packet.body.0);
+                        }
+                        world.out.clear();
+                    }
+                    // Whole slots of 12 ms, and the middle of them.
+                    _ => world.wait(Span::from_millis(6 * rng.below(5))),
+                }
+            }
+            assert!(gone > 100, "{scheduler:?}: {gone}");
+        }
+    }
 }

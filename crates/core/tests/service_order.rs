@@ -35,7 +35,11 @@ struct Twins {
 
 impl Twins {
     fn new(rule: Rule) -> Twins {
-        let plan = SwitchPlan { ports: vec![PortPlan::new(kind(rule.name()))], buffer: None };
+        let plan = SwitchPlan {
+            ports: vec![PortPlan::new(kind(rule.name()))],
+            buffer: None,
+            ..SwitchPlan::default()
+        };
         Twins { world: World::new(&plan), oracle: Oracle::new(rule), legs: Vec::new(), plan, arrived: 0 }
     }
 

@@ -186,7 +186,7 @@ fn shaped_flows_share_an_exhausted_pool() {
         let mut rng = Rng::named(seed, "exhausted");
         let limit = Limit::Packets(1 + rng.below(12));
         let ports = vec![PortPlan::new(kind("virtual-clock")), PortPlan::new(kind("fifo"))];
-        let mut world = World::new(&SwitchPlan { ports, buffer: Some(limit) });
+        let mut world = World::new(&SwitchPlan { ports, buffer: Some(limit), ..SwitchPlan::default() });
         let legs: Vec<Leg> = (0..6)
             .map(|ix| {
                 let queue = pick(&mut rng, &[None, Some(Limit::Packets(3))]);
@@ -249,7 +249,11 @@ fn shaped_flows_share_an_exhausted_pool() {
 /// Where everything waits in shapers, the flow that sends more pays for it, and not another.
 #[test]
 fn a_full_shaper_pays_for_its_own_arrivals() {
-    let plan = SwitchPlan { ports: vec![PortPlan::new(kind("fifo"))], buffer: Some(Limit::Packets(6)) };
+    let plan = SwitchPlan {
+        ports: vec![PortPlan::new(kind("fifo"))],
+        buffer: Some(Limit::Packets(6)),
+        ..SwitchPlan::default()
+    };
     let mut world = World::new(&plan);
     let [many, few] = [0; 2].map(|_| world.open(0, &shaped(1_000_000, 500, None)));
     // The first of each passes.
@@ -273,7 +277,7 @@ fn a_shaper_that_is_taken_away_reorders_nothing() {
     let mut world = World::with(kind("fifo"));
     let leg = world.open(0, &shaped(1_000_000, 500, None));
     let waiting: Vec<u32> = (0..4).map(|_| world.arrive(&[leg], 500)).collect();
-    let plan = SwitchPlan { ports: vec![PortPlan::new(kind("fifo"))], buffer: None };
+    let plan = SwitchPlan { ports: vec![PortPlan::new(kind("fifo"))], buffer: None, ..SwitchPlan::default() };
     world.reconfigure(&plan, &[(leg, FlowPlan::default())]);
     let due = wake(&mut world).unwrap();
     assert!(due <= world.now);

@@ -184,8 +184,10 @@ fn memory_does_not_grow_with_flows_that_come_and_go() {
     };
     let port =
         PortPlan { classes: vec![class(None), class(None), class(Some(0))], ..PortPlan::new(kind("fifo")) };
-    let mut lines =
-        Lines::new(World::new(&SwitchPlan { ports: vec![port], buffer: None }), &[rate(1_000_000_000)]);
+    let mut lines = Lines::new(
+        World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() }),
+        &[rate(1_000_000_000)],
+    );
     lines.world.audited = false;
     let mut rng = Rng::named(1, "come and go");
     let mut open: BTreeMap<u64, Leg> = BTreeMap::new();

@@ -43,7 +43,11 @@ struct Bench {
 impl Bench {
     fn new(rules: Vec<Rule>, most: usize) -> Bench {
         let now = Time::ORIGIN;
-        let plan = SwitchPlan { ports: vec![PortPlan::new(kind("virtual-clock"))], buffer: None };
+        let plan = SwitchPlan {
+            ports: vec![PortPlan::new(kind("virtual-clock"))],
+            buffer: None,
+            ..SwitchPlan::default()
+        };
         let mut switch = Switch::new(now, &plan).unwrap();
         let steering =
             Steering::new(now, &mut switch, PORT, Direction::Up, rules, FlowPlan::default(), most).unwrap();
@@ -152,8 +156,11 @@ fn plans_that_take_turns_leak_no_slot() {
     const HOSTS: u32 = 50;
     let port = |classes: Vec<ClassPlan>| PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
     let class = ClassPlan { contract: Contract::default(), ..ClassPlan::new(kind("fifo")) };
-    let plans =
-        [vec![class], Vec::new()].map(|classes| SwitchPlan { ports: vec![port(classes)], buffer: None });
+    let plans = [vec![class], Vec::new()].map(|classes| SwitchPlan {
+        ports: vec![port(classes)],
+        buffer: None,
+        ..SwitchPlan::default()
+    });
     let mut bench = Bench::new(vec![each_host(Span::from_secs(1))], 10_000);
     let (mut highest, mut memory) = (0, Vec::new());
     for turn in 0..100 {

@@ -31,7 +31,10 @@ fn reserving(bits: u64) -> FlowPlan {
 
 fn lines(start: Time, buffer: Option<u64>) -> Lines {
     let port = PortPlan::new(frame());
-    let world = World::starting(start, &SwitchPlan { ports: vec![port], buffer: buffer.map(Limit::Packets) });
+    let world = World::starting(
+        start,
+        &SwitchPlan { ports: vec![port], buffer: buffer.map(Limit::Packets), ..SwitchPlan::default() },
+    );
     Lines::new(world, &[rate(400_000)])
 }
 
@@ -118,7 +121,7 @@ fn slots_are_refused_when_none_is_free_and_come_back_with_their_flow() {
     let refused = world.switch.open(world.now, PortIx(0), &reserving(20_000)).unwrap_err();
     assert_eq!(refused.0, "1 slots are needed, and 0 of 20 are free");
     // A change of several flows is refused whole.
-    let plan = SwitchPlan { ports: vec![PortPlan::new(frame())], buffer: None };
+    let plan = SwitchPlan { ports: vec![PortPlan::new(frame())], buffer: None, ..SwitchPlan::default() };
     world.reconfigure(&plan, &[(most, reserving(100_000))]);
     let small = world.open(0, &reserving(100_000));
     let both = [(most, reserving(200_000)), (small, reserving(220_000))];
@@ -160,7 +163,7 @@ fn without_a_rate_a_frame_divides_its_links() {
     let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
     let plan = |bits: Option<u64>| {
         let port = PortPlan { rate: bits.map(rate), ..PortPlan::new(scheduler.clone()) };
-        SwitchPlan { ports: vec![port], buffer: None }
+        SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() }
     };
     let mut unknown = World::new(&plan(None));
     assert!(unknown.try_open(0, &reserving(20_000)).is_err());

@@ -25,7 +25,7 @@ fn class_of(parent: Option<u16>, scheduler: SchedulerKind, reserve: u64, priorit
 
 fn world(root: &str, classes: Vec<ClassPlan>) -> World {
     let port = PortPlan { classes, ..PortPlan::new(kind(root)) };
-    World::new(&SwitchPlan { ports: vec![port], buffer: None })
+    World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() })
 }
 
 fn member(class: u16, reserve: u64, priority: u8) -> FlowPlan {
@@ -235,7 +235,7 @@ fn assert_same_order(
             } else {
                 plans.iter_mut().for_each(|plan| plan.class = None);
             }
-            let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+            let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
             let legs: Vec<Leg> = plans.iter().map(|plan| world.open(0, plan)).collect();
             let mut order = Vec::new();
             for _ in 0..800 {
@@ -297,7 +297,10 @@ fn slots_within_slots_are_refused() {
         for classes in [vec![ClassPlan::new(scheduler.clone())], between.to_vec()] {
             let rate = Some(rate(1_000_000));
             let port = PortPlan { classes, rate, ..PortPlan::new(scheduler.clone()) };
-            assert!(Switch::new(Time::ORIGIN, &SwitchPlan { ports: vec![port], buffer: None }).is_err());
+            assert!(
+                Switch::new(Time::ORIGIN, &SwitchPlan { ports: vec![port], ..SwitchPlan::default() })
+                    .is_err()
+            );
         }
     }
 }
@@ -328,7 +331,8 @@ fn a_class_saves_no_credit_from_what_was_pushed_out() {
     for buffer in [1, 2] {
         let classes = vec![class(None, "strict-priority", 1_000_000, 0), class(None, "fifo", 1_000_000, 0)];
         let port = PortPlan { classes, ..PortPlan::new(kind("virtual-clock")) };
-        let mut plan = SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(buffer)) };
+        let mut plan =
+            SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(buffer)), ..SwitchPlan::default() };
         let mut world = World::new(&plan);
         let bulk = world.open(0, &member(0, 1_000_000, 5));
         let urgent = world.open(0, &member(0, 1_000_000, 0));

@@ -12,6 +12,7 @@ pub mod host;
 pub mod input;
 mod measures;
 pub mod network;
+pub mod packet_log;
 mod packets;
 pub mod probe;
 pub mod record;

@@ -1,6 +1,7 @@
 //! What the world counts.
 
 use crate::fingerprint::Fingerprint;
+use crate::packet_log::{Entry, What};
 use crate::probe::Series;
 use crate::record::{DelayCounts, FlowRecord};
 use crate::watch::Watch;
@@ -22,6 +23,7 @@ pub(crate) struct Measures {
     pub(crate) flow_counts: Vec<DelayCounts>,
     pub(crate) series: Option<Series>,
     pub(crate) watch: Option<Watch>,
+    pub(crate) log: Option<Vec<Entry>>,
     /// How long packets waited in the envelope of each flow that has one.
     pub(crate) envelopes: BTreeMap<u32, Moments>,
     /// Packets that lines lost, by flow.
@@ -67,6 +69,14 @@ pub(crate) struct KeptChecks {
 }
 
 impl Measures {
+    /// Takes note of what happens at a link, if that is asked for.
+    #[inline]
+    pub(crate) fn log(&mut self, at: Time, link: u32, what: What) {
+        if let Some(log) = &mut self.log {
+            log.push(Entry { at, link, what });
+        }
+    }
+
     /// A packet left its envelope at `at`, after having waited there.
     pub(crate) fn left_envelope(&mut self, flow: u32, at: Time, waited: Span) {
         if at >= self.warm_at

@@ -13,7 +13,7 @@ use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
 use tidegate_spec::WhenWarned;
 
@@ -161,6 +161,8 @@ pub struct Network {
     pub nodes: Vec<NodePlan>,
     /// Links, by index.
     pub links: Vec<LinkPlan>,
+    /// Who gives way when the pool of a switch is exhausted.
+    pub push_out: PushOut,
     /// The gate that two of the links are.
     pub gate: Option<GatePlan>,
     /// Names of the groups of flows.

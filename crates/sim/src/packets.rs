@@ -1,5 +1,6 @@
 //! What the world keeps of every packet that is in the network.
 
+use crate::packet_log::PacketId;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
@@ -22,6 +23,9 @@ pub(crate) struct PacketBody {
 /// The payload of a packet without one.
 const NOTHING: u32 = u32::MAX;
 
+/// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
+pub(crate) const MOST_PACKETS: usize = 8_000_000;
+
 /// The packets in the network, by their bodies' numbers.
 #[derive(Default)]
 pub(crate) struct Packets {
@@ -32,6 +36,10 @@ pub(crate) struct Packets {
 }
 
 impl PacketBody {
+    pub(crate) fn id(&self) -> PacketId {
+        PacketId { flow: self.flow, sequence: self.sequence }
+    }
+
     /// A packet without a payload that leaves its source now, into `hop`.
     #[inline(always)]
     pub(crate) fn new(born: Time, sequence: u64, flow: u32, hop: u32, group: u32) -> PacketBody {
@@ -52,6 +60,11 @@ impl Packets {
                 BodyId((self.bodies.len() - 1) as u32)
             }
         }
+    }
+
+    /// How many packets are in the network.
+    pub(crate) fn stored(&self) -> usize {
+        self.bodies.len() - self.free.len()
     }
 
     /// The packet has left the network. It has no payload.

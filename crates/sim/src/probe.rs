@@ -15,6 +15,8 @@ pub struct Probes {
     pub sample: Option<Span>,
     /// Packets to follow.
     pub watch: Option<Watch>,
+    /// What happens to every packet: some 40 bytes for each of its steps.
+    pub log: bool,
 }
 
 /// What a series is of, by index.

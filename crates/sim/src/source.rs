@@ -163,8 +163,8 @@ impl Emission {
             Traffic::Cbr { rate, sizes } => {
                 let len = draw_size(sizes, &mut self.rng);
                 let gap = match self.last {
-                    0 => Span::from_ticks(self.rng.below(rate.time_for(len).ticks())),
-                    before => rate.time_for(before as u32),
+                    0 => Span::from_ticks(self.rng.below(time_for(*rate, len).ticks())),
+                    before => time_for(*rate, before as u32),
                 };
                 self.last = u64::from(len);
                 Some((gap, len))
@@ -175,7 +175,7 @@ impl Emission {
                     self.position -= 1;
                     match gap {
                         Gap::Fixed(span) => *span,
-                        Gap::AtRate(rate) => rate.time_for(self.last as u32),
+                        Gap::AtRate(rate) => time_for(*rate, self.last as u32),
                     }
                 } else {
                     self.position = self.rng.geometric(*length) - 1;
@@ -205,8 +205,13 @@ pub(crate) fn draw_size(sizes: &[u32], rng: &mut Rng) -> u32 {
     }
 }
 
+/// A packet's transmission time, at least a tick: time goes on.
+fn time_for(rate: Rate, len: u32) -> Span {
+    rate.time_for(len).max(Span::TICK)
+}
+
 /// The mean transmission time of packets of these sizes.
 fn mean_time(rate: Rate, sizes: &[u32]) -> Span {
-    let total: f64 = sizes.iter().map(|len| rate.time_for(*len).as_secs_f64()).sum();
+    let total: f64 = sizes.iter().map(|len| time_for(rate, *len).as_secs_f64()).sum();
     Span::from_secs_f64(total / sizes.len() as f64)
 }

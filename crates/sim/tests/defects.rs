@@ -1,6 +1,7 @@
 //! Defects that were found by generated scenarios, each with the file that showed it.
 
 use std::path::{Path, PathBuf};
+use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::build::build;
 use tidegate_sim::event_queue::Calendar;
@@ -8,15 +9,18 @@ use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::{Answer, World};
-use tidegate_spec::Scenario;
+use tidegate_spec::{GateFile, Scenario};
+
+fn path(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("defects").join(file)
+}
 
 fn network(file: &str) -> Network {
     network_with(file, &[])
 }
 
 fn network_with(file: &str, sets: &[(String, String)]) -> Network {
-    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("defects");
-    build(&Scenario::load(&folder.join(file), sets).unwrap()).unwrap()
+    build(&Scenario::load(&path(file), sets).unwrap()).unwrap()
 }
 
 fn run(network: &Network, probes: &Probes) -> World<Calendar> {
@@ -78,6 +82,90 @@ fn a_second_change_keeps_the_interval() {
     let warnings: f64 = world.series().unwrap().values(Subject::Group(1), "warnings").iter().sum();
     assert_eq!(warnings, world.checks(1).warnings as f64);
     assert!(warnings >= 5.0, "a flow at twice its reservation is warned: {warnings}");
+}
+
+/// The longest queue is also one that was pushed out before it sent anything.
+#[test]
+fn the_longest_queue_is_at_least_the_mean() {
+    let world = run(&network("qmax.toml"), &Probes::default());
+    let stats = world.link(0).stats.unwrap();
+    assert_eq!(stats.longest, 100);
+}
+
+/// A hang-up that comes before its flow has started waits for the start, on links without delay, too.
+#[test]
+fn a_hang_up_before_the_start_waits_for_it() {
+    let world = run(&network("hang.toml"), &Probes::default());
+    let of = |answer| world.signals().iter().filter(|signal| signal.answer == answer).count();
+    assert_eq!((of(Answer::Granted), of(Answer::HungUp)), (2, 2));
+}
+
+/// One flow's ceiling costs the others nothing: what waits for it does not own the pool.
+#[test]
+fn a_ceiling_takes_no_memory_from_others() {
+    for scheduler in ["fifo", "virtual-clock"] {
+        let measured = |push_out: PushOut, ceiling: bool| {
+            let sets = [("port.scheduler".to_owned(), scheduler.to_owned())];
+            let mut network = build(&Scenario::load(&path("ceiling.toml"), &sets).unwrap()).unwrap();
+            network.push_out = push_out;
+            if !ceiling {
+                network.flows.iter_mut().for_each(|flow| flow.plans[0].ceiling = None);
+            }
+            let world = run(&network, &Probes::default());
+            let report = world.link(0);
+            let bits = report.sent.1 as f64 * 8.0 / report.measured.as_secs_f64();
+            let lost: u64 = world.records()[1..].iter().map(|record| record.dropped).sum();
+            (bits / network.links[0].rate.bits_per_second(), lost)
+        };
+        let (open, lost) = measured(PushOut::Shares, false);
+        assert!(open > 0.7 && lost == 0, "{scheduler}: {open} of the link, {lost} lost");
+        // Without what the ceiling keeps back, nothing is missing.
+        let (capped, lost) = measured(PushOut::Shares, true);
+        assert!(capped > open - 0.095 && lost == 0, "{scheduler}: {capped} of the link, {lost} lost");
+        let (owned, lost) = measured(PushOut::LongestQueue, true);
+        assert!(
+            owned < 0.5 && lost > 1000,
+            "{scheduler}, the longest queue: {owned} of the link, {lost} lost"
+        );
+    }
+}
+
+/// What cannot run is refused when it is checked, with its line.
+#[test]
+fn what_cannot_run_is_refused_with_its_line() {
+    for (file, said) in [
+        ("star.toml", "star.toml:3:12: `hub` sends on more than 65535 links"),
+        ("tdmc.toml", "tdmc.toml:5:84: flow `f/2` in class `k` on link s1->s2: it does not fit"),
+        ("gts.toml", "gt.toml:4:144: flow `z` up: it does not fit"),
+        (
+            "check4m.toml",
+            "check4m.toml:4:31: with `a` there are 4000000 flows, which pass 800000000 links in all: \
+                          some 323.2 GB of memory, of 4.0 GB at most",
+        ),
+        ("ser.toml", "ser.toml:3:10: `sample` gives 43000000 points in 43 series, some 3.0 GB of memory"),
+        (
+            "ser2.toml",
+            "ser2.toml:3:10: `sample` gives 403000000 points in 403 series, some 28.2 GB of memory",
+        ),
+        (
+            "t7.toml",
+            "t7.toml:4:10: a packet of 6B takes less than 10 ps, the shortest time, at the 10tbit of s1->s2",
+        ),
+    ] {
+        let errors = Scenario::load(&path(file), &[]).unwrap_err().to_string();
+        assert!(errors.contains(said), "{errors}");
+    }
+    let errors = GateFile::load(&path("gt.toml"), &[]).unwrap_err().to_string();
+    assert!(errors.contains("gt.toml:4:144: flow `z` up: it does not fit"), "{errors}");
+}
+
+/// Where a packet takes no time by the rate's rounding, it takes a tick, and the run ends: a recording's sizes are
+/// known too late to be refused, and what a dropper refuses takes a packet's time, too.
+#[test]
+fn time_goes_on_at_any_rate() {
+    let world = run(&network("tick.toml"), &Probes::default());
+    let sent: Vec<u64> = world.records().iter().map(|record| record.sent.0).collect();
+    assert!(sent.iter().all(|sent| *sent > 100), "{sent:?}");
 }
 
 /// While a packet waits at a port that conserves work, the link sends: what it sent before the packet takes as long as the

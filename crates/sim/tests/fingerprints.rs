@@ -40,6 +40,7 @@ fn equal_with_and_without_probes() {
         flow_delays: true,
         sample: Some(Span::from_micros(777)),
         watch: Some(Watch::new(3, 5)),
+        log: true,
     };
     let probed = run_with::<Calendar>(&network, 5, &probes);
     assert_eq!(probed.fingerprint(), run(&network, 5).fingerprint());

@@ -91,6 +91,27 @@ pub enum Source {
     },
 }
 
+impl Source {
+    /// The mean rate in bit/s, `times` included; `None` where none is stated.
+    pub fn mean(&self) -> Option<u64> {
+        match self {
+            Source::Cbr { rate, times }
+            | Source::Poisson { rate, times }
+            | Source::OnOff { rate, times, .. }
+            | Source::PacketTrain { rate, times, .. } => Some((*rate as f64 * times).round() as u64),
+            _ => None,
+        }
+    }
+
+    /// The rate in bit/s at which its packets follow each other at their closest, as far as that is stated.
+    pub(crate) fn fastest(&self) -> Option<u64> {
+        match self {
+            Source::OnOff { peak, times, .. } => Some((*peak as f64 * times).round() as u64),
+            source => source.mean(),
+        }
+    }
+}
+
 /// Whether packets come with their sizes.
 pub(crate) fn brings_sizes(values: &Values) -> bool {
     matches!(values.section.name, "trace" | "capture")

@@ -2,7 +2,7 @@
 
 use crate::error::Place;
 use crate::record::Section;
-use tidegate_core::params::{Limit, Value};
+use tidegate_core::params::{Limit, Parameter, Value};
 use tidegate_core::units::Span;
 
 /// A section as it was read: its keys in the record's order, defaults included.
@@ -102,6 +102,11 @@ impl Values {
             Read::Text(text) | Read::Value(Value::Text(text)) => Some(text),
             _ => None,
         }
+    }
+
+    /// A value that is one of some words.
+    pub(crate) fn word<P: Parameter>(&self, name: &str) -> Option<P> {
+        P::of(&Value::Text(self.text(name)?.to_owned())).ok()
     }
 
     pub(crate) fn texts(&self, name: &str) -> Option<&[(Place, String)]> {

@@ -16,6 +16,8 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
     from tidegate.show import plural
 
     scenario = Scenario.load(file, overrides(sets))
+    for warning in scenario.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
     if as_json:
         document = {

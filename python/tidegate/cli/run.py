@@ -16,8 +16,8 @@ from tidegate.cli.plain import plain
 if TYPE_CHECKING:
     from tidegate.results import Results
 
-MOST_SERIES = 10_000
-"""Series that `--out` keeps at most, over all replications: some 250 MB of memory."""
+MOST_POINTS = 20_000_000
+"""Points that the series of `--out` have at most, over all replications: some 1.4 GB of memory."""
 
 REFUSALS = {"refused": "refused", "change refused": "changes refused"}
 """Answers of the table `signals` that are refusals, and how they are told."""
@@ -54,9 +54,8 @@ def command(
     source = resolve(file, overrides(sets))
     if out is not None:
         outdir.check_writable(out)
-    # Of a link its queue and its utilisation, of a group its throughput, its lead and its warnings.
-    each = 2 * len(source.scenario.links) + 3 * len(source.scenario.groups)
-    series = out is not None and each * replications <= MOST_SERIES
+    points = source.scenario.series * source.scenario.samples
+    series = out is not None and points * replications <= MOST_POINTS
     with bar(source.scenario.name) as progress:
         results = run(
             source, replications=replications, jobs=jobs, seed=seed, series=series, progress=progress

@@ -32,7 +32,9 @@ impl LinePlan {
     }
 
     fn is_plain(&self) -> bool {
-        self.trace.is_none() && self.delay == Span::ZERO && !self.loss.happens()
+        // Where a byte takes less than a tick, each packet takes at least one.
+        let is_slow = self.rate.time_for(1) > Span::ZERO;
+        is_slow && self.trace.is_none() && self.delay == Span::ZERO && !self.loss.happens()
     }
 }
 
@@ -54,7 +56,7 @@ pub enum Flight {
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     rate: Rate,
-    /// Trace, delay and loss; `None` as long as the line is plain.
+    /// Trace, delay and loss; `None` as long as the line is plain, and no packet takes less than a tick.
     extras: Option<Box<Extras<T>>>,
 }
 
@@ -129,7 +131,7 @@ impl<T: Copy> Line<T> {
     }
 
     /// Starts a packet that is charged `len` bytes, at `now` or when the line [`opens`](Self::opens). Returns
-    /// when its last bit is out.
+    /// when its last bit is out, at least a tick later unless a trace says otherwise.
     #[inline(always)]
     pub fn begin(&mut self, now: Time, len: u32) -> Time {
         match &mut self.extras {
@@ -196,7 +198,7 @@ impl<T> Extras<T> {
     #[inline(never)]
     fn begin(&mut self, now: Time, len: u32, rate: Rate) -> Time {
         match &mut self.traced {
-            None => now + rate.time_for(len),
+            None => now + rate.time_for(len).max(Span::TICK),
             Some(traced) => traced.departure(now, len),
         }
     }

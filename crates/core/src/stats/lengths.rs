@@ -29,6 +29,11 @@ impl Lengths {
         self.0.iter().sum()
     }
 
+    /// The largest; `None` of nothing.
+    pub fn largest(&self) -> Option<u64> {
+        self.0.len().checked_sub(1).map(|largest| largest as u64)
+    }
+
     /// Their mean; `None` of nothing.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
@@ -102,6 +107,7 @@ mod tests {
             let mean = values.iter().sum::<u64>() as f64 / n;
             let squares: f64 = values.iter().map(|value| (*value as f64 - mean).powi(2)).sum();
             prop_assert_eq!(lengths.count(), values.len() as u64);
+            prop_assert_eq!(lengths.largest(), values.iter().copied().max());
             prop_assert!((lengths.mean().unwrap() - mean).abs() < 1e-9);
             prop_assert!((lengths.sd().unwrap() - (squares / (n - 1.0)).sqrt()).abs() < 1e-9);
             prop_assert_eq!(lengths.quantile(part, 100), nearest_rank(&mut values.clone(), part, 100));

@@ -8,7 +8,7 @@ use super::tree::Member;
 use crate::packet::FlowIx;
 use crate::scheduler::{Scheduler, Select};
 use crate::stats::Count;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 impl Switch {
     /// Checks conservation of packets and bytes for every flow and port, the pool, work
@@ -67,6 +67,7 @@ impl Port {
             return Err(format!("{total:?} in queues, {:?} counted", self.backlog));
         }
         self.audit_guards()?;
+        self.audit_blocked()?;
         self.audit_tree(now)
     }
 
@@ -88,6 +89,23 @@ impl Port {
             if queued != counted {
                 return Err(format!("node {at}: {queued:?} queued, its dropper counts {counted:?}"));
             }
+        }
+        Ok(())
+    }
+
+    /// What push-out counts as not to be sent now is what the queues say, and what a port's flows reserve is what
+    /// is counted for its share.
+    fn audit_blocked(&self) -> Result<(), String> {
+        if let Some((kept, found)) = self.tree.blocked_kept_and_found()
+            && kept != found
+        {
+            return Err(format!("{found:?} may not be sent now, {kept:?} counted"));
+        }
+        let open = self.table.flows.iter().filter(|entry| entry.state != State::Closed);
+        let reserved = open.filter_map(|entry| entry.reserve);
+        let reserved: u64 = reserved.map(|rate| rate.bytes_in_about(Span::from_secs(1))).sum();
+        if reserved != self.table.reserved {
+            return Err(format!("{reserved} bytes a second reserved, {} counted", self.table.reserved));
         }
         Ok(())
     }

@@ -64,8 +64,15 @@ impl QueueStats {
         self.since = now;
     }
 
-    /// A packet of `packets` is to leave, other than by push-out: what is pushed out was in the
-    /// queue for no time.
+    /// A packet of `packets` is pushed out. Those of a length that the queue has reached at this instant were in
+    /// the queue for no time.
+    pub(super) fn pushed_out(&mut self, now: Time, packets: u64) {
+        if self.since < now {
+            self.reached(packets);
+        }
+    }
+
+    /// A packet of `packets` is to leave, other than by push-out.
     #[inline]
     pub(super) fn reached(&mut self, packets: u64) {
         self.longest = self.longest.max(packets);
@@ -94,7 +101,7 @@ impl QueueStats {
 
     /// As of the last change, when the queue has `packets` packets: as if they left it then.
     pub(super) fn closed(mut self, packets: u64, in_service: bool) -> QueueStats {
-        self.reached(packets);
+        self.reached(packets.max(self.seen.largest().unwrap_or(0)));
         self.area = self.area.wrapping_add(area_before(self.since, packets));
         if in_service {
             self.busy = self.busy.wrapping_add(self.since.ticks());

@@ -49,6 +49,12 @@ struct Terms {
 }
 
 impl Flow {
+    /// What it reserves, in bytes a second; nothing once it is closed.
+    fn counted_reserve(&self) -> u64 {
+        let reserve = self.reserve.filter(|_| self.state != State::Closed);
+        reserve.map_or(0, |rate| rate.bytes_in_about(Span::from_secs(1)))
+    }
+
     /// What its scheduler is told.
     pub(super) fn effective_participation(&self) -> Participation {
         match (self.participation, self.held) {
@@ -68,6 +74,8 @@ pub(super) struct FlowTable {
     ceilings: LazyTable<Option<Ceiling>>,
     dropped: LazyTable<Count>,
     marked: LazyTable<u64>,
+    /// What all flows reserve that are not closed, in bytes a second.
+    pub(super) reserved: u64,
     /// How many flows have a ceiling.
     pub(super) with_ceiling: u32,
     /// The closed flows of every node, by when they may be forgotten.
@@ -108,8 +116,8 @@ impl FlowTable {
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
     pub(super) fn retire(&mut self, flow: FlowIx, at: Time) {
-        let entry = &mut self.flows[flow.ix()];
-        entry.state = State::Closed;
+        self.change(flow, |entry| entry.state = State::Closed);
+        let entry = &self.flows[flow.ix()];
         let node = usize::from(entry.node);
         if self.forgettable.len() <= node {
             self.forgettable.resize_with(node + 1, BinaryHeap::new);
@@ -155,8 +163,21 @@ impl FlowTable {
 
     pub(super) fn set_contract(&mut self, flow: FlowIx, contract: &Contract) {
         let Contract { reserve, interval, head_start, priority } = *contract;
-        self.flows[flow.ix()].reserve = reserve;
+        self.change(flow, |entry| entry.reserve = reserve);
         self.terms.set(flow, Terms { interval, head_start, priority });
+    }
+
+    /// The closed flow's index is another flow's.
+    pub(super) fn reopen(&mut self, flow: FlowIx) {
+        self.change(flow, |entry| entry.state = State::Open);
+    }
+
+    /// Changes what the flow reserves, or whether it is closed.
+    fn change(&mut self, flow: FlowIx, change: impl FnOnce(&mut Flow)) {
+        let entry = &mut self.flows[flow.ix()];
+        let before = entry.counted_reserve();
+        change(entry);
+        self.reserved = self.reserved + entry.counted_reserve() - before;
     }
 
     /// The index goes to another flow, of which nothing is counted yet; the one before has sent so much.

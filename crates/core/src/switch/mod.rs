@@ -5,10 +5,8 @@
 //! ([`arrive`](Switch::arrive), [`start`](Switch::start), [`finish`](Switch::finish),
 //! [`timer`](Switch::timer)) and acts on the [`Effect`](crate::context::Effect)s that come back.
 //!
-//! Push-out (Zhang 1991, section 3.1: "the last packet, the one with the largest stamp value,
-//! from the longest queue"): the arriving packet is stamped and inserted first, at all its ports,
-//! so it may itself be the one to go; the queue is the longest by packets, the one in service counted but
-//! never taken; ties go to the port with the latest arrival.
+//! When the pool is exhausted, `push_out` says which packet goes. The arriving packet is stamped and inserted
+//! first, at all its ports, so it may itself be the one.
 
 mod audit;
 mod counters;
@@ -19,6 +17,7 @@ mod observe;
 pub mod plan;
 mod pool;
 mod port;
+mod push_out;
 mod reconfigure;
 mod shaping;
 mod tree;
@@ -67,8 +66,8 @@ impl Switch {
     /// When the plan names a class before its parent or nests more than
     /// [`plan::DEEPEST_TREE`] schedulers.
     pub fn new(now: Time, plan: &SwitchPlan) -> Result<Switch, Refused> {
-        let mut switch = Switch { ports: Vec::new(), pool: Pool::default(), orders: 0 };
-        switch.pool.limit = plan.buffer;
+        let pool = Pool::new(plan.buffer, plan.push_out);
+        let mut switch = Switch { ports: Vec::new(), pool, orders: 0 };
         for (ix, port) in plan.ports.iter().enumerate() {
             port.check(ix)?;
             switch.ports.push(Port::new(now, PortIx(ix as u16), port)?);
@@ -187,38 +186,6 @@ impl Switch {
     fn unroutable(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
         let body = self.pool.release(&packet);
         cx.out.push(Effect::Dropped { port: leg.port, packet, reason: Reason::NoFlow, body });
-    }
-
-    /// Drops packets until the pool is within its limit.
-    #[cold]
-    fn make_room(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) {
-        while self.pool.exhausted() && self.push_out(cx, arrived) {}
-    }
-
-    /// Drops one packet to make room; `arrived` is where the latest packet went.
-    fn push_out(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
-        let longest = self
-            .ports
-            .iter_mut()
-            .filter(|port| port.evictable() > 0)
-            .max_by_key(|port| (port.backlog.packets, port.latest));
-        if let Some(port) = longest {
-            return port.push_out(cx, &mut self.pool);
-        }
-        // Everything is in service or waits in shapers: first what has just come.
-        for leg in arrived {
-            if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
-                && port.push_out_shaped(cx, &mut self.pool, leg.flow)
-            {
-                return true;
-            }
-        }
-        // The pool has become smaller.
-        let most = self.ports.iter_mut().max_by_key(|port| port.shaping.queues.packets());
-        most.is_some_and(|port| match port.shaping.longest() {
-            Some(flow) => port.push_out_shaped(cx, &mut self.pool, flow),
-            None => false,
-        })
     }
 
     /// The port's link is free: the packet whose first bit leaves now, if there is one. `None`

@@ -3,7 +3,7 @@
 use crate::contract::{Contract, Refused};
 use crate::dropper::DropperKind;
 use crate::meter::MeterKind;
-use crate::params::Limit;
+use crate::params::{Limit, words};
 use crate::scheduler::SchedulerKind;
 use crate::shaper::ShaperPlan;
 use crate::units::Rate;
@@ -113,6 +113,19 @@ impl PortPlan {
     }
 }
 
+words! {
+    /// Who gives way when the memory is exhausted.
+    #[derive(Default)]
+    pub enum PushOut {
+        /// The port that holds most beyond its share; there, what may not be sent now when it is more than
+        /// half, and else the packet that would be sent last.
+        #[default]
+        Shares = "shares",
+        /// Of the longest queue the packet that would be sent last (Zhang 1991, section 3.1).
+        LongestQueue = "longest-queue",
+    }
+}
+
 /// A whole switch.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SwitchPlan {
@@ -120,6 +133,8 @@ pub struct SwitchPlan {
     pub ports: Vec<PortPlan>,
     /// The memory that all ports share; `None` is without limit.
     pub buffer: Option<Limit>,
+    /// Who gives way when it is exhausted.
+    pub push_out: PushOut,
 }
 
 /// A flow at one port.
@@ -141,7 +156,7 @@ pub struct FlowPlan {
 /// What a reconfiguration changed, in the order of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The shared buffer's limit.
+    /// The shared buffer's limit, or who gives way when it is exhausted.
     Buffer,
     /// A new port.
     PortAdded(u16),

@@ -4,18 +4,33 @@ use crate::context::Body;
 use crate::packet::{BodyId, Packet};
 use crate::params::Limit;
 use crate::stats::Count;
+use crate::switch::plan::PushOut;
 use std::collections::BTreeMap;
 
 /// What is stored, counted once however many ports hold it.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub(super) limit: Option<Limit>,
+    /// Who gives way when it is exhausted.
+    pub(super) push_out: PushOut,
     pub(super) used: Count,
     /// How many ports hold each multicast body.
     copies: BTreeMap<BodyId, u32>,
 }
 
 impl Pool {
+    pub(super) fn new(limit: Option<Limit>, push_out: PushOut) -> Pool {
+        Pool { limit, push_out, ..Pool::default() }
+    }
+
+    /// What of the pool so much takes, in the unit of its limit.
+    pub(super) fn measure(&self, held: Count) -> u64 {
+        match self.limit {
+            Some(Limit::Bytes(_)) => held.bytes,
+            _ => held.packets,
+        }
+    }
+
     #[inline]
     pub(super) fn exhausted(&self) -> bool {
         self.limit.is_some_and(|limit| !limit.admits(self.used.packets, self.used.bytes))

@@ -57,8 +57,8 @@ impl Switch {
         }
 
         let mut diff = Diff::new();
-        if self.pool.limit != plan.buffer {
-            self.pool.limit = plan.buffer;
+        if (self.pool.limit, self.pool.push_out) != (plan.buffer, plan.push_out) {
+            (self.pool.limit, self.pool.push_out) = (plan.buffer, plan.push_out);
             diff.push(Change::Buffer);
         }
         for ((port, wanted), tree) in self.ports.iter_mut().zip(&plan.ports).zip(trees) {
@@ -68,7 +68,7 @@ impl Switch {
             diff.push(Change::PortAdded(port.ix.0));
             self.ports.push(port);
         }
-        while self.pool.exhausted() && self.push_out(cx, &[]) {}
+        self.make_room(cx, &[]);
         for port in &mut self.ports {
             port.ask(cx);
         }
@@ -354,6 +354,9 @@ impl Port {
         self.table.replanted(closed.map(|entry| (entry.node, entry.slot)));
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
+            let entry = &self.table.flows[flow.ix()];
+            let (node, slot) = (usize::from(entry.node), entry.slot);
+            self.tree.set_capped(node, slot, self.table.ceiling(flow).is_some());
             self.tell_participation(cx.now, flow);
         }
         queued.sort_unstable_by_key(|waiting| waiting.order);

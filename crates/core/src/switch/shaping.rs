@@ -18,8 +18,12 @@ struct Shaper {
 pub(super) struct Shaping {
     shapers: BTreeMap<FlowIx, Shaper>,
     pub(super) queues: Queues,
+    /// What waits, over all flows.
+    pub(super) held: Count,
     /// Flows with packets waiting, by when the first one conforms.
     release: FlowHeap,
+    /// The same by how many wait, the most on top. Kept only from when that is asked for until nothing waits.
+    longest: Option<FlowHeap>,
 }
 
 /// What becomes of a packet that reaches a shaper.
@@ -45,6 +49,9 @@ impl Shaping {
             (None, Some(plan)) => {
                 self.queues.reach(flow.0 + 1);
                 self.release.reach(flow.0 + 1);
+                if let Some(longest) = &mut self.longest {
+                    longest.reach(flow.0 + 1);
+                }
                 let bucket = TokenBucket::new(plan.rate, plan.burst).with_peak(plan.peak);
                 self.shapers.insert(flow, Shaper { plan, bucket });
             }
@@ -85,9 +92,11 @@ impl Shaping {
         // Also without a shaper: behind what has waited since it was taken away.
         self.queues.announce(order);
         self.queues.push(&packet);
+        self.held.add(packet.len);
         if waiting == 0 {
             self.schedule(flow);
         }
+        self.renew_length(flow);
         Shaped::Waits
     }
 
@@ -101,7 +110,9 @@ impl Shaping {
         if let Some(shaper) = self.shapers.get_mut(&flow) {
             shaper.bucket.take(now, packet.len);
         }
+        self.held.take(packet.len);
         self.schedule(flow);
+        self.renew_length(flow);
         Some(packet)
     }
 
@@ -111,15 +122,33 @@ impl Shaping {
             return None;
         }
         let packet = self.queues.pop_last(flow)?.packet;
+        self.held.take(packet.len);
         self.schedule(flow);
+        self.renew_length(flow);
         Some(packet)
     }
 
     /// The flow with the most packets waiting; of several the one with the latest arrival.
-    pub(super) fn longest(&self) -> Option<FlowIx> {
-        let waiting = |flow: FlowIx| self.queues.last(flow).map(|last| (self.queues.len(flow), last.order));
-        let flows = (0..self.queues.flows()).map(FlowIx);
-        flows.filter(|flow| waiting(*flow).is_some()).max_by_key(|flow| waiting(*flow))
+    pub(super) fn longest(&mut self) -> Option<FlowIx> {
+        if self.longest.is_none() {
+            let mut longest = FlowHeap::default();
+            longest.reach(self.queues.flows());
+            self.longest = Some(longest);
+            (0..self.queues.flows()).map(FlowIx).for_each(|flow| self.renew_length(flow));
+        }
+        self.longest.as_ref()?.top().map(|(_, flow)| flow)
+    }
+
+    /// More or fewer packets of the flow wait.
+    fn renew_length(&mut self, flow: FlowIx) {
+        let Some(longest) = &mut self.longest else { return };
+        match self.queues.last(flow) {
+            Some(last) => longest.set(flow, (!u64::from(self.queues.len(flow)), !last.order)),
+            None => longest.remove(flow),
+        }
+        if self.queues.is_empty() {
+            self.longest = None;
+        }
     }
 
     /// When `pop` has something next.
@@ -155,5 +184,6 @@ impl Shaping {
         self.shapers.len() * (size_of::<FlowIx>() + size_of::<Shaper>())
             + self.queues.memory()
             + self.release.memory()
+            + self.longest.as_ref().map_or(0, FlowHeap::memory)
     }
 }

@@ -82,7 +82,11 @@ impl World {
 
     /// One port with one scheduler and an unlimited buffer.
     pub fn with(scheduler: SchedulerKind) -> World {
-        World::new(&SwitchPlan { ports: vec![PortPlan::new(scheduler)], buffer: None })
+        World::new(&SwitchPlan {
+            ports: vec![PortPlan::new(scheduler)],
+            buffer: None,
+            ..SwitchPlan::default()
+        })
     }
 
     pub fn cx<T>(&mut self, act: impl FnOnce(&mut Switch, &mut Ctx<'_>) -> T) -> T {

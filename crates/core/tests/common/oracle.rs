@@ -2,8 +2,9 @@
 //! a list of packets, each with its stamp, searched from end to end.
 
 use tidegate_core::contract::Contract;
+use tidegate_core::params::Limit;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::units::Time;
+use tidegate_core::units::{Span, Time};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -160,9 +161,42 @@ impl Oracle {
 
     /// Takes the packet with the largest stamp of all; of equal ones the latest.
     pub fn push_out(&mut self) -> Waiting {
+        self.push_out_among(|_| true)
+    }
+
+    /// The same of those whose flows fulfil something.
+    fn push_out_among(&mut self, among: impl Fn(&Flow) -> bool) -> Waiting {
         let rank = |ix: &usize| self.rank(&self.waiting[*ix]);
-        let last = (0..self.waiting.len()).max_by_key(rank).unwrap();
+        let among = |ix: &usize| among(&self.flows[self.waiting[*ix].flow]);
+        let last = (0..self.waiting.len()).filter(among).max_by_key(rank).unwrap();
         self.waiting.remove(last)
+    }
+
+    /// What is here, the packet in service included, in the unit of a limit.
+    fn holds(&self, limit: Limit) -> u64 {
+        match limit {
+            Limit::Packets(_) => self.packets(),
+            Limit::Bytes(_) => self.bytes(),
+        }
+    }
+
+    /// What waits and may not be sent.
+    fn blocked(&self, limit: Limit) -> u64 {
+        let blocked = self
+            .waiting
+            .iter()
+            .filter(|waiting| self.flows[waiting.flow].participation != Participation::Active);
+        match limit {
+            Limit::Packets(_) => blocked.count() as u64,
+            Limit::Bytes(_) => blocked.map(|waiting| u64::from(waiting.len)).sum(),
+        }
+    }
+
+    /// What its flows reserve, in bytes a second.
+    fn reserved(&self) -> u64 {
+        let reserve =
+            |flow: &Flow| flow.contract.reserve.map_or(0, |rate| rate.bytes_in_about(Span::from_secs(1)));
+        self.flows.iter().map(reserve).sum()
     }
 }
 
@@ -171,4 +205,24 @@ impl Oracle {
 pub fn push_out(ports: &mut [Oracle]) -> Waiting {
     let gives = ports.iter_mut().filter(|port| !port.waiting.is_empty());
     gives.max_by_key(|port| (port.packets(), port.latest)).unwrap().push_out()
+}
+
+/// The port that holds most beyond its share gives way: of what may not be sent, if that is more than half of it.
+pub fn give_way(ports: &mut [Oracle], limit: Limit) -> Waiting {
+    let all: u64 = ports.iter().map(Oracle::reserved).sum();
+    let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
+    // Twice what all reserve times what exceeds: whole numbers.
+    let beyond = |port: &Oracle| match all {
+        0 => i128::from(port.holds(limit)),
+        _ => {
+            2 * i128::from(port.holds(limit)) * i128::from(all)
+                - i128::from(pool) * i128::from(port.reserved())
+        }
+    };
+    let gives = ports.iter_mut().filter(|port| !port.waiting.is_empty());
+    let port = gives.max_by_key(|port| (beyond(port), port.latest)).unwrap();
+    match 2 * port.blocked(limit) > port.holds(limit) {
+        true => port.push_out_among(|flow| flow.participation != Participation::Active),
+        false => port.push_out(),
+    }
 }

@@ -101,7 +101,11 @@ pub fn switch(rng: &mut Rng, ports: usize, of: &[SchedulerKind]) -> SwitchPlan {
             1 => Some(Limit::Packets(1 + rng.below(60))),
             _ => Some(Limit::Bytes(2000 + rng.below(60_000))),
         };
-        let plan = SwitchPlan { ports: (0..ports).map(|_| port(rng, of)).collect(), buffer };
+        let plan = SwitchPlan {
+            ports: (0..ports).map(|_| port(rng, of)).collect(),
+            buffer,
+            ..SwitchPlan::default()
+        };
         if Switch::new(Time::ORIGIN, &plan).is_ok() {
             return plan;
         }

@@ -44,7 +44,7 @@ fn an_in_out_marking_dropper() {
     let dropper = Some(DropperKind::custom(|| Box::new(InOut)).into());
     let meters = vec![MeterKind::custom(|| Box::new(EveryOther(0)))];
     let port = PortPlan { meters, dropper, ..PortPlan::new(kind("fifo")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let leg = world.open(0, &FlowPlan::default());
     for body in 1..=20 {
         let mut packet = Packet::new(BodyId(body), 1000);
@@ -103,7 +103,7 @@ fn what_is_dropped_at_the_head_was_never_charged() {
             } else {
                 (port.ceiling, port.dropper) = (ceiling, guard);
             }
-            let plan = SwitchPlan { ports: vec![port], buffer: None };
+            let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };
             let mut lines = Lines::new(World::new(&plan), &[rate(10_000_000)]);
             let flow = |class| FlowPlan { class: in_class.then_some(class), ..FlowPlan::default() };
             let leg = lines.world.open(0, &flow(0));
@@ -176,7 +176,7 @@ fn a_twin_average_dropper_in_two_classes() {
     let dropper = Some(drop_tail(Limit::Packets(9)).into());
     let port =
         PortPlan { classes: vec![guarded(), guarded()], dropper, ..PortPlan::new(kind("virtual-clock")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let legs = [0, 1].map(|class| world.open(0, &FlowPlan { class: Some(class), ..FlowPlan::default() }));
     let (mut queued, mut averages) = ([[0; 2]; 2], [[0.0; 2]; 2]);
     let mut seen = BTreeMap::new();
@@ -212,7 +212,7 @@ fn a_dropper_for_each_flow() {
     let dropper = Some(DropperPlan { kind: drop_tail(Limit::Packets(3)), scope: Scope::Flow });
     let class = ClassPlan { dropper, ..ClassPlan::new(kind("fifo")) };
     let port = PortPlan { classes: vec![class], ..PortPlan::new(kind("fifo")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let legs = [0; 4].map(|_| world.open(0, &FlowPlan { class: Some(0), ..FlowPlan::default() }));
     let alone = world.open(0, &FlowPlan::default());
     for (ix, leg) in legs.iter().enumerate() {
@@ -285,7 +285,7 @@ fn droppers_hear_of_every_way_out() {
         let classes = vec![class(None, Scope::Node, ceiling), class(Some(0), Scope::Flow, None)];
         let port = PortPlan { classes, dropper: keeper(Scope::Node), ..PortPlan::new(kind("fifo")) };
         let buffer = Some(Limit::Packets(1 + rng.below(30)));
-        let plan = SwitchPlan { ports: vec![port], buffer };
+        let plan = SwitchPlan { ports: vec![port], buffer, ..SwitchPlan::default() };
         let mut lines = Lines::new(World::new(&plan), &[rate(10_000_000)]);
         let flow = |class| FlowPlan { class, ..reserved(500_000) };
         let classes = [None, Some(0), Some(1), Some(1)];

@@ -97,7 +97,7 @@ fn factories_have_parameters() {
     for (quantum, limit) in [(1, 60), (3, 45), (7, 10)] {
         let dropper = Some(DropperKind::custom(move || Box::new(AtMost(limit))).into());
         let port = PortPlan { dropper, ..PortPlan::new(round_robin(quantum)) };
-        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
         let legs: Vec<_> = (0..3).map(|_| world.open(0, &FlowPlan::default())).collect();
         (0..20).for_each(|_| legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 53)));
         assert_eq!(world.dropped().len() as u64, 60 - limit);
@@ -140,7 +140,7 @@ fn a_credit_paused_round_robin() {
 fn per_vc_shaped_queues_feed_a_class_queue() {
     let class = ClassPlan::new(kind("fifo"));
     let port = PortPlan { classes: vec![class], ..PortPlan::new(kind("strict-priority")) };
-    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+    let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     // 100 bytes at 80 and 40 kbit/s: 10 ms and 20 ms a packet.
     let shaped = |bits| FlowPlan {
         class: Some(0),
@@ -181,7 +181,8 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
 fn multicast_to_two_ports_stores_one_body() {
     use tidegate_core::params::Limit;
     let ports = vec![PortPlan::new(kind("fifo")), PortPlan::new(kind("virtual-clock"))];
-    let mut world = World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)) });
+    let mut world =
+        World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)), ..SwitchPlan::default() });
     let both = [world.open(0, &FlowPlan::default()), world.open(1, &reserved(64_000))];
     for _ in 0..3 {
         world.arrive(&both, 500);
@@ -268,7 +269,10 @@ fn a_live_loop_reconfigures_under_load() {
             let in_class =
                 |ix| FlowPlan { class: port.classes.get(ix).map(|_| ix as u16), ..reserved(500_000) };
             let flows: Vec<_> = legs.iter().enumerate().map(|(ix, leg)| (*leg, in_class(ix % 2))).collect();
-            let diff = world.reconfigure(&SwitchPlan { ports: vec![port], buffer: None }, &flows);
+            let diff = world.reconfigure(
+                &SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() },
+                &flows,
+            );
             assert_eq!(diff.contains(&Change::Tree(0)), step > 0, "{diff:?}");
             let pool = world.switch.pool();
             assert!(world.cx(|switch, cx| switch.reconfigure(cx, &SwitchPlan::default(), &[])).is_err());

@@ -78,7 +78,7 @@ fn one_bucket_for_three_flows() {
             profiles: vec![terms(1_000_000, 20)],
             ..PortPlan::new(kind("fifo"))
         };
-        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
         let legs = [Some(0), Some(0), Some(0), None].map(|shared| {
             let profiles = [shared, None, None, None];
             world.open(0, &FlowPlan { contract: terms(1_000_000, 20), profiles, ..FlowPlan::default() })
@@ -112,7 +112,7 @@ fn a_cascade_of_three_meters() {
             profiles: vec![terms(2_000_000, 10), terms(2_000_000, 20)],
             ..PortPlan::new(kind("fifo"))
         };
-        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None });
+        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
         let legs = [0; 3].map(|_| {
             let profiles = [None, Some(0), Some(1), None];
             let contract = terms(1_000_000, 20);

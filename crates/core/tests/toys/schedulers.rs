@@ -174,7 +174,10 @@ fn wf2q_plus_above_classes_is_worst_case_fair() {
         let classes = weights.iter().map(class).collect();
         let scheduler = SchedulerKind::custom(|| Box::<Wf2qPlus>::default());
         let port = PortPlan { classes, rate: Some(link), ..PortPlan::new(scheduler) };
-        let mut lines = Lines::new(World::new(&SwitchPlan { ports: vec![port], buffer: None }), &[link]);
+        let mut lines = Lines::new(
+            World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() }),
+            &[link],
+        );
         lines.world.audited = false;
         let in_class = |class: usize| FlowPlan { class: Some(class as u16), ..FlowPlan::default() };
         let legs: Vec<_> = (0..11).map(|class| lines.world.open(0, &in_class(class))).collect();

@@ -214,18 +214,17 @@ impl File {
 fn check(asked: &Check) -> Result<String, GateError> {
     let file = &asked.source;
     let read = file.source().load()?;
+    let warnings: String =
+        unmatched::warnings(&read).iter().map(|warning| format!("warning: {warning}\n")).collect();
     let summary = oversubscription::summary(&read);
-    let warnings = unmatched::warnings(&read);
     if asked.json {
         let [up, down] = read.rates.map(|rate| rate.bits_per_second().round() as u64);
         let document = serde_json::json!({
             "file": file.file.to_string_lossy(), "inside": read.inside, "outside": read.outside,
-            "up": up, "down": down, "fail": fails(&read), "warnings": warnings,
-            "notes": summary.lines().collect::<Vec<_>>(),
+            "up": up, "down": down, "fail": fails(&read), "warnings": unmatched::warnings(&read), "notes": summary.lines().collect::<Vec<_>>(),
         });
         return Ok(format!("{document:#}\n"));
     }
-    let warnings: String = warnings.iter().map(|warning| format!("warning: {warning}\n")).collect();
     Ok(format!("{}: in order\n{}\n{warnings}{summary}", file.file.display(), describe(&read)))
 }
 

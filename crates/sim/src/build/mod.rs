@@ -31,6 +31,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             .map(|node| NodePlan { name: node.name.clone(), buffer: node.buffer })
             .collect(),
         links: Vec::with_capacity(scenario.links.len()),
+        push_out: scenario.push_out,
         gate: scenario.gate.as_ref().map(|file| gate(file, scenario)),
         groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),

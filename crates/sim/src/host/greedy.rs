@@ -11,7 +11,7 @@ use tidegate_core::context::Notice as Finding;
 use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload, Seat};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::rng::Rng;
-use tidegate_core::units::{Rate, Time};
+use tidegate_core::units::{Rate, Span, Time};
 
 /// A source that keeps its window in the first queue full.
 pub struct Greedy {
@@ -45,7 +45,7 @@ impl Greedy {
         {
             // It was refused.
             let again = self.in_first_queue == 0;
-            return if again { cx.now() + self.rate.time_for(len) } else { Time::NEVER };
+            return if again { self.packet_later(cx, len) } else { Time::NEVER };
         }
         if self.in_first_queue >= self.window || cx.now() >= self.stop {
             return Time::NEVER;
@@ -56,6 +56,11 @@ impl Greedy {
         cx.send(len, Mark::NONE, Payload::None);
         cx.again();
         Time::NEVER
+    }
+
+    /// A packet's time later, at least a tick.
+    fn packet_later(&self, cx: &HostCx<'_>, len: u32) -> Time {
+        cx.now() + self.rate.time_for(len).max(Span::TICK)
     }
 
     /// Sends by the clock, as it was told to.
@@ -115,7 +120,7 @@ impl Endpoint for Greedy {
                 self.in_first_queue -= 1;
                 if self.in_first_queue == 0 && !is_slowed {
                     // Nothing of it is left whose departure would make room.
-                    self.next = cx.now() + self.rate.time_for(len);
+                    self.next = self.packet_later(cx, len);
                 }
             }
         }

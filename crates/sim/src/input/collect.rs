@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn packets_beyond_the_most_are_refused() {
         let mut collector = Collector { most: 2, ..Collector::new(Path::new("a.pcap"), Order::Strict) };
-        let mut push = |number| collector.push(number.into(), 0, 100, Place::Line(number));
+        let mut push = |number: u64| collector.push(number.into(), 0, 100, Place::Line(number));
         assert!(push(1).is_ok() && push(2).is_ok());
         let refused = push(3).unwrap_err().to_string();
         assert_eq!(

@@ -4,6 +4,7 @@ use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::After;
 use crate::fingerprint::Outcome;
+use crate::packet_log::What;
 use crate::packets::PacketBody;
 use crate::relay::Crossing;
 use tidegate_core::packet::Packet;
@@ -36,6 +37,8 @@ impl<Q: EventQueue> World<Q> {
         let body = *self.packets.body(packet.body);
         let payload = self.packets.payload(packet.body);
         self.packets.forget(packet.body);
+        let link = self.fabric.hops[hop as usize].link;
+        self.measures.log(self.now, link, What::Received(body.id()));
         self.probe_sink(&packet, &body);
         self.sink(&packet, &body);
         if let Some(peer) = self.flows[flow as usize].peer {
@@ -84,6 +87,7 @@ impl<Q: EventQueue> World<Q> {
         self.packets.forget(packet.body);
         let measures = &mut self.measures;
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Lost);
+        measures.log(self.now, ix, What::Lost(body.id()));
         if let Some(watch) = &mut measures.watch {
             watch.dropped(body.flow, body.sequence);
         }

@@ -3,6 +3,7 @@
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
+use crate::packet_log::What;
 use tidegate_core::context::{Body, Effect, Reason};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::Packet;
@@ -22,7 +23,8 @@ impl<Q: EventQueue> World<Q> {
                 Effect::Wake { port, at } => {
                     // Earlier than a wake-up that was asked for before, if there is one.
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
-                    self.events.set(Event::Timer(link), at.max(self.now));
+                    assert!(at >= self.now, "a port asks at {:?} to be woken at {at:?}", self.now);
+                    self.events.set(Event::Timer(link), at);
                 }
                 Effect::Notice { body, notice, .. } => self.notify_back(body, Notice::Network(notice)),
                 Effect::Marked { port, reason, .. } => {
@@ -42,6 +44,7 @@ impl<Q: EventQueue> World<Q> {
         }
         let measures = &mut self.measures;
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);
+        measures.log(self.now, ix, What::Dropped(body.id(), reason));
         if let Some(watch) = &mut measures.watch {
             watch.dropped(body.flow, body.sequence);
         }

@@ -22,7 +22,7 @@ mod setup;
 
 pub use crate::measures::{Checks, DropCounts};
 pub use relays::{Answer, GateFlow, Signal};
-pub use report::LinkReport;
+pub use report::{LinkReport, Overflow};
 
 use crate::event_queue::EventQueue;
 use crate::fabric::Fabric;
@@ -66,7 +66,8 @@ pub struct World<Q> {
 }
 
 impl<Q: EventQueue> World<Q> {
-    /// Carries out at most `most` events. True when the run is over.
+    /// Carries out at most `most` events. True when the run is over. Between two calls the driver looks at whether
+    /// the network [`overflows`](Self::overflow).
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
             // Of one instant, what links do comes first.
@@ -82,8 +83,7 @@ impl<Q: EventQueue> World<Q> {
                 self.finish();
                 return true;
             }
-            debug_assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
-            self.now = at;
+            self.pass_to(at);
             if source_at < link_at {
                 self.source(flow);
             } else if component < self.events.count {
@@ -99,6 +99,13 @@ impl<Q: EventQueue> World<Q> {
             });
         }
         false
+    }
+
+    /// Time passes. It never goes back: who asks for something in the past has a defect.
+    #[inline(always)]
+    fn pass_to(&mut self, at: Time) {
+        assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
+        self.now = at;
     }
 
     #[inline(never)]
@@ -122,10 +129,10 @@ impl<Q: EventQueue> World<Q> {
         if !self.measures.warm && self.due_at == self.measures.warm_at {
             self.warm_up();
         } else if self.due_at == relay_at {
-            self.now = relay_at;
+            self.pass_to(relay_at);
             self.wake_relay(relay);
         } else if self.due_at == self.mail.next() {
-            self.now = self.due_at;
+            self.pass_to(self.due_at);
             if let Some((flow, notice)) = self.mail.pop() {
                 self.outbox.notices.push_back((flow, notice));
                 self.settle();
@@ -142,7 +149,7 @@ impl<Q: EventQueue> World<Q> {
         // A sample is taken after the events of its instant.
         let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
         let (relay_at, _) = self.events.relays.first();
-        self.due_at = warm_at.min(sample_at + Span::from_ticks(1)).min(self.mail.next()).min(relay_at);
+        self.due_at = warm_at.min(sample_at + Span::TICK).min(self.mail.next()).min(relay_at);
     }
 
     /// The run is over: brings the clock and the series to its end.
@@ -150,7 +157,7 @@ impl<Q: EventQueue> World<Q> {
         if !self.measures.warm {
             self.warm_up();
         }
-        self.sample(self.until + Span::from_ticks(1));
+        self.sample(self.until + Span::TICK);
         self.now = self.until;
         for (flow, waiting) in self.in_envelopes() {
             let sent = &mut self.measures.records[flow].sent;

@@ -3,6 +3,8 @@
 use super::relays::{AnyRelay, FlowNetwork};
 use super::{DropCounts, GateFlow, Signal, World};
 use crate::host::Source;
+use crate::packet_log::Entry;
+use crate::packets::MOST_PACKETS;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::watch::Watch;
@@ -17,6 +19,20 @@ impl<Q> World<Q> {
     pub fn progress(&self) -> f64 {
         let whole = self.until.since(Time::ORIGIN).as_secs_f64();
         if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
+    }
+
+    /// Why the run cannot go on, if it cannot: more packets are in the network than the memory is meant to hold.
+    pub fn overflow(&self) -> Option<Overflow> {
+        let packets = self.packets.stored();
+        if packets <= MOST_PACKETS {
+            return None;
+        }
+        let waiting = |ix: &usize| {
+            let (switch, port) = self.fabric.port_of(*ix as u32);
+            switch.backlog(port).packets
+        };
+        let link = (0..self.fabric.links.len()).max_by_key(waiting)?;
+        Some(Overflow { at: self.now, packets, link, waiting: waiting(&link) })
     }
 
     /// The sum over outcomes so far.
@@ -62,6 +78,11 @@ impl<Q> World<Q> {
     /// What the watched packets met.
     pub fn watch(&self) -> Option<&Watch> {
         self.measures.watch.as_ref()
+    }
+
+    /// What happened to every packet, in the order in which it happened; empty when it was not asked for.
+    pub fn log(&self) -> &[Entry] {
+        self.measures.log.as_deref().unwrap_or_default()
     }
 
     /// What links have booked; empty without admission.
@@ -131,6 +152,19 @@ impl<Q> World<Q> {
     pub fn memory(&self) -> usize {
         self.fabric.nodes.iter().map(|node| node.switch.memory()).sum()
     }
+}
+
+/// A network that holds more packets than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overflow {
+    /// When it was noticed.
+    pub at: Time,
+    /// Packets in the network.
+    pub packets: usize,
+    /// The link in front of which most of them wait.
+    pub link: usize,
+    /// How many wait there.
+    pub waiting: u64,
 }
 
 /// What a link has done since the warm-up.

@@ -4,6 +4,7 @@ use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop, Link};
 use crate::fingerprint::Outcome;
+use crate::packet_log::What;
 use crate::packets::PacketBody;
 use crate::relay::Crossing;
 use crate::watch::Started;
@@ -49,6 +50,7 @@ impl<Q: EventQueue> World<Q> {
         if onto.is_empty() {
             onto.push(hop);
         }
+        self.log_arrivals(&onto, packet);
         let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
         let at = self.fabric.hops[hop as usize].node;
         let node = &mut self.fabric.nodes[at as usize];
@@ -64,6 +66,13 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
+    fn log_arrivals(&mut self, onto: &[u32], packet: &Packet) {
+        let what = What::Arrived { packet: self.packets.body(packet.body).id(), len: packet.len };
+        for hop in onto {
+            self.measures.log(self.now, self.fabric.hops[*hop as usize].link, what);
+        }
+    }
+
     fn watch_arrival(&mut self, hop: u32, packet: &Packet) {
         let Some(watch) = &mut self.measures.watch else { return };
         let hop = &self.fabric.hops[hop as usize];
@@ -75,7 +84,8 @@ impl<Q: EventQueue> World<Q> {
     /// The link is free: its next packet starts, if there is one.
     #[inline(never)]
     pub(super) fn start(&mut self, ix: u32) {
-        if self.fabric.links[ix as usize].stepwise && !self.opens(ix) {
+        let stepwise = self.fabric.links[ix as usize].stepwise;
+        if stepwise && !self.opens(ix) {
             return;
         }
         let link = &mut self.fabric.links[ix as usize];
@@ -84,7 +94,7 @@ impl<Q: EventQueue> World<Q> {
         if let Some(packet) = node.switch.start(&mut cx, link.port) {
             let at = link.begin(self.now, &packet);
             self.events.set(Event::Departed(ix), at);
-            if self.measures.watch.is_some() {
+            if stepwise {
                 self.watch_start(ix);
             }
         }
@@ -112,10 +122,11 @@ impl<Q: EventQueue> World<Q> {
     #[cold]
     fn watch_start(&mut self, ix: u32) {
         let Link { node, port, .. } = self.fabric.links[ix as usize];
-        if let Some(watch) = &mut self.measures.watch
-            && let Some(packet) = self.fabric.nodes[node as usize].switch.in_service(port)
-        {
-            let body = self.packets.body(packet.body);
+        let Some(packet) = self.fabric.nodes[node as usize].switch.in_service(port) else { return };
+        let body = self.packets.body(packet.body);
+        let started = What::Started { packet: body.id(), queued: packet.arrived };
+        self.measures.log(self.now, ix, started);
+        if let Some(watch) = &mut self.measures.watch {
             let (stamp, arrived) = (packet.tag, packet.arrived);
             let &PacketBody { flow, sequence, .. } = body;
             watch.started(ix, Started { flow, sequence, len: packet.len, stamp, arrived, at: self.now });
@@ -161,6 +172,7 @@ impl<Q: EventQueue> World<Q> {
             packet.body = self.packets.copy(packet.body);
         }
         self.packets.body_mut(packet.body).hop = hop;
+        self.measures.log(self.now, ix, What::Departed(self.packets.body(packet.body).id()));
         self.leave_relays(hop, &mut packet);
         let flow = self.packets.body(packet.body).flow;
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
@@ -220,6 +232,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn timer(&mut self, ix: u32) {
         let Link { node: at, port, .. } = self.fabric.links[ix as usize];
+        self.measures.log(self.now, ix, What::Woken);
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let ready = node.switch.timer(&mut cx, port);

@@ -75,7 +75,7 @@ impl<Q: EventQueue> World<Q> {
             events,
             now: Time::ORIGIN,
             // What never happens does not happen in a run without end either.
-            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::from_ticks(1))),
+            until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::TICK)),
             due_at: Time::NEVER,
             fabric,
             flows,
@@ -110,6 +110,7 @@ fn measures(network: &Network, probes: &Probes) -> Measures {
         flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
         series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
         watch: probes.watch.clone().map(|watch| watching(watch, network)),
+        log: probes.log.then(Vec::new),
         envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
         losses: BTreeMap::new(),
         drops: BTreeMap::new(),
@@ -138,7 +139,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refu
     }
     let mut nodes = Vec::with_capacity(plans.len());
     for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
-        plan.buffer = buffer;
+        (plan.buffer, plan.push_out) = (buffer, network.push_out);
         let switch = Switch::new(Time::ORIGIN, &plan)?;
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }
@@ -318,15 +319,17 @@ fn lay_route(
             && !matches!(setup.traffic, Traffic::Endpoint(_))
             && network.relays.is_empty()
             && probes.sample.is_none()
-            && probes.watch.is_none();
+            && probes.watch.is_none()
+            && !probes.log;
         let link = &mut fabric.links[*link];
-        link.stepwise |= !passed.is_empty() || forks || probes.watch.is_some();
+        let followed = probes.watch.is_some() || probes.log;
+        link.stepwise |= !passed.is_empty() || forks || followed;
         let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
         fabric.hops.push(Hop {
             link: setup.route[ix] as u32,
             node,
             leg,
-            attended: !passed.is_empty() || forks || probes.watch.is_some(),
+            attended: !passed.is_empty() || forks || followed,
             relays: relays.set(passed.into())?,
             after: match (travels, last) {
                 (true, last) => After::Travel { last },

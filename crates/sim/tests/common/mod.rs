@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tidegate_core::contract::Contract;
 use tidegate_core::link::Loss;
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
 use tidegate_sim::event_queue::{Calendar, EventQueue};
 use tidegate_sim::network::{FlowSetup, Life, LinkPlan, Network, NodePlan};
@@ -34,6 +34,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
     Network {
         nodes: (0..=hops).map(node).collect(),
         links: (0..hops).map(link).collect(),
+        push_out: PushOut::default(),
         gate: None,
         groups: vec!["all".into()],
         policies: Vec::new(),

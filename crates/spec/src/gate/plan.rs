@@ -22,7 +22,11 @@ impl GateFile {
             let classes = self.classes.iter().map(|class| class.plan(direction)).collect();
             PortPlan { classes, ..self.port.plan(rate, &stated) }
         };
-        SwitchPlan { ports: Direction::BOTH.map(port).to_vec(), buffer: Some(self.buffer) }
+        SwitchPlan {
+            ports: Direction::BOTH.map(port).to_vec(),
+            buffer: Some(self.buffer),
+            ..SwitchPlan::default()
+        }
     }
 
     /// The edge in front of a direction's port: its rules in the order of the file.

@@ -5,7 +5,8 @@ use super::{
     time, topology,
 };
 use std::sync::LazyLock;
-use tidegate_core::params::{CONTRACT, Kind, Param, PolicyRecord};
+use tidegate_core::params::{CONTRACT, Kind, Param, Parameter, PolicyRecord};
+use tidegate_core::switch::plan::PushOut;
 
 /// The version of the scenario format that is read.
 pub(crate) const VERSION: i64 = 1;
@@ -121,11 +122,19 @@ fn switch() -> Section {
         Shape::Value(Kind::Limit),
         "Pool of each switch, shared by its ports with push-out; without it, unlimited",
     );
+    let push_out = defaulted(
+        "push_out",
+        Shape::Value(PushOut::KIND),
+        "shares",
+        "Who gives way when the pool is exhausted: the port that holds most beyond its share, and there what waits \
+         for a shaper, a ceiling or credit when it is more than half; or the longest queue by packets, whoever \
+         may send (Zhang 1991, section 3.1)",
+    );
     Section::new(
         "switch",
         "Switch",
         "What holds for every switch, unless a node says otherwise.",
-        vec![buffer],
+        vec![buffer, push_out],
     )
 }
 

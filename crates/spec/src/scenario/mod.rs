@@ -4,12 +4,14 @@ mod admission;
 pub(crate) mod flows;
 mod gate;
 mod headers;
+mod limits;
 mod load;
 mod network;
 pub(crate) mod policies;
 mod profiles;
 mod reservations;
 mod routing;
+mod warnings;
 
 pub use admission::Admission;
 pub(crate) use flows::ANSWERS;
@@ -29,6 +31,7 @@ use crate::units::show_time;
 use crate::values::Values;
 use policies::Parts;
 use std::path::Path;
+use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::Span;
 
 /// The most points in a series: a finer `sample` fills the memory rather than a plot.
@@ -54,6 +57,8 @@ pub struct Scenario {
     /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
     /// link is two, there and back.
     pub links: Vec<Link>,
+    /// Who gives way when a switch's pool is exhausted.
+    pub push_out: PushOut,
     /// The gate that the links with a direction of it are, its policies as they hold here.
     pub gate: Option<GateFile>,
     /// Classes of flows, in the order of the file.
@@ -136,6 +141,11 @@ impl Scenario {
         self.groups.iter().map(|group| group.count as usize).sum()
     }
 
+    /// How many quantities a run records over time.
+    pub fn series(&self) -> u64 {
+        limits::series(&self.links, &self.groups)
+    }
+
     /// The scenario's text with the overrides applied, comments kept.
     pub fn to_toml(&self) -> &str {
         &self.effective
@@ -183,6 +193,7 @@ fn expand(
         sample,
         nodes: network.nodes,
         links: network.links,
+        push_out: values.table("switch")?.word("push_out")?,
         gate,
         classes,
         profiles,
@@ -194,6 +205,8 @@ fn expand(
     let loads: Vec<Load> =
         scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
     scenario.check_loads(&loads, report);
+    limits::check_ticks(&scenario.groups, &scenario.links, report);
+    limits::check_series(values, (duration, sample), scenario.series(), report);
     Some(scenario)
 }
 

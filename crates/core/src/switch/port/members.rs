@@ -65,7 +65,7 @@ impl Port {
         self.change(now, flow, plan)?;
         let sent = self.counters(flow).sent;
         self.table.start_counting(flow, sent);
-        self.table.flows[flow.ix()].state = State::Open;
+        self.table.reopen(flow);
         self.take_part(now, flow, Participation::Active);
         Ok(())
     }
@@ -97,8 +97,9 @@ impl Port {
         self.metering.set_flow(node, flow, plan);
         self.guards.set_flow(now, node, flow, &plan.contract)?;
         let entry = &self.table.flows[flow.ix()];
-        let (shaped, held) = (entry.shaped, entry.held);
+        let (shaped, held, slot) = (entry.shaped, entry.held, entry.slot);
         self.table.set_ceiling(flow, plan.ceiling);
+        self.tree.set_capped(node, slot, plan.ceiling.is_some());
         if shaped || plan.shaper.is_some() {
             self.table.set_shaper(flow, plan.shaper);
             self.shaping.set(now, flow, plan.shaper);

@@ -2,6 +2,7 @@
 
 mod arrival;
 mod members;
+mod push_out;
 mod service;
 mod waiting;
 

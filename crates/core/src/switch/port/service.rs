@@ -93,15 +93,8 @@ impl Port {
         self.leave_unsent(cx, pool, place.node, &packet, reason, Left::DroppedAtHead);
     }
 
-    /// Makes room: drops the packet that the schedulers would send last.
-    pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
-        let Some((place, packet)) = self.tree.push_out(cx) else { return false };
-        self.leave_unsent(cx, pool, place.node, &packet, Reason::PushedOut, Left::PushedOut);
-        true
-    }
-
     /// A packet that was queued at a node is gone.
-    fn leave_unsent(
+    pub(super) fn leave_unsent(
         &mut self,
         cx: &mut Ctx<'_>,
         pool: &mut Pool,
@@ -110,8 +103,9 @@ impl Port {
         reason: Reason,
         how: Left,
     ) {
-        if how == Left::DroppedAtHead {
-            self.stats.reached(self.backlog.packets);
+        match how {
+            Left::DroppedAtHead => self.stats.reached(self.backlog.packets),
+            _ => self.stats.pushed_out(cx.now, self.backlog.packets),
         }
         self.stats.left(cx.now);
         self.backlog.take(packet.len);
@@ -121,24 +115,6 @@ impl Port {
         }
         self.drop(cx, pool, packet, reason);
         self.retire_if_drained(packet.flow);
-    }
-
-    /// Makes room in a shaper: drops the flow's latest waiting packet.
-    pub(in crate::switch) fn push_out_shaped(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        pool: &mut Pool,
-        flow: crate::packet::FlowIx,
-    ) -> bool {
-        let Some(packet) = self.shaping.evict(flow) else { return false };
-        self.drop(cx, pool, &packet, Reason::PushedOut);
-        self.retire_if_drained(flow);
-        true
-    }
-
-    /// Packets that push-out could take.
-    pub(in crate::switch) fn evictable(&self) -> u64 {
-        self.backlog.packets - u64::from(self.busy)
     }
 
     /// The last bit of the packet in service is out. False when none was.

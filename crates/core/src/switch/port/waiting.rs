@@ -113,7 +113,7 @@ impl Port {
         self.held.retain(|Reverse((_, member))| matches!(member, Member::Flow(_)));
     }
 
-    /// Asks to be woken when something that waits may go.
+    /// Asks to be woken when something that waits may go: now, for what is overdue since the link was busy.
     pub(in crate::switch) fn ask(&mut self, cx: &mut Ctx<'_>) {
         let mut next = self.shaping.next().unwrap_or(Time::NEVER);
         if let Some(Reverse((at, _))) = self.held.peek() {
@@ -124,6 +124,7 @@ impl Port {
         {
             next = next.min(at);
         }
+        let next = next.max(cx.now);
         if next < self.wake_at {
             self.wake_at = next;
             cx.out.push(Effect::Wake { port: self.ix, at: next });

@@ -7,7 +7,9 @@
 //! announced (a more urgent packet came), the difference goes into its next token: in the
 //! long run a parent charges exactly what was sent.
 
+mod losing;
 mod node;
+mod push_out;
 mod serve;
 mod tokens;
 
@@ -25,6 +27,8 @@ use core::ops::{Index, IndexMut};
 
 pub(super) struct Tree {
     pub(super) nodes: Nodes,
+    /// Whether some node has an index of who loses first.
+    indexed: bool,
 }
 
 /// The nodes by index. The root, which every packet passes, is found without looking.
@@ -70,7 +74,8 @@ fn least(above: Option<Rate>, ceiling: Option<Rate>) -> Option<Rate> {
 impl Tree {
     pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Tree, Refused> {
         let root = Node::new(now, &plan.scheduler, plan.ceiling, least(plan.rate, plan.ceiling))?;
-        let mut tree = Tree { nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) } };
+        let mut tree =
+            Tree { nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) }, indexed: false };
         for (ix, class) in plan.classes.iter().enumerate() {
             let parent = node_of(class.parent);
             let rate = least(tree.nodes[parent].rate, class.ceiling);
@@ -136,6 +141,7 @@ impl Tree {
             (Some(ceiling), Some(rate)) => ceiling.change(rate),
             _ => *ceiling = rate.map(Ceiling::new),
         }
+        self.renew_above(node);
     }
 
     /// A node's member takes part in this way from now on.
@@ -145,6 +151,10 @@ impl Tree {
         if how != before {
             node.scheduler.take_part(now, slot, before, &node.queues);
             node.renew_tail(slot);
+            match node.members[slot.ix()] {
+                Member::Flow(_) => self.renew_above(at),
+                Member::Node(class) => self.renew_above(usize::from(class)),
+            }
         }
     }
 

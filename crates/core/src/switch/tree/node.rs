@@ -1,5 +1,6 @@
 //! A node: a scheduler, its members' queues, and the indexes over them.
 
+use super::losing::Losing;
 use crate::context::Ctx;
 use crate::contract::Refused;
 use crate::flow_heap::{FlowHeap, Rank};
@@ -7,6 +8,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::scheduler::{AnyScheduler, Removal, Scheduler, SchedulerKind, Select};
 use crate::shaper::Ceiling;
+use crate::stats::Count;
 use crate::units::{Rate, Time};
 
 /// What stands behind a node's index.
@@ -34,9 +36,11 @@ pub(in crate::switch) struct Node {
     /// Members with packets, by the order of arrival of the first. Kept only once it was asked for: few nodes
     /// ever have nothing but packets that may not be sent yet.
     oldest: Option<FlowHeap>,
-    /// Members with packets by the rank of their latest packet, the first to lose on top. Kept only
-    /// from the first push-out until the node is empty: most links never push out.
-    tails: Option<FlowHeap>,
+    /// What is queued in a class, with the classes in it; not counted for the root.
+    pub(super) beneath: Count,
+    /// Which member loses first. Kept only from the first push-out until the port is empty: most links never
+    /// push out.
+    pub(super) losing: Option<Box<Losing>>,
 }
 
 impl Node {
@@ -58,15 +62,19 @@ impl Node {
             watched: Time::NEVER,
             uncharged: 0,
             oldest: None,
-            tails: None,
+            beneath: Count::default(),
+            losing: None,
         })
     }
 
     /// Gives every index below `members` a place.
     pub(super) fn reach(&mut self, members: u32) {
         self.queues.reach(members);
-        for index in [&mut self.oldest, &mut self.tails].into_iter().flatten() {
-            index.reach(members);
+        if let Some(oldest) = &mut self.oldest {
+            oldest.reach(members);
+        }
+        if let Some(losing) = &mut self.losing {
+            losing.reach(members);
         }
     }
 
@@ -92,7 +100,7 @@ impl Node {
     pub(super) fn push(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) {
         self.scheduler.enqueue(cx, packet, &self.queues);
         self.queues.push(packet);
-        if self.tails.is_some() {
+        if self.losing.is_some() {
             self.renew_tail(packet.flow);
         }
     }
@@ -119,7 +127,7 @@ impl Node {
     /// A packet of the member was popped from the front: its latest is another one only when that was the last.
     #[inline(always)]
     fn popped_first(&mut self, slot: FlowIx) {
-        if self.tails.is_some() && self.queues.len(slot) == 0 {
+        if self.losing.is_some() && self.queues.len(slot) == 0 {
             self.renew_tail(slot);
         }
     }
@@ -134,7 +142,7 @@ impl Node {
         let packet = removed?.packet;
         self.scheduler.removed(cx, &packet, &self.queues, why);
         self.renew_first(slot);
-        if self.tails.is_some() {
+        if self.losing.is_some() {
             self.renew_tail(slot);
         }
         Some(packet)
@@ -159,26 +167,18 @@ impl Node {
         queues.first(oldest.top()?.1)
     }
 
-    /// The member's latest packet may be another one, or rank elsewhere.
+    /// The member's queue or how it takes part has changed, or its latest packet ranks elsewhere. What may not
+    /// be sent of a class, the tree says.
     #[inline(never)]
     pub(in crate::switch) fn renew_tail(&mut self, slot: FlowIx) {
-        let Some(tails) = &mut self.tails else { return };
-        match self.queues.last(slot) {
-            Some(last) => tails.set(slot, rank(&self.scheduler, slot, last)),
-            None => tails.remove(slot),
+        let Some(losing) = &mut self.losing else { return };
+        match self.members[slot.ix()] {
+            Member::Flow(_) => losing.renew_flow(&self.queues, &self.scheduler, slot),
+            Member::Node(_) => losing.renew(&self.queues, &self.scheduler, slot),
         }
-        if self.queues.is_empty() {
-            self.tails = None;
+        if self.queues.is_empty() && self.parent.is_none() {
+            self.losing = None;
         }
-    }
-
-    /// The member whose latest packet push-out should take; `None` when nothing is queued.
-    pub(super) fn first_to_lose(&mut self) -> Option<FlowIx> {
-        let (queues, scheduler) = (&self.queues, &self.scheduler);
-        let tails = self
-            .tails
-            .get_or_insert_with(|| index(queues, |slot| Some(rank(scheduler, slot, queues.last(slot)?))));
-        tails.top().map(|(_, slot)| slot)
     }
 
     /// Bytes of memory held.
@@ -186,14 +186,10 @@ impl Node {
         self.queues.memory()
             + self.scheduler.memory()
             + self.members.capacity() * size_of::<Member>()
-            + [&self.oldest, &self.tails].into_iter().flatten().map(FlowHeap::memory).sum::<usize>()
+            + self.oldest.as_ref().map_or(0, FlowHeap::memory)
+            + self.losing.as_ref().map_or(0, |losing| losing.memory())
             + size_of::<Node>()
     }
-}
-
-/// The rank in an index with the first to lose on top.
-fn rank(scheduler: &AnyScheduler, slot: FlowIx, last: &Queued) -> Rank {
-    (!scheduler.rank_to_lose(slot, last), !last.order)
 }
 
 /// The members that have a rank, by it.

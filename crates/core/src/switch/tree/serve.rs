@@ -37,6 +37,7 @@ impl Tree {
                 node.renew_first(packet.flow);
             }
             self.settle_with(cx, at, None);
+            self.entered(at, packet.len);
         }
     }
 
@@ -93,22 +94,10 @@ impl Tree {
             ceiling.take(cx.now, packet.arrived, packet.len);
         }
         self.charge(cx, place.node, &packet);
-        Some(packet)
-    }
-
-    /// Takes the packet that push-out should take.
-    pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>) -> Option<(Place, Packet)> {
-        let mut node = ROOT;
-        loop {
-            let slot = self.nodes[node].first_to_lose()?;
-            match self.nodes[node].members[slot.ix()] {
-                Member::Node(child) => node = usize::from(child),
-                Member::Flow(flow) => {
-                    let place = Place { node, slot, flow };
-                    return self.remove(cx, place, Removal::PushedOut).map(|packet| (place, packet));
-                }
-            }
+        if place.node != ROOT {
+            self.left(place.node, packet.len);
         }
+        Some(packet)
     }
 
     /// Takes a packet that will not be sent, with its flow's index at the port; charges nothing.
@@ -122,6 +111,7 @@ impl Tree {
         let packet = self.nodes[place.node].remove(cx, place.slot, why)?;
         if place.node != ROOT {
             self.settle_with(cx, place.node, Some(why));
+            self.left(place.node, packet.len);
         }
         Some(Packet { flow: place.flow, ..packet })
     }

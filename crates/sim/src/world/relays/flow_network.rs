@@ -8,6 +8,7 @@
 
 use crate::fabric::NOWHERE;
 use crate::network::{FlowSetup, Network};
+use crate::packet_log::What as Logged;
 use crate::relay::{Relay, RelayCx};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
@@ -100,7 +101,9 @@ pub(in crate::world) struct FlowNetwork {
     /// What is planned of each flow.
     setups: Vec<FlowSetup>,
     standings: Vec<Standing>,
-    /// When a flow stops, as far as that is planned.
+    /// When a flow is to start.
+    starts: Vec<Time>,
+    /// When it stops, as far as that is planned.
     stops: Vec<Time>,
     /// One a link.
     ledgers: Vec<Ledger>,
@@ -119,6 +122,7 @@ impl FlowNetwork {
         Some(FlowNetwork {
             setups: network.flows.clone(),
             standings: Vec::with_capacity(network.flows.len()),
+            starts: Vec::with_capacity(network.flows.len()),
             stops: Vec::with_capacity(network.flows.len()),
             ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
             signals: Vec::new(),
@@ -132,6 +136,7 @@ impl FlowNetwork {
         let flow = self.standings.len() as u32;
         let life = self.setups[flow as usize].life.clone();
         self.standings.push(if life.set_up { Standing::New } else { Standing::Given });
+        self.starts.push(start);
         self.stops.push(stop);
         if !life.set_up || start >= stop {
             // Open from the start, or its turn in the group came too late.
@@ -265,6 +270,7 @@ impl FlowNetwork {
                 plan.shaper = setup.envelope.filter(|_| place == 0);
                 if let Ok(leg) = switch.open(cx.now, hop.leg.port, &plan) {
                     hop.leg = leg;
+                    cx.measures.log(cx.now, link, Logged::Opened(ix));
                 }
             }
             Standing::Changing(nth) => {
@@ -273,6 +279,7 @@ impl FlowNetwork {
                 plan.shaper = change.envelope.filter(|_| place == 0);
                 // Ledgers promise no more than schedulers take: building the network checks it.
                 let _ = switch.change(cx.now, hop.leg, &plan);
+                cx.measures.log(cx.now, link, Logged::Changed(ix, nth));
                 cx.outbox.ready.push(link);
             }
             // Its source has given it up meanwhile: its tear-down is on the way.
@@ -290,6 +297,9 @@ impl FlowNetwork {
         // Its packets leave as they would have: nothing becomes ready.
         _ = switch.close(cx.now, hop.leg);
         cx.fabric.hops[at].leg.flow = NOWHERE;
+        if hop.leg.flow != NOWHERE {
+            cx.measures.log(cx.now, hop.link, Logged::Closed(ix));
+        }
     }
 
     fn destination_asked(&mut self, cx: &RelayCx<'_>, ix: u32, what: What) {
@@ -364,11 +374,14 @@ impl FlowNetwork {
         let links = self.links_of(ix);
         match self.standings[ix as usize] {
             Standing::Given | Standing::Gone => {}
-            // It cannot hang up on a flow that has not been answered: it tries again a path's time later.
+            // It cannot hang up on a flow that has not been answered: it tries again a path's time later, and
+            // of a flow that has not started the first of these times from its start on.
             Standing::New | Standing::Asked => {
                 let delays = (0..links).map(|place| self.delay_at(cx, ix, place));
-                let path = delays.fold(Span::from_ticks(1), |sum, delay| sum + delay);
-                self.note(cx.now + path, ix, Step::HangUp);
+                let path = delays.fold(Span::TICK, |sum, delay| sum + delay);
+                let until_start = self.starts[ix as usize].since(cx.now);
+                let tries = until_start.ticks().div_ceil(path.ticks()).max(1);
+                self.note(cx.now + Span::from_ticks(tries.saturating_mul(path.ticks())), ix, Step::HangUp);
             }
             Standing::Granted | Standing::Changing(_) => {
                 let after = self.delay_at(cx, ix, links - 1);

@@ -14,6 +14,7 @@ use crate::port::{ContractSpec, check_warnings};
 use crate::record::MOST_FLOWS;
 use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
+use crate::scenario::limits::Memory;
 use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
 use crate::source::{self, Source};
@@ -28,9 +29,6 @@ use tidegate_core::units::Span;
 
 /// The largest packet, in bytes.
 const LARGEST_PACKET: u64 = 1 << 20;
-
-/// The most links that all groups' routes pass: beyond, routes fill the memory before a packet is sent.
-const MOST_HOPS: usize = 20_000_000;
 
 /// One `[[flow]]`, or one direction of a `[[connection]]`: `count` flows alike.
 #[derive(Clone, Debug)]
@@ -171,7 +169,7 @@ pub(super) fn build(
     };
     let mut names = BTreeSet::new();
     let mut groups = Vec::with_capacity(flows.len() + 2 * connections.len());
-    let (mut total, mut hops, mut sound) = (0, 0, true);
+    let (mut total, mut memory, mut sound) = (0, Memory::default(), true);
     let flows = flows.iter().map(|values| (values, 1));
     for (values, directions) in flows.chain(connections.iter().map(|values| (values, 2))) {
         if report.is_full() {
@@ -193,11 +191,8 @@ pub(super) fn build(
         };
         sound &= made.is_some();
         let made = made.unwrap_or_default();
-        hops += made.iter().map(|group| group.route.len()).sum::<usize>();
-        if hops > MOST_HOPS {
-            let message =
-                format!("with the route of `{name}`, routes pass more than {MOST_HOPS} links in all");
-            report.add(values.place, Complaint::new(message));
+        if let Some(complaint) = made.iter().find_map(|group| memory.add(group)) {
+            report.add(values.place_of("count"), complaint);
             return None;
         }
         groups.extend(made);

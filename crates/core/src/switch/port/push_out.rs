@@ -1,0 +1,52 @@
+//! What a port gives up when the pool is exhausted.
+
+use super::Port;
+use crate::context::{Ctx, Reason};
+use crate::dropper::Left;
+use crate::packet::FlowIx;
+use crate::switch::pool::Pool;
+
+impl Port {
+    /// Packets in queues that push-out could take.
+    pub(in crate::switch) fn evictable(&self) -> u64 {
+        self.backlog.packets - u64::from(self.busy)
+    }
+
+    /// Drops a packet that may not be sent now, when those are more than half of what the port holds; else the
+    /// one that would be sent last. Whether there was one.
+    pub(in crate::switch) fn give_way(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
+        let blocked = pool.measure(self.tree.blocked());
+        // What is blocked is part of what is queued.
+        let most_wait = blocked + shaped > queued - blocked;
+        if self.evictable() == 0 || (most_wait && shaped > blocked) {
+            return self.push_out_longest_shaped(cx, pool);
+        }
+        self.push_out(cx, pool, most_wait)
+    }
+
+    /// Drops the packet that the schedulers would send last: of all, or of those that may not be sent now.
+    pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, blocked: bool) -> bool {
+        let Some((place, packet)) = self.tree.push_out(cx, blocked) else { return false };
+        self.leave_unsent(cx, pool, place.node, &packet, Reason::PushedOut, Left::PushedOut);
+        true
+    }
+
+    /// Drops the flow's latest packet in its shaper.
+    pub(in crate::switch) fn push_out_shaped(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        flow: FlowIx,
+    ) -> bool {
+        let Some(packet) = self.shaping.evict(flow) else { return false };
+        self.drop(cx, pool, &packet, Reason::PushedOut);
+        self.retire_if_drained(flow);
+        true
+    }
+
+    /// The same of the flow that has most in its shaper.
+    pub(in crate::switch) fn push_out_longest_shaped(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        self.shaping.longest().is_some_and(|flow| self.push_out_shaped(cx, pool, flow))
+    }
+}

@@ -1,0 +1,114 @@
+//! Which packet does push-out take? The index over a node's members that finds it in O(log n).
+
+use super::Member;
+use crate::flow_heap::{FlowHeap, Rank};
+use crate::lazy_table::LazyTable;
+use crate::packet::FlowIx;
+use crate::queues::{Queued, Queues};
+use crate::scheduler::{AnyScheduler, Scheduler};
+use crate::stats::Count;
+
+/// Members with packets, by the rank of their latest packet, the first to lose on top; and how much may not be
+/// sent now.
+#[derive(Default)]
+pub(super) struct Losing {
+    all: FlowHeap,
+    /// Those with something that may not be sent now.
+    blocked: FlowHeap,
+    /// What of each member may not be sent now.
+    of: LazyTable<Count>,
+    /// What of all of them may not be sent now.
+    total: Count,
+}
+
+impl Losing {
+    /// The index of members with what is queued; `beneath` says of a class what of it may not be sent now.
+    pub(super) fn new(
+        queues: &Queues,
+        scheduler: &AnyScheduler,
+        members: &[Member],
+        beneath: impl Fn(usize) -> Count,
+    ) -> Losing {
+        let mut losing = Losing::default();
+        losing.reach(queues.flows());
+        for (slot, member) in members.iter().enumerate() {
+            let slot = FlowIx(slot as u32);
+            if queues.len(slot) > 0 {
+                match member {
+                    Member::Flow(_) => losing.renew_flow(queues, scheduler, slot),
+                    Member::Node(class) => {
+                        losing.renew_class(queues, scheduler, slot, beneath(usize::from(*class)));
+                    }
+                }
+            }
+        }
+        losing
+    }
+
+    /// Gives every index below `members` a place.
+    pub(super) fn reach(&mut self, members: u32) {
+        self.all.reach(members);
+        self.blocked.reach(members);
+    }
+
+    /// A flow's queue or how it takes part has changed.
+    pub(super) fn renew_flow(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
+        self.renew_class(queues, scheduler, slot, queues.blocked(slot));
+    }
+
+    /// The same of a class, of which so much may not be sent now.
+    pub(super) fn renew_class(
+        &mut self,
+        queues: &Queues,
+        scheduler: &AnyScheduler,
+        slot: FlowIx,
+        blocked: Count,
+    ) {
+        let before = self.of.get(slot);
+        if before != blocked {
+            self.total.packets = self.total.packets + blocked.packets - before.packets;
+            self.total.bytes = self.total.bytes + blocked.bytes - before.bytes;
+            self.of.set(slot, blocked);
+            if blocked.packets == 0 {
+                self.blocked.remove(slot);
+            }
+        }
+        self.renew(queues, scheduler, slot);
+    }
+
+    /// The member's latest packet is another one, or ranks elsewhere.
+    pub(super) fn renew(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
+        let Some(last) = queues.last(slot) else {
+            self.all.remove(slot);
+            self.blocked.remove(slot);
+            return;
+        };
+        let rank = rank(scheduler, slot, last);
+        self.all.set(slot, rank);
+        if self.of.get(slot).packets > 0 {
+            self.blocked.set(slot, rank);
+        }
+    }
+
+    /// The member whose latest packet is the first to lose; `blocked` asks for one with something that may not
+    /// be sent now.
+    pub(super) fn first(&self, blocked: bool) -> Option<FlowIx> {
+        let heap = if blocked { &self.blocked } else { &self.all };
+        heap.top().map(|(_, slot)| slot)
+    }
+
+    /// What may not be sent now.
+    pub(super) fn blocked(&self) -> Count {
+        self.total
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.all.memory() + self.blocked.memory() + self.of.memory()
+    }
+}
+
+/// The rank in an index with the first to lose on top.
+fn rank(scheduler: &AnyScheduler, slot: FlowIx, last: &Queued) -> Rank {
+    (!scheduler.rank_to_lose(slot, last), !last.order)
+}

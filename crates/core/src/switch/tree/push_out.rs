@@ -1,0 +1,164 @@
+//! Push-out from the tree, and what of it may not be sent now: what flows have queued that are held or absent, all
+//! that is beneath a class that is, and what stands behind the first packet under a ceiling.
+
+use super::losing::Losing;
+use super::{Member, Node, Nodes, Place, ROOT, Tree};
+use crate::context::Ctx;
+use crate::packet::{FlowIx, Packet};
+use crate::scheduler::Removal;
+use crate::stats::Count;
+
+impl Tree {
+    /// Takes the packet that is the first to lose: of all, or of those that may not be sent now.
+    pub(in crate::switch) fn push_out(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        mut blocked: bool,
+    ) -> Option<(Place, Packet)> {
+        self.index();
+        let mut at = ROOT;
+        loop {
+            let Node { losing, members, queues, .. } = &self.nodes[at];
+            let slot = losing.as_ref()?.first(blocked)?;
+            match members[slot.ix()] {
+                Member::Node(class) => {
+                    at = usize::from(class);
+                    // Under a ceiling and in a class that may not send, everything waits alike.
+                    blocked &= queues.takes_part(slot) && self.nodes[at].ceiling.is_none();
+                }
+                Member::Flow(flow) => {
+                    let place = Place { node: at, slot, flow };
+                    return self.remove(cx, place, Removal::PushedOut).map(|packet| (place, packet));
+                }
+            }
+        }
+    }
+
+    /// What is queued, and may not be sent now.
+    pub(in crate::switch) fn blocked(&mut self) -> Count {
+        self.index();
+        self.nodes[ROOT].losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default()
+    }
+
+    /// A member of a node has a ceiling from now on, or none.
+    pub(in crate::switch) fn set_capped(&mut self, at: usize, slot: FlowIx, capped: bool) {
+        self.nodes[at].queues.set_capped(slot, capped);
+        self.nodes[at].renew_tail(slot);
+        self.renew_above(at);
+    }
+
+    /// What is kept of what may not be sent now, if it is, and what the queues say; for audits.
+    pub(in crate::switch) fn blocked_kept_and_found(&self) -> Option<(Count, Count)> {
+        let kept = self.nodes[ROOT].losing.as_ref()?.blocked();
+        Some((kept, self.nodes.found_blocked(ROOT)))
+    }
+
+    /// A packet of so many bytes is queued at a class.
+    pub(super) fn entered(&mut self, class: usize, len: u32) {
+        let mut at = class;
+        while let Some((parent, _)) = self.nodes[at].parent {
+            self.nodes[at].beneath.add(len);
+            at = parent;
+        }
+        self.renew_above(class);
+    }
+
+    /// A packet of so many bytes is not queued at a class any more.
+    pub(super) fn left(&mut self, class: usize, len: u32) {
+        let mut at = class;
+        while let Some((parent, _)) = self.nodes[at].parent {
+            self.nodes[at].beneath.take(len);
+            at = parent;
+        }
+        self.renew_above(class);
+    }
+
+    /// Makes the index of every node with packets, when there is none.
+    fn index(&mut self) {
+        if self.nodes[ROOT].losing.is_some() {
+            return;
+        }
+        self.forget_index();
+        self.indexed = true;
+        // Classes stand behind those that they are part of.
+        for at in (0..self.nodes.len()).rev() {
+            if at == ROOT || !self.nodes[at].queues.is_empty() {
+                self.index_node(at);
+            }
+        }
+    }
+
+    fn index_node(&mut self, at: usize) {
+        let Node { queues, scheduler, members, .. } = &self.nodes[at];
+        let losing = Losing::new(queues, scheduler, members, |class| self.nodes.blocked_in(class));
+        self.nodes[at].losing = Some(Box::new(losing));
+    }
+
+    fn forget_index(&mut self) {
+        if core::mem::take(&mut self.indexed) {
+            (0..self.nodes.len()).for_each(|at| self.nodes[at].losing = None);
+        }
+    }
+
+    /// Tells the nodes above what may not be sent of the class `at`, if that is kept.
+    pub(super) fn renew_above(&mut self, mut at: usize) {
+        if !self.indexed {
+            return;
+        }
+        if self.nodes[ROOT].losing.is_none() {
+            return self.forget_index();
+        }
+        while let Some((parent, slot)) = self.nodes[at].parent {
+            if self.nodes[at].losing.is_none() {
+                self.index_node(at);
+            }
+            let blocked = self.nodes.blocked_in(at);
+            let Node { losing, queues, scheduler, .. } = &mut self.nodes[parent];
+            if let Some(losing) = losing {
+                losing.renew_class(queues, scheduler, slot, blocked);
+            }
+            at = parent;
+        }
+    }
+}
+
+impl Nodes {
+    /// What is queued in a class, and may not be sent now.
+    fn blocked_in(&self, class: usize) -> Count {
+        let node = &self[class];
+        let within = node.losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default();
+        self.blocked_with(class, within)
+    }
+
+    /// The same, when so much of it may not be sent since its own members wait.
+    fn blocked_with(&self, class: usize, within: Count) -> Count {
+        let Node { parent, beneath, ceiling, .. } = &self[class];
+        let Some((parent, slot)) = *parent else { return within };
+        let queues = &self[parent].queues;
+        if !queues.takes_part(slot) {
+            return *beneath;
+        }
+        match queues.first(slot) {
+            Some(first) if ceiling.is_some() && within.packets + 1 < beneath.packets => Count {
+                packets: beneath.packets - 1,
+                bytes: beneath.bytes.saturating_sub(u64::from(first.packet.len)),
+            },
+            _ => within,
+        }
+    }
+
+    /// What beneath a node may not be sent now, looked for from member to member.
+    fn found_blocked(&self, at: usize) -> Count {
+        let mut found = Count::default();
+        for (slot, member) in self[at].members.iter().enumerate() {
+            found.merge(match member {
+                Member::Flow(_) => self[at].queues.blocked(FlowIx(slot as u32)),
+                Member::Node(class) => {
+                    let class = usize::from(*class);
+                    self.blocked_with(class, self.found_blocked(class))
+                }
+            });
+        }
+        found
+    }
+}

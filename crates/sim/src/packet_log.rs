@@ -1,0 +1,59 @@
+//! What happened to every packet, in the order in which it happened: what a model of the network can be checked against.
+
+use tidegate_core::context::Reason;
+use tidegate_core::units::Time;
+
+/// A packet: the copies of a multicast packet share its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PacketId {
+    /// Index of its flow.
+    pub flow: u32,
+    /// Its number within its flow, from 0.
+    pub sequence: u64,
+}
+
+/// Something that happened at a link, or at the port in front of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When.
+    pub at: Time,
+    /// Index of the link.
+    pub link: u32,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A packet's last bit is in at the port; its shaper, meters and droppers come next.
+    Arrived {
+        /// Which.
+        packet: PacketId,
+        /// Bytes.
+        len: u32,
+    },
+    /// A packet's first bit leaves.
+    Started {
+        /// Which.
+        packet: PacketId,
+        /// When it joined the queue: when it arrived or, behind an envelope, when that let it go.
+        queued: Time,
+    },
+    /// A packet's last bit is out.
+    Departed(PacketId),
+    /// A packet was dropped at the port.
+    Dropped(PacketId, Reason),
+    /// A packet was lost on the link, having left it.
+    Lost(PacketId),
+    /// A packet's last bit is in at its destination, behind the link.
+    Received(PacketId),
+    /// The time has come that the port asked to be woken at, or something may have made it ready.
+    Woken,
+    /// A flow, by its index, was opened at the port by signalling.
+    Opened(u32),
+    /// A flow's contract at the port became that of its change with this number.
+    Changed(u32, usize),
+    /// A flow was closed at the port by signalling.
+    Closed(u32),
+}

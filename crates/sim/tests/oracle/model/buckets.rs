@@ -1,0 +1,129 @@
+//! Token buckets and ceilings, counted in ticks: a packet costs what it takes at the bucket's rate.
+
+use super::Ticks;
+use tidegate_core::shaper::{Excess, ShaperPlan};
+use tidegate_core::units::{Rate, Span};
+
+fn cost(rate: Rate, len: u32) -> i64 {
+    rate.time_for(len).ticks() as i64
+}
+
+/// A packet that waits in an envelope.
+#[derive(Clone, Debug)]
+pub struct Waiting<P> {
+    pub packet: P,
+    pub len: u32,
+    /// Its place in the order of arrival at its switch.
+    pub order: u64,
+}
+
+/// What becomes of a packet at an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    Conforms,
+    Marked,
+    Waits,
+    Discarded,
+}
+
+/// A user-behaviour envelope: a bucket that is full at first, and a queue. A packet that is longer than the bucket is deep
+/// (a change may bring that) conforms when the bucket is full, and is owed for.
+#[derive(Clone, Debug)]
+pub struct Envelope<P> {
+    plan: ShaperPlan,
+    /// What is in the bucket, as of `since`.
+    level: i64,
+    since: Ticks,
+    pub waiting: Vec<Waiting<P>>,
+}
+
+impl<P: Clone> Envelope<P> {
+    pub fn new(plan: ShaperPlan) -> Envelope<P> {
+        Envelope { plan, level: cost(plan.rate, plan.burst), since: 0, waiting: Vec::new() }
+    }
+
+    fn depth(&self) -> i64 {
+        cost(self.plan.rate, self.plan.burst)
+    }
+
+    /// What is in the bucket now.
+    fn fill(&mut self, now: Ticks) -> i64 {
+        self.level = (self.level + (now - self.since) as i64).min(self.depth());
+        self.since = now;
+        self.level
+    }
+
+    /// What has to be in the bucket for a packet.
+    fn needed(&self, len: u32) -> i64 {
+        cost(self.plan.rate, len).min(self.depth())
+    }
+
+    fn take(&mut self, now: Ticks, len: u32) {
+        self.level = self.fill(now) - cost(self.plan.rate, len);
+    }
+
+    /// A change of the plan: what is missing in the bucket is missing still, in whole bytes.
+    pub fn change(&mut self, now: Ticks, plan: ShaperPlan) {
+        let missing = self.depth() - self.fill(now);
+        let bytes = self.plan.rate.bytes_in(Span::from_ticks(missing as u64));
+        self.plan = plan;
+        self.level = self.depth() - cost(plan.rate, bytes as u32);
+    }
+
+    pub fn arrive(&mut self, now: Ticks, packet: P, len: u32, order: u64) -> Passage {
+        if self.waiting.is_empty() {
+            if self.fill(now) >= self.needed(len) {
+                self.take(now, len);
+                return Passage::Conforms;
+            }
+            match self.plan.excess {
+                Excess::Wait => {}
+                Excess::Drop => return Passage::Discarded,
+                Excess::Mark => return Passage::Marked,
+            }
+        }
+        let bytes: u64 = self.waiting.iter().map(|waiting| u64::from(waiting.len)).sum();
+        let packets = self.waiting.len() as u64;
+        if self.plan.queue.is_some_and(|queue| !queue.admits(packets + 1, bytes + u64::from(len))) {
+            return Passage::Discarded;
+        }
+        self.waiting.push(Waiting { packet, len, order });
+        Passage::Waits
+    }
+
+    /// When the first waiting packet conforms, and its order of arrival.
+    pub fn releases(&self) -> Option<(Ticks, u64)> {
+        let first = self.waiting.first()?;
+        let missing = (self.needed(first.len) - self.level).max(0);
+        Some((self.since + missing as u64, first.order))
+    }
+
+    /// Lets the first waiting packet go.
+    pub fn release(&mut self, now: Ticks) -> Waiting<P> {
+        let first = self.waiting.remove(0);
+        self.take(now, first.len);
+        first
+    }
+}
+
+/// A ceiling: when the next packet may start.
+#[derive(Clone, Copy, Debug)]
+pub struct Ceiling {
+    pub rate: Rate,
+    pub clear_at: Ticks,
+}
+
+impl Ceiling {
+    pub fn new(rate: Rate) -> Ceiling {
+        Ceiling { rate, clear_at: 0 }
+    }
+
+    /// A packet that was there from `arrived` on starts now. What it starts late behind the earliest moment at which
+    /// it could have, the next one makes up for, by one packet's time at most.
+    pub fn charge(&mut self, now: Ticks, arrived: Ticks, len: u32) {
+        let time = self.rate.time_for(len).ticks();
+        let could_start = self.clear_at.max(arrived).min(now);
+        let late = (now - could_start).min(time);
+        self.clear_at = now - late + time;
+    }
+}

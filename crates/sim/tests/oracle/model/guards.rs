@@ -1,0 +1,213 @@
+//! Flow monitors and drop-tail queues at the nodes of a port's tree.
+
+use super::Ticks;
+use std::collections::BTreeMap;
+use tidegate_core::contract::Contract;
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::packet::Colour;
+use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::switch::plan::{DropperPlan, PortPlan, Scope};
+use tidegate_core::units::Span;
+
+/// VirtualClock's flow monitor (Zhang 1991, section 3.1): the clock of one flow or profile.
+#[derive(Clone, Debug, Default)]
+struct Clock {
+    contract: Contract,
+    /// `None` before the first packet.
+    virtual_clock: Option<Ticks>,
+    /// Bytes since the last check.
+    received: u64,
+    checked: Ticks,
+    refused: bool,
+}
+
+/// What a monitor says of a packet.
+pub struct Reading {
+    /// What VirtualClock reads without the packet, if the flow was checked.
+    pub checked: Option<Ticks>,
+    pub drop: bool,
+}
+
+/// A flow monitor at one node.
+struct Monitor {
+    threshold: Option<Span>,
+    polices: bool,
+    by_time: bool,
+    /// Those of flows, then those of profiles.
+    clocks: BTreeMap<(bool, u32), Clock>,
+}
+
+impl Monitor {
+    fn new(kind: &MeterKind) -> Monitor {
+        let MeterKind::BuiltIn(policy) = kind else { panic!("no model of it") };
+        assert_eq!(policy.record().name, "flow-monitor", "there is no model of other meters");
+        let is = |key, word: &str| policy.values().contains(&(key, Value::Text(word.into())));
+        let threshold = policy.values().into_iter().find_map(|(name, value)| match value {
+            Value::Time(span) if name == "threshold" => Some(span),
+            _ => None,
+        });
+        let (polices, by_time) = (is("excess", "drop"), is("check", "time"));
+        Monitor { threshold, polices, by_time, clocks: BTreeMap::new() }
+    }
+
+    fn see(&mut self, now: Ticks, whose: (bool, u32), len: u32) -> Reading {
+        let nothing = Reading { checked: None, drop: false };
+        let Some(clock) = self.clocks.get_mut(&whose) else { return nothing };
+        let (Some(reserve), Some(interval)) = (clock.contract.reserve, clock.contract.interval) else {
+            return nothing;
+        };
+        let air = reserve.bytes_in_about(interval).max(1);
+        let threshold = self.threshold.unwrap_or(interval).ticks();
+        if clock.virtual_clock.is_none() {
+            clock.checked = now;
+        }
+        let reads = clock.virtual_clock.unwrap_or(now);
+        let tick = reserve.time_for(len).ticks();
+        let drop = self.polices && (reads + tick).saturating_sub(now) > threshold;
+        let ticked = if drop { reads } else { reads + tick };
+        clock.refused |= drop;
+        clock.received += u64::from(len);
+        let due = match self.by_time {
+            true => now - clock.checked >= interval.ticks(),
+            false => clock.received >= air,
+        };
+        clock.virtual_clock = Some(ticked);
+        if !due {
+            return Reading { checked: None, drop };
+        }
+        let now_reads = ticked.max(now);
+        clock.virtual_clock = Some(now_reads);
+        (clock.received, clock.checked, clock.refused) = (clock.received % air, now, false);
+        Reading { checked: Some(if drop { now_reads } else { now_reads - tick }), drop }
+    }
+}
+
+/// A drop-tail queue around a node.
+struct DropTail {
+    limit: Limit,
+    /// For packets that are red.
+    marked: Limit,
+    packets: u64,
+    bytes: u64,
+}
+
+impl DropTail {
+    fn new(plan: &DropperPlan) -> DropTail {
+        let DropperKind::BuiltIn(policy) = &plan.kind else { panic!("no model of it") };
+        assert_eq!(
+            (policy.record().name, plan.scope),
+            ("drop-tail", Scope::Node),
+            "there is no model of others"
+        );
+        let limit = |key| {
+            policy.values().into_iter().find_map(|(name, value)| match value {
+                Value::Limit(limit) if name == key => Some(limit),
+                _ => None,
+            })
+        };
+        let all = limit("limit").unwrap();
+        DropTail { limit: all, marked: limit("marked").unwrap_or(all), packets: 0, bytes: 0 }
+    }
+}
+
+/// What stands at one node of the tree.
+struct Place {
+    above: Option<usize>,
+    monitors: Vec<Monitor>,
+    queue: Option<DropTail>,
+}
+
+/// The meters and droppers of a port, the root's first.
+pub struct Guards {
+    places: Vec<Place>,
+}
+
+impl Guards {
+    pub fn new(plan: &PortPlan) -> Guards {
+        let place = |above: Option<usize>, meters: &[MeterKind], dropper: Option<&DropperPlan>| Place {
+            above,
+            monitors: meters.iter().map(Monitor::new).collect(),
+            queue: dropper.map(DropTail::new),
+        };
+        let mut places = vec![place(None, &plan.meters, plan.dropper.as_ref())];
+        for class in &plan.classes {
+            let above = class.parent.map_or(0, |parent| usize::from(parent) + 1);
+            places.push(place(Some(above), &class.meters, class.dropper.as_ref()));
+        }
+        let mut guards = Guards { places };
+        for monitor in guards.places.iter_mut().flat_map(|place| &mut place.monitors) {
+            for (ix, contract) in plan.profiles.iter().enumerate() {
+                let clock = Clock { contract: *contract, ..Clock::default() };
+                monitor.clocks.insert((true, ix as u32), clock);
+            }
+        }
+        guards
+    }
+
+    /// The nodes from one up to the root.
+    fn path(&self, leaf: usize) -> Vec<usize> {
+        std::iter::successors(Some(leaf), |at| self.places[*at].above).collect()
+    }
+
+    /// A flow comes, or its contract changes; what was metered of it stays.
+    pub fn set_flow(&mut self, leaf: usize, flow: u32, contract: Contract) {
+        for at in self.path(leaf) {
+            for monitor in &mut self.places[at].monitors {
+                monitor.clocks.entry((false, flow)).or_default().contract = contract;
+            }
+        }
+    }
+
+    /// What the monitors on a packet's way say, the innermost first, until one drops it.
+    pub fn meter(
+        &mut self,
+        now: Ticks,
+        leaf: usize,
+        flow: u32,
+        profile: Option<u16>,
+        len: u32,
+    ) -> Vec<Reading> {
+        let whose = profile.map_or((false, flow), |profile| (true, u32::from(profile)));
+        let mut readings = Vec::new();
+        for at in self.path(leaf) {
+            for monitor in &mut self.places[at].monitors {
+                let reading = monitor.see(now, whose, len);
+                let dropped = reading.drop;
+                readings.push(reading);
+                if dropped {
+                    return readings;
+                }
+            }
+        }
+        readings
+    }
+
+    /// Whether all queues around a leaf have room for a packet; if so, it is counted.
+    pub fn admit(&mut self, leaf: usize, len: u32, colour: Colour) -> bool {
+        let path = self.path(leaf);
+        let queues = path.iter().filter_map(|at| self.places[*at].queue.as_ref());
+        let mut fits = queues.map(|queue| {
+            let limit = if colour == Colour::Red { queue.marked } else { queue.limit };
+            limit.admits(queue.packets + 1, queue.bytes + u64::from(len))
+        });
+        let admitted = fits.all(|fits| fits);
+        if admitted {
+            for at in path {
+                if let Some(queue) = &mut self.places[at].queue {
+                    (queue.packets, queue.bytes) = (queue.packets + 1, queue.bytes + u64::from(len));
+                }
+            }
+        }
+        admitted
+    }
+
+    /// A packet that was queued at a leaf is gone.
+    pub fn left(&mut self, leaf: usize, len: u32) {
+        for at in self.path(leaf) {
+            if let Some(queue) = &mut self.places[at].queue {
+                (queue.packets, queue.bytes) = (queue.packets - 1, queue.bytes - u64::from(len));
+            }
+        }
+    }
+}

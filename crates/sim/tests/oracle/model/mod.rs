@@ -1,0 +1,317 @@
+//! A slow model of every port of a network. It is given what a run's log says of arrivals, and says itself what starts,
+//! departs and is dropped, and when: packet by packet, in the order of the log.
+
+mod buckets;
+mod guards;
+mod line;
+mod pool;
+mod port;
+mod rules;
+mod tree;
+
+use crate::known;
+use pool::Pool;
+use port::{Coming, Port};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use tidegate_core::context::Reason;
+use tidegate_core::packet::Colour;
+use tidegate_core::shaper::Excess;
+use tidegate_core::units::Time;
+use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
+use tidegate_sim::packet_log::{Entry, PacketId, What};
+
+/// Instants and lengths of time, in ticks.
+pub type Ticks = u64;
+
+/// What a switch is expected to drop next: at which link, what, and why.
+type Expected = (u32, PacketId, Reason);
+
+/// The ports of one node, and the memory that they share.
+struct Switch {
+    links: Vec<usize>,
+    pool: Pool,
+    /// Numbers the arrivals.
+    orders: u64,
+    /// The time of its latest entry.
+    at: Ticks,
+    expected: VecDeque<Expected>,
+    /// Whether it is not modelled.
+    skipped: bool,
+}
+
+/// How much was checked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    pub starts: u64,
+    pub drops: u64,
+    pub pushed_out: u64,
+    pub skipped: u64,
+}
+
+impl Checked {
+    pub fn add(&mut self, other: &Checked) {
+        self.starts += other.starts;
+        self.drops += other.drops;
+        self.pushed_out += other.pushed_out;
+        self.skipped += other.skipped;
+    }
+}
+
+/// The model at work.
+pub struct Model<'n> {
+    network: &'n Network,
+    ports: Vec<Port>,
+    switches: Vec<Switch>,
+    /// The colour with which a packet has left a link, when it is not green.
+    colours: BTreeMap<(PacketId, u32), Colour>,
+    /// The link before each link of a flow's route.
+    before: BTreeMap<(u32, u32), u32>,
+    checked: Checked,
+}
+
+/// Checks a whole log against the model.
+///
+/// # Errors
+/// What differs first.
+pub fn check(network: &Network, log: &[Entry]) -> Result<Checked, String> {
+    let mut model = Model::new(network);
+    let mut left = log;
+    while let [first, rest @ ..] = left {
+        // The copies of a multicast packet come to several ports at once.
+        let switch = |entry: &Entry| network.links[entry.link as usize].from;
+        let is_copy = |entry: &&Entry| {
+            matches!(first.what, What::Arrived { .. })
+                && (entry.at, entry.what, switch(entry)) == (first.at, first.what, switch(first))
+        };
+        let copies = rest.iter().take_while(is_copy).count();
+        model.settle(first).and_then(|()| model.step(&left[..=copies])).map_err(|what| {
+            let link = &network.links[first.link as usize].name;
+            format!("{:?}, link {link}, {:?}: {what}", first.at, first.what)
+        })?;
+        left = &rest[copies..];
+    }
+    let until = (Time::ORIGIN + network.duration).ticks();
+    for ix in 0..model.switches.len() {
+        model.overdue(ix, until + 1).map_err(|what| format!("at the end: {what}"))?;
+    }
+    Ok(model.checked)
+}
+
+/// The link before each link of a flow's way.
+pub fn links_before(route: &[usize], depths: &[u16]) -> Vec<Option<usize>> {
+    let depth = |ix: usize| depths.get(ix).copied().unwrap_or(ix as u16 + 1);
+    let before = |ix: usize| (0..ix).rev().find(|other| depth(*other) + 1 == depth(ix));
+    (0..route.len()).map(|ix| before(ix).map(|before| route[before])).collect()
+}
+
+/// The switches that are not modelled: what an envelope marks there has an unknown colour from there on.
+pub fn skipped(network: &Network) -> BTreeSet<usize> {
+    let mut skipped: BTreeSet<usize> =
+        (0..network.nodes.len()).filter(|switch| known::pool_rule_is_open(network, *switch)).collect();
+    let marks = |flow: &&FlowSetup| flow.envelope.is_some_and(|envelope| envelope.excess == Excess::Mark);
+    loop {
+        let before = skipped.len();
+        for flow in network.flows.iter().filter(marks) {
+            let way = || flow.route.iter().map(|link| network.links[*link].from);
+            if way().any(|switch| skipped.contains(&switch)) {
+                skipped.extend(way());
+            }
+        }
+        if skipped.len() == before {
+            return skipped;
+        }
+    }
+}
+
+impl<'n> Model<'n> {
+    fn new(network: &'n Network) -> Model<'n> {
+        let origin = Time::ORIGIN.ticks();
+        let until = origin + network.duration.ticks();
+        let skipped = skipped(network);
+        let port = |link: &LinkPlan| {
+            let line = line::Line::new(link.rate, link.trace.as_ref(), until);
+            Port::new(origin, &link.port, line)
+        };
+        let switch = |(ix, node): (usize, &NodePlan)| Switch {
+            links: (0..network.links.len()).filter(|link| network.links[*link].from == ix).collect(),
+            pool: Pool::new(node.buffer),
+            orders: 0,
+            at: origin,
+            expected: VecDeque::new(),
+            skipped: skipped.contains(&ix),
+        };
+        let mut model = Model {
+            network,
+            ports: network.links.iter().map(port).collect(),
+            switches: network.nodes.iter().enumerate().map(switch).collect(),
+            colours: BTreeMap::new(),
+            before: BTreeMap::new(),
+            checked: Checked::default(),
+        };
+        for (ix, flow) in network.flows.iter().enumerate() {
+            for (link, before) in flow.route.iter().zip(links_before(&flow.route, &flow.depths)) {
+                if let Some(before) = before {
+                    model.before.insert((ix as u32, *link as u32), before as u32);
+                }
+                if !flow.life.set_up {
+                    model.open(origin, ix as u32, *link);
+                }
+            }
+        }
+        model
+    }
+
+    fn open(&mut self, now: Ticks, flow: u32, link: usize) {
+        let setup = &self.network.flows[flow as usize];
+        let place = setup.route.iter().position(|other| *other == link).expect("a link of its route");
+        let envelope = setup.envelope.filter(|_| place == 0);
+        self.ports[link].open(now, flow, &setup.plans[place], envelope);
+    }
+
+    /// Time passes at a switch until an entry: nothing was due before.
+    fn settle(&mut self, entry: &Entry) -> Result<(), String> {
+        let switch = self.network.links[entry.link as usize].from;
+        if entry.at.ticks() > self.switches[switch].at {
+            self.overdue(switch, entry.at.ticks())?;
+            self.switches[switch].at = entry.at.ticks();
+        }
+        Ok(())
+    }
+
+    /// Whether anything at a switch was due before `before` and has not happened.
+    fn overdue(&self, switch: usize, before: Ticks) -> Result<(), String> {
+        let Switch { links, at, expected, skipped, .. } = &self.switches[switch];
+        if *skipped {
+            return Ok(());
+        }
+        if let Some(missing) = expected.front() {
+            return Err(format!("this was to be dropped: {missing:?}"));
+        }
+        for link in links {
+            let name = &self.network.links[*link].name;
+            let late = |due: Ticks, what: &str| {
+                Err(format!("{what} at {name} was due at {:?}", Time::from_ticks(due)))
+            };
+            let port = &self.ports[*link];
+            match (port.next_start(*at), port.next_release(), &port.serving) {
+                (Some(due), _, _) if due < before => return late(due, "a start"),
+                (_, Some((due, _, flow)), _) if due < before => {
+                    return late(due, &format!("a release of flow {flow}"));
+                }
+                (_, _, Some(serving)) if serving.until < before => {
+                    return late(serving.until, "a departure");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What an entry says, or several for the copies of one packet, is what the model says.
+    fn step(&mut self, entries: &[Entry]) -> Result<(), String> {
+        let Entry { at, link, what } = entries[0];
+        let (now, ix) = (at.ticks(), link as usize);
+        let switch = self.network.links[ix].from;
+        if self.switches[switch].skipped {
+            self.checked.skipped += u64::from(matches!(what, What::Started { .. }));
+            return Ok(());
+        }
+        match what {
+            What::Arrived { packet, len } => {
+                let links: Vec<usize> = entries.iter().map(|entry| entry.link as usize).collect();
+                self.arrive(now, switch, &links, packet, len)
+            }
+            What::Started { packet, queued } => {
+                self.nothing_expected(switch)?;
+                let serving = self.ports[ix].start(now)?;
+                self.checked.starts += 1;
+                same("the packet that starts", serving.packet, packet)?;
+                same("when it was queued", Time::from_ticks(serving.queued.arrived), queued)
+            }
+            What::Departed(packet) => {
+                self.nothing_expected(switch)?;
+                let served = self.ports[ix].finish().ok_or("nothing was being sent")?;
+                same("the packet in service", served.packet, packet)?;
+                same("its last bit's time", Time::from_ticks(served.until), at)?;
+                if served.queued.colour != Colour::Green {
+                    self.colours.insert((packet, link), served.queued.colour);
+                }
+                self.switches[switch].pool.release(packet, served.queued.len);
+                Ok(())
+            }
+            What::Dropped(packet, reason) => {
+                let expected = self.switches[switch].expected.pop_front();
+                self.checked.drops += 1;
+                self.checked.pushed_out += u64::from(reason == Reason::PushedOut);
+                same("what is dropped", expected, Some((link, packet, reason)))
+            }
+            What::Woken => {
+                self.nothing_expected(switch)?;
+                let at = &mut self.switches[switch];
+                for (packet, reason, len) in self.ports[ix].release(now, &mut at.orders) {
+                    at.expected.push_back((link, packet, reason));
+                    at.pool.release(packet, len);
+                }
+                Ok(())
+            }
+            What::Opened(flow) => {
+                self.open(now, flow, ix);
+                Ok(())
+            }
+            What::Changed(flow, nth) => {
+                let change = &self.network.flows[flow as usize].life.changes[nth];
+                self.ports[ix].change(now, flow, change)
+            }
+            What::Closed(flow) => self.ports[ix].close(flow),
+            // What lines do is checked along the ways of packets.
+            What::Lost(_) | What::Received(_) => Ok(()),
+        }
+    }
+
+    fn nothing_expected(&self, switch: usize) -> Result<(), String> {
+        match self.switches[switch].expected.front() {
+            None => Ok(()),
+            Some(missing) => Err(format!("this was to be dropped: {missing:?}")),
+        }
+    }
+
+    /// A packet's last bit is in for these links.
+    fn arrive(
+        &mut self,
+        now: Ticks,
+        switch: usize,
+        links: &[usize],
+        packet: PacketId,
+        len: u32,
+    ) -> Result<(), String> {
+        self.nothing_expected(switch)?;
+        let at = &mut self.switches[switch];
+        at.pool.store(packet, len, links.len());
+        for link in links {
+            let before = self.before.get(&(packet.flow, *link as u32));
+            let colour = before.and_then(|before| self.colours.get(&(packet, *before)));
+            let coming = Coming { packet, len, colour: colour.copied().unwrap_or(Colour::Green) };
+            if let Err(reason) = self.ports[*link].arrive(now, coming, &mut at.orders) {
+                at.expected.push_back((*link as u32, packet, reason));
+                at.pool.release(packet, len);
+            }
+        }
+        let mut victims = VecDeque::new();
+        while at.pool.is_exhausted()
+            && let Some((link, victim, len)) = pool::push_out(&mut self.ports, &at.links, links, packet.flow)
+        {
+            at.pool.release(victim, len);
+            victims.push_back((link as u32, victim, Reason::PushedOut));
+        }
+        at.expected.append(&mut victims);
+        Ok(())
+    }
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, modelled: T, logged: T) -> Result<(), String> {
+    if modelled == logged {
+        Ok(())
+    } else {
+        Err(format!("{what}: {modelled:?} by the model, {logged:?} in the log"))
+    }
+}

@@ -1,0 +1,204 @@
+//! The service orders, as their papers and chapters have them.
+
+use super::Ticks;
+use super::tree::{Member, Queued};
+use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::units::Rate;
+
+/// The stamp of a datagram.
+const NEVER: Ticks = Ticks::MAX;
+
+/// A service order.
+pub enum Rule {
+    Fifo,
+    StrictPriority,
+    VirtualClock {
+        /// Whether stamps lag behind real time until a check.
+        saves_credit: bool,
+        /// Whether a check sets the clock back only when the queue has been empty.
+        waits: bool,
+    },
+    Tdm(Frame),
+}
+
+/// The frame of time-division multiplexing.
+pub struct Frame {
+    rate: Rate,
+    slot: Ticks,
+    began: Option<Ticks>,
+    /// The place of the member that owns each slot.
+    owners: Vec<Option<usize>>,
+    /// How many slots each member owns.
+    owned: Vec<usize>,
+}
+
+fn value(kind: &SchedulerKind, key: &str) -> Option<Value> {
+    let SchedulerKind::BuiltIn(policy) = kind else { return None };
+    policy.values().into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
+impl Rule {
+    /// The rule of a plan, in front of a server of this rate.
+    pub fn new(kind: &SchedulerKind, rate: Option<Rate>) -> Rule {
+        match kind.record().map(|record| record.name) {
+            Some("fifo") => Rule::Fifo,
+            Some("strict-priority") => Rule::StrictPriority,
+            Some("virtual-clock") => {
+                let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));
+                let waits = value(kind, "synchronise") == Some(Value::Text("empty-queue".into()));
+                Rule::VirtualClock { saves_credit, waits }
+            }
+            Some("tdm") => {
+                let own = match value(kind, "rate") {
+                    Some(Value::Rate(bits)) => {
+                        Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND))
+                    }
+                    _ => rate,
+                };
+                let (Some(Value::Size(bytes)), Some(Value::Integer(slots))) =
+                    (value(kind, "slot"), value(kind, "slots"))
+                else {
+                    panic!("a frame without slots")
+                };
+                let rate = own.unwrap();
+                let slot = rate.time_for(bytes as u32).ticks().max(1);
+                let owners = vec![None; slots as usize];
+                Rule::Tdm(Frame { rate, slot, began: None, owners, owned: Vec::new() })
+            }
+            other => panic!("no model of {other:?}"),
+        }
+    }
+
+    /// A member comes, or reserves something else.
+    pub fn opened(&mut self, now: Ticks, place: usize, reserve: Option<Rate>) {
+        let Rule::Tdm(frame) = self else { return };
+        frame.began.get_or_insert(now);
+        frame.owned.resize(frame.owned.len().max(place + 1), 0);
+        let bits = |rate: Rate| rate.bits_per_second();
+        let worth = |rate: Rate| bits(rate) / bits(frame.rate) * frame.owners.len() as f64;
+        let needed = reserve.map_or(0, |rate| (worth(rate) * (1.0 - 1e-6)).ceil() as usize);
+        if needed != frame.owned[place] {
+            frame.assign(place, needed);
+        }
+    }
+
+    /// A member is gone, and its packets too.
+    pub fn closed(&mut self, place: usize) {
+        if let Rule::Tdm(frame) = self {
+            frame.assign(place, 0);
+        }
+    }
+
+    /// The stamp of a packet that is about to join a queue that has been empty so often.
+    pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
+        let Rule::VirtualClock { saves_credit, .. } = self else { return packet.order };
+        let Some(reserve) = member.contract.reserve else { return NEVER };
+        match &mut member.checked {
+            Some((virtual_clock, by_then)) if *by_then == emptied => {
+                *virtual_clock += reserve.time_for(packet.len).ticks();
+            }
+            checked => {
+                if let Some((virtual_clock, _)) = checked.take() {
+                    member.aux_vc = virtual_clock;
+                }
+            }
+        }
+        // A newcomer's clock starts at real time.
+        let lags = *saves_credit && member.aux_vc > 0;
+        let from = if lags { member.aux_vc } else { member.aux_vc.max(packet.arrived) };
+        member.aux_vc = from + reserve.time_for(packet.len).ticks();
+        member.aux_vc.saturating_sub(member.contract.head_start.ticks())
+    }
+
+    /// What a packet is ranked by: smaller is sooner.
+    fn rank(&self, member: &Member, packet: &Queued) -> (u8, Ticks, u64) {
+        match self {
+            Rule::Fifo | Rule::Tdm(_) => (0, 0, packet.order),
+            Rule::StrictPriority => (member.contract.priority, 0, packet.order),
+            Rule::VirtualClock { .. } => (0, packet.stamp, packet.order),
+        }
+    }
+
+    /// Push-out's order among the latest packets: the largest goes first.
+    pub fn rank_of_last(&self, member: &Member, last: &Queued) -> (u8, Ticks, u64) {
+        self.rank(member, last)
+    }
+
+    /// Who of those that are able to send does now.
+    pub fn first(&self, now: Ticks, members: &[Member], able: &[usize]) -> Option<usize> {
+        let by_rank = |place: &usize| self.rank(&members[*place], &members[*place].queue[0]);
+        match self {
+            Rule::Tdm(frame) => match frame.owner_from(now)? {
+                Some(owner) => able.contains(&owner).then_some(owner),
+                None => {
+                    let datagrams =
+                        able.iter().copied().filter(|place| members[*place].contract.reserve.is_none());
+                    datagrams.min_by_key(by_rank)
+                }
+            },
+            _ => able.iter().copied().min_by_key(by_rank),
+        }
+    }
+
+    /// When slots begin from `at` on, for one frame.
+    pub fn slots_from(&self, at: Ticks) -> Vec<Ticks> {
+        let Rule::Tdm(Frame { slot, began: Some(began), owners, .. }) = self else { return Vec::new() };
+        let first = began + (at - began).div_ceil(*slot) * slot;
+        (0..=owners.len() as u64).map(|nth| first + nth * slot).collect()
+    }
+
+    /// The flow's monitor has checked it: its VirtualClock reads `virtual_clock`. `in_service` is the stamp of what the link
+    /// sends, if that was queued here; `queue` says of a queue with packets how often it has been empty.
+    pub fn synchronise(
+        &self,
+        member: &mut Member,
+        virtual_clock: Ticks,
+        in_service: Option<Ticks>,
+        queue: Option<u64>,
+    ) {
+        let Rule::VirtualClock { saves_credit, waits } = self else { return };
+        if *saves_credit {
+            member.aux_vc = member.aux_vc.max(virtual_clock);
+            return;
+        }
+        if *waits {
+            member.checked = queue.map(|emptied| (virtual_clock, emptied));
+            if queue.is_none() {
+                member.aux_vc = virtual_clock;
+            }
+            return;
+        }
+        let head_start = member.contract.head_start.ticks();
+        if in_service.is_none_or(|stamp| stamp > member.aux_vc.saturating_sub(head_start)) {
+            // Never below what the flow has queued.
+            let queued = member.queue.last().map_or(0, |last| last.stamp.saturating_add(head_start));
+            member.aux_vc = virtual_clock.max(queued);
+        }
+    }
+}
+
+impl Frame {
+    /// Gives a member so many slots, each at the first free one from its even share on.
+    fn assign(&mut self, place: usize, needed: usize) {
+        let frame = self.owners.len();
+        for owner in &mut self.owners {
+            if *owner == Some(place) {
+                *owner = None;
+            }
+        }
+        for nth in 0..needed {
+            let even = nth * frame / needed;
+            let free = (even..even + frame).map(|at| at % frame).find(|at| self.owners[*at].is_none());
+            self.owners[free.expect("a free slot")] = Some(place);
+        }
+        self.owned[place] = needed;
+    }
+
+    /// Who owns the slot that begins now; `None` when none does.
+    fn owner_from(&self, now: Ticks) -> Option<Option<usize>> {
+        let since = now - self.began?;
+        let number = since / self.slot;
+        since.is_multiple_of(self.slot).then(|| self.owners[(number % self.owners.len() as u64) as usize])
+    }
+}

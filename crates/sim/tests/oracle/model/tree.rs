@@ -1,0 +1,291 @@
+//! A port's tree of schedulers: lists of packets, searched from end to end.
+//!
+//! Towards its parent a class looks like a flow with one packet, its *token*: as long as what the class would send first,
+//! as old as that, stamped as packets are. What was sent beyond the token's length goes into the next one.
+
+use super::Ticks;
+use super::buckets::Ceiling;
+use super::rules::Rule;
+use crate::known;
+use tidegate_core::contract::Contract;
+use tidegate_core::packet::Colour;
+use tidegate_core::switch::plan::PortPlan;
+use tidegate_core::units::Rate;
+use tidegate_sim::packet_log::PacketId;
+
+/// A packet that is queued, or the token of a class.
+#[derive(Clone, Debug)]
+pub struct Queued {
+    /// `None` for a token.
+    pub packet: Option<PacketId>,
+    pub len: u32,
+    pub arrived: Ticks,
+    pub order: u64,
+    /// What the scheduler wrote on it.
+    pub stamp: Ticks,
+    pub colour: Colour,
+}
+
+/// Who takes part in a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    Flow(u32),
+    Node(usize),
+}
+
+/// A flow or a class, at the node above it.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub who: Who,
+    pub contract: Contract,
+    /// A flow's ceiling; that of a class is its node's.
+    pub ceiling: Option<Ceiling>,
+    /// auxVC; 0 for a newcomer.
+    pub aux_vc: Ticks,
+    /// What VirtualClock reads after a check that waits for an empty queue, and how often it had been empty by then.
+    pub checked: Option<(Ticks, u64)>,
+    pub queue: Vec<Queued>,
+}
+
+/// A scheduler and its members.
+pub struct Node {
+    pub rule: Rule,
+    pub members: Vec<Member>,
+    pub ceiling: Option<Ceiling>,
+    /// The node above, and its place there.
+    pub above: Option<(usize, usize)>,
+    /// Bytes sent less bytes that tokens announced.
+    uncharged: i64,
+    /// How often a packet that was sent left no other behind, or was a datagram.
+    emptied: u64,
+}
+
+/// The root first, parents before their children.
+pub struct Tree {
+    pub nodes: Vec<Node>,
+}
+
+impl Tree {
+    pub fn new(now: Ticks, plan: &PortPlan) -> Tree {
+        let least = |a: Option<Rate>, b: Option<Rate>| a.into_iter().chain(b).min();
+        let mut rates = vec![least(plan.rate, plan.ceiling)];
+        let root = Node {
+            rule: Rule::new(&plan.scheduler, rates[0]),
+            members: Vec::new(),
+            ceiling: plan.ceiling.map(Ceiling::new),
+            above: None,
+            uncharged: 0,
+            emptied: 0,
+        };
+        let mut tree = Tree { nodes: vec![root] };
+        for class in &plan.classes {
+            let parent = class.parent.map_or(0, |parent| usize::from(parent) + 1);
+            rates.push(least(rates[parent], class.ceiling));
+            let place = tree.open(now, parent, Who::Node(tree.nodes.len()), class.contract, None);
+            tree.nodes.push(Node {
+                rule: Rule::new(&class.scheduler, rates[rates.len() - 1]),
+                members: Vec::new(),
+                ceiling: class.ceiling.map(Ceiling::new),
+                above: Some((parent, place)),
+                uncharged: 0,
+                emptied: 0,
+            });
+        }
+        tree
+    }
+
+    /// Adds a member to a node; its place.
+    pub fn open(
+        &mut self,
+        now: Ticks,
+        at: usize,
+        who: Who,
+        contract: Contract,
+        ceiling: Option<Rate>,
+    ) -> usize {
+        let node = &mut self.nodes[at];
+        let ceiling = ceiling.map(Ceiling::new);
+        node.members.push(Member { who, contract, ceiling, aux_vc: 0, checked: None, queue: Vec::new() });
+        let place = node.members.len() - 1;
+        node.rule.opened(now, place, contract.reserve);
+        place
+    }
+
+    /// Whether a member has something that may be sent now.
+    fn may_send(&self, member: &Member, now: Ticks) -> bool {
+        let clear = member.ceiling.is_none_or(|ceiling| ceiling.clear_at <= now);
+        let ready = match member.who {
+            Who::Flow(_) => true,
+            Who::Node(node) => self.select(node, now).is_some(),
+        };
+        !member.queue.is_empty() && clear && ready
+    }
+
+    /// The member whose turn it is at a node, under its ceiling.
+    fn select(&self, at: usize, now: Ticks) -> Option<usize> {
+        let node = &self.nodes[at];
+        if node.ceiling.is_some_and(|ceiling| ceiling.clear_at > now) {
+            return None;
+        }
+        self.select_without_ceiling(at, now)
+    }
+
+    fn select_without_ceiling(&self, at: usize, now: Ticks) -> Option<usize> {
+        let node = &self.nodes[at];
+        let places = 0..node.members.len();
+        let able: Vec<usize> = places.filter(|place| self.may_send(&node.members[*place], now)).collect();
+        node.rule.first(now, &node.members, &able)
+    }
+
+    /// The leaf and the place there of what is sent now.
+    pub fn next(&self, now: Ticks) -> Option<(usize, usize)> {
+        let mut at = 0;
+        loop {
+            let place = self.select(at, now)?;
+            match self.nodes[at].members[place].who {
+                Who::Flow(_) => return Some((at, place)),
+                Who::Node(node) => at = node,
+            }
+        }
+    }
+
+    /// The times after `now` at which something may become ready by itself.
+    pub fn turning_points(&self, now: Ticks) -> Vec<Ticks> {
+        let of_members = self.nodes.iter().flat_map(|node| &node.members).filter_map(|member| member.ceiling);
+        let of_nodes = self.nodes.iter().filter_map(|node| node.ceiling);
+        let mut points: Vec<Ticks> = of_members.chain(of_nodes).map(|ceiling| ceiling.clear_at).collect();
+        points.retain(|at| *at > now);
+        points.push(now);
+        let from = points.clone();
+        for node in &self.nodes {
+            from.iter().for_each(|at| points.extend(node.rule.slots_from(*at)));
+        }
+        points.sort_unstable();
+        points.dedup();
+        points
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nodes[0].members.iter().all(|member| member.queue.is_empty())
+    }
+
+    /// A packet joins the queue of a flow.
+    pub fn push(&mut self, now: Ticks, leaf: usize, place: usize, packet: Queued) {
+        self.stamp_and_queue(leaf, place, packet);
+        let mut at = leaf;
+        while let Some((above, place)) = self.nodes[at].above {
+            if self.nodes[above].members[place].queue.is_empty() {
+                self.announce(now, at);
+            }
+            at = above;
+        }
+    }
+
+    fn stamp_and_queue(&mut self, at: usize, place: usize, mut packet: Queued) {
+        let node = &mut self.nodes[at];
+        packet.stamp = node.rule.stamp(&mut node.members[place], &packet, node.emptied);
+        node.members[place].queue.push(packet);
+    }
+
+    /// A class that has packets puts its next token into the node above.
+    fn announce(&mut self, now: Ticks, at: usize) {
+        let Some((above, place)) = self.nodes[at].above else { return };
+        let firsts = self.nodes[at].members.iter().filter_map(|member| member.queue.first());
+        let Some(oldest) = firsts.min_by_key(|first| first.order) else { return };
+        let head = match self.select_without_ceiling(at, now) {
+            Some(member) => &self.nodes[at].members[member].queue[0],
+            None => oldest,
+        };
+        let len = (i64::from(head.len) + self.nodes[at].uncharged).max(1) as u32;
+        let token = Queued { packet: None, len, ..head.clone() };
+        self.nodes[at].uncharged -= i64::from(len);
+        self.stamp_and_queue(above, place, token);
+    }
+
+    /// The first packet at a place starts: every node above is charged.
+    pub fn take(&mut self, now: Ticks, leaf: usize, place: usize) -> Queued {
+        let sent = self.remove_first(leaf, place);
+        let charge = |ceiling: &mut Option<Ceiling>| {
+            if let Some(ceiling) = ceiling {
+                ceiling.charge(now, sent.arrived, sent.len);
+            }
+        };
+        let announced_first = known::tokens_announce_what_is_held_next();
+        if !announced_first {
+            charge(&mut self.nodes[leaf].members[place].ceiling);
+        }
+        charge(&mut self.nodes[leaf].ceiling);
+        let mut at = leaf;
+        while let Some((above, place)) = self.nodes[at].above {
+            self.nodes[at].uncharged += i64::from(sent.len);
+            if self.has_packets(at) {
+                self.announce(now, at);
+            } else {
+                self.nodes[at].uncharged = 0;
+            }
+            self.remove_first(above, place);
+            charge(&mut self.nodes[above].ceiling);
+            at = above;
+        }
+        if announced_first {
+            charge(&mut self.nodes[leaf].members[place].ceiling);
+        }
+        sent
+    }
+
+    fn remove_first(&mut self, at: usize, place: usize) -> Queued {
+        let first = self.nodes[at].members[place].queue.remove(0);
+        self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
+        first
+    }
+
+    /// The flow's monitor has checked it.
+    pub fn synchronise(
+        &mut self,
+        leaf: usize,
+        place: usize,
+        virtual_clock: Ticks,
+        in_service: Option<Ticks>,
+    ) {
+        let waits = self.has_packets(leaf);
+        let node = &mut self.nodes[leaf];
+        let queue = waits.then_some(node.emptied);
+        node.rule.synchronise(&mut node.members[place], virtual_clock, in_service, queue);
+    }
+
+    fn has_packets(&self, at: usize) -> bool {
+        self.nodes[at].members.iter().any(|member| !member.queue.is_empty())
+    }
+
+    /// Takes the packet that would be sent last.
+    pub fn push_out(&mut self) -> Option<(usize, u32, Queued)> {
+        let mut at = 0;
+        loop {
+            let node = &self.nodes[at];
+            let last = |place: &usize| {
+                let member = &node.members[*place];
+                member.queue.last().map(|last| (node.rule.rank_of_last(member, last), last.order))
+            };
+            let place = (0..node.members.len()).filter(|place| last(place).is_some()).max_by_key(last)?;
+            match node.members[place].who {
+                Who::Node(child) => at = child,
+                Who::Flow(flow) => {
+                    let gone = self.nodes[at].members[place].queue.pop()?;
+                    self.withdraw(at);
+                    return Some((at, flow, gone));
+                }
+            }
+        }
+    }
+
+    /// Classes without packets have no token.
+    fn withdraw(&mut self, mut at: usize) {
+        while let Some((above, place)) = self.nodes[at].above {
+            if !self.has_packets(at) {
+                self.nodes[above].members[place].queue.clear();
+                self.nodes[at].uncharged = 0;
+            }
+            at = above;
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a run reports, against the sums over its log.
+
+use crate::history::{History, Visit};
+use crate::known;
+use tidegate_core::context::Reason;
+use tidegate_core::units::{Span, Time};
+use tidegate_sim::event_queue::EventQueue;
+use tidegate_sim::packet_log::PacketId;
+use tidegate_sim::world::World;
+
+/// A quantity that is reported is what the log says.
+fn equal<T: PartialEq + std::fmt::Debug>(
+    whose: &str,
+    what: &str,
+    reported: T,
+    logged: T,
+) -> Result<(), String> {
+    if reported == logged {
+        Ok(())
+    } else {
+        Err(format!("{whose}: {what} is reported as {reported:?}, the log has {logged:?}"))
+    }
+}
+
+/// Packets and bytes.
+fn count<'v>(visits: impl Iterator<Item = &'v Visit>) -> (u64, u64) {
+    visits.fold((0, 0), |(packets, bytes), visit| (packets + 1, bytes + u64::from(visit.len)))
+}
+
+/// Checks everything that is reported.
+///
+/// # Errors
+/// The first that differs.
+pub fn check<Q: EventQueue>(history: &History<'_>, world: &World<Q>) -> Result<(), String> {
+    (0..history.network.flows.len()).try_for_each(|flow| check_flow(history, world, flow))?;
+    (0..history.network.links.len()).try_for_each(|link| check_link(history, world, link))
+}
+
+/// A flow's record: packets that left their source since the warm-up.
+fn check_flow<Q: EventQueue>(history: &History<'_>, world: &World<Q>, flow: usize) -> Result<(), String> {
+    let network = history.network;
+    let (setup, record) = (&network.flows[flow], &world.records()[flow]);
+    let warm_at = Time::ORIGIN + network.warmup;
+    if setup.envelope.is_some() && network.warmup > Span::ZERO {
+        // The log does not say when an envelope lets a packet go.
+        return Ok(());
+    }
+    let begins = history.begins(flow as u32);
+    let born = |packet: PacketId| history.at(packet, begins[0]).map(|visit| visit.arrived);
+    let all = history.visits.iter().filter(|visit| visit.packet.flow as usize == flow);
+    let measured: Vec<Visit> = all.copied().filter(|visit| born(visit.packet) >= Some(warm_at)).collect();
+    let of = |counts: &dyn Fn(&&Visit) -> bool| count(measured.iter().filter(counts));
+    let discarded = |visit: &&Visit| {
+        let by_shaper = visit.dropped.is_some_and(|(_, reason)| reason == Reason::Shaper);
+        by_shaper && setup.envelope.is_some() && visit.link == begins[0]
+    };
+    let name = &setup.name;
+    equal(name, "received", record.received, of(&|visit| visit.received.is_some()))?;
+    equal(name, "discarded", record.discarded, of(&discarded).0)?;
+    let dropped = of(&|visit| visit.dropped.is_some()).0 - of(&discarded).0;
+    equal(name, "dropped", record.dropped, dropped)?;
+    equal(name, "lost", world.lost(flow), of(&|visit| visit.lost.is_some()).0)?;
+    let entered = of(&|visit| visit.link == begins[0]);
+    if setup.envelope.is_none() {
+        equal(name, "sent", record.sent, entered)?;
+        let delays: Vec<Span> =
+            measured.iter().filter_map(|visit| Some(visit.received?.since(born(visit.packet)?))).collect();
+        let sum: u128 = delays.iter().map(|delay| u128::from(delay.ticks())).sum();
+        equal(name, "the sum of delays", record.delay.sum_ticks(), sum as _)?;
+        equal(name, "the largest delay", record.delay.max(), delays.iter().copied().max())?;
+    } else {
+        // What waits in the envelope is not sent yet.
+        let gone = record.received.0 + record.dropped + world.lost(flow);
+        let most = entered.0 - record.discarded;
+        let copies = begins.len() > 1 || !setup.depths.is_empty();
+        if record.sent.0 > most || (!copies && record.sent.0 < gone) {
+            return Err(format!("{name}: {} are sent, of {most}, and {gone} are gone", record.sent.0));
+        }
+    }
+    Ok(())
+}
+
+/// A link's report: what happened there since the warm-up.
+fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usize) -> Result<(), String> {
+    let network = history.network;
+    let (plan, report) = (&network.links[link], world.link(link));
+    let (name, warm_at) = (&plan.name, Time::ORIGIN + network.warmup);
+    let until = Time::ORIGIN + network.duration;
+    let here: Vec<&Visit> = history.visits.iter().filter(|visit| visit.link == link).collect();
+    let departed = here.iter().copied().filter(|visit| visit.departed >= Some(warm_at));
+    let sent = count(departed.clone());
+    equal(name, "sent", report.sent, sent)?;
+    equal(name, "lost", report.lost, departed.filter(|visit| visit.lost.is_some()).count() as u64)?;
+    let enveloped = |visit: &Visit| {
+        let setup = &network.flows[visit.packet.flow as usize];
+        setup.envelope.is_some() && setup.route[0] == link
+    };
+    let dropped = here.iter().filter(|visit| {
+        let Some((at, reason)) = visit.dropped else { return false };
+        at >= warm_at && !(reason == Reason::Shaper && enveloped(visit))
+    });
+    equal(name, "dropped", report.dropped, dropped.count() as u64)?;
+    let stats = report.stats.ok_or("a port without statistics")?;
+    let within = |from: Time, to: Option<Time>| to.unwrap_or(until).since(from.max(warm_at)).ticks();
+    let busy: u64 = here.iter().filter_map(|visit| Some(within(visit.started?, visit.departed))).sum();
+    let in_service_at_end = here.iter().any(|visit| visit.started.is_some() && visit.departed.is_none());
+    let left = |visit: &Visit| visit.departed.or(visit.dropped.map(|(at, _)| at));
+    let queued_at_end = here.iter().any(|visit| left(visit).is_none());
+    if !(in_service_at_end && known::counts_end_with_the_last_change()) {
+        equal(name, "busy", stats.busy().ticks(), busy)?;
+    }
+    if busy > until.since(warm_at).ticks() {
+        return Err(format!("{name}: busy for longer than was measured"));
+    }
+    if let Some((used, offered)) = report.used
+        && used > offered
+    {
+        return Err(format!("{name}: {used} bytes are used, and {offered} were offered"));
+    }
+    // What waits in an envelope is not queued, and the log does not say until when it waits.
+    if here.iter().any(|visit| enveloped(visit)) {
+        return Ok(());
+    }
+    let queued: Vec<&Visit> = here.into_iter().filter(|visit| joined(visit)).collect();
+    let area: u128 = queued.iter().map(|visit| u128::from(within(visit.arrived, left(visit)))).sum();
+    if !(queued_at_end && known::counts_end_with_the_last_change()) {
+        equal(name, "the area under the queue", stats.area(), area)?;
+    }
+    let waits = queued.iter().filter_map(|visit| {
+        let started = visit.started.filter(|at| *at >= warm_at)?;
+        Some(u128::from(started.since(visit.arrived).ticks()))
+    });
+    equal(name, "the waits", report.waited, (waits.clone().count() as u64, waits.sum()))?;
+    equal(name, "the longest queue", stats.longest, longest(&queued, warm_at))?;
+    Ok(())
+}
+
+/// Whether a packet was in the queue: pushed out at once counts.
+fn joined(visit: &Visit) -> bool {
+    visit.dropped.is_none_or(|(_, reason)| reason == Reason::PushedOut)
+}
+
+/// The most packets at once, since the warm-up. A packet that is pushed out and the one that it makes room for are never
+/// there at once.
+fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
+    let mut steps: Vec<(usize, i64)> = Vec::new();
+    for visit in queued {
+        let gone_before = visit.departed.or(visit.dropped.map(|(at, _)| at)) < Some(warm_at);
+        let pushed_out = visit.dropped.filter(|(_, reason)| *reason == Reason::PushedOut);
+        let cause = pushed_out.and_then(|(at, _)| {
+            let came = queued.iter().filter(|other| other.arrived == at).map(|other| other.places.0);
+            came.filter(|place| Some(*place) < visit.places.1).max()
+        });
+        let left = cause.or(visit.places.1);
+        if left.is_some() && (gone_before || visit.dropped.is_some_and(|(at, _)| at == visit.arrived)) {
+            continue;
+        }
+        // What was there when the warm-up ended was there from then on.
+        let arrived = if visit.arrived < warm_at { 0 } else { visit.places.0 };
+        steps.push((arrived, 1));
+        steps.extend(left.map(|place| (place, -1)));
+    }
+    steps.sort_unstable();
+    let (mut now, mut most) = (0, 0);
+    for (_, step) in steps {
+        now += step;
+        most = most.max(now);
+    }
+    most as u64
+}

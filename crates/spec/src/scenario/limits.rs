@@ -1,0 +1,100 @@
+//! Whether a computer can hold what a scenario asks for, and resolve it: memory of flows and of series, and the
+//! shortest time that there is.
+
+use crate::error::{Complaint, Report};
+use crate::scenario::flows::FlowGroup;
+use crate::scenario::network::Link;
+use crate::source::Source;
+use crate::units::{show_rate, show_size};
+use crate::values::Values;
+use tidegate_core::units::{Span, TICKS_PER_SECOND};
+
+/// The most that flows and what they pass may take, in bytes.
+const MOST_MEMORY: u64 = 4_000_000_000;
+/// What a flow takes, apart from its links: measured, rounded up.
+const FLOW: u64 = 800;
+/// What a flow takes for each link that it passes, reserved and metered: measured, rounded up.
+const HOP: u64 = 400;
+
+/// The most points in all series together.
+pub(crate) const MOST_POINTS: u64 = 20_000_000;
+/// What a point takes until it is in a table: measured, rounded up.
+const POINT: u64 = 70;
+
+/// What flows take that were counted so far.
+#[derive(Default)]
+pub(super) struct Memory {
+    flows: u64,
+    hops: u64,
+}
+
+impl Memory {
+    /// Counts a group of flows. What is wrong, when they are too many for the memory that there may be.
+    pub(super) fn add(&mut self, group: &FlowGroup) -> Option<Complaint> {
+        let count = u64::from(group.count);
+        self.flows += count;
+        self.hops = self.hops.saturating_add(count.saturating_mul(group.route.len() as u64));
+        let bytes = self.hops.saturating_mul(HOP).saturating_add(self.flows * FLOW);
+        (bytes > MOST_MEMORY).then(|| {
+            Complaint::new(format!(
+                "with `{}` there are {} flows, which pass {} links in all: some {} of memory, of {} at most",
+                group.name,
+                self.flows,
+                self.hops,
+                gigabytes(bytes),
+                gigabytes(MOST_MEMORY)
+            ))
+            .help("take fewer flows, or shorter routes")
+        })
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// How many series are recorded: of each link its queue and utilisation, of each group its throughput, lead and
+/// warnings, of each connection what its sender shows.
+pub(super) fn series(links: &[Link], groups: &[FlowGroup]) -> u64 {
+    let senders = groups.iter().filter(|group| matches!(group.source, Source::Sender { .. }));
+    let connections: u64 = senders.map(|group| u64::from(group.count)).sum();
+    2 * links.len() as u64 + 3 * groups.len() as u64 + connections
+}
+
+/// Checks that the series fit into memory, where `sample` was given.
+pub(super) fn check_series(
+    values: &Values,
+    (duration, sample): (Span, Span),
+    series: u64,
+    report: &mut Report,
+) {
+    let points = (duration.ticks() / sample.ticks()).saturating_mul(series);
+    if values.given("sample") && points > MOST_POINTS {
+        let complaint = Complaint::new(format!(
+            "`sample` gives {points} points in {series} series, some {} of memory: of {MOST_POINTS} at most",
+            gigabytes(points.saturating_mul(POINT))
+        ));
+        report.add(values.place_of("sample"), complaint.help("take longer samples"));
+    }
+}
+
+/// Checks that no packet of a known size takes less than a tick on its way, or from its source.
+pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], report: &mut Report) {
+    for group in groups {
+        let Some(smallest) = group.sizes.iter().copied().min() else { continue };
+        let links = group.route.iter().map(|link| (links[*link].rate_bits, links[*link].name.as_str()));
+        let source = group.source.fastest().map(|bits| (bits, "its source"));
+        let too_short = source
+            .into_iter()
+            .chain(links)
+            .find(|(bits, _)| u128::from(smallest) * 8 * u128::from(TICKS_PER_SECOND) < u128::from(*bits));
+        if let Some((bits, whose)) = too_short {
+            let message = format!(
+                "a packet of {} takes less than 10 ps, the shortest time, at the {} of {whose}",
+                show_size(u64::from(smallest)),
+                show_rate(bits)
+            );
+            report.add(group.place, Complaint::new(message).help("take larger packets, or a lower rate"));
+        }
+    }
+}
