@@ -169,6 +169,7 @@ def test_the_command_says_what_matters(tmp_path):
         "20 ms for udp-40000 and 100 ms for udp-5004",
         "the others pay 27 % of their throughput",
     ):
+        # Wherever its lines are broken.
         assert words in " ".join(done.stdout.split()), words
     assert max(map(len, done.stdout.splitlines())) <= 100 or str(out) in done.stdout
     assert (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli.options import Json
+from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from tidegate.replay import Plan, Replay
@@ -147,7 +148,7 @@ def command(
     if not as_json:
         for what, path in written:
             if path is not None:
-                typer.echo(f"{what} in {path}")
+                typer.echo(plain(f"{what} in {path}"))
 
 
 def _names(text: str) -> list[str]:
@@ -157,7 +158,7 @@ def _names(text: str) -> list[str]:
 def _print(played: Replay) -> None:
     from tidegate._tidegate import show_rate
     from tidegate.cli import screen
-    from tidegate.replay.words import plain, reason, sentences, size
+    from tidegate.replay.words import reason, sentences, size
     from tidegate.show import NOTHING, plural, quantity
 
     plan = played.plan
@@ -165,7 +166,7 @@ def _print(played: Replay) -> None:
     mean = "" if plan.mean_rate is None else f", {quantity(plan.mean_rate, 'bit/s')}"
     way = "" if plan.direction is None else f" {plan.direction}"
     console.print(
-        f"{plain(plan.file.name)}: {plural(len(plan.flows), 'flow')}, {plural(plan.packets, 'packet')}, "
+        f"{plan.file.name}: {plural(len(plan.flows), 'flow')}, {plural(plan.packets, 'packet')}, "
         f"{size(plan.bytes)} in {quantity(plan.span, 's')}{mean}{way} · link of {show_rate(plan.rate)}",
         style="bold",
     )
@@ -176,7 +177,7 @@ def _print(played: Replay) -> None:
         )
         for flow in plan.protected[:MOST_PROTECTED]:
             table.add_row(
-                f"{plain(flow.name)}\n{plain(flow.flow)}\n{flow.why}",
+                f"{flow.name}\n{flow.flow}\n{flow.why}",
                 f"{quantity(flow.mean_rate, 'bit/s')}\n{quantity(flow.peak_rate, 'bit/s')}",
                 NOTHING if flow.burst is None else size(flow.burst),
                 quantity(flow.target, "s"),
@@ -188,12 +189,12 @@ def _print(played: Replay) -> None:
     if played.flows:
         _print_outcomes(played, _shown(plan), console)
     for sentence in sentences(played):
-        console.print(f"  {plain(sentence)}", style="dim")
+        console.print(f"  {sentence}", style="dim")
     console.print()
     for sentence in played.verdict.sentences:
-        console.print(plain(sentence), style="bold")
+        console.print(sentence, style="bold")
     for broken in played.broken():
-        console.print(f"promise broken: {plain(broken.name)}; this is a mistake in tidegate", style="bold")
+        console.print(f"promise broken: {broken.name}; this is a mistake in tidegate", style="bold")
     console.print()
 
 
@@ -207,7 +208,6 @@ def _shown(plan: Plan) -> list[int]:
 def _print_outcomes(played: Replay, shown: list[int], console: Any) -> None:
     from tidegate.cli import screen
     from tidegate.replay import PROMISING
-    from tidegate.replay.words import plain
     from tidegate.show import plural, quantity
 
     table = screen.table(
@@ -221,7 +221,7 @@ def _print_outcomes(played: Replay, shown: list[int], console: Any) -> None:
             # A promise is stricter than the target; it is made for one scheduler.
             kept = outcome.kept if name == PROMISING and outcome.kept is not None else outcome.on_target
             table.add_row(
-                plain(played.plan.flows[at].name) if name == names[0] else "",
+                played.plan.flows[at].name if name == names[0] else "",
                 name,
                 quantity(outcome.throughput, "bit/s"),
                 quantity(outcome.loss, "share"),

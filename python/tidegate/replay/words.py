@@ -71,8 +71,3 @@ def size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.4g} {unit}"
     return f"{count} B"
-
-
-def plain(text: str) -> str:
-    """Return a text from a file as it may go to a terminal: without control characters."""
-    return "".join(character if character.isprintable() else "?" for character in text)

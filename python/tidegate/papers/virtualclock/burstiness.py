@@ -64,8 +64,8 @@ def _name(burstiness: int, load: float) -> str:
 def _sets(burstiness: int, load: float) -> Overrides:
     """Scale what every flow sends and reserves, and close the gaps within its trains.
 
-    The average interval goes with the rate, so that the envelope's burst stays AR * AI. Its peak rate is that within
-    a train.
+    The average interval goes with the rate, so that the envelope's burst stays AR * AI. Its peak rate is that
+    within a train.
     """
     rate = round(AVERAGE_RATE * load)
     gap = round(1e9 * PACKET_BITS / (burstiness * rate))
