@@ -236,7 +236,11 @@ fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<us
 fn switch_plan(bytes: &mut Bytes<'_>) -> SwitchPlan {
     let name = bytes.pick(&["fifo", "virtual-clock", "strict-priority"]);
     let scheduler = SchedulerKind::named(name).expect("a scheduler's name");
-    SwitchPlan { ports: vec![PortPlan::new(scheduler)], buffer: Some(Limit::Packets(20)), ..SwitchPlan::default() }
+    SwitchPlan {
+        ports: vec![PortPlan::new(scheduler)],
+        buffer: Some(Limit::Packets(20)),
+        ..SwitchPlan::default()
+    }
 }
 
 fn steer(mut bytes: Bytes<'_>) {
