@@ -42,8 +42,9 @@ NOTES = """
 ± is half the 95 % interval over replications; `protected` and `pays` say only what the intervals of
 the paired differences leave no doubt about. A replay is open loop: real downloads would slow down.
 The liar is protected too: VirtualClock serves whoever has reserved anything before who has not. To
-hold it to its word, give it a ceiling; `tidegate compare examples/office.toml --scheduler
-fifo,virtual-clock --set flow.liar.ceiling=500kbit` shows it.
+hold it to its word, give it a ceiling: it then loses what it sends beyond that, downloads and web
+lose less, and who keeps a reservation still loses nothing. `tidegate compare examples/office.toml
+--scheduler fifo,virtual-clock --set flow.liar.ceiling=500kbit` shows it.
 """
 
 

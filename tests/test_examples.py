@@ -50,7 +50,7 @@ def test_the_office_holds_every_flow_of_its_capture_with_the_suggested_reservati
         assert f'reserve = "{tidegate._tidegate.show_rate(flow.reserve)}"' in line
 
 
-def test_a_ceiling_holds_the_liar():
+def test_a_ceiling_holds_the_liar_and_helps_the_others():
     free, held = (
         tidegate.simulate(tidegate.load(EXAMPLES / "office.toml", sets), replications=1)
         for sets in ((), [("flow.liar.ceiling", "500kbit")])
@@ -60,6 +60,16 @@ def test_a_ceiling_holds_the_liar():
     ]
     assert lost[0] == 0
     assert lost[1] > 0.7
+
+    def dropped(results: tidegate.Results, kind: str) -> int:
+        rows = results.tables["flows"].to_pylist()
+        return sum(row["dropped"] for row in rows if row["group"].startswith(kind))
+
+    for reserved in ("voice", "video", "ssh", "ping", "steady"):
+        assert dropped(held, reserved) == dropped(free, reserved) == 0
+    # What the ceiling takes off is there for those who reserve nothing.
+    for others in ("download", "web"):
+        assert dropped(held, others) < 0.85 * dropped(free, others)
 
 
 def test_ten_lines():

@@ -36,12 +36,14 @@ fn series() -> Probes {
 /// A source that has ended tears its flow down at once, whether or not samples are taken.
 #[test]
 fn an_ended_source_is_torn_down_at_once() {
-    let network = network("fin2.toml");
-    let worlds = [run(&network, &Probes::default()), run(&network, &series())];
-    assert_eq!(worlds[0].fingerprint(), worlds[1].fingerprint());
-    let torn_down = worlds[0].signals().iter().find(|signal| signal.answer == Answer::TornDown).unwrap();
-    let at = torn_down.at.since(Time::ORIGIN);
-    assert!(at > Span::from_millis(1900) && at < Span::from_millis(2100), "{at:?}");
+    for file in ["fin.toml", "fin2.toml"] {
+        let network = network(file);
+        let worlds = [run(&network, &Probes::default()), run(&network, &series())];
+        assert_eq!(worlds[0].fingerprint(), worlds[1].fingerprint());
+        let torn_down = worlds[0].signals().iter().find(|signal| signal.answer == Answer::TornDown).unwrap();
+        let at = torn_down.at.since(Time::ORIGIN);
+        assert!(at > Span::from_millis(1900) && at < Span::from_millis(2100), "{file}: {at:?}");
+    }
 }
 
 /// What waits in an envelope leaves when a granted change widens it.
@@ -82,6 +84,28 @@ fn a_second_change_keeps_the_interval() {
     let warnings: f64 = world.series().unwrap().values(Subject::Group(1), "warnings").iter().sum();
     assert_eq!(warnings, world.checks(1).warnings as f64);
     assert!(warnings >= 5.0, "a flow at twice its reservation is warned: {warnings}");
+}
+
+/// The same where the warm-up ends between the two changes: checks go on after it.
+#[test]
+fn a_second_change_after_the_warm_up_keeps_the_interval() {
+    for probes in [Probes::default(), series()] {
+        let world = run(&network("panic2.toml"), &probes);
+        let checks = world.checks(1);
+        // 210 kbit/s in 100 ms is 2.6 kB, of which 400 kbit/s is 13 checks in 700 ms.
+        assert!(checks.checks >= 10 && checks.warnings >= 10, "{checks:?}");
+    }
+}
+
+/// Flows and links count the same packets, also where a greedy flow's envelope changes.
+#[test]
+fn flows_and_links_count_the_same_drops() {
+    let network = network("d371.toml");
+    let world = run(&network, &Probes::default());
+    let of_flows: u64 = world.records().iter().map(|record| record.dropped).sum();
+    let of_links: u64 = (0..network.links.len()).map(|link| world.link(link).dropped).sum();
+    assert_eq!(of_flows, of_links);
+    assert!(of_links > 50, "{of_links}");
 }
 
 /// The longest queue is also one that was pushed out before it sent anything.
