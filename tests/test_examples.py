@@ -63,7 +63,7 @@ def test_a_ceiling_holds_the_liar_and_helps_the_others():
 
     def dropped(results: tidegate.Results, kind: str) -> int:
         rows = results.tables["flows"].to_pylist()
-        return sum(row["dropped"] for row in rows if row["group"].startswith(kind))
+        return sum(row["dropped_packets"] for row in rows if row["group"].startswith(kind))
 
     for reserved in ("voice", "video", "ssh", "ping", "steady"):
         assert dropped(held, reserved) == dropped(free, reserved) == 0

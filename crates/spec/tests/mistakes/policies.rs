@@ -110,6 +110,24 @@ fn signalled_flows_take_whole_slots() {
     );
 }
 
+/// Greedy sources and recordings have no rate that a change could change.
+#[test]
+fn a_changed_rate_needs_a_rate() {
+    let with = |source: &str| {
+        scenario(&format!(
+            "admission = {{}}\nflow = [ {{ name = \"f\", from = \"s1\", to = \"s2\", size = \"500B\", reserve = \"9kbit\", \
+             change = [{{ at = \"500ms\", reserve = \"8kbit\", rate = \"8kbit\" }}], source = {{ {source} }} }} ]\n"
+        ))
+    };
+    parse(&with("kind = \"cbr\", rate = \"9kbit\""), &[]).unwrap();
+    check(
+        &with("kind = \"greedy\", window = 3"),
+        &[],
+        "a.toml:5:134: `rate` says nothing: the source has no rate of its own",
+        Some("leave it out: greedy sources and recordings send as before, within what is reserved then"),
+    );
+}
+
 #[test]
 fn parameters_do_not_contradict_each_other() {
     let port = "port = { dropper = { kind = \"drop-tail\", limit = \"10p\", marked = \"11p\" } }\n";

@@ -2,6 +2,7 @@
 
 use super::ChangeSpec;
 use crate::error::{Complaint, Report};
+use crate::source::Source;
 use crate::values::Values;
 use tidegate_core::units::Span;
 
@@ -26,6 +27,19 @@ pub(super) fn check_comings_and_goings(values: &Values, report: &mut Report) {
     }
     if values.time("hangup").is_some_and(|at| Some(at) <= values.time("start")) {
         report.add(values.place_of("hangup"), Complaint::new("`hangup` is not later than `start`"));
+    }
+}
+
+/// A change of the rate of a source that has none would say nothing.
+pub(super) fn check_paces(values: &Values, source: &Source, report: &mut Report) {
+    let has_rate = matches!(
+        source,
+        Source::Cbr { .. } | Source::Poisson { .. } | Source::OnOff { .. } | Source::PacketTrain { .. }
+    );
+    for change in values.tables("change").iter().filter(|change| !has_rate && change.given("rate")) {
+        let complaint = Complaint::new("`rate` says nothing: the source has no rate of its own")
+            .help("leave it out: greedy sources and recordings send as before, within what is reserved then");
+        report.add(change.place_of("rate"), complaint);
     }
 }
 

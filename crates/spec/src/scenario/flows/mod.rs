@@ -291,6 +291,9 @@ impl Builder<'_> {
                 .help("name one of its flows with `flow`, or leave out `count`");
             report.add(values.place_of("count"), complaint);
         }
+        if let Some(source) = &source {
+            life::check_paces(values, source, report);
+        }
         let envelope = Chosen::read(values, "envelope", report);
         let to = to?;
         let way = self.way(values, from?, &to, report);
