@@ -198,13 +198,15 @@ impl Steering {
     fn open(&mut self, now: Time, switch: &mut Switch, rule: usize, owner: Owner) -> Option<Cached> {
         self.close_idle(now, switch);
         let Rule { split, plan, idle, .. } = &self.rules[rule];
-        let opened = match (owner, split) {
+        let plan = match (owner, split) {
             (Owner::Circuit(circuit), Split::Circuits(circuits)) => {
-                switch.open(now, self.port, &circuits.plan(circuit, self.direction, plan)).ok()
+                Some(circuits.plan(circuit, self.direction, plan))
             }
-            _ if self.by_key.len() < self.most => switch.open(now, self.port, plan).ok(),
+            _ if self.by_key.len() < self.most => Some(*plan),
             _ => None,
         };
+        let opened =
+            plan.and_then(|plan| switch.open(now, self.port, &FlowPlan { transient: true, ..plan }).ok());
         let Some(leg) = opened else {
             self.overflowed += 1;
             return None;

@@ -36,7 +36,8 @@ impl Steering {
                     None => return,
                 };
                 if wanted != plan {
-                    changes.push((leg, wanted));
+                    let transient = old.split != Split::Together;
+                    changes.push((leg, FlowPlan { transient, ..wanted }));
                 }
             };
             let Split::Circuits(circuits) = &old.split else {

@@ -2,13 +2,13 @@
 //! debug builds.
 
 use super::Switch;
-use super::flows::State;
+use super::flows::{Flow, State};
 use super::port::Port;
 use super::tree::Member;
 use crate::packet::FlowIx;
 use crate::scheduler::{Scheduler, Select};
 use crate::stats::Count;
-use crate::units::{Span, Time};
+use crate::units::Time;
 
 impl Switch {
     /// Checks conservation of packets and bytes for every flow and port, the pool, work
@@ -102,8 +102,7 @@ impl Port {
             return Err(format!("{found:?} may not be sent now, {kept:?} counted"));
         }
         let open = self.table.flows.iter().filter(|entry| entry.state != State::Closed);
-        let reserved = open.filter_map(|entry| entry.reserve);
-        let reserved: u64 = reserved.map(|rate| rate.bytes_in_about(Span::from_secs(1))).sum();
+        let reserved: u64 = open.map(Flow::counted_reserve).sum();
         if reserved != self.table.reserved {
             return Err(format!("{reserved} bytes a second reserved, {} counted", self.table.reserved));
         }

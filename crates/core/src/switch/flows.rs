@@ -34,6 +34,8 @@ pub(super) struct Flow {
     pub(super) held: bool,
     /// Whether it has a shaper.
     pub(super) shaped: bool,
+    /// Whether what it reserves makes no share of the pool.
+    pub(super) transient: bool,
     /// What it reserves. The rest of its contract is in the table, where it states one.
     pub(super) reserve: Option<Rate>,
     /// What it has sent is what has arrived and is not there any more, and was not dropped.
@@ -49,9 +51,9 @@ struct Terms {
 }
 
 impl Flow {
-    /// What it reserves, in bytes a second; nothing once it is closed.
-    fn counted_reserve(&self) -> u64 {
-        let reserve = self.reserve.filter(|_| self.state != State::Closed);
+    /// What it reserves that makes a share of the pool, in bytes a second; nothing once it is closed.
+    pub(super) fn counted_reserve(&self) -> u64 {
+        let reserve = self.reserve.filter(|_| self.state != State::Closed && !self.transient);
         reserve.map_or(0, |rate| rate.bytes_in_about(Span::from_secs(1)))
     }
 
@@ -74,7 +76,7 @@ pub(super) struct FlowTable {
     ceilings: LazyTable<Option<Ceiling>>,
     dropped: LazyTable<Count>,
     marked: LazyTable<u64>,
-    /// What all flows reserve that are not closed, in bytes a second.
+    /// What all flows reserve that are neither closed nor transient, in bytes a second.
     pub(super) reserved: u64,
     /// How many flows have a ceiling.
     pub(super) with_ceiling: u32,
@@ -167,6 +169,11 @@ impl FlowTable {
         self.terms.set(flow, Terms { interval, head_start, priority });
     }
 
+    /// Whether what the flow reserves makes no share of the pool.
+    pub(super) fn set_transient(&mut self, flow: FlowIx, transient: bool) {
+        self.change(flow, |entry| entry.transient = transient);
+    }
+
     /// The closed flow's index is another flow's.
     pub(super) fn reopen(&mut self, flow: FlowIx) {
         self.change(flow, |entry| entry.state = State::Open);
@@ -220,6 +227,7 @@ impl FlowTable {
             contract: self.contract(flow),
             ceiling: self.ceiling(flow).map(|ceiling| ceiling.rate()),
             shaper: self.shapers.get(&flow).copied(),
+            transient: self.flows[flow.ix()].transient,
             ..FlowPlan::default()
         }
     }

@@ -151,6 +151,9 @@ pub struct FlowPlan {
     /// The shared profile that it belongs to at each meter that its packets pass, in their order;
     /// `None` for a profile of its own.
     pub profiles: [Option<u16>; MOST_METERS],
+    /// Whether a packet opens it and it is closed once it is idle: what it reserves then makes no share of the pool,
+    /// which would depend on when it is found idle.
+    pub transient: bool,
 }
 
 /// What a reconfiguration changed, in the order of the plan.

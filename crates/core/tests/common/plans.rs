@@ -127,5 +127,12 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     let shared = |rng: &mut Rng| rng.below(port.profiles.len() as u64 + 1).checked_sub(1).map(|ix| ix as u16);
     let mut profiles = [None; MOST_METERS];
     profiles[0] = shared(rng);
-    FlowPlan { class, contract: contract(rng), ceiling: ceiling(rng), shaper, profiles }
+    FlowPlan {
+        class,
+        contract: contract(rng),
+        ceiling: ceiling(rng),
+        shaper,
+        profiles,
+        transient: rng.chance(0.2),
+    }
 }

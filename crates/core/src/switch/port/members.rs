@@ -50,6 +50,7 @@ impl Port {
             participation: Participation::Active,
             held: false,
             shaped: false,
+            transient: plan.transient,
             reserve: None,
             arrived: Count::default(),
         });
@@ -98,6 +99,7 @@ impl Port {
         self.guards.set_flow(now, node, flow, &plan.contract)?;
         let entry = &self.table.flows[flow.ix()];
         let (shaped, held, slot) = (entry.shaped, entry.held, entry.slot);
+        self.table.set_transient(flow, plan.transient);
         self.table.set_ceiling(flow, plan.ceiling);
         self.tree.set_capped(node, slot, plan.ceiling.is_some());
         if shaped || plan.shaper.is_some() {
