@@ -52,7 +52,8 @@ def claims(outcome: papers.Outcome, paper: str) -> str:
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     return (
         f"**{experiment.title}: {experiment.about}.** "
-        f"{experiment.where.capitalize()}; {outcome.duration:g} s measured{warmup}.\n"
+        f"{experiment.where.capitalize()}; {len(outcome.seeds)} runs, "
+        f"{outcome.duration:g} s measured{warmup}.\n"
         f"Scenario: [`{scenario}`](../../python/tidegate/papers/{paper}/{scenario}).\n\n"
         + table(["figure", "paper", "measured", "tolerance", "holds", *beside], rows)
     )

@@ -74,6 +74,8 @@ class Experiment:
         measure: How its figures are measured.
         claims: What is published.
         sets: What is set over the scenario, under every setting.
+        times: How many runs of it make one replication of the paper: more where runs differ too much for
+            as many as the others have to decide a required claim.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Experiment:
     measure: Measure
     claims: tuple[Claim, ...]
     sets: Overrides = ()
+    times: int = 1
 
     @property
     def where(self) -> str:

@@ -114,7 +114,8 @@ def conduct(
 
     Args:
         paper: What `tidegate.papers.load` returned.
-        replications: Number of runs of each experiment, at least 1; intervals need 2.
+        replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment may
+            have a multiple of it (`Experiment.times`).
         jobs: Runs at a time; by default as many as there are processors.
         progress: Called with the share that is done, 0 to 1.
 
@@ -125,7 +126,12 @@ def conduct(
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
     sources = [one.sources() for one in paper.experiments]
-    meter = _Meter(progress, sum(_work(source) for by_name in sources for source in by_name.values()))
+    work = (
+        experiment.times * _work(source)
+        for experiment, by_name in zip(paper.experiments, sources, strict=True)
+        for source in by_name.values()
+    )
+    meter = _Meter(progress, sum(work))
     outcomes = []
     figures: dict[str, Columns] = {}
     for experiment, by_name in zip(paper.experiments, sources, strict=True):
@@ -133,10 +139,10 @@ def conduct(
         for name, source in by_name.items():
             results[name] = runs.run(
                 source,
-                replications=replications,
+                replications=replications * experiment.times,
                 jobs=jobs,
                 series=experiment.measure.series,
-                progress=meter.part(_work(source)),
+                progress=meter.part(experiment.times * _work(source)),
             )
         figures[experiment.name] = experiment.measure.figures(results, figures)
         draw = experiment.measure.panels
