@@ -45,7 +45,7 @@ def simulate(
         jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
         seed: Seed of the first run, below 2⁶³; by default the scenario's own.
         series: Whether to record queues, utilisation and throughput over time.
-        sets: Overrides such as `("port.scheduler", "fifo")`, applied in order.
+        sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
     Raises:
