@@ -28,7 +28,7 @@ def test_the_demo(tmp_path):
     }
     for name in ("voice", "video", "ssh", "ping", "steady"):
         assert " protected " in rows[name]
-        assert rows[name].count(" 0 % ± 0 ") == 1
+        assert rows[name].count(" 0.0000 % ± ") == 1
     for name in ("download", "bursts"):
         assert " pays " in rows[name]
     assert (tmp_path / "office.png").stat().st_size > 50_000

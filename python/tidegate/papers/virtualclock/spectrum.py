@@ -67,7 +67,9 @@ def _settings() -> dict[str, Overrides]:
 
 
 def _envelopes(burst: int, queue: str) -> Overrides:
-    envelope = f'{{ rate = "20kbit", burst = "{burst * PACKET}B", queue = "{queue}" }}'
+    # Without a limit on the burst there is none on its rate.
+    peak = "" if burst == UNLIMITED else ', peak = "40kbit"'
+    envelope = f'{{ rate = "20kbit", burst = "{burst * PACKET}B"{peak}, queue = "{queue}" }}'
     return [(f"flow.{path}.envelope", envelope) for path in PATHS]
 
 
