@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_the_demo(tmp_path):
     }
     for name in ("voice", "video", "ssh", "ping", "steady"):
         assert " protected " in rows[name]
-        assert rows[name].count(" 0.0000 % ± ") == 1
+        assert len(re.findall(r" 0(?:\.0+)? % ± ", rows[name])) == 1
     for name in ("download", "bursts"):
         assert " pays " in rows[name]
     assert (tmp_path / "office.png").stat().st_size > 50_000
