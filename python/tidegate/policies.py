@@ -514,6 +514,12 @@ class Answers(Record):
         head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
+            reserved rate (a rate such as "400kbit").
+        deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
+            sent (a time such as "5ms").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
@@ -525,6 +531,9 @@ class Answers(Record):
     interval: str | None = None
     head_start: str | None = None
     priority: int | None = None
+    workahead: str | None = None
+    peak: str | None = None
+    deadline: str | None = None
     profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None
@@ -555,6 +564,12 @@ class Connection(Record):
         head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
+            reserved rate (a rate such as "400kbit").
+        deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
+            sent (a time such as "5ms").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
@@ -580,6 +595,9 @@ class Connection(Record):
     interval: str | None = None
     head_start: str | None = None
     priority: int | None = None
+    workahead: str | None = None
+    peak: str | None = None
+    deadline: str | None = None
     profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None
@@ -662,6 +680,12 @@ class Flow(Record):
         head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
+            reserved rate (a rate such as "400kbit").
+        deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
+            sent (a time such as "5ms").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
@@ -695,6 +719,9 @@ class Flow(Record):
     interval: str | None = None
     head_start: str | None = None
     priority: int | None = None
+    workahead: str | None = None
+    peak: str | None = None
+    deadline: str | None = None
     profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None

@@ -26,7 +26,7 @@ fn contract(rng: &mut Rng) -> Contract {
     let reserve = rng.chance(0.85).then(|| rate(pick(rng, RATES)));
     let interval = rng.chance(0.9).then(|| Span::from_millis(1 + rng.below(60)));
     let head_start = if rng.chance(0.3) { Span::from_millis(rng.below(40)) } else { Span::ZERO };
-    Contract { reserve, interval, head_start, priority: 0 }
+    Contract { reserve, interval, head_start, ..Contract::default() }
 }
 
 /// A flow as the paper has it.

@@ -17,6 +17,21 @@ parameters! {
         head_start: Span = Span::ZERO,
         /// Priority level, 0 the most urgent
         priority: u8 as Integer(0, 7) = 0,
+        /// Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a server of rate
+        /// `reserve` alone; without it, `reserve` times `interval`
+        workahead: Option<u32> as Size,
+        /// Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the reserved rate
+        peak: Option<Rate>,
+        /// Local delay bound (d): the time after a packet's arrival at a port by which it should be sent
+        deadline: Option<Span>,
+    }
+}
+
+impl Contract {
+    /// W in bytes: as stated, or AR times AI, rounded down (Pincheira 1994, section 2.1); `None` where neither is stated.
+    pub fn max_workahead(&self) -> Option<u64> {
+        let from_interval = || Some(self.reserve?.bytes_in_about(self.interval?));
+        self.workahead.map(u64::from).or_else(from_interval)
     }
 }
 

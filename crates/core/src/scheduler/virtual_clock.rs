@@ -147,7 +147,9 @@ pub struct VirtualClock {
     offsets: LazyTable<Offsets>,
     /// Checks after which the clock is not yet set back.
     checked: LazyTable<Option<Checked>>,
-    /// How often no stamped packet has waited.
+    /// How many such checks there are.
+    pending: u32,
+    /// How often no stamped packet has waited while there were any.
     emptied: u64,
     /// Whether clocks lag behind real time until they are checked.
     saves_credit: bool,
@@ -162,6 +164,7 @@ impl VirtualClock {
             clocks: Vec::new(),
             offsets: LazyTable::default(),
             checked: LazyTable::default(),
+            pending: 0,
             emptied: 0,
             saves_credit: params.stamp == StampClock::VirtualClock,
             waits: params.synchronise == Synchronise::EmptyQueue,
@@ -170,18 +173,29 @@ impl VirtualClock {
 }
 
 impl VirtualClock {
+    /// Notes a check of the flow, or that its clock need not be set back any more.
+    fn set_checked(&mut self, flow: FlowIx, checked: Option<Checked>) {
+        self.pending -= u32::from(self.checked.get(flow).is_some());
+        self.pending += u32::from(checked.is_some());
+        self.checked.set(flow, checked);
+    }
+
     /// Sets the clock of a flow that was checked back to VirtualClock, if the queue has been empty since; else
     /// VirtualClock advances with the packet of `len` bytes that is about to be stamped.
     #[cold]
-    fn set_back(&mut self, flow: FlowIx, checked: Checked, rate: Rate, len: u32) {
-        let Checked { virtual_clock, emptied } = checked;
+    fn set_back(&mut self, flow: FlowIx, len: u32) {
+        let (Some(Checked { virtual_clock, emptied }), Some(rate)) =
+            (self.checked.get(flow), self.clocks[flow.ix()].reserve)
+        else {
+            return;
+        };
         let after = if emptied == self.emptied {
             Some(Checked { virtual_clock: virtual_clock + rate.time_for(len), emptied })
         } else {
             self.clocks[flow.ix()].aux_vc = virtual_clock;
             None
         };
-        self.checked.set(flow, after);
+        self.set_checked(flow, after);
     }
 }
 
@@ -230,10 +244,8 @@ impl StampRule for VirtualClock {
 
     #[inline]
     fn stamp(&mut self, packet: &mut Packet, _: &Queues) {
-        if let Some(checked) = self.checked.get(packet.flow)
-            && let Some(rate) = self.clocks[packet.flow.ix()].reserve
-        {
-            self.set_back(packet.flow, checked, rate, packet.len);
+        if self.pending > 0 {
+            self.set_back(packet.flow, packet.len);
         }
         let clock = &mut self.clocks[packet.flow.ix()];
         packet.tag = match clock.reserve {
@@ -280,20 +292,25 @@ impl StampRule for VirtualClock {
         in_service: Option<(FlowIx, u64)>,
         queues: &Queues,
     ) {
-        let last = queues.last(flow).map(|last| self.key(flow, last.packet.tag));
-        let sending = in_service.map(|(flow, tag)| self.key(flow, tag));
-        let clock = &mut self.clocks[flow.ix()];
         if self.saves_credit {
+            let clock = &mut self.clocks[flow.ix()];
             clock.aux_vc = clock.aux_vc.max(virtual_clock);
             return;
         }
-        if self.waits && !queues.is_empty() {
-            return self.checked.set(flow, Some(Checked { virtual_clock, emptied: self.emptied }));
+        if self.waits {
+            let waits = !queues.is_empty();
+            self.set_checked(flow, waits.then_some(Checked { virtual_clock, emptied: self.emptied }));
+            if !waits {
+                self.clocks[flow.ix()].aux_vc = virtual_clock;
+            }
+            return;
         }
+        let last = queues.last(flow).map(|last| self.key(flow, last.packet.tag));
+        let sending = in_service.map(|(flow, tag)| self.key(flow, tag));
+        let clock = &mut self.clocks[flow.ix()];
         let head_start = self.offsets.get(flow).head_start;
         let stamp = clock.aux_vc.before(head_start).ticks();
-        if self.waits || sending.is_none_or(|sending| sending > stamp) {
-            self.checked.set(flow, None);
+        if sending.is_none_or(|sending| sending > stamp) {
             let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + head_start);
             clock.aux_vc = virtual_clock.max(last);
         }
@@ -301,14 +318,17 @@ impl StampRule for VirtualClock {
 
     #[inline]
     fn dequeued(&mut self, packet: &Packet, queues: &Queues) {
+        let never = Time::NEVER.ticks();
         // Who sends a datagram has no packet with a stamp.
-        let is_empty = queues.is_empty() || self.key(packet.flow, packet.tag) == Time::NEVER.ticks();
-        self.emptied += u64::from(is_empty);
+        let is_datagram = || packet.tag == never && self.key(packet.flow, never) == never;
+        if self.pending > 0 && (queues.is_empty() || is_datagram()) {
+            self.emptied += 1;
+        }
     }
 
     fn release(&mut self, flow: FlowIx) {
         self.clocks[flow.ix()].reserve = None;
-        self.checked.set(flow, None);
+        self.set_checked(flow, None);
     }
 
     fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {

@@ -42,14 +42,6 @@ pub(super) struct Flow {
     pub(super) arrived: Count,
 }
 
-/// What a contract states besides the reservation.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Terms {
-    interval: Option<Span>,
-    head_start: Span,
-    priority: u8,
-}
-
 impl Flow {
     /// What it reserves that makes a share of the pool, in bytes a second; nothing once it is closed.
     pub(super) fn counted_reserve(&self) -> u64 {
@@ -71,8 +63,9 @@ pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
     /// Few flows have a shaper.
     shapers: BTreeMap<FlowIx, ShaperPlan>,
-    /// What most flows do not state, or never get.
-    terms: LazyTable<Terms>,
+    /// What contracts state besides the reservation: most flows, nothing.
+    terms: LazyTable<Contract>,
+    /// What most flows never get.
     ceilings: LazyTable<Option<Ceiling>>,
     dropped: LazyTable<Count>,
     marked: LazyTable<u64>,
@@ -159,14 +152,12 @@ impl FlowTable {
 
     /// What the flow is promised.
     pub(super) fn contract(&self, flow: FlowIx) -> Contract {
-        let Terms { interval, head_start, priority } = self.terms.get(flow);
-        Contract { reserve: self.flows[flow.ix()].reserve, interval, head_start, priority }
+        Contract { reserve: self.flows[flow.ix()].reserve, ..self.terms.get(flow) }
     }
 
     pub(super) fn set_contract(&mut self, flow: FlowIx, contract: &Contract) {
-        let Contract { reserve, interval, head_start, priority } = *contract;
-        self.change(flow, |entry| entry.reserve = reserve);
-        self.terms.set(flow, Terms { interval, head_start, priority });
+        self.change(flow, |entry| entry.reserve = contract.reserve);
+        self.terms.set(flow, Contract { reserve: None, ..*contract });
     }
 
     /// Whether what the flow reserves makes no share of the pool.

@@ -25,11 +25,15 @@ fn scheduler(rng: &mut Rng, of: &[SchedulerKind]) -> SchedulerKind {
 }
 
 fn contract(rng: &mut Rng) -> Contract {
+    let reserve = rng.chance(0.8).then(|| any_rate(rng));
     Contract {
-        reserve: rng.chance(0.8).then(|| any_rate(rng)),
+        reserve,
         interval: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(200))),
         head_start: Span::from_millis(rng.below(3) * 50),
         priority: rng.below(8) as u8,
+        workahead: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
+        peak: reserve.filter(|_| rng.chance(0.5)).map(|reserve| reserve.max(any_rate(rng))),
+        deadline: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(100))),
     }
 }
 

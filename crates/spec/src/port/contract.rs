@@ -1,7 +1,7 @@
 //! What a flow or a class states about itself.
 
 use crate::error::{Complaint, Report};
-use crate::units::show_time;
+use crate::units::{show_rate, show_time};
 use crate::values::Values;
 use std::collections::BTreeSet;
 use tidegate_core::contract::Contract;
@@ -54,18 +54,24 @@ impl ContractSpec {
     }
 }
 
-/// An interval or a head start without a rate means nothing.
+/// What is measured by a rate means nothing without one, and the peak rate bounds the average.
 pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report) {
     if values.time("interval") == Some(Span::ZERO) {
         report.add(values.place_of("interval"), Complaint::new("`interval` is zero"));
     }
     if !reserves {
-        for key in ["interval", "head_start"] {
+        for key in ["interval", "head_start", "workahead", "peak"] {
             if values.given(key) {
                 let message = format!("`{key}` says nothing of a flow without a reservation");
                 report.add(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
             }
         }
+    }
+    if let (Some(peak), Some(reserve)) = (values.rate("peak"), values.rate("reserve"))
+        && peak < reserve
+    {
+        let message = format!("`peak` ({}) is below `reserve` ({})", show_rate(peak), show_rate(reserve));
+        report.add(values.place_of("peak"), Complaint::new(message));
     }
 }
 
@@ -83,6 +89,12 @@ pub(crate) fn check_warnings(values: &Values, contract: &ContractSpec, report: &
         let message = format!("a {} source has no times of its own to send smaller packets at", source.name);
         report.add(values.place_of("warned"), Complaint::new(message).help("use \"slow\""));
     }
+}
+
+/// A packet counts whole in the workahead. What is wrong, if W is less than the largest packet.
+pub(crate) fn workahead_fault(contract: &Contract, largest: u32) -> Option<Complaint> {
+    let workahead = contract.workahead.filter(|workahead| *workahead < largest)?;
+    Some(Complaint::new(format!("`workahead` ({workahead}B) is less than a packet ({largest}B)")))
 }
 
 /// 1/AR ≤ AI: in an average interval at least one packet may be sent. What is wrong, if it may not.

@@ -6,7 +6,7 @@ pub(crate) mod fit;
 
 pub use classes::Class;
 pub use contract::ContractSpec;
-pub(crate) use contract::{check_promise, check_warnings, interval_fault};
+pub(crate) use contract::{check_promise, check_warnings, interval_fault, workahead_fault};
 
 use crate::error::Report;
 use crate::policy::Chosen;

@@ -3,7 +3,7 @@
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::fit::{Named, check_guards, check_node, check_slots, fault_of};
-use crate::port::{Class, interval_fault};
+use crate::port::{Class, interval_fault, workahead_fault};
 use crate::scenario::admission::Admission;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
@@ -81,6 +81,9 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     let contract = group.contract.contract();
     if let Some(complaint) = interval_fault(&contract, load.largest) {
         report.add(group.interval_place, complaint);
+    }
+    if let Some(complaint) = workahead_fault(&contract, load.largest) {
+        report.add(group.workahead_place, complaint);
     }
     let Some(first) = group.route.first() else { return };
     let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];

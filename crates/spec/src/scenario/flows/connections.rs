@@ -68,6 +68,7 @@ impl Builder<'_> {
             place: values.place,
             reserve_place: values.place_of("reserve"),
             interval_place: values.place_of("interval"),
+            workahead_place: values.place_of("workahead"),
         };
         let Terms { contract, profile, class, ceiling } = back_terms;
         let answers = FlowGroup {
@@ -87,6 +88,7 @@ impl Builder<'_> {
             source: Source::Receiver { transport },
             reserve_place: answers.place_of("reserve"),
             interval_place: answers.place_of("interval"),
+            workahead_place: answers.place_of("workahead"),
             ..data.clone()
         };
         Some(vec![data, answers])

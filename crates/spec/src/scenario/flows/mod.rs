@@ -83,6 +83,8 @@ pub struct FlowGroup {
     pub reserve_place: Place,
     /// Where its average interval was stated (the group, when it has none).
     pub interval_place: Place,
+    /// Where its maximum workahead was stated (the group, when it has none).
+    pub workahead_place: Place,
 }
 
 /// What a source does when it is warned.
@@ -327,6 +329,7 @@ impl Builder<'_> {
             place: values.place,
             reserve_place: values.place_of("reserve"),
             interval_place: values.place_of("interval"),
+            workahead_place: values.place_of("workahead"),
         })
     }
 
