@@ -18,18 +18,19 @@ pub(super) struct Flows {
 }
 
 /// What a gate gives its flows is in its file.
-const SAID_BY_GATE: [&str; 11] = [
+const SAID_BY_GATE: [&str; 12] = [
     "profile",
     "reserve",
     "interval",
     "head_start",
     "priority",
+    "workahead",
+    "peak",
+    "deadline",
     "ceiling",
     "class",
     "envelope",
     "warned",
-    "workahead",
-    "peak",
 ];
 
 impl Flows {
@@ -59,12 +60,6 @@ impl Flows {
             keys.push(format!("interval = \"{}\"", pick(rng, &["1ms", "30ms", "100ms", "1s", "2s"])));
             if rng.chance(0.5) {
                 keys.push(format!("warned = \"{}\"", pick(rng, &["ignore", "slow", "shrink"])));
-            }
-        }
-        if reserves && rng.chance(0.4) && !keys.iter().any(|key| key.starts_with("workahead")) {
-            keys.push(format!("workahead = \"{}\"", pick(rng, &["1500B", "4kB", "20kB"])));
-            if rng.chance(0.5) {
-                keys.push(format!("peak = \"{}\"", pick(rng, &["1mbit", "2mbit", "6666666bit"])));
             }
         }
         self.profile_and_class(rng, &mut keys);
