@@ -9,6 +9,7 @@ __all__ = [
     "LEAST_LIFE_PERCENT",
     "LEAST_PACKETS",
     "RESERVABLE_PERCENT",
+    "Arrivals",
     "Capture",
     "Run",
     "Scenario",
@@ -26,6 +27,7 @@ __all__ = [
     "reference",
     "schema",
     "show_rate",
+    "sniff",
 ]
 
 __version__: str
@@ -137,7 +139,7 @@ class Run:
         replication: int = 0,
         series: bool = False,
         watch: tuple[str, int] | None = None,
-        workahead: Sequence[float] = (),
+        workahead: Sequence[float] = ...,
     ) -> Self: ...
     def advance(self, events: int) -> bool: ...
     @property
