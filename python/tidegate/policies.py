@@ -280,7 +280,7 @@ class AxelUnbounded(Record):
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
-            reserved rate, or the port itself (ideal or real). Default: ideal.
+            reserved rate, or the port itself (ideal or real). Default: real.
 
     Source: Pincheira 1994, section 3.
     """
@@ -340,9 +340,28 @@ class FlowMonitor(Record):
     check: Literal["data", "time"] | None = None
 
 
-MeterName = Literal["flow-monitor"]
+@dataclass(frozen=True, kw_only=True)
+class Policer(Record):
+    """Policer of contracts.
 
-MeterKind = FlowMonitor
+    Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`,
+    or faster than `peak`, where that is stated.
+
+    Attributes:
+        excess: Fate of packets that exceed the contract: they are dropped, or go on, marked as out of profile
+            (drop or mark). Default: drop.
+
+    Source: Pincheira 1994, section 2.1; RFC 2475, section 2.3.3 (policing).
+    """
+
+    _kind: ClassVar[str | None] = "policer"
+
+    excess: Literal["drop", "mark"] | None = None
+
+
+MeterName = Literal["flow-monitor", "policer"]
+
+MeterKind = FlowMonitor | Policer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -491,6 +510,36 @@ class Trace(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Video(Record):
+    """Video.
+
+    Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of the file it
+    begins again. Each flow begins with another frame, at another instant of the frame interval, both drawn.
+
+    Attributes:
+        file: Frame sizes in the order of transmission: lines of a number of bytes, or of columns of which the
+            third is the type (I, P or B) and the fourth the bytes.
+        fps: Frames in a second (a number from 0.001 to 1000000).
+        spread: Times of a frame's packets: evenly over the frame interval, or at the peak rate from its
+            beginning on (frame or peak). Default: frame.
+        peak: Rate at which the packets of a frame follow each other with `spread = "peak"`; without it, the
+            flow's `peak` (a rate such as "400kbit").
+        first: Frame with which every flow begins at its `start`, from 0; without it, frame and instant are
+            drawn (a whole number from 0 to 1000000000).
+
+    Source: Pincheira 1994, section 1 (variable bit-rate video).
+    """
+
+    _kind: ClassVar[str | None] = "video"
+
+    file: str
+    fps: float
+    spread: Literal["frame", "peak"] | None = None
+    peak: str | None = None
+    first: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Capture(Record):
     """Capture.
 
@@ -520,7 +569,7 @@ class Capture(Record):
 
 SourceName = Literal["greedy"]
 
-SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
+SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Video | Capture
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -529,30 +578,35 @@ class TokenBucket(Record):
 
     Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`;
     packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket;
-    with `excess` dropped or marked, the one that saves credits.
+    with `excess` dropped or marked, the one that saves credits. Without `rate` and `burst` it is the filter
+    of the flow's contract (W, r, r̂).
 
     Attributes:
-        rate: Rate at which the bucket refills (a rate such as "400kbit").
-        burst: Depth of the bucket: what may leave back to back; at least the largest packet (a size such as
-            "250B").
+        rate: Rate at which the bucket refills; without it, the flow's `reserve` (a rate such as "400kbit").
+        burst: Depth of the bucket: what may leave back to back, at least the largest packet; without it, the
+            flow's `workahead`, or `reserve` times `interval` (a size such as "250B").
         peak: Peak rate: no packet leaves before the one in front of it has had its time at this rate; without
-            it packets leave back to back (a rate such as "400kbit").
+            it and without `rate`, the flow's `peak`; without that, too, packets leave back to back (a rate
+            such as "400kbit").
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
         excess: Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out
             of profile (wait or drop or mark). Default: wait.
 
-    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets).
+    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira
+    1994, section 2.1 (the filter).
     """
 
     _kind: ClassVar[str | None] = "token-bucket"
 
-    rate: str
-    burst: str
+    rate: str | None = None
+    burst: str | None = None
     peak: str | None = None
     queue: str | None = None
     excess: Literal["wait", "drop", "mark"] | None = None
 
+
+EnvelopeName = Literal["token-bucket"]
 
 EnvelopeKind = TokenBucket
 
@@ -820,7 +874,7 @@ class Flow(Record):
     change: list[Change] | tuple[Change, ...] | None = None
     headers: Headers | None = None
     source: SourceName | SourceKind
-    envelope: EnvelopeKind | None = None
+    envelope: EnvelopeName | EnvelopeKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -836,6 +890,10 @@ class Profile(Record):
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
 
     Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
     """
@@ -843,6 +901,8 @@ class Profile(Record):
     name: str
     reserve: str | None = None
     interval: str | None = None
+    workahead: str | None = None
+    peak: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

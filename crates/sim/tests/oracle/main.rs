@@ -21,7 +21,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// What the scenarios that are checked have to have, each of them often enough.
-const FEATURES: [&str; 27] = [
+const FEATURES: [&str; 32] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -32,12 +32,17 @@ const FEATURES: [&str; 27] = [
     "tdm",
     "drop-tail",
     "flow-monitor",
+    "policer",
+    "workahead =",
+    "peak =",
+    "kind = \"token-bucket\"",
     "buffer =",
     "ceiling =",
     "loss =",
     "trace =",
     "kind = \"trace\"",
     "kind = \"capture\"",
+    "kind = \"video\"",
     "greedy",
     "on-off",
     "packet-train",
