@@ -58,6 +58,7 @@ impl PolicyParams for ShaperPlan {
         reads: &[],
         stamps: Stamps::Unordered,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -3,13 +3,20 @@
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
 //! queues and tells the scheduler what happened to them.
 
+mod fair_queueing;
 pub mod fifo;
+pub mod scfq;
+pub mod sfq;
 mod stamped;
 pub mod strict_priority;
 pub mod tdm;
 pub mod virtual_clock;
+mod virtual_time;
+pub mod wf2q_plus;
+pub mod wfq;
 
 pub use crate::queues::Participation;
+pub use fair_queueing::FairQueueing;
 pub use stamped::{StampRule, Stamped};
 
 use crate::context::Ctx;
@@ -183,6 +190,10 @@ schedulers! {
     StrictPriority(strict_priority::StrictPriorityParams),
     VirtualClock(virtual_clock::VirtualClockParams),
     Tdm(tdm::TdmParams),
+    Wfq(wfq::WfqParams),
+    Wf2qPlus(wf2q_plus::Wf2qPlusParams),
+    Scfq(scfq::ScfqParams),
+    Sfq(sfq::SfqParams),
 }
 
 /// The scheduler of a port that names none.

@@ -1,0 +1,397 @@
+//! Packet fair queueing: the part that its schedulers share. A rule says how virtual time runs, and which tag ranks.
+//!
+//! Every packet has a start tag, the finish tag of its flow's packet before it or virtual time if that is later, and a
+//! finish tag, `len / weight` after the start tag. A flow weighs what it reserves, or the scheduler's `unreserved`.
+//!
+//! Choices where the papers are silent; rules say where theirs are others:
+//! - Equal tags are served in the order of arrival.
+//! - A packet gets its tags when it comes to the front of its queue. What is pushed out or dropped at the head has
+//!   cost its flow nothing, and a change of the weight holds for every packet behind the first.
+//! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
+//! - A flow that was **absent** rejoins with its first packet starting no earlier than virtual time then; a flow ahead
+//!   of virtual time stays ahead.
+//! - When a busy period ends, virtual time goes on to the latest finish tag: nobody is ahead of anybody in the next. A
+//!   scheduler is not told when the last bit leaves. The period counts as over when every flow has had the time to be
+//!   served its tags at its own weight, and not before the last bit at the rate of the server, if that is known.
+//! - A flow that comes with the index of a closed one starts anew.
+//! - Push-out takes the packet with the latest finish tag.
+
+use super::virtual_time::{TagHeap, VirtualTime};
+use super::{Participation, Removal, Scheduler, Select};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::queues::{Queued, Queues};
+use crate::units::{Rate, Span, Time};
+
+/// Which flow is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Smallest start tag first.
+    Start,
+    /// Smallest finish tag first.
+    Finish,
+    /// Smallest finish tag first among packets whose start tag virtual time has reached.
+    EligibleFinish,
+}
+
+/// The tags of a flow.
+#[derive(Clone, Copy)]
+pub struct Tags {
+    /// Of the first packet that is queued.
+    pub(super) start: VirtualTime,
+    /// Of the first packet that is queued; of the one that was served last when there is none.
+    pub(super) finish: VirtualTime,
+    /// The finish tag of the latest packet that is queued.
+    pub(super) last: VirtualTime,
+    /// The rate that tags are computed with.
+    pub(super) weight: Rate,
+    /// Whether the flow is open, or closed with packets left.
+    open: bool,
+}
+
+/// How virtual time runs.
+pub trait FairRule {
+    /// Which flow is selected.
+    const ORDER: Order;
+
+    /// The rate of the server behind the node; see [`Scheduler::set_rate`].
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        let _ = (now, rate);
+    }
+
+    /// A flow of this weight is opened, or its weight was `before`.
+    ///
+    /// # Errors
+    /// When the rule cannot work here.
+    fn set_weight(&mut self, flow: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
+        let _ = (flow, before, weight);
+        Ok(())
+    }
+
+    /// A flow of this weight is closed, and has no packet left.
+    fn release(&mut self, flow: FlowIx, weight: Rate) {
+        let _ = (flow, weight);
+    }
+
+    /// Real time has come to `now`.
+    fn pass(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Virtual time.
+    fn virtual_time(&self) -> VirtualTime;
+
+    /// Virtual time is no earlier than this: no flow that may be selected has started before, or a busy period is over.
+    fn reach(&mut self, start: VirtualTime) {
+        let _ = start;
+    }
+
+    /// A packet is about to be pushed: the tags of its flow with it; `queued` says whether others of it wait.
+    fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
+        if queued {
+            tags.last = tags.last.after(packet.len, tags.weight);
+        } else {
+            tags.start = tags.finish.max(self.virtual_time());
+            tags.finish = tags.start.after(packet.len, tags.weight);
+            tags.last = tags.finish;
+        }
+    }
+
+    /// The service of a packet of `len` bytes with these tags begins.
+    fn served(&mut self, tags: &Tags, len: u32);
+
+    /// `next` has come to the front behind the packet with these tags, which was served.
+    fn follow(&self, tags: &mut Tags, next: &Packet) {
+        tags.start = tags.finish;
+        tags.finish = tags.start.after(next.len, tags.weight);
+    }
+
+    /// `gone`, the first packet, was dropped; `next` is behind it.
+    fn drop_first(&self, tags: &mut Tags, gone: &Packet, next: Option<&Packet>) {
+        tags.finish = next.map_or(tags.start, |next| tags.start.after(next.len, tags.weight));
+        tags.last = tags.last.before(gone.len, tags.weight);
+    }
+
+    /// `gone`, the latest packet, was pushed out; `queued` says whether others wait.
+    fn drop_last(&self, tags: &mut Tags, gone: &Packet, queued: bool) {
+        tags.last = tags.last.before(gone.len, tags.weight);
+        if !queued {
+            tags.finish = tags.start;
+        }
+    }
+
+    /// The flow has another weight, and has packets of these lengths.
+    fn weigh(&self, tags: &mut Tags, lengths: impl Iterator<Item = u32>) {
+        let behind = lengths.skip(1);
+        tags.last = behind.fold(tags.finish, |last, len| last.after(len, tags.weight));
+    }
+
+    /// The flow rejoins; its tags have been set back by so much.
+    fn delay(&mut self, flow: FlowIx, tags: &Tags, by: u128) {
+        let _ = (flow, tags, by);
+    }
+
+    /// Until when the flow is ahead of virtual time.
+    fn end(&self, flow: FlowIx, tags: &Tags) -> VirtualTime {
+        let _ = flow;
+        tags.finish.max(tags.last)
+    }
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        0
+    }
+}
+
+/// A scheduler that serves flows in the order of their first packets' tags, by rule `R`.
+pub struct FairQueueing<R> {
+    rule: R,
+    /// The weight of a flow without a reservation.
+    unreserved: Rate,
+    flows: Vec<Tags>,
+    /// Flows that may be selected, by the tag that ranks.
+    ready: TagHeap,
+    /// Flows that may not be selected yet, by start tag; under [`Order::EligibleFinish`] only.
+    early: TagHeap,
+    /// The latest time that was told.
+    now: Time,
+    /// The rate of the server, if it is known.
+    rate: Option<Rate>,
+    /// The latest finish tag of all that was served.
+    latest: VirtualTime,
+    /// When the busy period is surely over, while nothing is queued.
+    over: Time,
+    /// What push-out's ranks are counted from: virtual time when something was queued first, in ticks.
+    epoch: u128,
+}
+
+impl<R: FairRule> FairQueueing<R> {
+    /// A scheduler of this rule, without flows.
+    pub(super) fn new(rule: R, unreserved: Rate) -> FairQueueing<R> {
+        FairQueueing {
+            rule,
+            unreserved,
+            flows: Vec::new(),
+            ready: TagHeap::default(),
+            early: TagHeap::default(),
+            now: Time::from_ticks(0),
+            rate: None,
+            latest: VirtualTime::default(),
+            over: Time::from_ticks(0),
+            epoch: 0,
+        }
+    }
+
+    /// Time has come to `now`.
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.rule.pass(self.now);
+    }
+
+    /// A packet of `len` bytes is served, and none is left. The busy period is over when its last bit has left, which a
+    /// scheduler is not told; it is when every flow would have been served its tags at its own weight.
+    fn emptied(&mut self, len: u32) {
+        let sent = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
+        let tags = self.latest.span_since(self.rule.virtual_time());
+        self.over = self.now + sent.max(tags);
+    }
+
+    /// A packet comes, and there is no other.
+    fn begin(&mut self) {
+        if self.now >= self.over {
+            self.rule.reach(self.latest);
+        }
+        self.epoch = self.rule.virtual_time().ticks();
+    }
+
+    /// The flow has another first packet, or none, or takes part otherwise.
+    #[inline]
+    fn place(&mut self, flow: FlowIx, queues: &Queues) {
+        match queues.first(flow) {
+            Some(first) if queues.takes_part(flow) => self.place_head(flow, first.order),
+            _ => {
+                self.ready.remove(flow);
+                if R::ORDER == Order::EligibleFinish {
+                    self.early.remove(flow);
+                }
+            }
+        }
+        self.find_eligible(queues);
+    }
+
+    /// Puts the flow where its first packet belongs, which arrived in this place.
+    #[inline]
+    fn place_head(&mut self, flow: FlowIx, order: u64) {
+        let tags = &self.flows[flow.ix()];
+        match R::ORDER {
+            Order::Start => self.ready.set(flow, tags.start.ticks(), order),
+            Order::Finish => self.ready.set(flow, tags.finish.ticks(), order),
+            Order::EligibleFinish => {
+                let eligible = tags.start.ticks() <= self.rule.virtual_time().ticks();
+                let (to, from, tag) = match eligible {
+                    true => (&mut self.ready, &mut self.early, tags.finish),
+                    false => (&mut self.early, &mut self.ready, tags.start),
+                };
+                from.remove(flow);
+                to.set(flow, tag.ticks(), order);
+            }
+        }
+    }
+
+    /// Moves the flows that virtual time has reached to those that may be selected. When there is none, virtual time
+    /// goes on to the first.
+    #[inline]
+    fn find_eligible(&mut self, queues: &Queues) {
+        if R::ORDER != Order::EligibleFinish {
+            return;
+        }
+        while let Some(first) = self.early.top() {
+            let Tags { start, finish, .. } = self.flows[first.ix()];
+            if self.ready.top().is_none() {
+                self.rule.reach(start);
+            }
+            if start.ticks() > self.rule.virtual_time().ticks() {
+                break;
+            }
+            self.early.remove(first);
+            // The packet that is about to be pushed is not there yet.
+            let order = queues.first(first).map_or(queues.arriving(), |head| head.order);
+            self.ready.set(first, finish.ticks(), order);
+        }
+    }
+}
+
+impl<R: FairRule> Scheduler for FairQueueing<R> {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.pass(now);
+        self.rate = rate;
+        self.rule.set_rate(now, rate);
+    }
+
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
+        self.pass(now);
+        let weight = contract.reserve.unwrap_or(self.unreserved);
+        let before = self.flows.get(flow.ix()).filter(|tags| tags.open).map(|tags| tags.weight);
+        self.rule.set_weight(flow, before, weight)?;
+        let zero = VirtualTime::default();
+        let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false };
+        if self.flows.len() <= flow.ix() {
+            self.flows.resize(flow.ix() + 1, newcomer);
+            self.ready.reach(flow.0 + 1);
+            if R::ORDER == Order::EligibleFinish {
+                self.early.reach(flow.0 + 1);
+            }
+        }
+        let tags = &mut self.flows[flow.ix()];
+        if before.is_none() {
+            *tags = Tags { open: true, ..newcomer };
+        } else if tags.weight != weight {
+            tags.weight = weight;
+            self.rule.weigh(tags, queues.of(flow).map(|queued| queued.packet.len));
+        }
+        Ok(())
+    }
+
+    /// By when virtual time has passed the flow's tags, if weights do not exceed the rate of the server.
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        let end = self.rule.end(flow, &self.flows[flow.ix()]);
+        let ahead = end.span_since(self.rule.virtual_time());
+        if ahead.ticks() == 0 { Time::from_ticks(0) } else { self.now + ahead }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.pass(cx.now);
+        let flow = packet.flow;
+        let queued = queues.len(flow) > 0;
+        if queues.is_empty() {
+            self.begin();
+        }
+        self.rule.stamp(packet, &mut self.flows[flow.ix()], queued);
+        if !queued && queues.takes_part(flow) {
+            self.place_head(flow, queues.arriving());
+            self.find_eligible(queues);
+        }
+    }
+
+    #[inline]
+    fn select(&self, _: Time, _: &Queues) -> Select {
+        self.ready.top().map_or(Select::Idle, Select::Flow)
+    }
+
+    #[inline]
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.pass(cx.now);
+        let tags = &mut self.flows[packet.flow.ix()];
+        self.rule.served(tags, packet.len);
+        self.latest = self.latest.max(tags.finish);
+        if let Some(next) = queues.first(packet.flow) {
+            self.rule.follow(tags, &next.packet);
+        } else if queues.is_empty() {
+            self.emptied(packet.len);
+        }
+        self.place(packet.flow, queues);
+    }
+
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+        let tags = &mut self.flows[packet.flow.ix()];
+        let next = queues.first(packet.flow);
+        match why {
+            Removal::PushedOut => {
+                self.rule.drop_last(tags, packet, next.is_some());
+                if next.is_some() {
+                    return;
+                }
+            }
+            Removal::DroppedAtHead => self.rule.drop_first(tags, packet, next.map(|next| &next.packet)),
+        }
+        self.place(packet.flow, queues);
+    }
+
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
+        self.flows[flow.ix()].last.rank_since(self.epoch)
+    }
+
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        self.pass(now);
+        let rejoins = before == Participation::Absent && queues.participation(flow) != before;
+        if rejoins && queues.len(flow) > 0 {
+            let tags = &mut self.flows[flow.ix()];
+            let late = self.rule.virtual_time().since(tags.start);
+            if late > 0 {
+                for tag in [&mut tags.start, &mut tags.finish, &mut tags.last] {
+                    *tag = tag.later(late);
+                }
+                self.rule.delay(flow, tags, late);
+            }
+        }
+        self.place(flow, queues);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        let tags = &mut self.flows[flow.ix()];
+        if core::mem::take(&mut tags.open) {
+            self.rule.release(flow, tags.weight);
+        }
+    }
+
+    fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        let end = self.rule.end(flow, &self.flows[flow.ix()]);
+        show("lead", end.span_since(self.rule.virtual_time()).as_secs_f64());
+    }
+
+    fn memory(&self) -> usize {
+        self.flows.capacity() * size_of::<Tags>()
+            + self.ready.memory()
+            + self.early.memory()
+            + self.rule.memory()
+    }
+}
