@@ -127,9 +127,14 @@ pub trait FairRule {
         tags.last = behind.fold(tags.finish, |last, len| last.after(len, tags.weight));
     }
 
-    /// The flow rejoins; its tags have been set back by so much.
-    fn delay(&mut self, flow: FlowIx, tags: &Tags, by: u128) {
-        let _ = (flow, tags, by);
+    /// The flow is absent from now on.
+    fn leave(&mut self, flow: FlowIx) {
+        let _ = flow;
+    }
+
+    /// The flow is not absent any more; with the tags of what it has queued, if anything, which are later by so much.
+    fn rejoin(&mut self, flow: FlowIx, queued: Option<(&Tags, u128)>) {
+        let _ = (flow, queued);
     }
 
     /// Until when the flow is ahead of virtual time.
@@ -323,6 +328,14 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
     }
 
     #[inline]
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        if R::ORDER == Order::EligibleFinish {
+            self.pass(now);
+            self.find_eligible(queues);
+        }
+    }
+
+    #[inline]
     fn select(&self, _: Time, _: &Queues) -> Select {
         self.ready.top().map_or(Select::Idle, Select::Flow)
     }
@@ -362,16 +375,20 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
 
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         self.pass(now);
-        let rejoins = before == Participation::Absent && queues.participation(flow) != before;
-        if rejoins && queues.len(flow) > 0 {
+        let (was, is) = (before, queues.participation(flow));
+        if was != Participation::Absent && is == Participation::Absent {
+            self.rule.leave(flow);
+        }
+        if was == Participation::Absent && is != Participation::Absent {
             let tags = &mut self.flows[flow.ix()];
             let late = self.rule.virtual_time().since(tags.start);
-            if late > 0 {
+            let queued = queues.len(flow) > 0;
+            if queued {
                 for tag in [&mut tags.start, &mut tags.finish, &mut tags.last] {
                     *tag = tag.later(late);
                 }
-                self.rule.delay(flow, tags, late);
             }
+            self.rule.rejoin(flow, queued.then_some((&*tags, late)));
         }
         self.place(flow, queues);
     }

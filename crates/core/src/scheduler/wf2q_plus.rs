@@ -2,16 +2,16 @@
 //! would end first.
 //!
 //! Virtual time advances by the work that is done over the weights of all flows, and is never behind the smallest start
-//! tag of a flow that has packets: `V ← max(V + len / sum of weights, smallest start tag)`. A packet is eligible once
+//! tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest start tag)`. A packet is eligible once
 //! its start tag is not after virtual time; of the eligible ones, the smallest finish tag is served. So no flow is more
 //! than a packet ahead of its share, and none more than a packet behind.
 //!
-//! Virtual time counts work, as that of the hierarchical H-WF²Q+ does, and needs no rate. A flow is promised its part of
-//! the server by weight, among all that are open.
+//! A flow is promised its part of the server by weight, among all that are open. The rate of the server says no more
+//! than how much of a packet in service is done; where nobody knows it, a packet counts as done when its service begins,
+//! as in the hierarchical H-WF²Q+.
 //!
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
-//! - The work of a packet is counted when its service begins: a packet that arrives meanwhile starts no earlier than
-//!   when the server is free.
+//! - At a server that is slower than it is said to be, a packet counts as done earlier than it is.
 //! - Flows that are held or absent do not take part in the smallest start tag.
 
 use super::fair_queueing::{FairQueueing, FairRule, Order, Tags};
@@ -19,7 +19,7 @@ use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::FlowIx;
 use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
-use crate::units::Rate;
+use crate::units::{Rate, Time};
 
 parameters! {
     /// What can be set of WF²Q+.
@@ -63,12 +63,32 @@ pub struct Wf2qPlus {
     virtual_time: VirtualTime,
     /// The sum of the weights of all open flows.
     weights: u128,
-    /// Work that virtual time has not advanced by: less than a unit of it.
+    /// The weight of the server's rate; 0 when nobody knows it.
+    rate: u64,
+    as_of: Option<Time>,
+    /// What is left of the packet in service.
+    left: u128,
+    /// Work done that virtual time has not advanced by: less than a unit of it.
     rest: u128,
+}
+
+impl Wf2qPlus {
+    /// So much of what was left is done, in weight times virtual time.
+    #[inline]
+    fn work(&mut self, done: u128) {
+        self.left -= done;
+        let done = done + self.rest;
+        self.virtual_time = self.virtual_time.later(done / self.weights);
+        self.rest = done % self.weights;
+    }
 }
 
 impl FairRule for Wf2qPlus {
     const ORDER: Order = Order::EligibleFinish;
+
+    fn set_rate(&mut self, _: Time, rate: Option<Rate>) {
+        self.rate = rate.map_or(0, Rate::weight);
+    }
 
     fn set_weight(&mut self, _: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
         self.weights += u128::from(weight.weight());
@@ -78,6 +98,19 @@ impl FairRule for Wf2qPlus {
 
     fn release(&mut self, _: FlowIx, weight: Rate) {
         self.weights -= u128::from(weight.weight());
+        if self.weights == 0 {
+            (self.left, self.rest) = (0, 0);
+        }
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        let ticks = now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
+        if ticks > 0 && self.left > 0 {
+            // At most 2⁶⁴ × 2⁶⁰; with the fraction it is beyond what a packet takes, if it does not fit.
+            let done = (u128::from(ticks) * u128::from(self.rate)).checked_mul(1 << Rate::FRACTION_BITS);
+            self.work(done.map_or(self.left, |done| done.min(self.left)));
+        }
     }
 
     #[inline]
@@ -91,8 +124,11 @@ impl FairRule for Wf2qPlus {
 
     #[inline]
     fn served(&mut self, _: &Tags, len: u32) {
-        let work = u128::from(len) * Rate::WEIGHT_SCALE + self.rest;
-        self.virtual_time = self.virtual_time.later(work / self.weights);
-        self.rest = work % self.weights;
+        // The server was done with the one before.
+        self.work(self.left);
+        self.left = u128::from(len) * Rate::WEIGHT_SCALE;
+        if self.rate == 0 {
+            self.work(self.left);
+        }
     }
 }

@@ -13,8 +13,9 @@
 //! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight holds for packets that arrive
 //!   later; the fluid server serves each packet at the weight that it arrived with.
 //! - The fluid server also serves what was pushed out or dropped at the head: clocks keep the advance.
-//! - The fluid server never pauses. It serves what a held, absent or closed flow left in it, and runs on when something
-//!   else keeps the packets back. A flow that was absent rejoins the fluid server with what it has queued.
+//! - The fluid server never pauses. It serves what a held or closed flow left in it, and runs on when something
+//!   else keeps the packets back.
+//! - A flow that is absent leaves the fluid server, and rejoins it with what it has queued.
 //! - A change of the server's rate holds from then on. When the rate is not known any more, the last one stays.
 //! - The token of a class is a packet of the token's length.
 
@@ -82,10 +83,11 @@ struct Fluid {
     end: VirtualTime,
     /// The weight of its latest packet; 0 when it is not backlogged.
     weight: u64,
+    absent: bool,
 }
 
-/// A change of the weight in the middle of a backlog: when, and by how much.
-type Step = Reverse<(VirtualTime, i128)>;
+/// A change of the weight in the middle of a backlog: when, whose, and by how much.
+type Step = Reverse<(VirtualTime, Option<FlowIx>, i128)>;
 
 /// The rule of weighted fair queueing: the fluid system.
 #[derive(Default)]
@@ -132,13 +134,13 @@ impl Wfq {
     /// When the sum of the weights changes next; `None` when nobody is backlogged.
     fn next_change(&self) -> Option<VirtualTime> {
         let end = self.backlogged.top().map(|flow| self.flows[flow.ix()].end);
-        let step = self.steps.peek().map(|Reverse((at, _))| *at);
+        let step = self.steps.peek().map(|Reverse((at, ..))| *at);
         [end, step].into_iter().flatten().min()
     }
 
     /// Virtual time has come to the next change.
     fn change(&mut self) {
-        while let Some(Reverse((at, by))) = self.steps.peek()
+        while let Some(Reverse((at, _, by))) = self.steps.peek()
             && *at <= self.virtual_time
         {
             self.weights = self.weights.saturating_add_signed(*by);
@@ -156,14 +158,32 @@ impl Wfq {
     /// The flow's backlog in the fluid system ends then, at this weight.
     fn extend(&mut self, flow: FlowIx, end: VirtualTime, weight: u64) {
         let fluid = &mut self.flows[flow.ix()];
+        let before = core::mem::replace(&mut fluid.end, end);
+        if fluid.absent {
+            return;
+        }
         if fluid.weight == 0 {
             self.weights += u128::from(weight);
         } else if fluid.weight != weight {
-            self.steps.push(Reverse((fluid.end, i128::from(weight) - i128::from(fluid.weight))));
+            let by = i128::from(weight) - i128::from(fluid.weight);
+            self.steps.push(Reverse((before, Some(flow), by)));
         }
-        *fluid = Fluid { end, weight };
+        fluid.weight = weight;
         let (ticks, fraction) = end.parts();
         self.backlogged.set(flow, ticks, fraction);
+    }
+
+    /// Takes the flow out of the fluid system: the steps of its weight that are still to come, and its weight now.
+    fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
+        let of_flow = |step: &Step| step.0.1 == Some(flow);
+        let (own, others): (Vec<Step>, Vec<Step>) = self.steps.drain().partition(of_flow);
+        self.steps = others.into();
+        self.backlogged.remove(flow);
+        let to_come: i128 = own.iter().map(|Reverse((.., by))| by).sum();
+        let latest = core::mem::take(&mut self.flows[flow.ix()].weight);
+        let weight = u128::from(latest).saturating_add_signed(-to_come);
+        self.weights -= weight;
+        (own, weight as u64)
     }
 }
 
@@ -190,11 +210,12 @@ impl FairRule for Wfq {
 
     /// What is left of the flow in the fluid system stays there without it.
     fn release(&mut self, flow: FlowIx, _: Rate) {
-        let fluid = &mut self.flows[flow.ix()];
-        let weight = core::mem::take(&mut fluid.weight);
+        let Fluid { end, weight, .. } = self.flows[flow.ix()];
         if weight > 0 {
-            self.steps.push(Reverse((fluid.end, -i128::from(weight))));
-            self.backlogged.remove(flow);
+            let (own, now) = self.withdraw(flow);
+            self.weights += u128::from(now);
+            self.steps.extend(own.into_iter().map(|Reverse((at, _, by))| Reverse((at, None, by))));
+            self.steps.push(Reverse((end, None, -i128::from(weight))));
         }
     }
 
@@ -245,9 +266,20 @@ impl FairRule for Wfq {
 
     fn weigh(&self, _: &mut Tags, _: impl Iterator<Item = u32>) {}
 
-    fn delay(&mut self, flow: FlowIx, tags: &Tags, by: u128) {
-        let end = self.flows[flow.ix()].end.later(by).max(tags.last);
-        self.extend(flow, end, tags.weight.weight());
+    fn leave(&mut self, flow: FlowIx) {
+        if self.flows[flow.ix()].weight > 0 {
+            self.withdraw(flow);
+        }
+        self.flows[flow.ix()].absent = true;
+    }
+
+    fn rejoin(&mut self, flow: FlowIx, queued: Option<(&Tags, u128)>) {
+        let fluid = &mut self.flows[flow.ix()];
+        fluid.absent = false;
+        if let Some((tags, late)) = queued {
+            let end = fluid.end.later(late).max(tags.last);
+            self.extend(flow, end, tags.weight.weight());
+        }
     }
 
     fn end(&self, flow: FlowIx, _: &Tags) -> VirtualTime {

@@ -122,8 +122,11 @@ impl Gps {
             Some(left) if left < soonest => left,
             _ => soonest,
         };
-        let shares: Vec<Ratio> =
-            self.flows.iter().map(|flow| flow.front().map_or(Ratio::whole(0), |first| share(first.weight))).collect();
+        let shares: Vec<Ratio> = self
+            .flows
+            .iter()
+            .map(|flow| flow.front().map_or(Ratio::whole(0), |first| share(first.weight)))
+            .collect();
         self.now = &self.now + &span;
         for (flow, share) in self.flows.iter_mut().zip(shares) {
             let Some(first) = flow.front_mut() else { continue };

@@ -2,5 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod delays;
+mod fairness;
 mod gps;
+mod server;
 mod wfq;
