@@ -82,7 +82,7 @@ pub trait FairRule {
     /// Virtual time.
     fn virtual_time(&self) -> VirtualTime;
 
-    /// Virtual time is no earlier than this: no flow that may be selected has started before, or a busy period is over.
+    /// Virtual time is no earlier than this: a busy period is over.
     fn reach(&mut self, start: VirtualTime) {
         let _ = start;
     }
@@ -157,7 +157,7 @@ pub struct FairQueueing<R> {
     flows: Vec<Tags>,
     /// Flows that may be selected, by the tag that ranks.
     ready: TagHeap,
-    /// Flows that may not be selected yet, by start tag; under [`Order::EligibleFinish`] only.
+    /// Flows that are not eligible yet, by start tag; under [`Order::EligibleFinish`] only.
     early: TagHeap,
     /// The latest time that was told.
     now: Time,
@@ -223,7 +223,6 @@ impl<R: FairRule> FairQueueing<R> {
                 }
             }
         }
-        self.find_eligible(queues);
     }
 
     /// Puts the flow where its first packet belongs, which arrived in this place.
@@ -245,25 +244,19 @@ impl<R: FairRule> FairQueueing<R> {
         }
     }
 
-    /// Moves the flows that virtual time has reached to those that may be selected. When there is none, virtual time
-    /// goes on to the first.
+    /// Moves the flows that virtual time has reached to those that are eligible.
     #[inline]
     fn find_eligible(&mut self, queues: &Queues) {
         if R::ORDER != Order::EligibleFinish {
             return;
         }
-        while let Some(first) = self.early.top() {
-            let Tags { start, finish, .. } = self.flows[first.ix()];
-            if self.ready.top().is_none() {
-                self.rule.reach(start);
-            }
-            if start.ticks() > self.rule.virtual_time().ticks() {
-                break;
-            }
+        let now = self.rule.virtual_time().ticks();
+        while let Some(first) = self.early.top()
+            && self.flows[first.ix()].start.ticks() <= now
+            && let Some(head) = queues.first(first)
+        {
             self.early.remove(first);
-            // The packet that is about to be pushed is not there yet.
-            let order = queues.first(first).map_or(queues.arriving(), |head| head.order);
-            self.ready.set(first, finish.ticks(), order);
+            self.ready.set(first, self.flows[first.ix()].finish.ticks(), head.order);
         }
     }
 }
@@ -323,7 +316,6 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.rule.stamp(packet, &mut self.flows[flow.ix()], queued);
         if !queued && queues.takes_part(flow) {
             self.place_head(flow, queues.arriving());
-            self.find_eligible(queues);
         }
     }
 
@@ -337,7 +329,8 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
 
     #[inline]
     fn select(&self, _: Time, _: &Queues) -> Select {
-        self.ready.top().map_or(Select::Idle, Select::Flow)
+        // When none is eligible, virtual time goes on to the first that will be.
+        self.ready.top().or(self.early.top()).map_or(Select::Idle, Select::Flow)
     }
 
     #[inline]

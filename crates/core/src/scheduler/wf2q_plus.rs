@@ -11,8 +11,10 @@
 //! as in the hierarchical H-WF²Q+.
 //!
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
+//! - The weight of a flow that is closed counts until the next packet is served.
 //! - At a server that is slower than it is said to be, a packet counts as done earlier than it is.
-//! - Flows that are held or absent do not take part in the smallest start tag.
+//! - The smallest start tag counts when service begins, among flows that are neither held nor absent. Of equal ones,
+//!   the order of arrival decides.
 
 use super::fair_queueing::{FairQueueing, FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
@@ -61,8 +63,10 @@ impl PolicyParams for Wf2qPlusParams {
 #[derive(Default)]
 pub struct Wf2qPlus {
     virtual_time: VirtualTime,
-    /// The sum of the weights of all open flows.
+    /// The sum of the weights of all open flows, and of those that were closed during the service of a packet.
     weights: u128,
+    /// The weights of those.
+    closed: u128,
     /// The weight of the server's rate; 0 when nobody knows it.
     rate: u64,
     as_of: Option<Time>,
@@ -78,8 +82,9 @@ impl Wf2qPlus {
     fn work(&mut self, done: u128) {
         self.left -= done;
         let done = done + self.rest;
-        self.virtual_time = self.virtual_time.later(done / self.weights);
-        self.rest = done % self.weights;
+        let weights = self.weights.max(1);
+        self.virtual_time = self.virtual_time.later(done / weights);
+        self.rest = done % weights;
     }
 }
 
@@ -97,10 +102,7 @@ impl FairRule for Wf2qPlus {
     }
 
     fn release(&mut self, _: FlowIx, weight: Rate) {
-        self.weights -= u128::from(weight.weight());
-        if self.weights == 0 {
-            (self.left, self.rest) = (0, 0);
-        }
+        self.closed += u128::from(weight.weight());
     }
 
     #[inline]
@@ -123,9 +125,11 @@ impl FairRule for Wf2qPlus {
     }
 
     #[inline]
-    fn served(&mut self, _: &Tags, len: u32) {
+    fn served(&mut self, tags: &Tags, len: u32) {
         // The server was done with the one before.
         self.work(self.left);
+        self.weights -= core::mem::take(&mut self.closed);
+        self.reach(tags.start);
         self.left = u128::from(len) * Rate::WEIGHT_SCALE;
         if self.rate == 0 {
             self.work(self.left);

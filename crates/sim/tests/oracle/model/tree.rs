@@ -171,7 +171,7 @@ impl Tree {
 
     /// A packet joins the queue of a flow.
     pub fn push(&mut self, now: Ticks, leaf: usize, place: usize, packet: Queued) {
-        self.stamp_and_queue(leaf, place, packet);
+        self.stamp_and_queue(now, leaf, place, packet);
         let mut at = leaf;
         while let Some((above, place)) = self.nodes[at].above {
             if self.nodes[above].members[place].queue.is_empty() {
@@ -181,8 +181,10 @@ impl Tree {
         }
     }
 
-    fn stamp_and_queue(&mut self, at: usize, place: usize, mut packet: Queued) {
+    fn stamp_and_queue(&mut self, now: Ticks, at: usize, place: usize, mut packet: Queued) {
+        let others = self.has_packets(at);
         let node = &mut self.nodes[at];
+        node.rule.joins(now, place, &node.members[place].queue, &packet, others);
         packet.stamp = node.rule.stamp(&mut node.members[place], &packet, node.emptied);
         node.members[place].queue.push(packet);
     }
@@ -199,12 +201,12 @@ impl Tree {
         let len = (i64::from(head.len) + self.nodes[at].uncharged).max(1) as u32;
         let token = Queued { packet: None, len, ..head.clone() };
         self.nodes[at].uncharged -= i64::from(len);
-        self.stamp_and_queue(above, place, token);
+        self.stamp_and_queue(now, above, place, token);
     }
 
     /// The first packet at a place starts: every node above is charged.
     pub fn take(&mut self, now: Ticks, leaf: usize, place: usize) -> Queued {
-        let sent = self.remove_first(leaf, place);
+        let sent = self.remove_first(now, leaf, place);
         let charge = |ceiling: &mut Option<Ceiling>| {
             if let Some(ceiling) = ceiling {
                 ceiling.charge(now, sent.arrived, sent.len);
@@ -223,7 +225,7 @@ impl Tree {
             } else {
                 self.nodes[at].uncharged = 0;
             }
-            self.remove_first(above, place);
+            self.remove_first(now, above, place);
             charge(&mut self.nodes[above].ceiling);
             at = above;
         }
@@ -233,8 +235,11 @@ impl Tree {
         sent
     }
 
-    fn remove_first(&mut self, at: usize, place: usize) -> Queued {
+    fn remove_first(&mut self, now: Ticks, at: usize, place: usize) -> Queued {
         let first = self.nodes[at].members[place].queue.remove(0);
+        let others = self.has_packets(at);
+        let node = &mut self.nodes[at];
+        node.rule.served(now, place, &first, &node.members[place].queue, others);
         self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
         first
     }
@@ -264,13 +269,15 @@ impl Tree {
             let node = &self.nodes[at];
             let last = |place: &usize| {
                 let member = &node.members[*place];
-                member.queue.last().map(|last| (node.rule.rank_of_last(member, last), last.order))
+                member.queue.last().map(|last| (node.rule.rank_of_last(*place, member, last), last.order))
             };
             let place = (0..node.members.len()).filter(|place| last(place).is_some()).max_by_key(last)?;
             match node.members[place].who {
                 Who::Node(child) => at = child,
                 Who::Flow(flow) => {
-                    let gone = self.nodes[at].members[place].queue.pop()?;
+                    let node = &mut self.nodes[at];
+                    let gone = node.members[place].queue.pop()?;
+                    node.rule.pushed_out(place, &node.members[place].queue);
                     self.withdraw(at);
                     return Some((at, flow, gone));
                 }
@@ -281,8 +288,8 @@ impl Tree {
     /// Classes without packets have no token.
     fn withdraw(&mut self, mut at: usize) {
         while let Some((above, place)) = self.nodes[at].above {
-            if !self.has_packets(at) {
-                self.nodes[above].members[place].queue.clear();
+            if !self.has_packets(at) && self.nodes[above].members[place].queue.pop().is_some() {
+                self.nodes[above].rule.pushed_out(place, &[]);
                 self.nodes[at].uncharged = 0;
             }
             at = above;
