@@ -212,10 +212,10 @@ fn fairness_holds_where_ranks_are_counted_anew() {
     for name in ["scfq", "sfq", "wf2q-plus", "wfq"] {
         let mut server = Server::new(kind(name), 10_000_000_000, &reserves, None);
         for round in 0..rounds(1_500) {
-            for flow in 0..reserves.len() {
+            for (flow, packets) in reserves.into_iter().enumerate() {
                 // The slowest comes and goes, in no step with the others.
                 if flow > 0 || round % 100 < 60 {
-                    (0..reserves[flow]).for_each(|_| server.arrive(flow, 65_535));
+                    (0..packets).for_each(|_| server.arrive(flow, 65_535));
                 }
             }
             server.send(9 + round as usize % 9, 10_000_000_000);
