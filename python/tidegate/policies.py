@@ -255,7 +255,7 @@ class Wf2qPlus(Record):
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
             10kbit.
 
-    Source: Bennett and Zhang 1997, section IV.
+    Source: Bennett and Zhang 1997.
     """
 
     _kind: ClassVar[str | None] = "wf2q-plus"
@@ -274,7 +274,7 @@ class Scfq(Record):
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
             10kbit.
 
-    Source: Golestani 1994, section III.
+    Source: Golestani 1994.
     """
 
     _kind: ClassVar[str | None] = "scfq"

@@ -33,7 +33,7 @@ impl PolicyParams for ScfqParams {
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Shares the link in proportion to the flows' reservations: serves the packet with the smallest finish \
                tag, and takes virtual time from the finish tag of the packet in service.",
-        source: "Golestani 1994, section III",
+        source: "Golestani 1994",
         params: ScfqParams::PARAMS,
         reads: &["reserve"],
         stamps: Stamps::Unordered,

@@ -41,7 +41,7 @@ impl PolicyParams for Wf2qPlusParams {
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Shares the link in proportion to the flows' reservations, each never more than a packet ahead or behind: \
                of the packets that would have started in a fluid system, serves the one that would end first.",
-        source: "Bennett and Zhang 1997, section IV",
+        source: "Bennett and Zhang 1997",
         params: Wf2qPlusParams::PARAMS,
         reads: &["reserve"],
         stamps: Stamps::Unordered,

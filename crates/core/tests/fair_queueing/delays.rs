@@ -18,11 +18,11 @@ fn allowance(name: &str, flow: usize, own: u32, reserve: u64, largest: &[u32]) -
     let of_others = others.fold(Span::ZERO, |sum, (_, len)| sum + link.time_for(*len));
     let longest = link.time_for(*largest.iter().max().unwrap());
     match name {
-        // Parekh and Gallager 1993, theorem 1; Bennett and Zhang 1997, theorem 4.
+        // Parekh and Gallager 1993, theorem 1; Bennett and Zhang 1997.
         "wfq" | "wf2q-plus" => rate(reserve).time_for(own) + longest,
-        // Golestani 1994, theorem 3.
+        // Golestani 1994.
         "scfq" => rate(reserve).time_for(own) + of_others,
-        // Goyal, Vin and Cheng 1996, theorem 4.
+        // Goyal, Vin and Cheng 1996.
         _ => link.time_for(own) + of_others,
     }
 }
@@ -98,7 +98,7 @@ fn no_packet_is_later_than_its_bound() {
 }
 
 /// A flow with half of the link and ten with a twentieth each, all with packets of one length that come at once
-/// (Bennett and Zhang 1996, figure 2).
+/// (Bennett and Zhang 1996).
 fn half_and_ten(name: &str) -> Vec<usize> {
     let reserves: Vec<u64> = (0..11).map(|flow| if flow == 0 { LINK / 2 } else { LINK / 20 }).collect();
     let mut server = Server::new(kind(name), LINK, &reserves, None);
@@ -153,11 +153,11 @@ fn wf2q_plus_is_never_a_packet_from_the_fluid_server() {
     assert!(furthest > 2.0, "{furthest}");
 }
 
-/// A packet of a flow with a hundredth of the link meets one packet of each of a hundred others that came before it:
-/// self-clocked fair queueing lets all of them go first, as its bound says, where WFQ and start-time fair queueing
-/// are long done with it (Goyal, Vin and Cheng 1996, section 2.3).
+/// A packet of a flow with a tenth of the link comes when each of a hundred light flows has one waiting: under
+/// self-clocked fair queueing all of them go first, since virtual time is already the finish tag of one of them, and
+/// under start-time fair queueing since they all start at the same virtual time. WFQ and WF²Q+ send it next.
 #[test]
-fn self_clocking_may_wait_for_every_other_flow() {
+fn without_a_fluid_server_a_packet_may_wait_for_every_other_flow() {
     let waited = |name: &str| {
         let reserves: Vec<u64> = (0..101).map(|flow| if flow == 0 { 1_000_000 } else { 10_000 }).collect();
         let mut server = Server::new(kind(name), LINK, &reserves, None);

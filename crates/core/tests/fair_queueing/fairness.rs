@@ -92,8 +92,8 @@ fn replay(flows: usize, events: &[Event], mut look: impl FnMut(&[Flow])) {
     }
 }
 
-/// `|W_i / r_i − W_j / r_j| ≤ L_i / r_i + L_j / r_j` over every time in which both are backlogged: Golestani 1994,
-/// theorem 1; Goyal, Vin and Cheng 1996, theorem 1. How near the bound came, at most.
+/// `|W_i / r_i − W_j / r_j| ≤ L_i / r_i + L_j / r_j` over every time in which both are backlogged: Golestani 1994;
+/// Goyal, Vin and Cheng 1996. How near the bound came, at most.
 fn assert_pairs_are_fair(reserves: &[u64], events: &[Event], what: &str) -> f64 {
     let product = |a: u64, b: u64| i128::from(a) * i128::from(b);
     let flows = reserves.len();
@@ -138,7 +138,7 @@ fn two_backlogged_flows_are_never_further_apart_than_a_packet_of_each() {
     }
 }
 
-/// The worst-case fair index of WF²Q+ (Bennett and Zhang 1997, theorem 4): while a packet waits, the server does no more
+/// The worst-case fair index of WF²Q+ (Bennett and Zhang 1997): while a packet waits, the server does no more
 /// work than the flow's queue at its arrival is by its share of the server, and `(L_i + (L_max − L_i) r_i / r) r / r_i`
 /// beyond. How near that came, at most.
 fn assert_worst_case_fair(reserves: &[u64], events: &[Event], rate_is_known: bool, what: &str) -> f64 {
