@@ -4,6 +4,7 @@
 //! queues and tells the scheduler what happened to them.
 
 mod fair_queueing;
+mod fair_rule;
 pub mod fifo;
 pub mod scfq;
 pub mod sfq;

@@ -9,7 +9,8 @@
 //!   same: no flow without packets is ahead of virtual time.
 //! - The packet sent last counts as in service until another one starts.
 
-use super::fair_queueing::{FairQueueing, FairRule, Order, Tags};
+use super::fair_queueing::FairQueueing;
+use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};

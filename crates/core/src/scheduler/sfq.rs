@@ -8,7 +8,8 @@
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
 //! - The packet sent last counts as in service until another one starts or the busy period is over.
 
-use super::fair_queueing::{FairQueueing, FairRule, Order, Tags};
+use super::fair_queueing::FairQueueing;
+use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};

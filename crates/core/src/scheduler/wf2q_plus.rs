@@ -16,7 +16,8 @@
 //! - The smallest start tag counts when service begins, among flows that are neither held nor absent. Of equal ones,
 //!   the order of arrival decides.
 
-use super::fair_queueing::{FairQueueing, FairRule, Order, Tags};
+use super::fair_queueing::FairQueueing;
+use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::FlowIx;

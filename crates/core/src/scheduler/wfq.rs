@@ -19,7 +19,8 @@
 //! - A change of the server's rate holds from then on. When the rate is not known any more, the last one stays.
 //! - The token of a class is a packet of the token's length.
 
-use super::fair_queueing::{FairQueueing, FairRule, Order, Tags};
+use super::fair_queueing::FairQueueing;
+use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};

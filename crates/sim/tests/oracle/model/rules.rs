@@ -119,10 +119,10 @@ impl Rule {
         }
     }
 
-    /// A packet is served; `queue` is what its member has left, and `others` says whether anybody has packets.
-    pub fn served(&mut self, now: Ticks, place: usize, packet: &Queued, queue: &[Queued], others: bool) {
+    /// A packet is served; `queue` is what its member has left.
+    pub fn served(&mut self, now: Ticks, place: usize, packet: &Queued, queue: &[Queued]) {
         if let Rule::Fair(fair) = self {
-            fair.served(now, place, packet.len, queue.first().map(|next| next.len), others);
+            fair.served(now, place, packet.len, queue.first().map(|next| next.len));
         }
     }
 

@@ -237,9 +237,8 @@ impl Tree {
 
     fn remove_first(&mut self, now: Ticks, at: usize, place: usize) -> Queued {
         let first = self.nodes[at].members[place].queue.remove(0);
-        let others = self.has_packets(at);
         let node = &mut self.nodes[at];
-        node.rule.served(now, place, &first, &node.members[place].queue, others);
+        node.rule.served(now, place, &first, &node.members[place].queue);
         self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
         first
     }

@@ -178,9 +178,8 @@ impl Fair {
         }
     }
 
-    /// The first packet of a member is served; `next` is as long as the one behind it, and `others` says whether
-    /// anybody has packets left.
-    pub fn served(&mut self, now: Ticks, place: usize, len: u32, next: Option<u32>, others: bool) {
+    /// The first packet of a member is served; `next` is as long as the one behind it.
+    pub fn served(&mut self, now: Ticks, place: usize, len: u32, next: Option<u32>) {
         self.pass(now);
         let (start, finish) = (self.flows[place].start, self.flows[place].finish);
         match self.which {
@@ -205,11 +204,10 @@ impl Fair {
         if let Some(next) = next {
             flow.start = finish;
             flow.finish = finish + span(flow.rate, next);
-        } else if !others {
-            let sent = self.server.map_or(0, |rate| rate.time_for(len).ticks());
-            let tags = self.latest.saturating_sub(self.virtual_time).div_ceil(1 << FRACTION);
-            self.over = now + sent.max(tags as Ticks);
         }
+        let sent = self.server.map_or(0, |rate| rate.time_for(len).ticks());
+        let tags = self.latest.saturating_sub(self.virtual_time).div_ceil(1 << FRACTION);
+        self.over = now + sent.max(tags as Ticks);
     }
 
     /// The latest packet of a member was pushed out; `queued` says whether it has others.
