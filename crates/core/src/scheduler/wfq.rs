@@ -84,6 +84,8 @@ struct Fluid {
     end: VirtualTime,
     /// The weight of its latest packet; 0 when it is not backlogged.
     weight: u64,
+    /// How many steps of its weight are still to come.
+    steps: u32,
     absent: bool,
 }
 
@@ -109,8 +111,14 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// The longest time that is looked at in one step, so that work fits 128 bits.
-    const LONGEST: u64 = 1 << 40;
+    /// A time in which no server does more work than fits 128 bits.
+    const SHORT: u64 = 1 << 40;
+
+    /// The longest such time at the server's rate.
+    fn longest(&self) -> u64 {
+        let most = u128::MAX >> (Rate::FRACTION_BITS + 1);
+        u64::try_from(most / u128::from(self.rate.max(1))).unwrap_or(u64::MAX)
+    }
 
     /// Lets the fluid server work for so many ticks.
     fn work(&mut self, ticks: u64) {
@@ -141,10 +149,13 @@ impl Wfq {
 
     /// Virtual time has come to the next change.
     fn change(&mut self) {
-        while let Some(Reverse((at, _, by))) = self.steps.peek()
-            && *at <= self.virtual_time
+        while let Some(&Reverse((at, whose, by))) = self.steps.peek()
+            && at <= self.virtual_time
         {
-            self.weights = self.weights.saturating_add_signed(*by);
+            self.weights = self.weights.saturating_add_signed(by);
+            if let Some(flow) = whose {
+                self.flows[flow.ix()].steps -= 1;
+            }
             self.steps.pop();
         }
         while let Some(flow) = self.backlogged.top()
@@ -168,6 +179,7 @@ impl Wfq {
         } else if fluid.weight != weight {
             let by = i128::from(weight) - i128::from(fluid.weight);
             self.steps.push(Reverse((before, Some(flow), by)));
+            fluid.steps += 1;
         }
         fluid.weight = weight;
         let (ticks, fraction) = end.parts();
@@ -176,9 +188,13 @@ impl Wfq {
 
     /// Takes the flow out of the fluid system: the steps of its weight that are still to come, and its weight now.
     fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
-        let of_flow = |step: &Step| step.0.1 == Some(flow);
-        let (own, others): (Vec<Step>, Vec<Step>) = self.steps.drain().partition(of_flow);
-        self.steps = others.into();
+        let mut own = Vec::new();
+        if core::mem::take(&mut self.flows[flow.ix()].steps) > 0 {
+            let of_flow = |step: &Step| step.0.1 == Some(flow);
+            let others: Vec<Step>;
+            (own, others) = self.steps.drain().partition(of_flow);
+            self.steps = others.into();
+        }
         self.backlogged.remove(flow);
         let to_come: i128 = own.iter().map(|Reverse((.., by))| by).sum();
         let latest = core::mem::take(&mut self.flows[flow.ix()].weight);
@@ -224,7 +240,7 @@ impl FairRule for Wfq {
     fn pass(&mut self, now: Time) {
         let mut ticks = now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
         while ticks > 0 && self.weights > 0 {
-            let step = ticks.min(Wfq::LONGEST);
+            let step = if ticks <= Wfq::SHORT { ticks } else { ticks.min(self.longest()) };
             self.work(step);
             ticks -= step;
         }
