@@ -224,7 +224,8 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.place(packet.flow, queues);
     }
 
-    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+        self.pass(cx.now);
         let tags = &mut self.flows[packet.flow.ix()];
         let next = queues.first(packet.flow);
         match why {

@@ -96,7 +96,7 @@ pub trait FairRule {
     }
 
     /// `gone`, the latest packet, was pushed out; `queued` says whether others wait.
-    fn drop_last(&self, tags: &mut Tags, gone: &Packet, queued: bool) {
+    fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, queued: bool) {
         tags.last = tags.last.before(gone.len, tags.weight);
         if !queued {
             tags.finish = tags.start;

@@ -12,7 +12,8 @@
 //! Choices where the papers are silent; the others are those of fair queueing in general (`fair_queueing.rs`):
 //! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight holds for packets that arrive
 //!   later; the fluid server serves each packet at the weight that it arrived with.
-//! - The fluid server also serves what was pushed out or dropped at the head: clocks keep the advance.
+//! - What is pushed out leaves the fluid server with what is left of it there, unless the flow's weight has changed meanwhile.
+//!   What is dropped at the head stays in it: clocks keep the advance.
 //! - The fluid server never pauses. It serves what a held or closed flow left in it, and runs on when something
 //!   else keeps the packets back.
 //! - A flow that is absent leaves the fluid server, and rejoins it with what it has queued.
@@ -186,6 +187,24 @@ impl Wfq {
         self.backlogged.set(flow, ticks, fraction);
     }
 
+    /// The flow's latest packet, of `len` bytes, is gone: what is left of it in the fluid server is not served. When the
+    /// flow's weight has changed meanwhile, it stays.
+    fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
+        let fluid = &mut self.flows[flow.ix()];
+        let changes = fluid.steps > 0 || fluid.weight != weight.weight();
+        if changes || fluid.end <= self.virtual_time {
+            return;
+        }
+        fluid.end = fluid.end.before(len, weight).max(self.virtual_time);
+        if fluid.end > self.virtual_time {
+            let (ticks, fraction) = fluid.end.parts();
+            self.backlogged.set(flow, ticks, fraction);
+        } else {
+            self.weights -= u128::from(core::mem::take(&mut fluid.weight));
+            self.backlogged.remove(flow);
+        }
+    }
+
     /// Takes the flow out of the fluid system: the steps of its weight that are still to come, and its weight now.
     fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
         let mut own = Vec::new();
@@ -277,8 +296,9 @@ impl FairRule for Wfq {
         }
     }
 
-    fn drop_last(&self, tags: &mut Tags, gone: &Packet, _: bool) {
+    fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, _: bool) {
         tags.last = VirtualTime::from_ticks(tags.last.ticks() - u128::from(gone.tag));
+        self.shorten(gone.flow, gone.len, tags.weight);
     }
 
     fn weigh(&self, _: &mut Tags, _: impl Iterator<Item = u32>) {}

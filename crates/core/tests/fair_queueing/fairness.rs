@@ -252,3 +252,22 @@ fn a_hundred_thousand_flows_are_served_in_proportion() {
         }
     }
 }
+
+/// Flows that flood a full pool, the lightest most of all, are served in proportion to their weights.
+#[test]
+fn floods_into_a_full_pool_are_served_in_proportion() {
+    const RESERVES: [u64; 3] = [600_000, 300_000, 100_000];
+    for name in ["wfq", "wf2q-plus", "scfq", "sfq"] {
+        let mut server = Server::new(kind(name), 1_000_000, &RESERVES, Some(Limit::Packets(30)));
+        let mut had = [0u32; 3];
+        for _ in 0..3_000 {
+            for (flow, packets) in [(0, 1), (1, 2), (2, 4)] {
+                (0..packets).for_each(|_| server.arrive(flow, 1_000));
+            }
+            had[server.send(1, 1_000_000)[0]] += 1;
+        }
+        for (had, due) in had.into_iter().zip([1_800, 900, 300]) {
+            assert!(had.abs_diff(due) <= 30, "{name}: {had} instead of {due}");
+        }
+    }
+}

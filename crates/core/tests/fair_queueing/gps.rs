@@ -110,6 +110,11 @@ impl Gps {
         self.flows[flow].push_back(Left { body, bytes: Ratio::whole(len.into()), weight });
     }
 
+    /// What is left of the flow's latest packet is not served, if it is this one.
+    pub fn remove(&mut self, flow: usize, body: u32) {
+        self.flows[flow].pop_back_if(|last| last.body == body);
+    }
+
     fn step(&mut self, until: Option<&Ratio>) -> bool {
         let firsts = || self.flows.iter().filter_map(|flow| flow.front());
         let weights: u64 = firsts().map(|first| first.weight).sum();

@@ -127,9 +127,9 @@ impl Rule {
     }
 
     /// The latest packet of a member was pushed out; `queue` is what it has left.
-    pub fn pushed_out(&mut self, place: usize, queue: &[Queued]) {
+    pub fn pushed_out(&mut self, now: Ticks, place: usize, queue: &[Queued]) {
         if let Rule::Fair(fair) = self {
-            fair.pushed_out(place, !queue.is_empty());
+            fair.pushed_out(now, place, !queue.is_empty());
         }
     }
 

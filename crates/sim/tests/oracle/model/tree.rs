@@ -262,7 +262,7 @@ impl Tree {
     }
 
     /// Takes the packet that would be sent last.
-    pub fn push_out(&mut self) -> Option<(usize, u32, Queued)> {
+    pub fn push_out(&mut self, now: Ticks) -> Option<(usize, u32, Queued)> {
         let mut at = 0;
         loop {
             let node = &self.nodes[at];
@@ -276,8 +276,8 @@ impl Tree {
                 Who::Flow(flow) => {
                     let node = &mut self.nodes[at];
                     let gone = node.members[place].queue.pop()?;
-                    node.rule.pushed_out(place, &node.members[place].queue);
-                    self.withdraw(at);
+                    node.rule.pushed_out(now, place, &node.members[place].queue);
+                    self.withdraw(now, at);
                     return Some((at, flow, gone));
                 }
             }
@@ -285,10 +285,10 @@ impl Tree {
     }
 
     /// Classes without packets have no token.
-    fn withdraw(&mut self, mut at: usize) {
+    fn withdraw(&mut self, now: Ticks, mut at: usize) {
         while let Some((above, place)) = self.nodes[at].above {
             if !self.has_packets(at) && self.nodes[above].members[place].queue.pop().is_some() {
-                self.nodes[above].rule.pushed_out(place, &[]);
+                self.nodes[above].rule.pushed_out(now, place, &[]);
                 self.nodes[at].uncharged = 0;
             }
             at = above;

@@ -22,6 +22,7 @@ pub enum Which {
 
 /// A packet in the fluid system: when it is served there, and its weight.
 struct Fluid {
+    start: Tag,
     end: Tag,
     weight: u128,
 }
@@ -169,9 +170,10 @@ impl Fair {
         let flow = &mut self.flows[place];
         if self.which == Which::Wfq {
             // `finish` is that of the latest packet that came.
-            flow.finish = flow.finish.max(now) + span(flow.rate, len);
+            let start = flow.finish.max(now);
+            flow.finish = start + span(flow.rate, len);
             flow.finishes.push(flow.finish);
-            flow.fluid.push(Fluid { end: flow.finish, weight: weight(flow.rate) });
+            flow.fluid.push(Fluid { start, end: flow.finish, weight: weight(flow.rate) });
         } else if !queued {
             flow.start = flow.finish.max(now);
             flow.finish = flow.start + span(flow.rate, len);
@@ -211,10 +213,16 @@ impl Fair {
     }
 
     /// The latest packet of a member was pushed out; `queued` says whether it has others.
-    pub fn pushed_out(&mut self, place: usize, queued: bool) {
+    pub fn pushed_out(&mut self, now: Ticks, place: usize, queued: bool) {
+        self.pass(now);
+        let virtual_time = self.virtual_time;
         let flow = &mut self.flows[place];
         if self.which == Which::Wfq {
             flow.finishes.pop();
+            let alike = flow.fluid.iter().all(|packet| packet.weight == weight(flow.rate));
+            if let Some(last) = flow.fluid.pop_if(|_| alike) {
+                flow.finish = last.start.max(virtual_time);
+            }
         } else if !queued {
             flow.finish = flow.start;
         }
