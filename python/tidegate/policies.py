@@ -310,9 +310,99 @@ class Axel(Record):
     backlog: Literal["ideal", "real"] | None = None
 
 
-SchedulerName = Literal["fifo", "strict-priority", "virtual-clock", "peak-vc", "pulse", "deferred", "axel-unbounded", "axel"]
+@dataclass(frozen=True, kw_only=True)
+class Wfq(Record):
+    """Weighted fair queueing.
 
-SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm | PeakVc | Pulse | Deferred | AxelUnbounded | Axel
+    Shares the link in proportion to the flows' reservations: serves packets in the order in which a fluid
+    server that serves all flows at once (generalized processor sharing) would be done with them.
+
+    Attributes:
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
+            10kbit.
+
+    Source: Parekh and Gallager 1993, section III; Demers, Keshav and Shenker 1989.
+    """
+
+    _kind: ClassVar[str | None] = "wfq"
+
+    unreserved: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wf2qPlus(Record):
+    """WF²Q+.
+
+    Shares the link in proportion to the flows' reservations, each never more than a packet ahead or behind:
+    of the packets that would have started in a fluid system, serves the one that would end first.
+
+    Attributes:
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
+            10kbit.
+
+    Source: Bennett and Zhang 1997.
+    """
+
+    _kind: ClassVar[str | None] = "wf2q-plus"
+
+    unreserved: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scfq(Record):
+    """Self-clocked fair queueing.
+
+    Shares the link in proportion to the flows' reservations: serves the packet with the smallest finish tag,
+    and takes virtual time from the finish tag of the packet in service.
+
+    Attributes:
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
+            10kbit.
+
+    Source: Golestani 1994.
+    """
+
+    _kind: ClassVar[str | None] = "scfq"
+
+    unreserved: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sfq(Record):
+    """Start-time fair queueing.
+
+    Shares the link in proportion to the flows' reservations, also while its rate varies: serves the packet
+    with the smallest start tag. Not Linux's sfq, which is stochastic fairness queueing.
+
+    Attributes:
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
+            10kbit.
+
+    Source: Goyal, Vin and Cheng 1996, section 2.
+    """
+
+    _kind: ClassVar[str | None] = "sfq"
+
+    unreserved: str | None = None
+
+
+SchedulerName = Literal["fifo", "strict-priority", "virtual-clock", "peak-vc", "pulse", "deferred", "axel-unbounded", "axel", "wfq", "wf2q-plus", "scfq", "sfq"]
+
+SchedulerKind = (
+    Fifo
+    | StrictPriority
+    | VirtualClock
+    | Tdm
+    | PeakVc
+    | Pulse
+    | Deferred
+    | AxelUnbounded
+    | Axel
+    | Wfq
+    | Wf2qPlus
+    | Scfq
+    | Sfq
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,6 +101,7 @@ impl PolicyParams for TokenBucketParams {
         reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Unordered,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -159,11 +159,14 @@ pub struct Rate {
 }
 
 impl Rate {
-    const FRACTION_BITS: u32 = 24;
+    pub(crate) const FRACTION_BITS: u32 = 24;
     /// Half a tick.
     const HALF: u64 = 1 << (Self::FRACTION_BITS - 1);
     /// Bits per second in a rate of one stored unit per byte.
     const SCALE: u128 = (8 * TICKS_PER_SECOND as u128) << Self::FRACTION_BITS;
+    /// The weight of a rate of one stored unit per byte: what takes [`exact_time_for`](Self::exact_time_for) one byte
+    /// is this divided by its weight.
+    pub(crate) const WEIGHT_SCALE: u128 = Self::SCALE << 16;
     /// The highest rate that is represented, in bit/s.
     pub const MAX_BITS_PER_SECOND: u64 = 10_000_000_000_000;
 
@@ -195,6 +198,19 @@ impl Rate {
     fn long_time_for(self, bytes: u32) -> Span {
         let ticks = u128::from(bytes) * u128::from(self.ticks_per_byte.get()) + u128::from(Self::HALF);
         Span(u64::try_from(ticks >> Self::FRACTION_BITS).unwrap_or(u64::MAX))
+    }
+
+    /// How long `bytes` bytes take, exactly: in ticks with [`FRACTION_BITS`](Self::FRACTION_BITS) bits of fraction.
+    #[inline]
+    pub(crate) fn exact_time_for(self, bytes: u32) -> u128 {
+        u128::from(bytes) * u128::from(self.ticks_per_byte.get())
+    }
+
+    /// The rate as a weight that can be added up: units of 2⁻¹⁶ bit/s, within 2⁻³⁸ of the rate that is held; at
+    /// most 2⁶⁰.
+    pub(crate) fn weight(self) -> u64 {
+        let held = u128::from(self.ticks_per_byte.get());
+        ((Self::WEIGHT_SCALE + held / 2) / held) as u64
     }
 
     /// Whole bytes that pass in `span` at this rate; saturates.

@@ -242,7 +242,7 @@ fn nothing_is_lost_duplicated_or_reordered() {
 
 /// The schedulers that forget all that was: slots are laid out in the order in which flows came.
 fn forgetful() -> Vec<SchedulerKind> {
-    every_scheduler(1).into_iter().filter(|kind| !kind.is_slotted()).collect()
+    every_scheduler().into_iter().filter(|kind| !kind.is_slotted()).collect()
 }
 
 /// After any sequence of plans and any traffic, once all is sent and time has passed, the switch is

@@ -161,7 +161,7 @@ fn a_timeout_that_is_too_short_is_refused() {
     let check = |timeout, bits| {
         let params = WindowParams { window: 10, acknowledgement: 40, timeout };
         let members = [Member { count: 1, contract: Contract::default(), largest: SIZE, signalled: false }];
-        let node = NodeContext { link: rate(bits), reservable: None, members: &members };
+        let node = NodeContext { link: rate(bits), steady: true, reservable: None, members: &members };
         BuiltInTransport::Window(params).check_at(&node)
     };
     // Ten packets of 8000 bits at 1 Mbit/s.

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{World, every_scheduler, kind, pick, rate, rounds};
+use common::{World, every_scaled_scheduler, every_scheduler, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::meter::flow_monitor::Excess;
 use tidegate_core::packet::Leg;
@@ -94,6 +94,14 @@ impl How {
         }
     }
 
+    /// Packets are so many times larger, everything is so many times faster: also what the scheduler of this
+    /// index is set to.
+    fn scale(&mut self, ix: usize, larger: u32, faster: u64) {
+        (self.larger, self.faster) = (larger, faster);
+        self.scheduler = every_scaled_scheduler(u64::from(larger), faster).swap_remove(ix);
+        self.within = if self.scheduler.is_slotted() { kind("fifo") } else { self.scheduler.clone() };
+    }
+
     /// So many grains of time.
     fn span(&self, grains: u64) -> Span {
         Span::from_ticks(grains * GRAIN / self.faster)
@@ -157,7 +165,7 @@ fn send(world: &mut World) -> Option<u32> {
 /// Every scheduler, flat and in a tree, with and without push-out: the changed run is the plain one.
 fn changes_nothing(change: impl Fn(&mut How, usize, &mut Rng)) {
     let mut policed = 0;
-    for (ix, scheduler) in every_scheduler(1).into_iter().enumerate() {
+    for (ix, scheduler) in every_scheduler().into_iter().enumerate() {
         for (in_tree, buffer) in [(false, 1000), (false, 12), (true, 1000), (true, 12)] {
             for seed in 0..rounds(8) {
                 let script = Script::new(seed);
@@ -189,16 +197,12 @@ fn starting_later_changes_no_order() {
 
 #[test]
 fn a_thousand_times_faster_changes_no_order() {
-    changes_nothing(|how, _, _| how.faster = 1000);
+    changes_nothing(|how, ix, _| how.scale(ix, 1, 1000));
 }
 
 #[test]
 fn larger_packets_at_higher_rates_change_no_order() {
-    changes_nothing(|how, ix, _| {
-        how.larger = 5;
-        how.scheduler = every_scheduler(5).swap_remove(ix);
-        how.within = if how.scheduler.is_slotted() { kind("fifo") } else { how.scheduler.clone() };
-    });
+    changes_nothing(|how, ix, _| how.scale(ix, 5, 1));
 }
 
 #[test]

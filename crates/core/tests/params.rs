@@ -75,7 +75,7 @@ fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
             largest: 1500,
             signalled: false,
         }];
-        let node = NodeContext { link: rate(1_000_000), reservable: None, members: &members };
+        let node = NodeContext { link: rate(1_000_000), steady: true, reservable: None, members: &members };
         example.check_at(&node).unwrap();
         assert!(make(&example), "{}", record.name);
     }
@@ -126,7 +126,7 @@ fn slots_are_checked_as_they_are_given_out() {
             signalled: false,
         };
         let members: Vec<Member> = (0..1 + rng.below(4)).map(|_| member(&mut rng)).collect();
-        let node = NodeContext { link, reservable: None, members: &members };
+        let node = NodeContext { link, steady: true, reservable: None, members: &members };
         let kind = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
         let port = PortPlan { rate: Some(link), ..PortPlan::new(kind) };
         let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };

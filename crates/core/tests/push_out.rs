@@ -189,7 +189,7 @@ fn the_packet_in_service_counts_and_stays() {
 fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
     const PORTS: usize = 2;
     const LIMIT: usize = 12;
-    for scheduler in every_scheduler(1) {
+    for scheduler in every_scheduler() {
         for seed in 0..rounds(6) {
             let mut rng = Rng::named(seed, "last of a flow");
             let port = PortPlan { rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };

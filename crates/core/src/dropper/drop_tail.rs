@@ -31,6 +31,7 @@ impl PolicyParams for DropTailParams {
         reads: &[],
         stamps: Stamps::Unordered,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -40,6 +40,7 @@ impl PolicyParams for WindowParams {
         reads: &[],
         stamps: Stamps::Unordered,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

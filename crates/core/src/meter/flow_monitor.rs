@@ -74,6 +74,7 @@ impl PolicyParams for FlowMonitorParams {
         reads: &["reserve", "interval"],
         stamps: Stamps::Unordered,
         divides: false,
+        reads_queues: false,
         needs: Some("interval"),
     };
 

@@ -48,6 +48,7 @@ impl PolicyParams for PolicerParams {
         reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Unordered,
         divides: false,
+        reads_queues: false,
         needs: Some("reserve"),
     };
 

@@ -8,6 +8,8 @@ use crate::units::Rate;
 pub struct NodeContext<'a> {
     /// The rate of the link; of a link that delivers at recorded times, its mean.
     pub link: Rate,
+    /// Whether it is that at all times: not of a link that delivers at recorded times.
+    pub steady: bool,
     /// The most that signalling may reserve there, in bit/s; `None` where all members are known.
     pub reservable: Option<u64>,
     /// Whose packets it sees: flows, or the classes that are part of a class.

@@ -119,6 +119,9 @@ pub struct PolicyRecord {
     /// Whether what one flow is promised may leave too little for another, so that all contracts
     /// at its node have to be checked together.
     pub divides: bool,
+    /// Whether its order depends on packets behind the first of a flow. Above a class, of which it sees one packet at
+    /// a time, it is then not the order that it has above the flow itself.
+    pub reads_queues: bool,
     /// The key of a contract without which it does nothing for a flow; `None` for a policy that
     /// sees to every flow.
     pub needs: Option<&'static str>,

@@ -44,6 +44,7 @@ impl PolicyParams for AxelParams {
         reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Times,
         divides: false,
+        reads_queues: true,
         needs: None,
     };
 

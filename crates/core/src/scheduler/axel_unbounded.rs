@@ -36,6 +36,7 @@ impl PolicyParams for AxelUnboundedParams {
         reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Times,
         divides: false,
+        reads_queues: true,
         needs: None,
     };
 

@@ -40,6 +40,7 @@ impl PolicyParams for DeferredParams {
         reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Times,
         divides: false,
+        reads_queues: true,
         needs: None,
     };
 

@@ -34,6 +34,7 @@ impl PolicyParams for FifoParams {
         reads: &[],
         stamps: Stamps::Arrivals,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -6,16 +6,24 @@
 pub mod axel;
 pub mod axel_unbounded;
 pub mod deferred;
+mod fair_queueing;
+mod fair_rule;
 pub mod fifo;
 pub mod peak_vc;
 pub mod pulse;
 mod restamped;
+pub mod scfq;
+pub mod sfq;
 mod stamped;
 pub mod strict_priority;
 pub mod tdm;
 pub mod virtual_clock;
+mod virtual_time;
+pub mod wf2q_plus;
+pub mod wfq;
 
 pub use crate::queues::Participation;
+pub use fair_queueing::FairQueueing;
 pub use stamped::{StampRule, Stamped};
 
 use crate::context::Ctx;
@@ -194,6 +202,10 @@ schedulers! {
     Deferred(deferred::DeferredParams),
     AxelUnbounded(axel_unbounded::AxelUnboundedParams),
     Axel(axel::AxelParams),
+    Wfq(wfq::WfqParams),
+    Wf2qPlus(wf2q_plus::Wf2qPlusParams),
+    Scfq(scfq::ScfqParams),
+    Sfq(sfq::SfqParams),
 }
 
 /// The scheduler of a port that names none.

@@ -31,6 +31,7 @@ impl PolicyParams for PeakVcParams {
         reads: &["reserve", "peak"],
         stamps: Stamps::Times,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -42,6 +42,7 @@ impl PolicyParams for PulseParams {
         reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Times,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -26,6 +26,7 @@ impl PolicyParams for StrictPriorityParams {
         reads: &["priority"],
         stamps: Stamps::Arrivals,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

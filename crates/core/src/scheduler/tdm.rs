@@ -55,6 +55,7 @@ impl PolicyParams for TdmParams {
         reads: &["reserve"],
         stamps: Stamps::Unordered,
         divides: true,
+        reads_queues: false,
         needs: None,
     };
 

@@ -88,6 +88,7 @@ impl PolicyParams for VirtualClockParams {
         reads: &["reserve", "head_start"],
         stamps: Stamps::Times,
         divides: false,
+        reads_queues: false,
         needs: None,
     };
 

@@ -35,10 +35,16 @@ pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
 
-/// Every built-in scheduler with the values of its example, sizes so many times larger.
-pub fn every_scheduler(larger: u64) -> Vec<SchedulerKind> {
+/// Every built-in scheduler with the values of its example.
+pub fn every_scheduler() -> Vec<SchedulerKind> {
+    every_scaled_scheduler(1, 1)
+}
+
+/// The same with sizes so many times larger, for packets that are as much larger and leave so many times faster.
+pub fn every_scaled_scheduler(larger: u64, faster: u64) -> Vec<SchedulerKind> {
     let scaled = |(name, value)| match value {
         Value::Size(bytes) => (name, Value::Size(bytes * larger)),
+        Value::Rate(bits) => (name, Value::Rate(bits * larger * faster)),
         value => (name, value),
     };
     let built_in = |example: BuiltInScheduler| {
@@ -52,7 +58,7 @@ pub fn every_scheduler(larger: u64) -> Vec<SchedulerKind> {
 pub fn every_work_conserving_scheduler() -> Vec<SchedulerKind> {
     let service = |kind: &SchedulerKind| kind.record().map(|record| record.role);
     let role = Role::Scheduler { service: Service::WorkConserving };
-    every_scheduler(1).into_iter().filter(|kind| service(kind) == Some(role)).collect()
+    every_scheduler().into_iter().filter(|kind| service(kind) == Some(role)).collect()
 }
 
 pub fn kind(name: &str) -> SchedulerKind {

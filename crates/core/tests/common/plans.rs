@@ -72,7 +72,7 @@ fn meters(rng: &mut Rng) -> Vec<MeterKind> {
 /// Every built-in scheduler, for plans drawn at random: a frame of slots divides more than the link has, so that
 /// some slots are left to flows without a reservation.
 pub fn schedulers() -> Vec<SchedulerKind> {
-    let mut every = every_scheduler(1);
+    let mut every = every_scheduler();
     for kind in &mut every {
         if let SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params)) = kind {
             (params.rate, params.slots) = (Some(rate(10_100_000)), 512);

@@ -155,10 +155,14 @@ impl Scheduler for Wf2qPlus {
 
 /// Worst-case fairness (Bennett and Zhang 1997, theorem 4): while a class has packets it is never more than a packet
 /// behind its share of the link by weight. Where all classes begin at once, that share is the fluid system's, and none
-/// is more than a packet ahead of it either. (Under WFQ, the heavy one runs ahead by half as many packets as there are
-/// others.)
+/// is more than a packet ahead of it either. So it is for one written outside the crate, and for the one inside.
 #[test]
 fn wf2q_plus_above_classes_is_worst_case_fair() {
+    worst_case_fair_above_classes(&SchedulerKind::custom(|| Box::<Wf2qPlus>::default()));
+    worst_case_fair_above_classes(&kind("wf2q-plus"));
+}
+
+fn worst_case_fair_above_classes(scheduler: &SchedulerKind) {
     const LEN: u32 = 1500;
     let link = rate(12_000_000);
     for seed in 0..rounds(6) {
@@ -172,8 +176,7 @@ fn wf2q_plus_above_classes_is_worst_case_fair() {
             ..ClassPlan::new(kind("fifo"))
         };
         let classes = weights.iter().map(class).collect();
-        let scheduler = SchedulerKind::custom(|| Box::<Wf2qPlus>::default());
-        let port = PortPlan { classes, rate: Some(link), ..PortPlan::new(scheduler) };
+        let port = PortPlan { classes, rate: Some(link), ..PortPlan::new(scheduler.clone()) };
         let mut lines = Lines::new(
             World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() }),
             &[link],

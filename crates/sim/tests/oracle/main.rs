@@ -21,7 +21,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// What the scenarios that are checked have to have, each of them often enough.
-const FEATURES: [&str; 32] = [
+const FEATURES: [&str; 36] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -30,6 +30,10 @@ const FEATURES: [&str; 32] = [
     "strict-priority",
     "virtual-clock",
     "tdm",
+    "\"wfq\"",
+    "\"wf2q-plus\"",
+    "\"scfq\"",
+    "\"sfq\"",
     "drop-tail",
     "flow-monitor",
     "policer",

@@ -29,8 +29,9 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
             let upwards = std::iter::successors(class, |class| gate.classes[*class].class.parent);
             let ceilings =
                 upwards.filter_map(|class| gate.classes[class].terms[direction as usize].ceiling());
-            let rate = ceilings.fold(gate.rates[direction as usize], Rate::min);
-            check_node(scheduler, rate, None, &members, at, &mut told, report);
+            let server = server(gate, direction);
+            let server = NodeContext { link: ceilings.fold(server.link, Rate::min), ..server };
+            check_node(scheduler, server, &members, at, &mut told, report);
         }
     }
     let classes = || gate.classes.iter().map(|one| &one.class);
@@ -40,8 +41,18 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
         || std::iter::once(&gate.port.dropper).chain(classes().map(|class| &class.dropper)).flatten();
     for direction in Direction::BOTH {
         let at = direction.name();
-        let node = NodeContext { link: gate.rates[direction as usize], reservable: None, members: &[] };
-        check_guards(meters(), droppers(), &node, at, &mut told, report);
+        check_guards(meters(), droppers(), &server(gate, direction), at, &mut told, report);
+    }
+}
+
+/// The link of a direction, with nobody at it.
+fn server(gate: &GateFile, direction: Direction) -> NodeContext<'static> {
+    let emulated = gate.emulated[direction as usize].as_ref();
+    NodeContext {
+        link: gate.rates[direction as usize],
+        steady: emulated.is_none_or(|emulation| emulation.trace.is_none()),
+        reservable: None,
+        members: &[],
     }
 }
 

@@ -9,7 +9,6 @@ use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
-use tidegate_core::units::Rate;
 
 /// Checks meters and droppers against their link; of mistakes at one place, the first is told.
 pub(crate) fn check_guards<'c>(
@@ -67,18 +66,17 @@ pub(crate) struct Named<'a> {
     pub(crate) reserve_place: Place,
 }
 
-/// Checks a scheduler at a link of this rate; of mistakes at one place, the first is told.
+/// Checks a scheduler at a server; of mistakes at one place, the first is told.
 pub(crate) fn check_node(
     scheduler: &Chosen<BuiltInScheduler>,
-    link: Rate,
-    reservable: Option<u64>,
+    server: NodeContext<'_>,
     named: &[Named<'_>],
     at: impl Fn() -> String,
     told: &mut BTreeSet<Place>,
     report: &mut Report,
 ) {
     let members: Vec<Member> = named.iter().map(|one| one.member).collect();
-    let Err(fault) = scheduler.policy.check_at(&NodeContext { link, reservable, members: &members }) else {
+    let Err(fault) = scheduler.policy.check_at(&NodeContext { members: &members, ..server }) else {
         return;
     };
     let (place, message) = match fault.key {

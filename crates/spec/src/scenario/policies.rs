@@ -38,7 +38,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
         if report.is_full() {
             break;
         }
-        let node = NodeContext { link: link.rate, reservable: None, members: &[] };
+        let steady = link.trace.is_none();
+        let node = NodeContext { link: link.rate, steady, reservable: None, members: &[] };
         let port = &link.port;
         let below = match parts.nodes[link.from].kind {
             NodeKind::Switch => parts.classes,
@@ -63,7 +64,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             let reservable = parts.admission.filter(|_| class.is_none());
             let reservable = reservable.map(|admission| admission.reservable(link));
             let rate = server_rate(link.rate, port.ceiling, class, below);
-            check_node(scheduler, rate, reservable, &members, at, &mut told, report);
+            let server = NodeContext { link: rate, steady, reservable, members: &[] };
+            check_node(scheduler, server, &members, at, &mut told, report);
         }
     }
 }
@@ -87,7 +89,8 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     }
     let Some(first) = group.route.first() else { return };
     let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];
-    let node = NodeContext { link: links[*first].rate, reservable: None, members: &members };
+    let Link { rate: link, ref trace, .. } = links[*first];
+    let node = NodeContext { link, steady: trace.is_none(), reservable: None, members: &members };
     let envelope = group.envelope.as_ref().and_then(|envelope| fault_of(envelope, &node));
     let transport = match &group.source {
         Source::Sender { transport } => fault_of(transport, &node),

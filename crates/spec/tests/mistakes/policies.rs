@@ -89,6 +89,26 @@ fn slots_within_slots_are_refused() {
     assert!(first.contains(said), "{first}");
 }
 
+/// A fluid server needs a rate: a link that delivers at recorded times has none.
+#[test]
+fn a_fluid_server_needs_a_constant_rate() {
+    let link = |rate: &str, scheduler: &str| {
+        let with = FULL.replacen("scheduler = \"fifo\"", &format!("scheduler = \"{scheduler}\""), 1);
+        with.replacen("rate = \"2mbit\"", rate, 1)
+    };
+    let traced = "trace = \"common/three.trace\"";
+    parse(&link("rate = \"2mbit\"", "wfq"), &[]).unwrap();
+    parse(&link(traced, "wf2q-plus"), &[]).unwrap();
+    let said = "a.toml:20:13: wfq needs a rate that is known at all times, and there is none on link s9->s1";
+    check(&link(traced, "wfq"), &[], said, None);
+
+    let gate = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\" }\n\
+                port = { scheduler = \"wfq\" }\nemulate = { down = { trace = \"common/three.trace\", delay = \"1ms\" } }\n";
+    let errors = GateFile::parse(gate, "tests/g.toml", &[]).unwrap_err();
+    let first = errors.errors[0].to_string();
+    assert!(first.contains("wfq needs a rate that is known at all times, and there is none down"), "{first}");
+}
+
 /// Signalling books bit/s: whole slots, and no more than there are.
 #[test]
 fn signalled_flows_take_whole_slots() {

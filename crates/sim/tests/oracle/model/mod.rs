@@ -300,7 +300,7 @@ impl<'n> Model<'n> {
         let mut victims = VecDeque::new();
         while at.pool.is_exhausted()
             && let Some((link, victim, len)) =
-                pool::push_out(&mut self.ports, &at.links, &at.pool, links, packet.flow)
+                pool::push_out(now, &mut self.ports, &at.links, &at.pool, links, packet.flow)
         {
             at.pool.release(victim, len);
             victims.push_back((link as u32, victim, Reason::PushedOut));

@@ -1,5 +1,6 @@
 //! The memory that the ports of a switch share, with push-out (docs/pool.md).
 
+use super::Ticks;
 use super::port::Port;
 use std::collections::BTreeMap;
 use tidegate_core::params::Limit;
@@ -59,6 +60,7 @@ pub type Victim = (usize, PacketId, u32);
 
 /// What goes next to make room in the pool of the ports `links`; `arrived` is where the latest packet, of `flow`, went.
 pub fn push_out(
+    now: Ticks,
     ports: &mut [Port],
     links: &[usize],
     pool: &Pool,
@@ -66,15 +68,15 @@ pub fn push_out(
     flow: u32,
 ) -> Option<Victim> {
     match pool.rule {
-        PushOut::Shares => push_out_beyond_share(ports, links, pool),
-        PushOut::LongestQueue => push_out_of_longest(ports, links, arrived, flow),
+        PushOut::Shares => push_out_beyond_share(now, ports, links, pool),
+        PushOut::LongestQueue => push_out_of_longest(now, ports, links, arrived, flow),
     }
 }
 
 /// Half of the pool is set aside in proportion to what the flows of each port reserve: the port that holds most beyond its
 /// share gives way, of equal ones that with the latest arrival. There, what waits in envelopes goes when it is more than
 /// a third of the rest, the latest of the longest queue; else what would be sent last.
-fn push_out_beyond_share(ports: &mut [Port], links: &[usize], pool: &Pool) -> Option<Victim> {
+fn push_out_beyond_share(now: Ticks, ports: &mut [Port], links: &[usize], pool: &Pool) -> Option<Victim> {
     let reserved = |link: usize| i128::from(ports[link].reserved());
     let all: i128 = links.iter().map(|link| reserved(*link)).sum();
     let held = |link: usize| {
@@ -91,18 +93,24 @@ fn push_out_beyond_share(ports: &mut [Port], links: &[usize], pool: &Pool) -> Op
     let port = &mut ports[link];
     let gone = match port.evictable() == 0 || 3 * waiting > queued {
         true => port.longest_waiting().and_then(|flow| port.push_out_waiting(flow)),
-        false => port.push_out(),
+        false => port.push_out(now),
     };
     gone.map(|(packet, len)| (link, packet, len))
 }
 
 /// Zhang 1991, section 3.1: from the longest queue by packets, the one in service counted but never taken, of several the
 /// one with the latest arrival. When nothing is queued, the latest that waits in the envelope of the flow that has just come.
-fn push_out_of_longest(ports: &mut [Port], links: &[usize], arrived: &[usize], flow: u32) -> Option<Victim> {
+fn push_out_of_longest(
+    now: Ticks,
+    ports: &mut [Port],
+    links: &[usize],
+    arrived: &[usize],
+    flow: u32,
+) -> Option<Victim> {
     let queued = links.iter().copied().filter(|link| ports[*link].evictable() > 0);
     let longest = queued.max_by_key(|link| (ports[*link].backlog.0, ports[*link].latest));
     if let Some(link) = longest {
-        return ports[link].push_out().map(|(packet, len)| (link, packet, len));
+        return ports[link].push_out(now).map(|(packet, len)| (link, packet, len));
     }
     arrived.iter().find_map(|link| {
         let (packet, len) = ports[*link].push_out_waiting(flow)?;

@@ -1,11 +1,13 @@
 //! The service orders, as their papers and chapters have them.
 
+mod fair;
 mod restamped;
 
 pub use restamped::Memory;
 
 use super::Ticks;
 use super::tree::{Member, Queued};
+use fair::{Fair, Which};
 use restamped::Restamped;
 use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::scheduler::SchedulerKind;
@@ -26,6 +28,7 @@ pub enum Rule {
     },
     Tdm(Frame),
     Restamped(Restamped),
+    Fair(Fair),
 }
 
 /// The frame of time-division multiplexing.
@@ -72,6 +75,18 @@ impl Rule {
                 let owners = vec![None; slots as usize];
                 Rule::Tdm(Frame { rate, slot, began: None, owners, owned: Vec::new() })
             }
+            Some(name @ ("wfq" | "wf2q-plus" | "scfq" | "sfq")) => {
+                let which = match name {
+                    "wfq" => Which::Wfq,
+                    "wf2q-plus" => Which::Wf2qPlus,
+                    "scfq" => Which::SelfClocked,
+                    _ => Which::StartTime,
+                };
+                let Some(Value::Rate(bits)) = value(kind, "unreserved") else {
+                    panic!("no weight of flows without a reservation")
+                };
+                Rule::Fair(Fair::new(which, Rate::from_bits_per_second(bits).unwrap(), rate))
+            }
             Some(other) => match Restamped::named(other, kind) {
                 Some(rule) => Rule::Restamped(rule),
                 None => panic!("no model of {other}"),
@@ -82,7 +97,11 @@ impl Rule {
 
     /// A member comes, or reserves something else.
     pub fn opened(&mut self, now: Ticks, place: usize, reserve: Option<Rate>) {
-        let Rule::Tdm(frame) = self else { return };
+        let frame = match self {
+            Rule::Tdm(frame) => frame,
+            Rule::Fair(fair) => return fair.opened(now, place, reserve),
+            _ => return,
+        };
         frame.began.get_or_insert(now);
         frame.owned.resize(frame.owned.len().max(place + 1), 0);
         let bits = |rate: Rate| rate.bits_per_second();
@@ -97,8 +116,30 @@ impl Rule {
     pub fn closed(&mut self, place: usize, member: &mut Member) {
         match self {
             Rule::Tdm(frame) => frame.assign(place, 0),
+            Rule::Fair(fair) => fair.closed(place),
             Rule::Restamped(_) => Restamped::closed(member),
             _ => {}
+        }
+    }
+
+    /// A packet joins the queue of a member; `others` says whether anybody has packets.
+    pub fn joins(&mut self, now: Ticks, place: usize, queue: &[Queued], packet: &Queued, others: bool) {
+        if let Rule::Fair(fair) = self {
+            fair.joins(now, place, packet.len, !queue.is_empty(), !others);
+        }
+    }
+
+    /// A packet is served; `queue` is what its member has left.
+    pub fn served(&mut self, now: Ticks, place: usize, packet: &Queued, queue: &[Queued]) {
+        if let Rule::Fair(fair) = self {
+            fair.served(now, place, packet.len, queue.first().map(|next| next.len));
+        }
+    }
+
+    /// The latest packet of a member was pushed out; `queue` is what it has left.
+    pub fn pushed_out(&mut self, now: Ticks, place: usize, queue: &[Queued]) {
+        if let Rule::Fair(fair) = self {
+            fair.pushed_out(now, place, !queue.is_empty());
         }
     }
 
@@ -137,18 +178,24 @@ impl Rule {
             Rule::Fifo | Rule::Tdm(_) => (0, 0, packet.order),
             Rule::StrictPriority => (member.contract.priority, 0, packet.order),
             Rule::VirtualClock { .. } | Rule::Restamped(_) => (0, packet.stamp, packet.order),
+            Rule::Fair(_) => unreachable!("ranked by tags"),
         }
     }
 
     /// Push-out's order among the latest packets: the largest goes first.
-    pub fn rank_of_last(&self, member: &Member, last: &Queued) -> (u8, Ticks, u64) {
-        self.rank(member, last)
+    pub fn rank_of_last(&self, place: usize, member: &Member, last: &Queued) -> (u8, u128, u64) {
+        if let Rule::Fair(fair) = self {
+            return (0, fair.last(place, member), last.order);
+        }
+        let (level, stamp, order) = self.rank(member, last);
+        (level, stamp.into(), order)
     }
 
     /// Who of those that are able to send does now.
     pub fn first(&self, now: Ticks, members: &[Member], able: &[usize]) -> Option<usize> {
         let by_rank = |place: &usize| self.rank(&members[*place], &members[*place].queue[0]);
         match self {
+            Rule::Fair(fair) => fair.first(now, members, able),
             Rule::Tdm(frame) => match frame.owner_from(now)? {
                 Some(owner) => able.contains(&owner).then_some(owner),
                 None => {

@@ -174,7 +174,7 @@ impl Tree {
 
     /// A packet joins the queue of a flow.
     pub fn push(&mut self, now: Ticks, leaf: usize, place: usize, packet: Queued) {
-        self.stamp_and_queue(leaf, place, packet);
+        self.stamp_and_queue(now, leaf, place, packet);
         let mut at = leaf;
         while let Some((above, place)) = self.nodes[at].above {
             if self.nodes[above].members[place].queue.is_empty() {
@@ -184,8 +184,10 @@ impl Tree {
         }
     }
 
-    fn stamp_and_queue(&mut self, at: usize, place: usize, mut packet: Queued) {
+    fn stamp_and_queue(&mut self, now: Ticks, at: usize, place: usize, mut packet: Queued) {
+        let others = self.has_packets(at);
         let node = &mut self.nodes[at];
+        node.rule.joins(now, place, &node.members[place].queue, &packet, others);
         packet.stamp = node.rule.stamp(&mut node.members[place], &packet, node.emptied);
         node.members[place].queue.push(packet);
     }
@@ -202,12 +204,12 @@ impl Tree {
         let len = (i64::from(head.len) + self.nodes[at].uncharged).max(1) as u32;
         let token = Queued { packet: None, len, ..head.clone() };
         self.nodes[at].uncharged -= i64::from(len);
-        self.stamp_and_queue(above, place, token);
+        self.stamp_and_queue(now, above, place, token);
     }
 
     /// The first packet at a place starts: every node above is charged.
     pub fn take(&mut self, now: Ticks, leaf: usize, place: usize) -> Queued {
-        let sent = self.remove_first(leaf, place);
+        let sent = self.remove_first(now, leaf, place);
         let charge = |ceiling: &mut Option<Ceiling>| {
             if let Some(ceiling) = ceiling {
                 ceiling.charge(now, sent.arrived, sent.len);
@@ -226,7 +228,7 @@ impl Tree {
             } else {
                 self.nodes[at].uncharged = 0;
             }
-            self.remove_first(above, place);
+            self.remove_first(now, above, place);
             charge(&mut self.nodes[above].ceiling);
             at = above;
         }
@@ -236,8 +238,10 @@ impl Tree {
         sent
     }
 
-    fn remove_first(&mut self, at: usize, place: usize) -> Queued {
+    fn remove_first(&mut self, now: Ticks, at: usize, place: usize) -> Queued {
         let first = self.nodes[at].members[place].queue.remove(0);
+        let node = &mut self.nodes[at];
+        node.rule.served(now, place, &first, &node.members[place].queue);
         self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
         first
     }
@@ -261,20 +265,22 @@ impl Tree {
     }
 
     /// Takes the packet that would be sent last.
-    pub fn push_out(&mut self) -> Option<(usize, u32, Queued)> {
+    pub fn push_out(&mut self, now: Ticks) -> Option<(usize, u32, Queued)> {
         let mut at = 0;
         loop {
             let node = &self.nodes[at];
             let last = |place: &usize| {
                 let member = &node.members[*place];
-                member.queue.last().map(|last| (node.rule.rank_of_last(member, last), last.order))
+                member.queue.last().map(|last| (node.rule.rank_of_last(*place, member, last), last.order))
             };
             let place = (0..node.members.len()).filter(|place| last(place).is_some()).max_by_key(last)?;
             match node.members[place].who {
                 Who::Node(child) => at = child,
                 Who::Flow(flow) => {
-                    let gone = self.nodes[at].members[place].queue.pop()?;
-                    self.withdraw(at);
+                    let node = &mut self.nodes[at];
+                    let gone = node.members[place].queue.pop()?;
+                    node.rule.pushed_out(now, place, &node.members[place].queue);
+                    self.withdraw(now, at);
                     return Some((at, flow, gone));
                 }
             }
@@ -282,10 +288,10 @@ impl Tree {
     }
 
     /// Classes without packets have no token.
-    fn withdraw(&mut self, mut at: usize) {
+    fn withdraw(&mut self, now: Ticks, mut at: usize) {
         while let Some((above, place)) = self.nodes[at].above {
-            if !self.has_packets(at) {
-                self.nodes[above].members[place].queue.clear();
+            if !self.has_packets(at) && self.nodes[above].members[place].queue.pop().is_some() {
+                self.nodes[above].rule.pushed_out(now, place, &[]);
                 self.nodes[at].uncharged = 0;
             }
             at = above;

@@ -1,0 +1,285 @@
+//! Packet fair queueing: the part that its schedulers share. A rule says how virtual time runs, and which tag ranks.
+//!
+//! Every packet has a start tag, the finish tag of its flow's packet before it or virtual time if that is later, and a
+//! finish tag, `len / weight` after the start tag. A flow weighs what it reserves, or the scheduler's `unreserved`.
+//!
+//! Choices where the papers are silent; rules say where theirs are others:
+//! - Equal tags are served in the order of arrival.
+//! - A packet gets its tags when it comes to the front of its queue. What is pushed out or dropped at the head has
+//!   cost its flow nothing, and a change of the weight holds for every packet behind the first.
+//! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
+//! - A flow that was **absent** rejoins with its first packet starting no earlier than virtual time then; a flow ahead
+//!   of virtual time stays ahead.
+//! - When a busy period ends, virtual time goes on to the latest finish tag: nobody is ahead of anybody in the next. A
+//!   scheduler is not told when the last bit leaves. The period counts as over when every flow has had the time to be
+//!   served its tags at its own weight, and not before the last bit at the rate of the server, if that is known.
+//! - A flow that comes with the index of a closed one starts anew.
+//! - Push-out takes the packet with the latest finish tag.
+
+use super::fair_rule::{FairRule, Order, Tags};
+use super::virtual_time::{TagHeap, VirtualTime};
+use super::{Participation, Removal, Scheduler, Select};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::queues::{Queued, Queues};
+use crate::units::{Rate, Span, Time};
+
+/// A scheduler that serves flows in the order of their first packets' tags, by rule `R`.
+pub struct FairQueueing<R> {
+    rule: R,
+    /// The weight of a flow without a reservation.
+    unreserved: Rate,
+    flows: Vec<Tags>,
+    /// Flows that may be selected, by the tag that ranks.
+    ready: TagHeap,
+    /// Flows that are not eligible yet, by start tag; under [`Order::EligibleFinish`] only.
+    early: TagHeap,
+    /// The latest time that was told.
+    now: Time,
+    /// The rate of the server, if it is known.
+    rate: Option<Rate>,
+    /// The latest finish tag of all that was served.
+    latest: VirtualTime,
+    /// When the busy period is surely over, unless something is queued.
+    over: Time,
+    /// What push-out's ranks are counted from: virtual time when something was queued first, in ticks.
+    epoch: u128,
+}
+
+impl<R: FairRule> FairQueueing<R> {
+    /// A scheduler of this rule, without flows.
+    pub(super) fn new(rule: R, unreserved: Rate) -> FairQueueing<R> {
+        FairQueueing {
+            rule,
+            unreserved,
+            flows: Vec::new(),
+            ready: TagHeap::default(),
+            early: TagHeap::default(),
+            now: Time::from_ticks(0),
+            rate: None,
+            latest: VirtualTime::default(),
+            over: Time::from_ticks(0),
+            epoch: 0,
+        }
+    }
+
+    /// Time has come to `now`.
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.rule.pass(self.now);
+    }
+
+    /// When the busy period is over, if nothing comes and nothing else is queued: when the last bit of this packet of
+    /// `len` bytes has left, which a scheduler is not told, and every flow would have been served its tags at its own
+    /// weight.
+    #[inline]
+    fn end_of_busy_period(&self, len: u32) -> Time {
+        let sent = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
+        let tags = self.latest.span_since(self.rule.virtual_time());
+        self.now + sent.max(tags)
+    }
+
+    /// A packet comes, and there is no other.
+    fn begin(&mut self) {
+        if self.now >= self.over {
+            self.rule.reach(self.latest);
+        }
+        self.epoch = self.rule.virtual_time().ticks();
+    }
+
+    /// The flow has another first packet, or none, or takes part otherwise.
+    #[inline]
+    fn place(&mut self, flow: FlowIx, queues: &Queues) {
+        match queues.first(flow) {
+            Some(first) if queues.takes_part(flow) => self.place_head(flow, first.order),
+            _ => {
+                self.ready.remove(flow);
+                if R::ORDER == Order::EligibleFinish {
+                    self.early.remove(flow);
+                }
+            }
+        }
+    }
+
+    /// Puts the flow where its first packet belongs, which arrived in this place.
+    #[inline]
+    fn place_head(&mut self, flow: FlowIx, order: u64) {
+        let tags = &self.flows[flow.ix()];
+        match R::ORDER {
+            Order::Start => self.ready.set(flow, tags.start.ticks(), order),
+            Order::Finish => self.ready.set(flow, tags.finish.ticks(), order),
+            Order::EligibleFinish => {
+                let eligible = tags.start.ticks() <= self.rule.virtual_time().ticks();
+                let (to, from, tag) = match eligible {
+                    true => (&mut self.ready, &mut self.early, tags.finish),
+                    false => (&mut self.early, &mut self.ready, tags.start),
+                };
+                from.remove(flow);
+                to.set(flow, tag.ticks(), order);
+            }
+        }
+    }
+
+    /// Moves the flows that virtual time has reached to those that are eligible.
+    #[inline]
+    fn find_eligible(&mut self, queues: &Queues) {
+        if R::ORDER != Order::EligibleFinish {
+            return;
+        }
+        let now = self.rule.virtual_time().ticks();
+        while let Some(first) = self.early.top()
+            && self.flows[first.ix()].start.ticks() <= now
+            && let Some(head) = queues.first(first)
+        {
+            self.early.remove(first);
+            self.ready.set(first, self.flows[first.ix()].finish.ticks(), head.order);
+        }
+    }
+}
+
+impl<R: FairRule> Scheduler for FairQueueing<R> {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.pass(now);
+        self.rate = rate;
+        self.rule.set_rate(now, rate);
+    }
+
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
+        self.pass(now);
+        let weight = contract.reserve.unwrap_or(self.unreserved);
+        let before = self.flows.get(flow.ix()).filter(|tags| tags.open).map(|tags| tags.weight);
+        self.rule.set_weight(flow, before, weight)?;
+        let zero = VirtualTime::default();
+        let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false };
+        if self.flows.len() <= flow.ix() {
+            self.flows.resize(flow.ix() + 1, newcomer);
+            self.ready.reach(flow.0 + 1);
+            if R::ORDER == Order::EligibleFinish {
+                self.early.reach(flow.0 + 1);
+            }
+        }
+        let tags = &mut self.flows[flow.ix()];
+        if before.is_none() {
+            *tags = Tags { open: true, ..newcomer };
+        } else if tags.weight != weight {
+            tags.weight = weight;
+            self.rule.weigh(tags, queues.of(flow).map(|queued| queued.packet.len));
+        }
+        Ok(())
+    }
+
+    /// By when virtual time has passed the flow's tags, if weights do not exceed the rate of the server.
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        let end = self.rule.end(flow, &self.flows[flow.ix()]);
+        let ahead = end.span_since(self.rule.virtual_time());
+        if ahead.ticks() == 0 { Time::from_ticks(0) } else { self.now + ahead }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.pass(cx.now);
+        let flow = packet.flow;
+        let queued = queues.len(flow) > 0;
+        if queues.is_empty() {
+            self.begin();
+        }
+        self.rule.stamp(packet, &mut self.flows[flow.ix()], queued);
+        if !queued && queues.takes_part(flow) {
+            self.place_head(flow, queues.arriving());
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        if R::ORDER == Order::EligibleFinish {
+            self.pass(now);
+            self.find_eligible(queues);
+        }
+    }
+
+    #[inline]
+    fn select(&self, _: Time, _: &Queues) -> Select {
+        // When none is eligible, virtual time goes on to the first that will be.
+        self.ready.top().or(self.early.top()).map_or(Select::Idle, Select::Flow)
+    }
+
+    #[inline]
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.pass(cx.now);
+        let tags = &mut self.flows[packet.flow.ix()];
+        self.rule.served(tags, packet.len);
+        self.latest = self.latest.max(tags.finish);
+        if let Some(next) = queues.first(packet.flow) {
+            self.rule.follow(tags, &next.packet);
+        }
+        self.over = self.end_of_busy_period(packet.len);
+        self.place(packet.flow, queues);
+    }
+
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+        self.pass(cx.now);
+        let tags = &mut self.flows[packet.flow.ix()];
+        let next = queues.first(packet.flow);
+        match why {
+            Removal::PushedOut => {
+                self.rule.drop_last(tags, packet, next.is_some());
+                if next.is_some() {
+                    return;
+                }
+            }
+            Removal::DroppedAtHead => self.rule.drop_first(tags, packet, next.map(|next| &next.packet)),
+        }
+        self.place(packet.flow, queues);
+    }
+
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
+        self.flows[flow.ix()].last.rank_since(self.epoch)
+    }
+
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        self.pass(now);
+        let (was, is) = (before, queues.participation(flow));
+        if was != Participation::Absent && is == Participation::Absent {
+            self.rule.leave(flow);
+        }
+        if was == Participation::Absent && is != Participation::Absent {
+            let tags = &mut self.flows[flow.ix()];
+            let late = self.rule.virtual_time().since(tags.start);
+            let queued = queues.len(flow) > 0;
+            if queued {
+                for tag in [&mut tags.start, &mut tags.finish, &mut tags.last] {
+                    *tag = tag.later(late);
+                }
+            }
+            self.rule.rejoin(flow, queued.then_some((&*tags, late)));
+        }
+        self.place(flow, queues);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        let tags = &mut self.flows[flow.ix()];
+        if core::mem::take(&mut tags.open) {
+            self.rule.release(flow, tags.weight);
+        }
+    }
+
+    fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        let end = self.rule.end(flow, &self.flows[flow.ix()]);
+        show("lead", end.span_since(self.rule.virtual_time()).as_secs_f64());
+    }
+
+    fn memory(&self) -> usize {
+        self.flows.capacity() * size_of::<Tags>()
+            + self.ready.memory()
+            + self.early.memory()
+            + self.rule.memory()
+    }
+}

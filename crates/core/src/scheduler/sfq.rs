@@ -1,0 +1,76 @@
+//! Start-time fair queueing (Goyal, Vin and Cheng 1996): virtual time is the start tag of the packet in service.
+//! It is not Linux's `sfq`, stochastic fairness queueing, which hashes flows into queues and serves them in turn.
+//!
+//! A packet's start tag is `max(its flow's previous finish tag, virtual time)`, its finish tag `len / weight` later;
+//! packets are served in the order of their start tags. Its fairness needs no constant rate, so that it suits links
+//! whose rate varies and classes within classes.
+//!
+//! Choices beside those of fair queueing in general (`fair_queueing.rs`):
+//! - The packet sent last counts as in service until another one starts or the busy period is over.
+
+use super::fair_queueing::FairQueueing;
+use super::fair_rule::{FairRule, Order, Tags};
+use super::virtual_time::{UNRESERVED, VirtualTime};
+use crate::contract::Refused;
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::Rate;
+
+parameters! {
+    /// What can be set of start-time fair queueing.
+    #[derive(Eq)]
+    pub struct SfqParams {
+        /// Weight of a flow without a reservation, as a rate
+        unreserved: Rate = UNRESERVED,
+    }
+}
+
+impl PolicyParams for SfqParams {
+    type Made = FairQueueing<Sfq>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "sfq",
+        title: "Start-time fair queueing",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Shares the link in proportion to the flows' reservations, also while its rate varies: serves the packet \
+               with the smallest start tag. Not Linux's sfq, which is stochastic fairness queueing.",
+        source: "Goyal, Vin and Cheng 1996, section 2",
+        params: SfqParams::PARAMS,
+        reads: &["reserve"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<FairQueueing<Sfq>, Refused> {
+        Ok(FairQueueing::new(Sfq::default(), self.unreserved))
+    }
+
+    fn example() -> SfqParams {
+        SfqParams { unreserved: UNRESERVED }
+    }
+}
+
+/// The rule of start-time fair queueing.
+#[derive(Default)]
+pub struct Sfq {
+    virtual_time: VirtualTime,
+}
+
+impl FairRule for Sfq {
+    const ORDER: Order = Order::Start;
+
+    #[inline]
+    fn virtual_time(&self) -> VirtualTime {
+        self.virtual_time
+    }
+
+    fn reach(&mut self, start: VirtualTime) {
+        self.virtual_time = self.virtual_time.max(start);
+    }
+
+    #[inline]
+    fn served(&mut self, tags: &Tags, _: u32) {
+        self.virtual_time = self.virtual_time.max(tags.start);
+    }
+}

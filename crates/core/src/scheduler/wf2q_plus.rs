@@ -1,0 +1,139 @@
+//! WF²Q+ (Bennett and Zhang 1997): of the packets whose service would have begun in the fluid system, the one that
+//! would end first.
+//!
+//! Virtual time advances by the work that is done over the weights of all flows, and is never behind the smallest start
+//! tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest start tag)`. A packet is eligible once
+//! its start tag is not after virtual time; of the eligible ones, the smallest finish tag is served. So no flow is more
+//! than a packet ahead of its share, and none more than a packet behind.
+//!
+//! A flow is promised its part of the server by weight, among all that are open. The rate of the server says no more
+//! than how much of a packet in service is done; where nobody knows it, a packet counts as done when its service begins,
+//! as in the hierarchical H-WF²Q+.
+//!
+//! Choices beside those of fair queueing in general (`fair_queueing.rs`):
+//! - The weight of a flow that is closed counts until the next packet is served.
+//! - At a server that is slower than it is said to be, a packet counts as done earlier than it is.
+//! - The smallest start tag counts when service begins, among flows that are neither held nor absent. Of equal ones,
+//!   the order of arrival decides.
+
+use super::fair_queueing::FairQueueing;
+use super::fair_rule::{FairRule, Order, Tags};
+use super::virtual_time::{UNRESERVED, VirtualTime};
+use crate::contract::Refused;
+use crate::packet::FlowIx;
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::{Rate, Time};
+
+parameters! {
+    /// What can be set of WF²Q+.
+    #[derive(Eq)]
+    pub struct Wf2qPlusParams {
+        /// Weight of a flow without a reservation, as a rate
+        unreserved: Rate = UNRESERVED,
+    }
+}
+
+impl PolicyParams for Wf2qPlusParams {
+    type Made = FairQueueing<Wf2qPlus>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "wf2q-plus",
+        title: "WF²Q+",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Shares the link in proportion to the flows' reservations, each never more than a packet ahead or behind: \
+               of the packets that would have started in a fluid system, serves the one that would end first.",
+        source: "Bennett and Zhang 1997",
+        params: Wf2qPlusParams::PARAMS,
+        reads: &["reserve"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<FairQueueing<Wf2qPlus>, Refused> {
+        Ok(FairQueueing::new(Wf2qPlus::default(), self.unreserved))
+    }
+
+    fn example() -> Wf2qPlusParams {
+        Wf2qPlusParams { unreserved: UNRESERVED }
+    }
+}
+
+/// The rule of WF²Q+.
+#[derive(Default)]
+pub struct Wf2qPlus {
+    virtual_time: VirtualTime,
+    /// The sum of the weights of all open flows, and of those that were closed during the service of a packet.
+    weights: u128,
+    /// The weights of those.
+    closed: u128,
+    /// The weight of the server's rate; 0 when nobody knows it.
+    rate: u64,
+    as_of: Option<Time>,
+    /// What is left of the packet in service.
+    left: u128,
+    /// Work done that virtual time has not advanced by: less than a unit of it.
+    rest: u128,
+}
+
+impl Wf2qPlus {
+    /// So much of what was left is done, in weight times virtual time.
+    #[inline]
+    fn work(&mut self, done: u128) {
+        self.left -= done;
+        let done = done + self.rest;
+        let weights = self.weights.max(1);
+        self.virtual_time = self.virtual_time.later(done / weights);
+        self.rest = done % weights;
+    }
+}
+
+impl FairRule for Wf2qPlus {
+    const ORDER: Order = Order::EligibleFinish;
+
+    fn set_rate(&mut self, _: Time, rate: Option<Rate>) {
+        self.rate = rate.map_or(0, Rate::weight);
+    }
+
+    fn set_weight(&mut self, _: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
+        self.weights += u128::from(weight.weight());
+        self.weights -= before.map_or(0, |before| u128::from(before.weight()));
+        Ok(())
+    }
+
+    fn release(&mut self, _: FlowIx, weight: Rate) {
+        self.closed += u128::from(weight.weight());
+    }
+
+    #[inline]
+    fn pass(&mut self, now: Time) {
+        let ticks = now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
+        if ticks > 0 && self.left > 0 {
+            // At most 2⁶⁴ × 2⁶⁰; with the fraction it is beyond what a packet takes, if it does not fit.
+            let done = (u128::from(ticks) * u128::from(self.rate)).checked_mul(1 << Rate::FRACTION_BITS);
+            self.work(done.map_or(self.left, |done| done.min(self.left)));
+        }
+    }
+
+    #[inline]
+    fn virtual_time(&self) -> VirtualTime {
+        self.virtual_time
+    }
+
+    fn reach(&mut self, start: VirtualTime) {
+        self.virtual_time = self.virtual_time.max(start);
+    }
+
+    #[inline]
+    fn served(&mut self, tags: &Tags, len: u32) {
+        // The server was done with the one before.
+        self.work(self.left);
+        self.weights -= core::mem::take(&mut self.closed);
+        self.reach(tags.start);
+        self.left = u128::from(len) * Rate::WEIGHT_SCALE;
+        if self.rate == 0 {
+            self.work(self.left);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The published bounds on delay: how much later than a server of the flow's own rate, and the examples of the
+//! papers that tell the schedulers apart.
+
+use super::server::{Server, What};
+use crate::common::{kind, pick, rate, rounds};
+use std::collections::VecDeque;
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::Participation;
+use tidegate_core::units::{Span, Time};
+
+const LINK: u64 = 10_000_000;
+const ALL: [&str; 4] = ["wfq", "wf2q-plus", "scfq", "sfq"];
+
+/// How much later a packet of `own` bytes may leave than it is expected to arrive at a server of its flow's rate.
+fn allowance(name: &str, flow: usize, own: u32, reserve: u64, largest: &[u32]) -> Span {
+    let link = rate(LINK);
+    let others = largest.iter().enumerate().filter(|(other, _)| *other != flow);
+    let of_others = others.fold(Span::ZERO, |sum, (_, len)| sum + link.time_for(*len));
+    let longest = link.time_for(*largest.iter().max().unwrap());
+    match name {
+        // Parekh and Gallager 1993, theorem 1; Bennett and Zhang 1997.
+        "wfq" | "wf2q-plus" => rate(reserve).time_for(own) + longest,
+        // Golestani 1994.
+        "scfq" => rate(reserve).time_for(own) + of_others,
+        // Goyal, Vin and Cheng 1996.
+        _ => link.time_for(own) + of_others,
+    }
+}
+
+/// Reservations fit the link. A packet is expected when it arrives, or when the one before it would have been served
+/// at the flow's rate; it leaves within the allowance after that, whatever the others send.
+#[test]
+fn no_packet_is_later_than_its_bound() {
+    for name in ALL {
+        let mut nearest = 0.0f64;
+        for seed in 0..rounds(20) {
+            let mut rng = Rng::named(seed, "delays");
+            let mut reserves = Vec::new();
+            let mut left = LINK;
+            while left > 0 {
+                let next = pick(&mut rng, &[64_000, 500_000, 1_000_000, 3_000_000]).min(left);
+                reserves.push(next);
+                left -= next;
+            }
+            let lengths: Vec<u32> =
+                reserves.iter().map(|_| pick(&mut rng, &[64, 300, 1_500, 9_000])).collect();
+            let mut server = Server::new(kind(name), LINK, &reserves, None);
+            for _ in 0..400 {
+                // Most come when the server begins with another one.
+                let flow = rng.below(reserves.len() as u64) as usize;
+                let packets = pick(&mut rng, &[1, 1, 1, 3, 12]);
+                (0..packets).for_each(|_| server.arrive(flow, lengths[flow]));
+                match rng.below(3) {
+                    0 => _ = server.send(rng.below(12) as usize, LINK),
+                    1 => {
+                        server.send(1000, LINK);
+                        server.wait(Span::from_micros(rng.below(3000)));
+                    }
+                    _ => {
+                        server.start(LINK);
+                        server.wait(Span::from_ticks(1));
+                    }
+                }
+                // What was waited for beyond the end of the service.
+                if server.free_at().is_some_and(|until| until < server.world.now) {
+                    unreachable!("a tick is less than any packet takes");
+                }
+                if rng.chance(0.5) {
+                    server.finish();
+                }
+            }
+            server.finish();
+            server.send(usize::MAX, LINK);
+            let mut expected: Vec<(Time, VecDeque<Time>)> =
+                reserves.iter().map(|_| (Time::from_ticks(0), VecDeque::new())).collect();
+            for event in &server.events {
+                let (free, due) = &mut expected[event.flow];
+                let reserve = reserves[event.flow];
+                if event.what == What::Arrived {
+                    let at = event.at.max(*free);
+                    *free = at + rate(reserve).time_for(event.len);
+                    due.push_back(at);
+                    continue;
+                }
+                let allowed = allowance(name, event.flow, event.len, reserve, &lengths);
+                let late = event.at.since(due.pop_front().unwrap());
+                nearest = nearest.max(late.as_secs_f64() / allowed.as_secs_f64());
+                // Rates are held within 2⁻³⁸, and tags are compared in ticks.
+                assert!(
+                    late <= allowed + Span::from_ticks(1_000),
+                    "{name}, seed {seed}: flow {} is {late:?} late, {allowed:?} are allowed",
+                    event.flow
+                );
+            }
+        }
+        assert!(nearest > 0.75, "{name}: only {nearest} of the bound");
+    }
+}
+
+/// A flow with half of the link and ten with a twentieth each, all with packets of one length that come at once
+/// (Bennett and Zhang 1996).
+fn half_and_ten(name: &str) -> Vec<usize> {
+    let reserves: Vec<u64> = (0..11).map(|flow| if flow == 0 { LINK / 2 } else { LINK / 20 }).collect();
+    let mut server = Server::new(kind(name), LINK, &reserves, None);
+    (0..11).for_each(|_| server.arrive(0, 1_250));
+    (1..11).for_each(|flow| server.arrive(flow, 1_250));
+    server.send(21, LINK)
+}
+
+/// WFQ sends ten packets of the heavy flow in a row, five ahead of the fluid server, and then makes it wait for ten
+/// others; under WF²Q+ it is served every other time.
+#[test]
+fn wfq_runs_far_ahead_of_the_fluid_server_and_wf2q_plus_does_not() {
+    let burst = half_and_ten("wfq");
+    assert_eq!(burst[..10], [0; 10]);
+    let mut others = burst[10..20].to_vec();
+    others.sort_unstable();
+    assert_eq!((others, burst[20]), ((1..11).collect(), 0));
+
+    let turns = half_and_ten("wf2q-plus");
+    assert!(turns.iter().step_by(2).all(|flow| *flow == 0), "{turns:?}");
+    assert!(turns.iter().skip(1).step_by(2).copied().eq(1..11), "{turns:?}");
+}
+
+/// All flows are always backlogged: under WF²Q+ none is a packet ahead of its share nor a packet behind it, under WFQ
+/// one is ahead by as much as half of the number of others.
+#[test]
+fn wf2q_plus_is_never_a_packet_from_the_fluid_server() {
+    let mut rng = Rng::named(1, "shares");
+    let mut furthest = 0.0f64;
+    for name in ["wf2q-plus", "wfq"] {
+        for _ in 0..rounds(10) {
+            let reserves: Vec<u64> =
+                (0..12).map(|_| pick(&mut rng, &[1_000, 2_000, 5_000, 50_000])).collect();
+            let all: u64 = reserves.iter().sum();
+            let mut server = Server::new(kind(name), LINK, &reserves, None);
+            (0..12).for_each(|flow| (0..600).for_each(|_| server.arrive(flow, 1_000)));
+            let mut had = [0.0f64; 12];
+            for nth in 1..=500 {
+                had[server.send(1, LINK)[0]] += 1.0;
+                for flow in 0..12 {
+                    let ahead = had[flow] - f64::from(nth) * reserves[flow] as f64 / all as f64;
+                    assert!(ahead >= -1.0 - 1e-6, "{name}: {ahead} packets behind");
+                    if name == "wfq" {
+                        furthest = furthest.max(ahead);
+                    } else {
+                        assert!(ahead <= 1.0 + 1e-6, "{ahead} packets ahead");
+                    }
+                }
+            }
+        }
+    }
+    assert!(furthest > 2.0, "{furthest}");
+}
+
+/// A packet of a flow with a tenth of the link comes when each of a hundred light flows has one waiting: under
+/// self-clocked fair queueing all of them go first, since virtual time is already the finish tag of one of them, and
+/// under start-time fair queueing since they all start at the same virtual time. WFQ and WF²Q+ send it next.
+#[test]
+fn without_a_fluid_server_a_packet_may_wait_for_every_other_flow() {
+    let waited = |name: &str| {
+        let reserves: Vec<u64> = (0..101).map(|flow| if flow == 0 { 1_000_000 } else { 10_000 }).collect();
+        let mut server = Server::new(kind(name), LINK, &reserves, None);
+        // Virtual time becomes the finish tag of a light flow's packet.
+        (1..101).for_each(|flow| server.arrive(flow, 1_000));
+        server.start(LINK);
+        server.arrive(0, 1_000);
+        server.finish();
+        server.send(101, LINK).iter().position(|flow| *flow == 0).unwrap()
+    };
+    assert_eq!((waited("wfq"), waited("scfq"), waited("sfq")), (0, 99, 99));
+    assert_eq!(waited("wf2q-plus"), 0);
+}
+
+/// What a held flow was promised it may catch up with; one that was absent comes back as a newcomer does.
+#[test]
+fn held_flows_catch_up_and_absent_flows_do_not() {
+    for name in ALL {
+        for how in [Participation::Held, Participation::Absent] {
+            let mut server = Server::new(kind(name), LINK, &[1_000_000; 2], None);
+            (0..400).for_each(|nth| server.arrive(nth % 2, 1_000));
+            server.send(20, LINK);
+            let away = server.legs[0];
+            server.world.take_part(away, how);
+            assert_eq!(server.send(50, LINK), [1; 50], "{name}");
+            server.world.take_part(away, Participation::Active);
+            let back = server.send(60, LINK).iter().filter(|flow| **flow == 0).count();
+            let expected = if how == Participation::Held { 49..=56 } else { 29..=31 };
+            assert!(expected.contains(&back), "{name}, {how:?}: {back} of 60");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! The fair queues: every tag is looked for among all members whenever it is asked for.
+//!
+//! Virtual time is in units of 2⁻⁴⁰ tick, and rounded down at every step.
+
+use super::super::Ticks;
+use super::super::tree::{Member, Queued};
+use tidegate_core::units::Rate;
+
+/// Virtual time.
+type Tag = u128;
+
+const FRACTION: u32 = 40;
+
+/// Which of the fair queues.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    Wfq,
+    Wf2qPlus,
+    SelfClocked,
+    StartTime,
+}
+
+/// A packet in the fluid system: when it is served there, and its weight.
+struct Fluid {
+    start: Tag,
+    end: Tag,
+    weight: u128,
+}
+
+struct Flow {
+    rate: Rate,
+    open: bool,
+    /// Whether virtual time counts its weight.
+    counts: bool,
+    start: Tag,
+    finish: Tag,
+    /// WFQ: the finish tags of what is queued, and what is in the fluid system.
+    finishes: Vec<Tag>,
+    fluid: Vec<Fluid>,
+}
+
+/// A fair queue.
+pub struct Fair {
+    which: Which,
+    unreserved: Rate,
+    server: Option<Rate>,
+    flows: Vec<Flow>,
+    virtual_time: Tag,
+    as_of: Ticks,
+    /// WF²Q+: what of the packet in service is not done, in bytes times 2⁴⁰.
+    undone: u128,
+    /// The latest finish tag of what was served, and when the busy period is over.
+    latest: Tag,
+    over: Ticks,
+}
+
+/// Whole ticks; nearly the next one counts as the next.
+fn ticks(tag: Tag) -> u128 {
+    (tag + (1 << (FRACTION - 6))) >> FRACTION
+}
+
+/// What so many bytes take at this rate: the time of 2²⁴ bytes is the rate as it is held.
+fn span(rate: Rate, len: u32) -> Tag {
+    (u128::from(len) * u128::from(rate.time_for(1 << 24).ticks())) << (FRACTION - 24)
+}
+
+/// The rate as it is held, in units of 2⁻¹⁶ bit/s.
+fn weight(rate: Rate) -> u128 {
+    let held = u128::from(rate.time_for(1 << 24).ticks());
+    ((800_000_000_000u128 << 40) + held / 2) / held
+}
+
+/// `a × b / c`, rounded down: long division, digit by digit.
+fn scaled(a: u128, b: u128, c: u128) -> u128 {
+    let (mut quotient, mut rest) = (0, 0);
+    for digit in (0..128 / 16).rev().map(|nth| (a >> (16 * nth)) & 0xffff) {
+        let left = (rest << 16) + digit * b;
+        (quotient, rest) = ((quotient << 16) + left / c, left % c);
+    }
+    quotient
+}
+
+impl Fair {
+    pub fn new(which: Which, unreserved: Rate, server: Option<Rate>) -> Fair {
+        Fair {
+            which,
+            unreserved,
+            server,
+            flows: Vec::new(),
+            virtual_time: 0,
+            as_of: 0,
+            undone: 0,
+            latest: 0,
+            over: 0,
+        }
+    }
+
+    /// Time has come to `now`.
+    fn pass(&mut self, now: Ticks) {
+        let passed = now - std::mem::replace(&mut self.as_of, now);
+        let Some(server) = self.server else { return };
+        match self.which {
+            Which::Wfq => self.serve_fluid(u128::from(passed) << FRACTION, weight(server)),
+            Which::Wf2qPlus => {
+                let all =
+                    (u128::from(passed) << (FRACTION + 24)) / u128::from(server.time_for(1 << 24).ticks());
+                let done = all.min(self.undone);
+                self.work(done);
+            }
+            Which::SelfClocked | Which::StartTime => {}
+        }
+    }
+
+    /// The fluid server serves everybody who has something in it.
+    fn serve_fluid(&mut self, mut left: Tag, rate: u128) {
+        loop {
+            let firsts = || self.flows.iter().filter_map(|flow| flow.fluid.first());
+            let weights: u128 = firsts().map(|first| first.weight).sum();
+            let Some(next) = firsts().map(|first| first.end).min() else { return };
+            let takes = scaled(next - self.virtual_time, weights, rate);
+            if takes > left {
+                self.virtual_time += scaled(left, rate, weights);
+                return;
+            }
+            left -= takes;
+            self.virtual_time = next;
+            for flow in &mut self.flows {
+                flow.fluid.retain(|packet| packet.end > next);
+            }
+        }
+    }
+
+    /// So much of the packet in service is done.
+    fn work(&mut self, done: u128) {
+        self.undone -= done;
+        let all: u128 = self.flows.iter().filter(|flow| flow.counts).map(|flow| weight(flow.rate)).sum();
+        if all > 0 {
+            self.virtual_time += scaled(done, 800_000_000_000u128 << 16, all);
+        }
+    }
+
+    pub fn opened(&mut self, now: Ticks, place: usize, reserve: Option<Rate>) {
+        self.pass(now);
+        let rate = reserve.unwrap_or(self.unreserved);
+        match self.flows.get_mut(place) {
+            Some(flow) => flow.rate = rate,
+            None => self.flows.push(Flow {
+                rate,
+                open: true,
+                counts: true,
+                start: 0,
+                finish: 0,
+                finishes: Vec::new(),
+                fluid: Vec::new(),
+            }),
+        }
+    }
+
+    pub fn closed(&mut self, place: usize) {
+        self.flows[place].open = false;
+    }
+
+    /// A packet joins its member's queue, in which others are or not; `alone` says whether nobody has any.
+    pub fn joins(&mut self, now: Ticks, place: usize, len: u32, queued: bool, alone: bool) {
+        self.pass(now);
+        if alone && now >= self.over && self.which != Which::Wfq {
+            self.virtual_time = self.virtual_time.max(self.latest);
+        }
+        let now = self.virtual_time;
+        let flow = &mut self.flows[place];
+        if self.which == Which::Wfq {
+            // `finish` is that of the latest packet that came.
+            let start = flow.finish.max(now);
+            flow.finish = start + span(flow.rate, len);
+            flow.finishes.push(flow.finish);
+            flow.fluid.push(Fluid { start, end: flow.finish, weight: weight(flow.rate) });
+        } else if !queued {
+            flow.start = flow.finish.max(now);
+            flow.finish = flow.start + span(flow.rate, len);
+        }
+    }
+
+    /// The first packet of a member is served; `next` is as long as the one behind it.
+    pub fn served(&mut self, now: Ticks, place: usize, len: u32, next: Option<u32>) {
+        self.pass(now);
+        let (start, finish) = (self.flows[place].start, self.flows[place].finish);
+        match self.which {
+            Which::Wfq => _ = self.flows[place].finishes.remove(0),
+            Which::SelfClocked => self.virtual_time = self.virtual_time.max(finish),
+            Which::StartTime => self.virtual_time = self.virtual_time.max(start),
+            Which::Wf2qPlus => {
+                self.work(self.undone);
+                self.flows.iter_mut().for_each(|flow| flow.counts = flow.open);
+                self.virtual_time = self.virtual_time.max(start);
+                self.undone = u128::from(len) << FRACTION;
+                if self.server.is_none() {
+                    self.work(self.undone);
+                }
+            }
+        }
+        if self.which == Which::Wfq {
+            return;
+        }
+        self.latest = self.latest.max(finish);
+        let flow = &mut self.flows[place];
+        if let Some(next) = next {
+            flow.start = finish;
+            flow.finish = finish + span(flow.rate, next);
+        }
+        let sent = self.server.map_or(0, |rate| rate.time_for(len).ticks());
+        let tags = self.latest.saturating_sub(self.virtual_time).div_ceil(1 << FRACTION);
+        self.over = now + sent.max(tags as Ticks);
+    }
+
+    /// The latest packet of a member was pushed out; `queued` says whether it has others.
+    pub fn pushed_out(&mut self, now: Ticks, place: usize, queued: bool) {
+        self.pass(now);
+        let virtual_time = self.virtual_time;
+        let flow = &mut self.flows[place];
+        if self.which == Which::Wfq {
+            flow.finishes.pop();
+            let alike = flow.fluid.iter().all(|packet| packet.weight == weight(flow.rate));
+            if let Some(last) = flow.fluid.pop_if(|_| alike) {
+                flow.finish = last.start.max(virtual_time);
+            }
+        } else if !queued {
+            flow.finish = flow.start;
+        }
+    }
+
+    /// The finish tag of the latest packet that a member has queued, in ticks.
+    pub fn last(&self, place: usize, member: &Member) -> u128 {
+        let flow = &self.flows[place];
+        match flow.finishes.last() {
+            Some(last) => ticks(*last),
+            None => {
+                let behind = member.queue.iter().skip(1);
+                ticks(behind.fold(flow.finish, |last, packet| last + span(flow.rate, packet.len)))
+            }
+        }
+    }
+
+    /// Who of those that are able to send does now.
+    pub fn first(&self, now: Ticks, members: &[Member], able: &[usize]) -> Option<usize> {
+        let order = |place: usize| members[place].queue.first().map(|first: &Queued| first.order);
+        let finish = |place: &usize| {
+            let flow = &self.flows[*place];
+            (ticks(*flow.finishes.first().unwrap_or(&flow.finish)), order(*place))
+        };
+        let start = |place: &usize| (ticks(self.flows[*place].start), order(*place));
+        match self.which {
+            Which::Wfq | Which::SelfClocked => able.iter().copied().min_by_key(finish),
+            Which::StartTime => able.iter().copied().min_by_key(start),
+            Which::Wf2qPlus => {
+                let mut then =
+                    Fair { flows: Vec::new(), ..Fair::new(self.which, self.unreserved, self.server) };
+                (then.virtual_time, then.as_of, then.undone) = (self.virtual_time, self.as_of, self.undone);
+                then.flows.extend(self.flows.iter().map(|flow| Flow {
+                    finishes: Vec::new(),
+                    fluid: Vec::new(),
+                    ..*flow
+                }));
+                then.pass(now);
+                let eligible = |place: &usize| start(place).0 <= ticks(then.virtual_time);
+                let soonest = able.iter().copied().filter(eligible).min_by_key(finish);
+                soonest.or_else(|| able.iter().copied().min_by_key(start))
+            }
+        }
+    }
+}
