@@ -112,7 +112,9 @@ impl Gps {
 
     /// What is left of the flow's latest packet is not served, if it is this one.
     pub fn remove(&mut self, flow: usize, body: u32) {
-        self.flows[flow].pop_back_if(|last| last.body == body);
+        if self.flows[flow].back().is_some_and(|last| last.body == body) {
+            self.flows[flow].pop_back();
+        }
     }
 
     fn step(&mut self, until: Option<&Ratio>) -> bool {
