@@ -6,8 +6,8 @@
 
 use crate::contract::Refused;
 use crate::params::{
-    Fault, Limit, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry,
-    words,
+    Carry, Fault, Limit, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+    registry, words,
 };
 use crate::units::{Rate, Span, Time};
 
@@ -59,6 +59,7 @@ impl PolicyParams for ShaperPlan {
         stamps: Stamps::Unordered,
         divides: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<ShaperPlan, Refused> {

@@ -4,7 +4,7 @@ use super::{Dropper, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::{Colour, Packet};
-use crate::params::{Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 
 parameters! {
     /// What can be set of drop-tail.
@@ -32,6 +32,7 @@ impl PolicyParams for DropTailParams {
         stamps: Stamps::Unordered,
         divides: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<DropTail, Refused> {

@@ -23,7 +23,7 @@ use super::{Check, Meter, Metered, ProfileIx, Reading};
 use crate::context::{Ctx, Notice, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::units::{Rate, Span, Time};
 
 parameters! {
@@ -75,6 +75,7 @@ impl PolicyParams for FlowMonitorParams {
         stamps: Stamps::Unordered,
         divides: false,
         needs: Some("interval"),
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<FlowMonitor, Refused> {

@@ -23,7 +23,7 @@ use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
-    Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
@@ -56,6 +56,7 @@ impl PolicyParams for TdmParams {
         stamps: Stamps::Unordered,
         divides: true,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Tdm, Refused> {
