@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{World, every_scheduler, kind, pick, rate, rounds};
+use common::{World, every_scheduler, kind, pick, rate, rounds, scaled_schedulers};
 use tidegate_core::contract::Contract;
 use tidegate_core::meter::flow_monitor::Excess;
 use tidegate_core::packet::Leg;
@@ -94,6 +94,13 @@ impl How {
         }
     }
 
+    /// Makes everything larger and faster, the scheduler with this index too.
+    fn scale(&mut self, scheduler: usize, larger: u32, faster: u64) {
+        (self.larger, self.faster) = (larger, faster);
+        self.scheduler = scaled_schedulers(u64::from(larger), faster).swap_remove(scheduler);
+        self.within = if self.scheduler.is_slotted() { kind("fifo") } else { self.scheduler.clone() };
+    }
+
     /// So many grains of time.
     fn span(&self, grains: u64) -> Span {
         Span::from_ticks(grains * GRAIN / self.faster)
@@ -125,6 +132,8 @@ impl How {
                 interval: flow.is_multiple_of(2).then(|| self.span(40 * (flow as u64 + 1))),
                 head_start: self.span(7 * (flow as u64 % 3)),
                 priority: level,
+                deadline: (flow % 3 > 0).then(|| self.span(11 * (flow as u64 + 1))),
+                ..Contract::default()
             };
             let class = self.in_tree.then_some(flow as u16 % 2);
             legs[flow] = Some(world.open(0, &FlowPlan { class, contract, ..FlowPlan::default() }));
@@ -186,16 +195,12 @@ fn starting_later_changes_no_order() {
 
 #[test]
 fn a_thousand_times_faster_changes_no_order() {
-    changes_nothing(|how, _, _| how.faster = 1000);
+    changes_nothing(|how, ix, _| how.scale(ix, 1, 1000));
 }
 
 #[test]
 fn larger_packets_at_higher_rates_change_no_order() {
-    changes_nothing(|how, ix, _| {
-        how.larger = 5;
-        how.scheduler = every_scheduler(5).swap_remove(ix);
-        how.within = if how.scheduler.is_slotted() { kind("fifo") } else { how.scheduler.clone() };
-    });
+    changes_nothing(|how, ix, _| how.scale(ix, 5, 1));
 }
 
 #[test]

@@ -3,10 +3,18 @@
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
 //! queues and tells the scheduler what happened to them.
 
+mod deadlines;
+pub mod drr;
+pub mod edf;
 pub mod fifo;
+pub mod fifo_plus;
+mod floors;
+pub mod jitter_edd;
+pub mod round_robin;
 mod stamped;
 pub mod strict_priority;
 pub mod tdm;
+mod turns;
 pub mod virtual_clock;
 
 pub use crate::queues::Participation;
@@ -183,6 +191,11 @@ schedulers! {
     StrictPriority(strict_priority::StrictPriorityParams),
     VirtualClock(virtual_clock::VirtualClockParams),
     Tdm(tdm::TdmParams),
+    FifoPlus(fifo_plus::FifoPlusParams),
+    RoundRobin(round_robin::RoundRobinParams),
+    Drr(drr::DrrParams),
+    Edf(edf::EdfParams),
+    JitterEdd(jitter_edd::JitterEddParams),
 }
 
 /// The scheduler of a port that names none.

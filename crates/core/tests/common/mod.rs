@@ -37,8 +37,14 @@ pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
 
 /// Every built-in scheduler with the values of its example, sizes so many times larger.
 pub fn every_scheduler(larger: u64) -> Vec<SchedulerKind> {
+    scaled_schedulers(larger, 1)
+}
+
+/// The same, and rates as many times larger and so many times faster.
+pub fn scaled_schedulers(larger: u64, faster: u64) -> Vec<SchedulerKind> {
     let scaled = |(name, value)| match value {
         Value::Size(bytes) => (name, Value::Size(bytes * larger)),
+        Value::Rate(bits) => (name, Value::Rate(bits * larger * faster)),
         value => (name, value),
     };
     let built_in = |example: BuiltInScheduler| {
