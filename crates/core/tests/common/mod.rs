@@ -4,6 +4,7 @@
 pub mod lines;
 pub mod oracle;
 pub mod plans;
+pub mod twins;
 
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::{Contract, Refused};
