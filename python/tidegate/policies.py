@@ -225,9 +225,85 @@ class Tdm(Record):
     slots: int
 
 
-SchedulerName = Literal["fifo", "strict-priority", "virtual-clock"]
+@dataclass(frozen=True, kw_only=True)
+class FifoPlus(Record):
+    """FIFO+.
 
-SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm
+    Serves packets in the order in which they would have arrived, had each waited at every hop before as long
+    as packets do there on average.
+
+    Source: Clark, Shenker and Zhang 1992, section 6.
+    """
+
+    _kind: ClassVar[str | None] = "fifo-plus"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundRobin(Record):
+    """Packet round robin.
+
+    Lets every backlogged flow send one packet in its turn, whatever its size; flows share the link by
+    packets, and reservations make no difference.
+
+    Source: Nagle, RFC 970 (1985).
+    """
+
+    _kind: ClassVar[str | None] = "round-robin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drr(Record):
+    """Deficit round robin.
+
+    Lets backlogged flows take turns, in which each sends a quantum of bytes in proportion to its reservation
+    and what it had left of its turn before.
+
+    Attributes:
+        quantum: Quantum: what a flow with the weight `unreserved` may send in a turn; at least its largest
+            packet, so that no turn passes without one (a size such as "250B"). Default: 1514B.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
+            10kbit.
+
+    Source: Shreedhar and Varghese 1996.
+    """
+
+    _kind: ClassVar[str | None] = "drr"
+
+    quantum: str | None = None
+    unreserved: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edf(Record):
+    """Earliest deadline first.
+
+    Stamps each packet with its arrival and its flow's deadline, and serves packets in the order of their
+    stamps; flows without a deadline get what is left, first in first out.
+
+    Source: Liu and Layland 1973; Liebeherr, Wrege and Ferrari 1996.
+    """
+
+    _kind: ClassVar[str | None] = "edf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JitterEdd(Record):
+    """Jitter-EDD.
+
+    Holds each packet for as long as it left the hop before ahead of its deadline, and then serves the
+    earliest deadline first; flows without a deadline are not held, and get what is left.
+
+    Source: Verma, Zhang and Ferrari 1991.
+    """
+
+    _kind: ClassVar[str | None] = "jitter-edd"
+
+
+SchedulerName = Literal[
+    "fifo", "strict-priority", "virtual-clock", "fifo-plus", "round-robin", "drr", "edf", "jitter-edd"
+]
+
+SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm | FifoPlus | RoundRobin | Drr | Edf | JitterEdd
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -774,9 +850,17 @@ class Class(Record):
         scheduler: Discipline among its flows, or among the classes that are part of it.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
+        interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
+            not monitored (a time such as "5ms").
         head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
+            reserved rate (a rate such as "400kbit").
+        deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
+            sent (a time such as "5ms").
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
         meter: What sees whether its flows keep their contracts; without it, what the port has.
@@ -787,8 +871,12 @@ class Class(Record):
     parent: str | None = None
     scheduler: SchedulerName | SchedulerKind
     reserve: str | None = None
+    interval: str | None = None
     head_start: str | None = None
     priority: int | None = None
+    workahead: str | None = None
+    peak: str | None = None
+    deadline: str | None = None
     ceiling: str | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperKind | None = None
@@ -995,7 +1083,7 @@ DEFAULT_SCHEDULER = "fifo"
 ANSWERS = "/ack"
 """What follows a connection's name in that of its answers' flow."""
 
-ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock")
+ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock", "fifo-plus", "edf")
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
 
 RESPONSIVE = ("greedy", "window")

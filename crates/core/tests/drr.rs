@@ -8,19 +8,15 @@ use common::twins::{Line, Model, Twins, Waiting};
 use common::{World, pick, rate, reserved, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
-use tidegate_core::params::{BuiltIn, Key, Member, NodeContext, Value};
+use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, Participation, SchedulerKind};
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
 
-fn built_in(quantum: u64, unreserved: u64) -> BuiltInScheduler {
-    let values = [("quantum", Value::Size(quantum)), ("unreserved", Value::Rate(unreserved))];
-    BuiltInScheduler::read("drr", &values).unwrap().unwrap()
-}
-
 fn drr(quantum: u64, unreserved: u64) -> SchedulerKind {
-    SchedulerKind::BuiltIn(built_in(quantum, unreserved))
+    let values = [("quantum", Value::Size(quantum)), ("unreserved", Value::Rate(unreserved))];
+    SchedulerKind::BuiltIn(BuiltInScheduler::read("drr", &values).unwrap().unwrap())
 }
 
 /// A list of flows with their deficits in 2⁻¹⁶ bytes, the first of which may always send.
@@ -326,18 +322,21 @@ fn short_quanta_take_no_longer() {
     assert!(order.iter().copied().eq((0..200_000).map(|nth| nth % 100_000)));
 }
 
-/// What `check` refuses is what a switch does not open: a quantum of less than a byte.
+/// From one bit a second to ten terabit a second: the least quantum is a byte, and no flow starves.
 #[test]
-fn too_small_a_quantum_is_refused() {
-    let policy = built_in(1_514, 10_000);
-    for (bits, fits) in [(1, false), (6, false), (7, true), (10_000_000_000_000, true)] {
-        let member = Member { count: 1, contract: reserved(bits).contract, largest: 1_500, signalled: false };
-        let members = [Member { contract: Contract::default(), ..member }, member];
-        let node = NodeContext { link: rate(1_000_000), reservable: None, members: &members };
-        let fault = policy.check_at(&node).err().map(|fault| fault.key);
-        assert_eq!(fault, (!fits).then_some(Key::Member { index: 1, nth: 0, key: "reserve" }));
-        let port = PortPlan::new(SchedulerKind::BuiltIn(policy.clone()));
-        let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
-        assert_eq!(world.try_open(0, &reserved(bits)).is_ok(), fits, "{bits}");
+fn the_smallest_and_the_largest_reservations_take_turns() {
+    let mut world = World::with(drr(1_514, 10_000));
+    let legs = [1, 7, 10_000_000_000_000].map(|bits| world.open(0, &reserved(bits)));
+    for _ in 0..40 {
+        (0..10).for_each(|_| _ = world.arrive(&[legs[2]], 65_535));
+        legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 4));
     }
+    let order: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.flow.0).collect();
+    // The largest has one turn for all that it has; the others send a packet in about four rounds.
+    assert!(order[..440].iter().all(|flow| *flow == legs[2].flow.0) && order.len() == 520, "{order:?}");
+    let ahead = order[440..].iter().scan(0i32, |ahead, flow| {
+        *ahead += if *flow == legs[0].flow.0 { 1 } else { -1 };
+        Some(*ahead)
+    });
+    assert!(ahead.clone().all(|ahead| (-3..=1).contains(&ahead)), "{:?}", ahead.collect::<Vec<_>>());
 }

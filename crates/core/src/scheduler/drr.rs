@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A flow's quantum is in proportion to its reservation: `quantum` for a reservation of `unreserved`, which is also the
-//! weight of a flow without one. Quanta and deficits are held in 2⁻¹⁶ bytes.
+//! weight of a flow without one. Quanta are from a byte to 8 TiB; they and deficits are held in 2⁻¹⁶ bytes.
 //!
 //! A packet takes a few steps when no quantum is shorter than a packet. When none of the flows may send in a round, the
 //! rounds until one may are counted at once: what lies between two packets is O(flows), however many rounds it is.
@@ -27,10 +27,7 @@ use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{
-    Carry, Fault, Member, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
-    parameters,
-};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
 use crate::units::{Rate, Time};
 
@@ -57,20 +54,12 @@ const FRACTION: u32 = 16;
 const LONGEST_TURN: u64 = 1 << (43 + FRACTION);
 
 impl DrrParams {
-    /// The quantum of a flow with this reservation, in 2⁻¹⁶ bytes; `None` for less than a byte.
-    fn quantum_of(&self, reserve: Option<Rate>) -> Option<u64> {
+    /// The quantum of a flow with this reservation, in 2⁻¹⁶ bytes: from a byte to the longest turn.
+    fn quantum_of(&self, reserve: Option<Rate>) -> u64 {
         let weight =
             reserve.map_or(1.0, |reserve| reserve.bits_per_second() / self.unreserved.bits_per_second());
-        let quantum = (f64::from(self.quantum) * weight * f64::from(1 << FRACTION)).round() as u64;
-        (quantum >= 1 << FRACTION).then_some(quantum.min(LONGEST_TURN))
-    }
-
-    /// What is wrong with a reservation.
-    fn too_small(&self) -> String {
-        format!(
-            "its quantum is less than a byte: it reserves too little beside `unreserved` and `quantum` ({}B)",
-            self.quantum
-        )
+        let quantum = f64::from(self.quantum) * weight * f64::from(1 << FRACTION);
+        (quantum.round() as u64).clamp(1 << FRACTION, LONGEST_TURN)
     }
 }
 
@@ -98,14 +87,6 @@ impl PolicyParams for DrrParams {
 
     fn example() -> DrrParams {
         DrrParams { quantum: 1_500, unreserved: UNRESERVED }
-    }
-
-    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        let too_small = |member: &Member| self.quantum_of(member.contract.reserve).is_none();
-        match node.members.iter().position(too_small) {
-            Some(index) => Err(Fault::of(index, 0, "reserve", self.too_small())),
-            None => Ok(()),
-        }
     }
 }
 
@@ -230,13 +211,11 @@ impl Scheduler for Drr {
         contract: &Contract,
         queues: &Queues,
     ) -> Result<(), Refused> {
-        let quantum =
-            self.params.quantum_of(contract.reserve).ok_or_else(|| Refused(self.params.too_small()))?;
         self.turns.reach(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, Flow::default());
         }
-        self.flows[flow.ix()].quantum = quantum;
+        self.flows[flow.ix()].quantum = self.params.quantum_of(contract.reserve);
         self.note_latest(flow, queues.bytes_of(flow));
         Ok(())
     }

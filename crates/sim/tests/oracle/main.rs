@@ -21,7 +21,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// What the scenarios that are checked have to have, each of them often enough.
-const FEATURES: [&str; 27] = [
+const FEATURES: [&str; 33] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -30,6 +30,12 @@ const FEATURES: [&str; 27] = [
     "strict-priority",
     "virtual-clock",
     "tdm",
+    "fifo-plus",
+    "round-robin",
+    "drr",
+    "edf",
+    "jitter-edd",
+    "deadline =",
     "drop-tail",
     "flow-monitor",
     "buffer =",
@@ -85,8 +91,16 @@ fn every_packet_is_sent_and_dropped_as_the_model_says() {
     let rare: Vec<_> = FEATURES.iter().zip(drawn_with).filter(|(_, n)| *n < scenarios() / 50).collect();
     assert!(rare.is_empty(), "seldom drawn: {rare:?}");
     let Checked { model, ceilings, envelopes, bounded, set_up, .. } = checked;
-    let each =
-        [model.starts / 100, model.drops / 20, model.pushed_out, ceilings, envelopes, bounded, 5 * set_up];
+    let each = [
+        model.starts / 100,
+        model.drops / 20,
+        model.pushed_out,
+        model.carried / 20,
+        ceilings,
+        envelopes,
+        bounded,
+        5 * set_up,
+    ];
     assert!(each.iter().all(|count| *count >= scenarios() / 4), "{checked:?}");
 }
 

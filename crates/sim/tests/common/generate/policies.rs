@@ -92,6 +92,9 @@ pub(super) fn contract(rng: &mut Rng, manner: Manner, keys: &mut Vec<String>) {
     if rng.chance(0.3) {
         keys.push(format!("priority = {}", rng.below(8)));
     }
+    if rng.chance(0.4) {
+        keys.push(format!("deadline = \"{}\"", pick(rng, &["1ms", "8ms", "20ms", "100ms"])));
+    }
     if !manner.promises && rng.chance(0.15) {
         keys.push(format!("ceiling = \"{}\"", pick(rng, &["100kbit", "600kbit", "1mbit"])));
     }

@@ -1,10 +1,13 @@
 //! The service orders, as their papers and chapters have them.
 
+mod turns;
+
 use super::Ticks;
 use super::tree::{Member, Queued};
 use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::units::Rate;
+use tidegate_core::units::{Rate, Span};
+use turns::Turns;
 
 /// The stamp of a datagram.
 const NEVER: Ticks = Ticks::MAX;
@@ -20,6 +23,17 @@ pub enum Rule {
         waits: bool,
     },
     Tdm(Frame),
+    FifoPlus {
+        /// How many packets have been sent, and how long they waited.
+        sent: u128,
+        waited: u128,
+    },
+    EarliestDeadline {
+        regulated: bool,
+        /// Of the server.
+        rate: Option<Rate>,
+    },
+    Turns(Turns),
 }
 
 /// The frame of time-division multiplexing.
@@ -66,7 +80,69 @@ impl Rule {
                 let owners = vec![None; slots as usize];
                 Rule::Tdm(Frame { rate, slot, began: None, owners, owned: Vec::new() })
             }
+            Some("fifo-plus") => Rule::FifoPlus { sent: 0, waited: 0 },
+            Some("edf") => Rule::EarliestDeadline { regulated: false, rate },
+            Some("jitter-edd") => Rule::EarliestDeadline { regulated: true, rate },
+            Some("round-robin") => Rule::Turns(Turns::new(None)),
+            Some("drr") => {
+                let (Some(Value::Size(bytes)), Some(Value::Rate(bits))) =
+                    (value(kind, "quantum"), value(kind, "unreserved"))
+                else {
+                    panic!("no quantum")
+                };
+                let unreserved = Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND)).unwrap();
+                Rule::Turns(Turns::new(Some((bytes, unreserved))))
+            }
             other => panic!("no model of {other:?}"),
+        }
+    }
+
+    /// When a packet may be sent.
+    pub fn eligible_at(&self, member: &Member, packet: &Queued) -> Ticks {
+        match self {
+            Rule::EarliestDeadline { regulated: true, .. } if member.contract.deadline.is_some() => {
+                packet.arrived.saturating_add(packet.carry.max(0) as u64)
+            }
+            _ => packet.arrived,
+        }
+    }
+
+    /// A packet has joined the queue of a member that had none.
+    pub fn joined(&mut self, place: usize, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.joined(place, members);
+        }
+    }
+
+    /// The first packet of a member is sent, and out of its queue.
+    pub fn sent(&mut self, packet: &Queued, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.sent(packet, members);
+        }
+    }
+
+    /// Packets are gone that will not be sent.
+    pub fn removed(&mut self, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.emptied(members);
+        }
+    }
+
+    /// What a packet carries whose service begins.
+    pub fn depart(&mut self, now: Ticks, member: &Member, packet: &mut Queued) {
+        match self {
+            Rule::FifoPlus { sent, waited } => {
+                let own = now - packet.arrived;
+                *sent += 1;
+                *waited += u128::from(own);
+                let mean = (*waited / *sent) as i128;
+                packet.carry = (i128::from(packet.carry) + i128::from(own) - mean) as i64;
+            }
+            Rule::EarliestDeadline { regulated: true, rate } if member.contract.deadline.is_some() => {
+                let out = now + rate.map_or(0, |rate| rate.time_for(packet.len).ticks());
+                packet.carry = packet.stamp.saturating_sub(out) as i64;
+            }
+            _ => {}
         }
     }
 
@@ -92,7 +168,19 @@ impl Rule {
 
     /// The stamp of a packet that is about to join a queue that has been empty so often.
     pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
-        let Rule::VirtualClock { saves_credit, .. } = self else { return packet.order };
+        let latest = member.queue.last().map_or(0, |last| last.stamp);
+        let saves_credit = match self {
+            Rule::VirtualClock { saves_credit, .. } => saves_credit,
+            Rule::FifoPlus { .. } => {
+                let expected = i128::from(packet.arrived) - i128::from(packet.carry);
+                return latest.max(expected.clamp(0, NEVER.into()) as Ticks);
+            }
+            Rule::EarliestDeadline { .. } => {
+                let due = |bound: Span| self.eligible_at(member, packet).saturating_add(bound.ticks());
+                return latest.max(member.contract.deadline.map_or(NEVER, due));
+            }
+            _ => return packet.order,
+        };
         let Some(reserve) = member.contract.reserve else { return NEVER };
         match &mut member.checked {
             Some((virtual_clock, by_then)) if *by_then == emptied => {
@@ -114,15 +202,20 @@ impl Rule {
     /// What a packet is ranked by: smaller is sooner.
     fn rank(&self, member: &Member, packet: &Queued) -> (u8, Ticks, u64) {
         match self {
-            Rule::Fifo | Rule::Tdm(_) => (0, 0, packet.order),
+            Rule::Fifo | Rule::Tdm(_) | Rule::Turns(_) => (0, 0, packet.order),
             Rule::StrictPriority => (member.contract.priority, 0, packet.order),
-            Rule::VirtualClock { .. } => (0, packet.stamp, packet.order),
+            Rule::VirtualClock { .. } | Rule::FifoPlus { .. } | Rule::EarliestDeadline { .. } => {
+                (0, packet.stamp, packet.order)
+            }
         }
     }
 
     /// Push-out's order among the latest packets: the largest goes first.
-    pub fn rank_of_last(&self, member: &Member, last: &Queued) -> (u8, Ticks, u64) {
-        self.rank(member, last)
+    pub fn rank_of_last(&self, place: usize, members: &[Member], last: &Queued) -> (u8, Ticks, u64) {
+        match self {
+            Rule::Turns(turns) => (0, turns.round_of_last(place, members), last.order),
+            _ => self.rank(&members[place], last),
+        }
     }
 
     /// Who of those that are able to send does now.
@@ -137,7 +230,12 @@ impl Rule {
                     datagrams.min_by_key(by_rank)
                 }
             },
-            _ => able.iter().copied().min_by_key(by_rank),
+            Rule::Turns(turns) => turns.first().filter(|place| able.contains(place)),
+            _ => {
+                let eligible =
+                    |place: &usize| self.eligible_at(&members[*place], &members[*place].queue[0]) <= now;
+                able.iter().copied().filter(eligible).min_by_key(by_rank)
+            }
         }
     }
 
