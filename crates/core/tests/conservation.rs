@@ -92,7 +92,10 @@ impl Storm {
         }
         self.arrived_copies += to.len() as u64;
         self.arrived_bodies += 1;
+        let millisecond = Span::from_millis(1).ticks() as i64;
+        self.lines.world.carry = pick(&mut self.rng, &[0, 0, millisecond, 7 * millisecond, -millisecond]);
         self.lines.arrive(&to, pick(&mut self.rng, &[40, 576, 1000, 1500]));
+        self.lines.world.carry = 0;
         // What was in service when the pool became smaller cannot be helped.
         let switch = &self.lines.world.switch;
         let ports = (0..self.plan.ports.len()).map(|port| PortIx(port as u16));
