@@ -253,3 +253,21 @@ fn only_what_is_stated_is_counted() {
     assert!(fault(&members(interval)).is_some());
     assert_eq!(fault(&[Member { signalled: true, ..members(contract)[0] }]), None);
 }
+
+/// From a deadline of nothing to one beyond the end of time, which is none.
+#[test]
+fn deadlines_at_the_ends_of_time_keep_their_order() {
+    let years = Span::from_secs(3 * 365 * 86_400);
+    let mut world = World::with(kind("edf"));
+    world.now = Time::ORIGIN + Span::from_secs(2 * 365 * 86_400);
+    let bounds = [Some(Span::ZERO), Some(Span::TICK), Some(years), Some(Span::MAX), None];
+    let legs = bounds.map(|deadline| {
+        let contract = Contract { deadline, ..Contract::default() };
+        world.open(0, &FlowPlan { contract, ..FlowPlan::default() })
+    });
+    for nth in [4, 3, 2, 1, 0, 2, 3, 4] {
+        world.arrive(&[legs[nth]], 65_535);
+    }
+    let order: Vec<u32> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.flow.0).collect();
+    assert_eq!(order, [0, 1, 2, 2, 4, 3, 3, 4]);
+}
