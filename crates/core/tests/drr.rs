@@ -286,6 +286,27 @@ fn a_flow_has_its_share_after_the_latency() {
     }
 }
 
+/// A ceiling holds a flow after every packet, and takes nothing of its quantum away: one above the fair share leaves it that.
+#[test]
+fn a_flow_with_a_ceiling_has_its_whole_turn() {
+    let link = rate(10_000_000);
+    for quantum in [1_500, 15_000, 100_000] {
+        let mut lines = Lines::new(World::with(drr(quantum, 10_000)), &[link]);
+        lines.world.audited = false;
+        let ceiling = Some(rate(6_000_000));
+        let capped = lines.world.open(0, &FlowPlan { ceiling, ..FlowPlan::default() });
+        let other = lines.world.open(0, &FlowPlan::default());
+        for leg in [capped, other] {
+            (0..900).for_each(|_| _ = lines.world.arrive(&[leg], 1_000));
+        }
+        lines.run(Time::ORIGIN + Span::from_secs(1));
+        let sent = |leg: Leg| lines.sent.iter().filter(|sent| sent.packet.flow == leg.flow).count() as u64;
+        let (capped, other) = (sent(capped), sent(other));
+        assert!(capped + other >= 1_250, "{capped} and {other}");
+        assert!(capped.abs_diff(other) <= 2 * quantum / 1_000 + 2, "quantum {quantum}: {capped} and {other}");
+    }
+}
+
 /// A flow that sends for long without rivals has nothing saved, and nothing to pay, when they come.
 #[test]
 fn an_emptied_flow_has_no_deficit() {
