@@ -200,7 +200,7 @@ impl Queues {
 
     /// Announces the order of the next packet to be pushed: later than all before it.
     #[inline]
-    pub(crate) fn announce(&mut self, order: u64) {
+    pub fn announce(&mut self, order: u64) {
         debug_assert!(order >= self.latest);
         (self.arriving, self.latest) = (order, order);
     }
@@ -212,14 +212,15 @@ impl Queues {
     }
 
     /// Gives every index below `flows` a queue.
-    pub(crate) fn reach(&mut self, flows: u32) {
+    pub fn reach(&mut self, flows: u32) {
         if self.flows.len() < flows as usize {
             self.flows.resize(flows as usize, EMPTY);
         }
     }
 
+    /// Adds a packet to the end of its flow's queue, in the order that was announced.
     #[inline]
-    pub(crate) fn push(&mut self, packet: &Packet) {
+    pub fn push(&mut self, packet: &Packet) {
         let queue = &mut self.flows[packet.flow.ix()];
         let queued = Queued { packet: *packet, order: self.arriving, next: NONE, prev: queue.last };
         let mut at = self.free;
@@ -246,7 +247,7 @@ impl Queues {
 
     /// Takes the flow's first packet out. It can be read in its place until the next push.
     #[inline]
-    pub(crate) fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
+    pub fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
         // As a slice, whose length no write below can change.
         let slab = self.slab.as_mut_slice();

@@ -69,14 +69,14 @@ fn events(demands: &[Demand]) -> Vec<Event> {
         let mut add = |within, burst: f64, rate: f64| {
             events.push(Event { within, index, burst: all * burst, rate: all * rate });
         };
-        match contract.peak.map(bytes_per_second) {
+        match contract.peak.map(|peak| bytes_per_second(peak).max(reserve)) {
             // The peak rate bounds what is sent until W is used up.
             Some(peak) if peak > reserve && workahead > f64::from(*largest) => {
                 add(within, f64::from(*largest), peak);
                 let used_up = (workahead - f64::from(*largest)) / (peak - reserve);
                 add(within + used_up, 0.0, reserve - peak);
             }
-            Some(peak) if peak <= reserve => add(within, workahead.min(f64::from(*largest)), peak),
+            Some(peak) if peak <= reserve => add(within, workahead.min(f64::from(*largest)), reserve),
             _ => add(within, workahead, reserve),
         }
     }

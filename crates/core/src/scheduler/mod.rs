@@ -3,13 +3,19 @@
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
 //! queues and tells the scheduler what happened to them.
 
+pub mod axel;
+pub mod axel_unbounded;
 mod deadlines;
+pub mod deferred;
 pub mod drr;
 pub mod edf;
 pub mod fifo;
 pub mod fifo_plus;
 mod floors;
 pub mod jitter_edd;
+pub mod peak_vc;
+pub mod pulse;
+mod restamped;
 pub mod round_robin;
 mod stamped;
 pub mod strict_priority;
@@ -191,6 +197,11 @@ schedulers! {
     StrictPriority(strict_priority::StrictPriorityParams),
     VirtualClock(virtual_clock::VirtualClockParams),
     Tdm(tdm::TdmParams),
+    PeakVc(peak_vc::PeakVcParams),
+    Pulse(pulse::PulseParams),
+    Deferred(deferred::DeferredParams),
+    AxelUnbounded(axel_unbounded::AxelUnboundedParams),
+    Axel(axel::AxelParams),
     FifoPlus(fifo_plus::FifoPlusParams),
     RoundRobin(round_robin::RoundRobinParams),
     Drr(drr::DrrParams),

@@ -18,12 +18,14 @@ pub(super) struct Flows {
 }
 
 /// What a gate gives its flows is in its file.
-const SAID_BY_GATE: [&str; 10] = [
+const SAID_BY_GATE: [&str; 12] = [
     "profile",
     "reserve",
     "interval",
     "head_start",
     "priority",
+    "workahead",
+    "peak",
     "deadline",
     "ceiling",
     "class",

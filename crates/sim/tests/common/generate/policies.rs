@@ -88,12 +88,16 @@ pub(super) fn contract(rng: &mut Rng, manner: Manner, keys: &mut Vec<String>) {
         if !manner.promises && rng.chance(0.2) {
             keys.push(format!("head_start = \"{}\"", pick(rng, &["0s", "5ms", "100h"])));
         }
+        if !manner.promises && rng.chance(0.5) {
+            keys.push(format!("workahead = \"{}\"", pick(rng, &["2kB", "10kB", "100kB"])));
+            keys.push(format!("peak = \"{}\"", pick(rng, &["600kbit", "1mbit", "10tbit"])));
+        }
+    }
+    if !manner.promises && rng.chance(0.3) {
+        keys.push(format!("deadline = \"{}\"", pick(rng, &["0s", "1ms", "30ms"])));
     }
     if rng.chance(0.3) {
         keys.push(format!("priority = {}", rng.below(8)));
-    }
-    if rng.chance(0.4) {
-        keys.push(format!("deadline = \"{}\"", pick(rng, &["1ms", "8ms", "20ms", "100ms"])));
     }
     if !manner.promises && rng.chance(0.15) {
         keys.push(format!("ceiling = \"{}\"", pick(rng, &["100kbit", "600kbit", "1mbit"])));

@@ -1,9 +1,13 @@
 //! The service orders, as their papers and chapters have them.
 
+mod restamped;
 mod turns;
+
+pub use restamped::Memory;
 
 use super::Ticks;
 use super::tree::{Member, Queued};
+use restamped::Restamped;
 use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::{Rate, Span};
@@ -34,6 +38,7 @@ pub enum Rule {
         rate: Option<Rate>,
     },
     Turns(Turns),
+    Restamped(Restamped),
 }
 
 /// The frame of time-division multiplexing.
@@ -93,7 +98,11 @@ impl Rule {
                 let unreserved = Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND)).unwrap();
                 Rule::Turns(Turns::new(Some((bytes, unreserved))))
             }
-            other => panic!("no model of {other:?}"),
+            Some(other) => match Restamped::named(other, kind) {
+                Some(rule) => Rule::Restamped(rule),
+                None => panic!("no model of {other}"),
+            },
+            None => panic!("no model of a scheduler from outside"),
         }
     }
 
@@ -160,9 +169,11 @@ impl Rule {
     }
 
     /// A member is gone, and its packets too.
-    pub fn closed(&mut self, place: usize) {
-        if let Rule::Tdm(frame) = self {
-            frame.assign(place, 0);
+    pub fn closed(&mut self, place: usize, member: &mut Member) {
+        match self {
+            Rule::Tdm(frame) => frame.assign(place, 0),
+            Rule::Restamped(_) => Restamped::closed(member),
+            _ => {}
         }
     }
 
@@ -170,7 +181,8 @@ impl Rule {
     pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
         let latest = member.queue.last().map_or(0, |last| last.stamp);
         let saves_credit = match self {
-            Rule::VirtualClock { saves_credit, .. } => saves_credit,
+            Rule::VirtualClock { saves_credit, .. } => *saves_credit,
+            Rule::Restamped(_) => false,
             Rule::FifoPlus { .. } => {
                 let expected = i128::from(packet.arrived) - i128::from(packet.carry);
                 return latest.max(expected.clamp(0, NEVER.into()) as Ticks);
@@ -193,10 +205,14 @@ impl Rule {
             }
         }
         // A newcomer's clock starts at real time.
-        let lags = *saves_credit && member.aux_vc > 0;
+        let before = member.aux_vc;
+        let lags = saves_credit && member.aux_vc > 0;
         let from = if lags { member.aux_vc } else { member.aux_vc.max(packet.arrived) };
         member.aux_vc = from + reserve.time_for(packet.len).ticks();
-        member.aux_vc.saturating_sub(member.contract.head_start.ticks())
+        match self {
+            Rule::Restamped(rule) => rule.stamp(member, packet, before, member.aux_vc),
+            _ => member.aux_vc.saturating_sub(member.contract.head_start.ticks()),
+        }
     }
 
     /// What a packet is ranked by: smaller is sooner.
@@ -204,9 +220,10 @@ impl Rule {
         match self {
             Rule::Fifo | Rule::Tdm(_) | Rule::Turns(_) => (0, 0, packet.order),
             Rule::StrictPriority => (member.contract.priority, 0, packet.order),
-            Rule::VirtualClock { .. } | Rule::FifoPlus { .. } | Rule::EarliestDeadline { .. } => {
-                (0, packet.stamp, packet.order)
-            }
+            Rule::VirtualClock { .. }
+            | Rule::Restamped(_)
+            | Rule::FifoPlus { .. }
+            | Rule::EarliestDeadline { .. } => (0, packet.stamp, packet.order),
         }
     }
 
