@@ -386,7 +386,99 @@ class Sfq(Record):
     unreserved: str | None = None
 
 
-SchedulerName = Literal["fifo", "strict-priority", "virtual-clock", "peak-vc", "pulse", "deferred", "axel-unbounded", "axel", "wfq", "wf2q-plus", "scfq", "sfq"]
+@dataclass(frozen=True, kw_only=True)
+class FifoPlus(Record):
+    """FIFO+.
+
+    Serves packets in the order in which they would have arrived, had each waited at every hop before as long
+    as packets do there on average.
+
+    Source: Clark, Shenker and Zhang 1992, section 6.
+    """
+
+    _kind: ClassVar[str | None] = "fifo-plus"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundRobin(Record):
+    """Packet round robin.
+
+    Lets every backlogged flow send one packet in its turn, whatever its size; flows share the link by
+    packets, and reservations make no difference.
+
+    Source: Nagle, RFC 970 (1985).
+    """
+
+    _kind: ClassVar[str | None] = "round-robin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drr(Record):
+    """Deficit round robin.
+
+    Lets backlogged flows take turns, in which each sends a quantum of bytes in proportion to its reservation
+    and what it had left of its turn before.
+
+    Attributes:
+        quantum: Quantum: what a flow with the weight `unreserved` may send in a turn; at least its largest
+            packet, so that no turn passes without one (a size such as "250B"). Default: 1514B.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
+            10kbit.
+
+    Source: Shreedhar and Varghese 1996.
+    """
+
+    _kind: ClassVar[str | None] = "drr"
+
+    quantum: str | None = None
+    unreserved: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edf(Record):
+    """Earliest deadline first.
+
+    Stamps each packet with its arrival and its flow's deadline, and serves packets in the order of their
+    stamps; flows without a deadline get what is left, first in first out.
+
+    Source: Liu and Layland 1973; Liebeherr, Wrege and Ferrari 1996.
+    """
+
+    _kind: ClassVar[str | None] = "edf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JitterEdd(Record):
+    """Jitter-EDD.
+
+    Holds each packet for as long as it left the hop before ahead of its deadline, and then serves the
+    earliest deadline first; flows without a deadline are not held, and get what is left.
+
+    Source: Verma, Zhang and Ferrari 1991.
+    """
+
+    _kind: ClassVar[str | None] = "jitter-edd"
+
+
+SchedulerName = Literal[
+    "fifo",
+    "strict-priority",
+    "virtual-clock",
+    "peak-vc",
+    "pulse",
+    "deferred",
+    "axel-unbounded",
+    "axel",
+    "wfq",
+    "wf2q-plus",
+    "scfq",
+    "sfq",
+    "fifo-plus",
+    "round-robin",
+    "drr",
+    "edf",
+    "jitter-edd",
+]
 
 SchedulerKind = (
     Fifo
@@ -402,6 +494,11 @@ SchedulerKind = (
     | Wf2qPlus
     | Scfq
     | Sfq
+    | FifoPlus
+    | RoundRobin
+    | Drr
+    | Edf
+    | JitterEdd
 )
 
 
@@ -1018,6 +1115,8 @@ class Class(Record):
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+        deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
+            sent (a time such as "5ms").
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
         meter: What sees whether its flows keep their contracts; without it, what the port has.
@@ -1033,6 +1132,7 @@ class Class(Record):
     priority: int | None = None
     workahead: str | None = None
     peak: str | None = None
+    deadline: str | None = None
     ceiling: str | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperKind | None = None
@@ -1248,6 +1348,8 @@ ORDERED_STAMPS = (
     "deferred",
     "axel-unbounded",
     "axel",
+    "fifo-plus",
+    "edf",
 )
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
 

@@ -1,5 +1,7 @@
 //! What is promised: bounds on delay.
 
+pub mod deadlines;
+
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
 

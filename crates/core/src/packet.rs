@@ -50,7 +50,8 @@ pub struct Packet {
     pub arrived: Time,
     /// The scheduler's own while the packet is queued.
     pub tag: u64,
-    /// Travels from hop to hop (FIFO+: how far the packet is ahead of the average, in ticks).
+    /// Travels from hop to hop, in ticks: what schedulers tell those behind them
+    /// ([`Carry`](crate::params::Carry) says what).
     pub carry: i64,
 }
 

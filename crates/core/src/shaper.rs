@@ -11,8 +11,8 @@
 
 use crate::contract::{Contract, Refused};
 use crate::params::{
-    Fault, Limit, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry,
-    words,
+    Carry, Fault, Limit, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+    registry, words,
 };
 use crate::units::{Rate, Span, Time};
 
@@ -103,6 +103,7 @@ impl PolicyParams for TokenBucketParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<ShaperPlan, Refused> {

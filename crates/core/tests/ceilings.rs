@@ -43,6 +43,8 @@ fn assert_reached(lines: &Lines, ceiling: u64, until: Time, counts: impl Fn(&Sen
     assert!(bytes + 1 >= most && bytes <= most + 1500, "{bytes} bytes sent, {most} allowed");
 }
 
+const SCHEDULERS: [&str; 8] =
+    ["fifo", "virtual-clock", "strict-priority", "fifo-plus", "round-robin", "drr", "edf", "jitter-edd"];
 const SECOND: Time = Time::from_ticks(Time::ORIGIN.ticks() + Span::from_secs(1).ticks());
 
 fn fill(lines: &mut Lines, rng: &mut Rng, legs: &[Leg], packets: u32) {
@@ -67,7 +69,7 @@ fn a_port_reaches_its_ceiling_and_stays_under_it() {
 
 #[test]
 fn a_flow_reaches_its_ceiling_alone() {
-    for name in ["fifo", "virtual-clock", "strict-priority"] {
+    for name in SCHEDULERS {
         let mut lines = lines(PortPlan::new(kind(name)), rate(100_000_000));
         let plan = FlowPlan { ceiling: Some(rate(5_000_000)), ..reserved(9_000_000) };
         let leg = lines.world.open(0, &plan);
@@ -208,14 +210,13 @@ fn no_ceiling_is_exceeded_and_nothing_is_forgotten() {
     for seed in 0..rounds(30) {
         let mut rng = Rng::named(seed, "ceilings");
         let ceiling = |rng: &mut Rng| pick(rng, &[None, Some(3_000_000), Some(1_234_567), Some(20_000_000)]);
-        let schedulers = ["fifo", "virtual-clock", "strict-priority"];
         let classes: Vec<ClassPlan> = [None, None, Some(0), Some(0), Some(1)]
-            .map(|parent| class(parent, pick(&mut rng, &schedulers), 500_000, ceiling(&mut rng)))
+            .map(|parent| class(parent, pick(&mut rng, &SCHEDULERS), 500_000, ceiling(&mut rng)))
             .to_vec();
         let port = PortPlan {
             classes: classes.clone(),
             ceiling: ceiling(&mut rng).map(rate),
-            ..PortPlan::new(kind(pick(&mut rng, &schedulers)))
+            ..PortPlan::new(kind(pick(&mut rng, &SCHEDULERS)))
         };
         let whole = port.ceiling;
         let mut lines = lines(port, rate(10_000_000));

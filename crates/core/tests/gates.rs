@@ -11,9 +11,17 @@ use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Span, Time};
 
-const SCHEDULERS: [&str; 3] = ["fifo", "strict-priority", "virtual-clock"];
+const SCHEDULERS: [&str; 8] =
+    ["fifo", "strict-priority", "virtual-clock", "fifo-plus", "round-robin", "drr", "edf", "jitter-edd"];
 /// Rates without common factors, so that stamps do not coincide.
 const RIVALS: [u64; 3] = [1_000_003, 499_979, 250_007];
+
+/// A flow with a reservation, and the deadline that follows from it.
+fn promised(bits: u64) -> FlowPlan {
+    let mut plan = reserved(bits);
+    plan.contract.deadline = Some(rate(bits).time_for(2_000));
+    plan
+}
 
 /// The places in the order of service that `subject`'s packets take among its rivals', who
 /// always have packets. It sends `before` packets at the start, is away for a while, and has
@@ -22,9 +30,9 @@ fn places(name: &str, seed: u64, before: u32, waiting: u32, how: How) -> Vec<usi
     let mut rng = Rng::named(seed, name);
     let mut world = World::with(kind(name));
     world.audited = false;
-    let rivals = RIVALS.map(|bits| world.open(0, &reserved(bits)));
+    let rivals = RIVALS.map(|bits| world.open(0, &promised(bits)));
     let bits = pick(&mut rng, &[300_007, 2_000_003, 50_021]);
-    let mut subject = world.open(0, &reserved(bits));
+    let mut subject = world.open(0, &promised(bits));
     let link = rate(4_000_000);
     let mut sent = Vec::new();
     let mut serve = |world: &mut World, rng: &mut Rng, until: Time| {
@@ -53,7 +61,7 @@ fn places(name: &str, seed: u64, before: u32, waiting: u32, how: How) -> Vec<usi
     match how {
         How::Away => world.take_part(subject, Participation::Active),
         How::Newcomer => {
-            subject = world.open(0, &reserved(bits));
+            subject = world.open(0, &promised(bits));
             (0..waiting).for_each(|_| _ = world.arrive(&[subject], 1000));
         }
         How::Stayed => (0..waiting).for_each(|_| _ = world.arrive(&[subject], 1000)),

@@ -16,7 +16,8 @@ use tidegate_core::stats::Count;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-const SCHEDULERS: [&str; 3] = ["fifo", "strict-priority", "virtual-clock"];
+const SCHEDULERS: [&str; 8] =
+    ["fifo", "strict-priority", "virtual-clock", "fifo-plus", "round-robin", "drr", "edf", "jitter-edd"];
 const LARGEST: u32 = 1500;
 const LINK: u64 = 10_000_000;
 

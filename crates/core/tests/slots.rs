@@ -111,7 +111,9 @@ fn a_reused_index_starts_with_an_open_gate() {
 /// packets, same order, against rivals that were there all the time.
 #[test]
 fn a_reused_index_serves_like_a_new_one() {
-    for name in ["fifo", "strict-priority", "virtual-clock"] {
+    for name in
+        ["fifo", "strict-priority", "virtual-clock", "fifo-plus", "round-robin", "drr", "edf", "jitter-edd"]
+    {
         for seed in 0..rounds(20) {
             let mut served = Vec::new();
             for reuses in [false, true] {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{add, chain, five_servers, poisson, run, run_with};
-use tidegate_core::scheduler::{Scheduler, SchedulerKind};
+use tidegate_core::scheduler::drr::DrrParams;
+use tidegate_core::scheduler::{BuiltInScheduler, Scheduler, SchedulerKind};
 use tidegate_core::units::Span;
 use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar};
 use tidegate_sim::network::Network;
@@ -81,6 +82,44 @@ fn different_for_another_seed_and_another_scheduler() {
 #[test]
 fn one_level_of_strict_priority_is_fifo() {
     assert_eq!(run(&busy("fifo"), 9).fingerprint(), run(&busy("strict-priority"), 9).fingerprint());
+}
+
+/// One deadline for all is first in, first out, and deadlines without a hop before are not regulated.
+#[test]
+fn equal_deadlines_are_fifo() {
+    let with = |scheduler: &str, bounds: &[u64]| {
+        let mut network = busy(scheduler);
+        for (ix, flow) in network.flows.iter_mut().enumerate() {
+            let bound = Span::from_micros(bounds[ix % bounds.len()]);
+            flow.plans.iter_mut().for_each(|plan| plan.contract.deadline = Some(bound));
+        }
+        network
+    };
+    let run = |network: &Network| run(network, 9).fingerprint();
+    assert_eq!(run(&with("edf", &[900])), run(&busy("fifo")));
+    assert_ne!(run(&with("edf", &[900, 300])), run(&busy("fifo")));
+    // What leaves early is held at the next hop.
+    assert_ne!(run(&with("jitter-edd", &[900, 300])), run(&with("edf", &[900, 300])));
+    let at_one_hop = |mut network: Network| {
+        network.flows.retain(|flow| flow.route.len() == 1);
+        run(&network)
+    };
+    assert_eq!(at_one_hop(with("jitter-edd", &[900, 300])), at_one_hop(with("edf", &[900, 300])));
+    assert_ne!(at_one_hop(with("edf", &[900, 300])), at_one_hop(busy("fifo")));
+    assert_eq!(at_one_hop(busy("fifo-plus")), at_one_hop(busy("fifo")));
+    assert_ne!(run(&busy("fifo-plus")), run(&busy("fifo")));
+}
+
+/// Packets of one size by quanta of that size take turns one by one.
+#[test]
+fn a_packet_a_quantum_is_packet_round_robin() {
+    let mut deficits = busy("drr");
+    let reserve = deficits.flows[0].plans[0].contract.reserve.unwrap();
+    let params = DrrParams { quantum: 48, unreserved: reserve };
+    let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::Drr(params));
+    deficits.links.iter_mut().for_each(|link| link.port.scheduler = scheduler.clone());
+    assert_eq!(run(&deficits, 9).fingerprint(), run(&busy("round-robin"), 9).fingerprint());
+    assert_ne!(run(&deficits, 9).fingerprint(), run(&busy("fifo"), 9).fingerprint());
 }
 
 /// Flows that never send faster than on average: whoever accelerates bursts has none to accelerate.

@@ -4,7 +4,7 @@ use super::{Dropper, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::{Colour, Packet};
-use crate::params::{Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 
 parameters! {
     /// What can be set of drop-tail.
@@ -33,6 +33,7 @@ impl PolicyParams for DropTailParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<DropTail, Refused> {

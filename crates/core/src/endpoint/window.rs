@@ -8,7 +8,9 @@
 use super::{Endpoint, HostCx, Notice, Payload, Seat, Transport};
 use crate::contract::Refused;
 use crate::packet::{Mark, Packet};
-use crate::params::{Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+};
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -42,6 +44,7 @@ impl PolicyParams for WindowParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Window, Refused> {

@@ -23,7 +23,7 @@ use super::{Check, Meter, Metered, ProfileIx, Reading};
 use crate::context::{Ctx, Notice, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::units::{Rate, Span, Time};
 
 parameters! {
@@ -76,6 +76,7 @@ impl PolicyParams for FlowMonitorParams {
         divides: false,
         reads_queues: false,
         needs: Some("interval"),
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<FlowMonitor, Refused> {

@@ -11,7 +11,7 @@ use super::{Meter, ProfileIx, Reading};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{Colour, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::shaper::TokenBucket;
 use crate::units::{Rate, Time};
 
@@ -50,6 +50,7 @@ impl PolicyParams for PolicerParams {
         divides: false,
         reads_queues: false,
         needs: Some("reserve"),
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Policer, Refused> {

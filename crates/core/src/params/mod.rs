@@ -81,6 +81,9 @@ pub enum Role {
 pub enum Service {
     /// As soon as the server is free and any packet waits.
     WorkConserving,
+    /// As soon as the server is free and a packet waits that is eligible: a packet may have to wait for a time that its
+    /// flow's contract and what it carries say.
+    Regulated,
     /// At the beginning of slots only, which are laid out in the order in which flows are set up. Of two such
     /// schedulers, one in a class of the other, the slots may never begin at the same time.
     Slotted,
@@ -95,6 +98,18 @@ pub enum Stamps {
     Arrivals,
     /// Packets are not served in the order of their stamps, or there are none.
     Unordered,
+}
+
+/// What a scheduler reads and writes in what a packet carries from hop to hop
+/// ([`Packet::carry`](crate::packet::Packet::carry)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// It does neither: the packet carries on what it came with.
+    Nothing,
+    /// How much longer the packet has waited than packets did on average, at all hops before.
+    Deviation,
+    /// How long before its deadline the packet left the hop before.
+    Ahead,
 }
 
 /// Everything that can be known about a policy without reading its code.
@@ -125,6 +140,8 @@ pub struct PolicyRecord {
     /// The key of a contract without which it does nothing for a flow; `None` for a policy that
     /// sees to every flow.
     pub needs: Option<&'static str>,
+    /// What a packet carries from it to the next hop.
+    pub carries: Carry,
 }
 
 impl PolicyRecord {

@@ -17,7 +17,7 @@
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
 use crate::contract::Refused;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::{Span, Time};
 
 parameters! {
@@ -46,6 +46,7 @@ impl PolicyParams for AxelParams {
         divides: false,
         reads_queues: true,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Self::Made, Refused> {

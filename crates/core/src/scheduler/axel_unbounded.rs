@@ -10,7 +10,7 @@ use super::Stamped;
 use super::axel::accelerate;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
 use crate::contract::Refused;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::{Span, Time};
 
 parameters! {
@@ -38,6 +38,7 @@ impl PolicyParams for AxelUnboundedParams {
         divides: false,
         reads_queues: true,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Self::Made, Refused> {

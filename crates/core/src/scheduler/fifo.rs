@@ -11,7 +11,7 @@ use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
 use crate::ring::Ring;
 use crate::units::Time;
@@ -36,6 +36,7 @@ impl PolicyParams for FifoParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Fifo, Refused> {

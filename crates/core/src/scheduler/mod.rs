@@ -5,18 +5,26 @@
 
 pub mod axel;
 pub mod axel_unbounded;
+mod deadlines;
 pub mod deferred;
+pub mod drr;
+pub mod edf;
 mod fair_queueing;
 mod fair_rule;
 pub mod fifo;
+pub mod fifo_plus;
+mod floors;
+pub mod jitter_edd;
 pub mod peak_vc;
 pub mod pulse;
 mod restamped;
+pub mod round_robin;
 pub mod scfq;
 pub mod sfq;
 mod stamped;
 pub mod strict_priority;
 pub mod tdm;
+mod turns;
 pub mod virtual_clock;
 mod virtual_time;
 pub mod wf2q_plus;
@@ -206,6 +214,11 @@ schedulers! {
     Wf2qPlus(wf2q_plus::Wf2qPlusParams),
     Scfq(scfq::ScfqParams),
     Sfq(sfq::SfqParams),
+    FifoPlus(fifo_plus::FifoPlusParams),
+    RoundRobin(round_robin::RoundRobinParams),
+    Drr(drr::DrrParams),
+    Edf(edf::EdfParams),
+    JitterEdd(jitter_edd::JitterEddParams),
 }
 
 /// The scheduler of a port that names none.

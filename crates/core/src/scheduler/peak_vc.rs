@@ -9,7 +9,7 @@
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
 use crate::contract::Refused;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::Time;
 
 parameters! {
@@ -33,6 +33,7 @@ impl PolicyParams for PeakVcParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Self::Made, Refused> {

@@ -20,7 +20,7 @@
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
 use crate::contract::Refused;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::{Span, Time};
 
 parameters! {
@@ -44,6 +44,7 @@ impl PolicyParams for PulseParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Self::Made, Refused> {

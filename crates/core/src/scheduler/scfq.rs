@@ -13,7 +13,7 @@ use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::Rate;
 
 parameters! {
@@ -41,6 +41,7 @@ impl PolicyParams for ScfqParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<FairQueueing<Scfq>, Refused> {

@@ -12,7 +12,7 @@ use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::Rate;
 
 parameters! {
@@ -40,6 +40,7 @@ impl PolicyParams for SfqParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<FairQueueing<Sfq>, Refused> {

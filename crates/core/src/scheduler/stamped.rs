@@ -48,10 +48,10 @@ pub trait StampRule {
         let _ = (flow, virtual_clock, in_service, queues);
     }
 
-    /// A packet's service has begun.
+    /// A packet's service has begun: what is written to it leaves with it.
     #[inline]
-    fn dequeued(&mut self, packet: &Packet, queues: &Queues) {
-        let _ = (packet, queues);
+    fn dequeued(&mut self, now: Time, packet: &mut Packet, queues: &Queues) {
+        let _ = (now, packet, queues);
     }
 
     /// See [`Scheduler::release`].
@@ -124,8 +124,8 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     }
 
     #[inline(always)]
-    fn dequeued(&mut self, _cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        self.rule.dequeued(packet, queues);
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.rule.dequeued(cx.now, packet, queues);
         self.renew_head(packet.flow, queues);
     }
 

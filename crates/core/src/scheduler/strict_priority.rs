@@ -4,7 +4,7 @@ use super::fifo::InOrder;
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::Queues;
 use crate::units::Time;
 
@@ -28,6 +28,7 @@ impl PolicyParams for StrictPriorityParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Stamped<StrictPriority>, Refused> {

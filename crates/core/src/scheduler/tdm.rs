@@ -23,7 +23,7 @@ use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
-    Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
@@ -57,6 +57,7 @@ impl PolicyParams for TdmParams {
         divides: true,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Tdm, Refused> {

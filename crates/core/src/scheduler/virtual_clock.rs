@@ -38,7 +38,9 @@ use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words};
+use crate::params::{
+    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
+};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
@@ -90,6 +92,7 @@ impl PolicyParams for VirtualClockParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<Stamped<VirtualClock>, Refused> {
@@ -340,7 +343,7 @@ impl StampRule for VirtualClock {
     }
 
     #[inline]
-    fn dequeued(&mut self, packet: &Packet, queues: &Queues) {
+    fn dequeued(&mut self, _: Time, packet: &mut Packet, queues: &Queues) {
         let never = Time::NEVER.ticks();
         // Who sends a datagram has no packet with a stamp.
         let is_datagram = || packet.tag == never && self.key(packet.flow, never) == never;

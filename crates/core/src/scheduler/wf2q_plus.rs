@@ -21,7 +21,7 @@ use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::FlowIx;
-use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::units::{Rate, Time};
 
 parameters! {
@@ -49,6 +49,7 @@ impl PolicyParams for Wf2qPlusParams {
         divides: false,
         reads_queues: false,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<FairQueueing<Wf2qPlus>, Refused> {

@@ -26,7 +26,7 @@ use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
-    Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::units::{Rate, Time};
 use core::cmp::Reverse;
@@ -57,6 +57,7 @@ impl PolicyParams for WfqParams {
         divides: false,
         reads_queues: true,
         needs: None,
+        carries: Carry::Nothing,
     };
 
     fn make(&self) -> Result<FairQueueing<Wfq>, Refused> {

@@ -4,6 +4,7 @@
 pub mod lines;
 pub mod oracle;
 pub mod plans;
+pub mod twins;
 
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::{Contract, Refused};
@@ -22,6 +23,8 @@ pub struct World {
     pub out: Vec<Effect>,
     /// Whether every call is followed by an audit, which looks at every packet.
     pub audited: bool,
+    /// What packets bring from the hop before.
+    pub carry: i64,
     bodies: u32,
 }
 
@@ -83,7 +86,7 @@ impl World {
 
     pub fn starting(now: Time, plan: &SwitchPlan) -> World {
         let switch = Switch::new(now, plan).unwrap();
-        World { switch, now, rng: Rng::named(1, "toy"), out: Vec::new(), audited: true, bodies: 0 }
+        World { switch, now, rng: Rng::named(1, "toy"), out: Vec::new(), audited: true, carry: 0, bodies: 0 }
     }
 
     /// One port with one scheduler and an unlimited buffer.
@@ -119,7 +122,8 @@ impl World {
     /// A packet of `len` bytes arrives; its body's number comes back.
     pub fn arrive(&mut self, to: &[Leg], len: u32) -> u32 {
         self.bodies += 1;
-        let packet = Packet::new(BodyId(self.bodies), len);
+        let mut packet = Packet::new(BodyId(self.bodies), len);
+        packet.carry = self.carry;
         self.arrive_packet(to, packet);
         self.bodies
     }

@@ -1,91 +1,15 @@
-//! Schedulers that do their own work: FIFO+, which writes what a packet carries, and WF²Q+, whose
-//! eligible set moves with time.
+//! A scheduler that does its own work: WF²Q+, whose eligible set moves with time.
 
 use crate::common::lines::Lines;
 use crate::common::{World, kind, pick, rate, rounds};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{FlowIx, Packet};
-use tidegate_core::queues::{Queued, Queues};
+use tidegate_core::queues::Queues;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
-
-/// FIFO+ (Clark, Shenker and Zhang 1992, section 6): a packet is served as if it had come when it
-/// would have, had it waited as long as the average at the hops before; `carry` says how much longer it did.
-#[derive(Default)]
-struct FifoPlus {
-    served: i64,
-    /// All waiting times so far, in ticks.
-    waited: i64,
-}
-impl Scheduler for FifoPlus {
-    fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        Ok(())
-    }
-    fn forgettable_at(&self, _: FlowIx) -> Time {
-        Time::from_ticks(0)
-    }
-    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
-        packet.tag = packet.arrived.ticks().saturating_add_signed(-packet.carry);
-    }
-    fn select(&self, _: Time, queues: &Queues) -> Select {
-        let active = (0..queues.flows()).map(FlowIx).filter(|flow| queues.takes_part(*flow));
-        let first = |flow| queues.first(flow).map(|first| (first.packet.tag, first.order, flow));
-        active.filter_map(first).min().map_or(Select::Idle, |(.., flow)| Select::Flow(flow))
-    }
-    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
-        let waited = cx.now.since(packet.arrived).ticks() as i64;
-        (self.served, self.waited) = (self.served + 1, self.waited + waited);
-        packet.carry += waited - self.waited / self.served;
-    }
-    fn removed(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Queues, _: Removal) {}
-    fn rank_to_lose(&self, _: FlowIx, last: &Queued) -> u64 {
-        last.packet.tag
-    }
-    fn take_part(&mut self, _: Time, _: FlowIx, _: Participation, _: &Queues) {}
-    fn memory(&self) -> usize {
-        0
-    }
-}
-
-/// Three packets wait 0, 10 and 20 ms at the first hop, on average 0, 5 and 10 ms. At the second, the
-/// last of them overtakes a packet that came 5 ms before it, and had not waited anywhere.
-#[test]
-fn fifo_plus_carries_over_two_hops() {
-    let order = |scheduler: SchedulerKind| {
-        let mut hops = [80_000, 20_000].map(|bits| {
-            let mut lines = Lines::new(World::with(scheduler.clone()), &[rate(bits)]);
-            let legs = [0, 1].map(|_| lines.world.open(0, &FlowPlan::default()));
-            (lines, legs)
-        });
-        let [(first, legs), (second, onwards)] = &mut hops;
-        let bodies = [0; 3].map(|_| first.arrive(&[legs[0]], 100));
-        first.drain();
-        let mut arrivals: Vec<(Time, usize, Packet)> = Vec::new();
-        for sent in &first.sent {
-            arrivals.push((sent.at + rate(80_000).time_for(100), 0, sent.packet));
-        }
-        let fresh = Packet::new(tidegate_core::packet::BodyId(99), 100);
-        arrivals.push((Time::ORIGIN + Span::from_millis(25), 1, fresh));
-        arrivals.sort_by_key(|(at, ..)| *at);
-        for (at, flow, packet) in arrivals {
-            second.run(at);
-            second.world.arrive_packet(&[onwards[flow]], packet);
-            second.kick();
-        }
-        second.drain();
-        let carried = first.sent.iter().map(|sent| sent.packet.carry).collect::<Vec<_>>();
-        (bodies, carried, second.sent.iter().map(|sent| sent.packet.body.0).collect::<Vec<_>>())
-    };
-    let millis = |millis| Span::from_millis(millis).ticks() as i64;
-    let ([a, b, c], carried, served) = order(SchedulerKind::custom(|| Box::<FifoPlus>::default()));
-    assert_eq!(carried, [0, millis(5), millis(10)]);
-    assert_eq!(served, [a, b, c, 99]);
-    let ([a, b, c], carried, served) = order(kind("fifo"));
-    assert_eq!((carried, served), (vec![0; 3], vec![a, b, 99, c]));
-}
 
 /// WF²Q+ (Bennett and Zhang 1997): of the packets that would have started in the fluid system, the
 /// one that would end first. Reservations are weights.

@@ -1,6 +1,7 @@
 //! What is not asserted because it is known to be wrong, or is being decided. Each has one predicate, which says where; a
 //! predicate goes when its defect does.
 
+use tidegate_core::params::{Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, PushOut};
 use tidegate_sim::network::Network;
@@ -8,15 +9,34 @@ use tidegate_sim::network::Network;
 /// With shares, a switch counts as held what it has noted as held, and it notes that a ceiling is over when it looks at the
 /// port next. The model holds nothing beyond its time: of such switches only the invariants are checked.
 pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
-    let ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
-    let flows = |link: usize| network.flows.iter().filter(move |flow| flow.route.contains(&link));
-    let mut holds = ports.filter(|(link, plan)| {
-        let divides = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.divides);
-        let holds = |class: &ClassPlan| class.ceiling.is_some() || divides(&class.scheduler);
-        plan.port.classes.iter().any(holds)
-            || flows(*link).any(|flow| flow.plans.iter().any(|plan| plan.ceiling.is_some()))
-    });
-    network.nodes[switch].buffer.is_some() && network.push_out == PushOut::Shares && holds.next().is_some()
+    let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
+    network.nodes[switch].buffer.is_some()
+        && network.push_out == PushOut::Shares
+        && ports.any(|(link, _)| holds_members(network, link))
+}
+
+/// A member that is held leaves the list of turns and rejoins it when the switch looks at the port next. The model has no
+/// such moments: of such switches only the invariants are checked.
+pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) -> bool {
+    let turns = |kind: &SchedulerKind| {
+        kind.record().is_some_and(|record| matches!(record.name, "round-robin" | "drr"))
+    };
+    let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
+    ports.any(|(link, plan)| {
+        let mut classes = plan.port.classes.iter();
+        let has_turns = turns(&plan.port.scheduler) || classes.any(|class| turns(&class.scheduler));
+        has_turns && holds_members(network, link)
+    })
+}
+
+/// Whether flows or classes of a link may be held: by a ceiling, or as a class that is idle while packets wait.
+fn holds_members(network: &Network, link: usize) -> bool {
+    let role = Role::Scheduler { service: Service::WorkConserving };
+    let idles = |kind: &SchedulerKind| kind.record().is_none_or(|record| record.role != role);
+    let holds = |class: &ClassPlan| class.ceiling.is_some() || idles(&class.scheduler);
+    let mut flows = network.flows.iter().filter(|flow| flow.route.contains(&link));
+    network.links[link].port.classes.iter().any(holds)
+        || flows.any(|flow| flow.plans.iter().any(|plan| plan.ceiling.is_some()))
 }
 
 /// A class announces its next packet before the flow that has just sent is held by its ceiling: a packet of that flow,

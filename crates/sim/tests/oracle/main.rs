@@ -21,7 +21,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// What the scenarios that are checked have to have, each of them often enough.
-const FEATURES: [&str; 36] = [
+const FEATURES: [&str; 42] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -34,6 +34,12 @@ const FEATURES: [&str; 36] = [
     "\"wf2q-plus\"",
     "\"scfq\"",
     "\"sfq\"",
+    "fifo-plus",
+    "round-robin",
+    "drr",
+    "edf",
+    "jitter-edd",
+    "deadline =",
     "drop-tail",
     "flow-monitor",
     "policer",
@@ -94,8 +100,16 @@ fn every_packet_is_sent_and_dropped_as_the_model_says() {
     let rare: Vec<_> = FEATURES.iter().zip(drawn_with).filter(|(_, n)| *n < scenarios() / 50).collect();
     assert!(rare.is_empty(), "seldom drawn: {rare:?}");
     let Checked { model, ceilings, envelopes, bounded, set_up, .. } = checked;
-    let each =
-        [model.starts / 100, model.drops / 20, model.pushed_out, ceilings, envelopes, bounded, 5 * set_up];
+    let each = [
+        model.starts / 100,
+        model.drops / 20,
+        model.pushed_out,
+        model.carried / 20,
+        ceilings,
+        envelopes,
+        bounded,
+        5 * set_up,
+    ];
     assert!(each.iter().all(|count| *count >= scenarios() / 4), "{checked:?}");
 }
 

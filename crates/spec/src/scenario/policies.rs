@@ -12,7 +12,7 @@ use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{BuiltIn, Member, NodeContext};
+use tidegate_core::params::{BuiltIn, Carry, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
 use tidegate_core::units::Rate;
 
@@ -31,6 +31,9 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     for load in parts.loads {
         let group = &parts.groups[load.group];
         check_flow(group, load, parts.links, report);
+    }
+    for group in parts.groups {
+        check_carry(group, parts, report);
     }
     let divided = Divided::new(parts);
     let mut told = BTreeSet::new();
@@ -98,6 +101,27 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     };
     for (place, fault) in envelope.into_iter().chain(transport) {
         report.add(place, Complaint::new(fault.message));
+    }
+}
+
+/// Checks that what one hop writes into a flow's packets is what the next one reads there.
+fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
+    let carrying = group.route.iter().filter_map(|link| {
+        let link = &parts.links[*link];
+        let in_class = group.class.filter(|_| parts.nodes[link.from].kind == NodeKind::Switch);
+        let scheduler = in_class.map_or(&link.port.scheduler, |class| &parts.classes[class].scheduler);
+        let record = scheduler.policy.record();
+        (record.carries != Carry::Nothing).then_some((link, record))
+    });
+    let carrying: Vec<_> = carrying.collect();
+    let other = carrying.windows(2).find(|pair| pair[0].1.carries != pair[1].1.carries);
+    if let Some([(link, record), (other_link, other)]) = other {
+        let message = format!(
+            "what its packets carry from {} on link {} is something else to {} on link {}",
+            record.title, link.name, other.title, other_link.name
+        );
+        let help = "let all links of its way that use what packets carry have the same scheduler";
+        report.add(group.place, Complaint::new(message).help(help));
     }
 }
 

@@ -171,9 +171,20 @@ fn alias(one_of: &OneOf) -> String {
     let names = names(one_of);
     let named = match names.is_empty() {
         true => String::new(),
-        false => format!("{} = {}\n\n", names_alias(one_of), literal(&names)),
+        false => format!("{}\n\n", literal_alias(&names_alias(one_of), &names)),
     };
     format!("{named}{}", union(one_of))
+}
+
+/// An alias of a literal as the formatter would write it: in one line, its words in one, or one word a line.
+fn literal_alias(name: &str, words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    let (line, inside) = (format!("{name} = {}", literal(words)), format!("    {}", quoted.join(", ")));
+    match (line.len() <= WIDTH, inside.len() <= WIDTH) {
+        (true, _) => line,
+        (false, true) => format!("{name} = Literal[\n{inside}\n]"),
+        (false, false) => format!("{name} = Literal[\n    {},\n]", quoted.join(",\n    ")),
+    }
 }
 
 fn union(one_of: &OneOf) -> String {

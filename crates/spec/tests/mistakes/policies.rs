@@ -130,6 +130,50 @@ fn signalled_flows_take_whole_slots() {
     );
 }
 
+/// Deadlines that flows which keep their contracts may miss are refused, where contracts say what flows send.
+#[test]
+fn deadlines_that_may_be_missed_are_refused() {
+    for scheduler in ["edf", "jitter-edd"] {
+        let with = |rest: &str, deadline: &str| {
+            let keys = format!(", deadline = \"{deadline}\"{rest}");
+            scenario(&(format!("port = {{ scheduler = \"{scheduler}\" }}\n") + &flows(4, "200kbit", &keys)))
+        };
+        // Four bursts of 3000 bytes: 96 ms at 1 Mbit/s.
+        let workahead = ", workahead = \"3000B\"";
+        parse(&with(workahead, "96ms"), &[]).unwrap();
+        parse(&with("", "1ms"), &[]).unwrap();
+        check(
+            &with(workahead, "80ms"),
+            &[],
+            "a.toml:5:10: flow `f/1` on link s1->s2: its deadline may be missed: up to 12000 B may be due within \
+             80.000 ms, and the link carries 10000 B",
+            None,
+        );
+    }
+}
+
+/// Two ways to use what packets carry do not meet on one way.
+#[test]
+fn what_packets_carry_means_one_thing_along_a_way() {
+    let with = |hosts: &str, switches: &str| {
+        scenario(&format!(
+            "host = {{ scheduler = \"{hosts}\" }}\nport = {{ scheduler = \"{switches}\" }}\n\
+             node = [{{ name = \"a\", kind = \"host\" }}]\n\
+             link = [{{ from = \"a\", to = \"s1\", rate = \"1mbit\" }}]\n{}",
+            flows(1, "9kbit", "").replace("\"s1\"", "\"a\"")
+        ))
+    };
+    for (hosts, switches) in [("fifo-plus", "fifo-plus"), ("fifo", "jitter-edd"), ("fifo-plus", "edf")] {
+        parse(&with(hosts, switches), &[]).unwrap();
+    }
+    check(
+        &with("fifo-plus", "jitter-edd"),
+        &[],
+        "a.toml:8:10: what its packets carry from FIFO+ on link a->s1 is something else to Jitter-EDD on link s1->s2",
+        Some("let all links of its way that use what packets carry have the same scheduler"),
+    );
+}
+
 /// Greedy sources and recordings have no rate that a change could change.
 #[test]
 fn a_changed_rate_needs_a_rate() {

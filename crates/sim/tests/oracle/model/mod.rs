@@ -15,6 +15,8 @@ use port::{Coming, Port};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tidegate_core::context::Reason;
 use tidegate_core::packet::Colour;
+use tidegate_core::params::Carry;
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::Excess;
 use tidegate_core::units::Time;
 use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
@@ -45,6 +47,8 @@ pub struct Checked {
     pub starts: u64,
     pub drops: u64,
     pub pushed_out: u64,
+    /// Packets that brought something from the hop before.
+    pub carried: u64,
     pub skipped: u64,
 }
 
@@ -53,6 +57,7 @@ impl Checked {
         self.starts += other.starts;
         self.drops += other.drops;
         self.pushed_out += other.pushed_out;
+        self.carried += other.carried;
         self.skipped += other.skipped;
     }
 }
@@ -64,6 +69,8 @@ pub struct Model<'n> {
     switches: Vec<Switch>,
     /// The colour with which a packet has left a link, when it is not green.
     colours: BTreeMap<(PacketId, u32), Colour>,
+    /// What a packet carries that has left a link, when it is not nothing.
+    carries: BTreeMap<(PacketId, u32), i64>,
     /// The link before each link of a flow's route.
     before: BTreeMap<(u32, u32), u32>,
     checked: Checked,
@@ -104,15 +111,26 @@ pub fn links_before(route: &[usize], depths: &[u16]) -> Vec<Option<usize>> {
     (0..route.len()).map(|ix| before(ix).map(|before| route[before])).collect()
 }
 
-/// The switches that are not modelled: what an envelope marks there has an unknown colour from there on.
+/// The switches that are not modelled: what an envelope marks there has an unknown colour from there on, and what packets
+/// carry is unknown.
 pub fn skipped(network: &Network) -> BTreeSet<usize> {
     let mut skipped: BTreeSet<usize> = (0..network.nodes.len())
-        .filter(|switch| known::what_is_held_is_not_modelled(network, *switch))
+        .filter(|switch| {
+            known::what_is_held_is_not_modelled(network, *switch)
+                || known::turns_of_what_is_held_are_not_modelled(network, *switch)
+        })
         .collect();
-    let marks = |flow: &&FlowSetup| flow.envelope.is_some_and(|envelope| envelope.excess == Excess::Mark);
+    let marks = |flow: &FlowSetup| flow.envelope.is_some_and(|envelope| envelope.excess == Excess::Mark);
+    let carries = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.carries != Carry::Nothing);
+    let carry = |flow: &FlowSetup| {
+        let mut ports = flow.route.iter().map(|link| &network.links[*link].port);
+        ports.any(|port| {
+            carries(&port.scheduler) || port.classes.iter().any(|class| carries(&class.scheduler))
+        })
+    };
     loop {
         let before = skipped.len();
-        for flow in network.flows.iter().filter(marks) {
+        for flow in network.flows.iter().filter(|flow| marks(flow) || carry(flow)) {
             let way = || flow.route.iter().map(|link| network.links[*link].from);
             if way().any(|switch| skipped.contains(&switch)) {
                 skipped.extend(way());
@@ -146,6 +164,7 @@ impl<'n> Model<'n> {
             ports: network.links.iter().map(port).collect(),
             switches: network.nodes.iter().enumerate().map(switch).collect(),
             colours: BTreeMap::new(),
+            carries: BTreeMap::new(),
             before: BTreeMap::new(),
             checked: Checked::default(),
         };
@@ -234,6 +253,9 @@ impl<'n> Model<'n> {
                 let served = self.ports[ix].finish().ok_or("nothing was being sent")?;
                 same("the packet in service", served.packet, packet)?;
                 same("its last bit's time", Time::from_ticks(served.until), at)?;
+                if served.queued.carry != 0 {
+                    self.carries.insert((packet, link), served.queued.carry);
+                }
                 if served.queued.colour != Colour::Green {
                     self.colours.insert((packet, link), served.queued.colour);
                 }
@@ -291,7 +313,14 @@ impl<'n> Model<'n> {
         for link in links {
             let before = self.before.get(&(packet.flow, *link as u32));
             let colour = before.and_then(|before| self.colours.get(&(packet, *before)));
-            let coming = Coming { packet, len, colour: colour.copied().unwrap_or(Colour::Green) };
+            let carry = before.and_then(|before| self.carries.get(&(packet, *before)));
+            self.checked.carried += u64::from(carry.is_some());
+            let coming = Coming {
+                packet,
+                len,
+                carry: carry.copied().unwrap_or(0),
+                colour: colour.copied().unwrap_or(Colour::Green),
+            };
             if let Err(reason) = self.ports[*link].arrive(now, coming, &mut at.orders) {
                 at.expected.push_back((*link as u32, packet, reason));
                 at.pool.release(packet, len);

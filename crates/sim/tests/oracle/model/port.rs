@@ -19,6 +19,7 @@ use tidegate_sim::packet_log::PacketId;
 pub struct Coming {
     pub packet: PacketId,
     pub len: u32,
+    pub carry: i64,
     pub colour: Colour,
 }
 
@@ -163,7 +164,7 @@ impl Port {
 
     /// Meters, droppers, queue.
     fn admit(&mut self, now: Ticks, coming: Coming, order: u64) -> Result<(), Reason> {
-        let Coming { packet, len, mut colour } = coming;
+        let Coming { packet, len, carry, mut colour } = coming;
         let AtPort { leaf, place, profile, .. } = self.flows[&packet.flow];
         for reading in self.guards.meter(now, leaf, packet.flow, profile, len) {
             if let Some(virtual_clock) = reading.checked {
@@ -183,7 +184,7 @@ impl Port {
         }
         self.backlog = (self.backlog.0 + 1, self.backlog.1 + u64::from(len));
         self.latest = order;
-        let queued = Queued { packet: Some(packet), len, arrived: now, order, stamp: 0, colour };
+        let queued = Queued { packet: Some(packet), len, arrived: now, order, stamp: 0, carry, colour };
         self.tree.push(now, leaf, place, queued);
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod fair;
 mod restamped;
+mod turns;
 
 pub use restamped::Memory;
 
@@ -11,7 +12,8 @@ use fair::{Fair, Which};
 use restamped::Restamped;
 use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::units::Rate;
+use tidegate_core::units::{Rate, Span};
+use turns::Turns;
 
 /// The stamp of a datagram.
 const NEVER: Ticks = Ticks::MAX;
@@ -27,6 +29,17 @@ pub enum Rule {
         waits: bool,
     },
     Tdm(Frame),
+    FifoPlus {
+        /// How many packets have been sent, and how long they waited.
+        sent: u128,
+        waited: u128,
+    },
+    EarliestDeadline {
+        regulated: bool,
+        /// Of the server.
+        rate: Option<Rate>,
+    },
+    Turns(Turns),
     Restamped(Restamped),
     Fair(Fair),
 }
@@ -87,11 +100,73 @@ impl Rule {
                 };
                 Rule::Fair(Fair::new(which, Rate::from_bits_per_second(bits).unwrap(), rate))
             }
+            Some("fifo-plus") => Rule::FifoPlus { sent: 0, waited: 0 },
+            Some("edf") => Rule::EarliestDeadline { regulated: false, rate },
+            Some("jitter-edd") => Rule::EarliestDeadline { regulated: true, rate },
+            Some("round-robin") => Rule::Turns(Turns::new(None)),
+            Some("drr") => {
+                let (Some(Value::Size(bytes)), Some(Value::Rate(bits))) =
+                    (value(kind, "quantum"), value(kind, "unreserved"))
+                else {
+                    panic!("no quantum")
+                };
+                let unreserved = Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND)).unwrap();
+                Rule::Turns(Turns::new(Some((bytes, unreserved))))
+            }
             Some(other) => match Restamped::named(other, kind) {
                 Some(rule) => Rule::Restamped(rule),
                 None => panic!("no model of {other}"),
             },
             None => panic!("no model of a scheduler from outside"),
+        }
+    }
+
+    /// When a packet may be sent.
+    pub fn eligible_at(&self, member: &Member, packet: &Queued) -> Ticks {
+        match self {
+            Rule::EarliestDeadline { regulated: true, .. } if member.contract.deadline.is_some() => {
+                packet.arrived.saturating_add(packet.carry.max(0) as u64)
+            }
+            _ => packet.arrived,
+        }
+    }
+
+    /// A packet has joined the queue of a member that had none.
+    pub fn joined(&mut self, place: usize, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.joined(place, members);
+        }
+    }
+
+    /// The first packet of a member is sent, and out of its queue.
+    pub fn sent(&mut self, packet: &Queued, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.sent(packet, members);
+        }
+    }
+
+    /// Packets are gone that will not be sent.
+    pub fn removed(&mut self, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.emptied(members);
+        }
+    }
+
+    /// What a packet carries whose service begins.
+    pub fn depart(&mut self, now: Ticks, member: &Member, packet: &mut Queued) {
+        match self {
+            Rule::FifoPlus { sent, waited } => {
+                let own = now - packet.arrived;
+                *sent += 1;
+                *waited += u128::from(own);
+                let mean = (*waited / *sent) as i128;
+                packet.carry = (i128::from(packet.carry) + i128::from(own) - mean) as i64;
+            }
+            Rule::EarliestDeadline { regulated: true, rate } if member.contract.deadline.is_some() => {
+                let out = now + rate.map_or(0, |rate| rate.time_for(packet.len).ticks());
+                packet.carry = packet.stamp.saturating_sub(out) as i64;
+            }
+            _ => {}
         }
     }
 
@@ -145,9 +220,18 @@ impl Rule {
 
     /// The stamp of a packet that is about to join a queue that has been empty so often.
     pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
+        let latest = member.queue.last().map_or(0, |last| last.stamp);
         let saves_credit = match self {
             Rule::VirtualClock { saves_credit, .. } => *saves_credit,
             Rule::Restamped(_) => false,
+            Rule::FifoPlus { .. } => {
+                let expected = i128::from(packet.arrived) - i128::from(packet.carry);
+                return latest.max(expected.clamp(0, NEVER.into()) as Ticks);
+            }
+            Rule::EarliestDeadline { .. } => {
+                let due = |bound: Span| self.eligible_at(member, packet).saturating_add(bound.ticks());
+                return latest.max(member.contract.deadline.map_or(NEVER, due));
+            }
             _ => return packet.order,
         };
         let Some(reserve) = member.contract.reserve else { return NEVER };
@@ -175,20 +259,27 @@ impl Rule {
     /// What a packet is ranked by: smaller is sooner.
     fn rank(&self, member: &Member, packet: &Queued) -> (u8, Ticks, u64) {
         match self {
-            Rule::Fifo | Rule::Tdm(_) => (0, 0, packet.order),
+            Rule::Fifo | Rule::Tdm(_) | Rule::Turns(_) => (0, 0, packet.order),
             Rule::StrictPriority => (member.contract.priority, 0, packet.order),
-            Rule::VirtualClock { .. } | Rule::Restamped(_) => (0, packet.stamp, packet.order),
+            Rule::VirtualClock { .. }
+            | Rule::Restamped(_)
+            | Rule::FifoPlus { .. }
+            | Rule::EarliestDeadline { .. } => (0, packet.stamp, packet.order),
             Rule::Fair(_) => unreachable!("ranked by tags"),
         }
     }
 
     /// Push-out's order among the latest packets: the largest goes first.
-    pub fn rank_of_last(&self, place: usize, member: &Member, last: &Queued) -> (u8, u128, u64) {
-        if let Rule::Fair(fair) = self {
-            return (0, fair.last(place, member), last.order);
+    pub fn rank_of_last(&self, place: usize, members: &[Member], last: &Queued) -> (u8, u128, u64) {
+        let member = &members[place];
+        match self {
+            Rule::Fair(fair) => (0, fair.last(place, member), last.order),
+            Rule::Turns(turns) => (0, turns.round_of_last(place, members).into(), last.order),
+            _ => {
+                let (level, stamp, order) = self.rank(member, last);
+                (level, stamp.into(), order)
+            }
         }
-        let (level, stamp, order) = self.rank(member, last);
-        (level, stamp.into(), order)
     }
 
     /// Who of those that are able to send does now.
@@ -204,7 +295,12 @@ impl Rule {
                     datagrams.min_by_key(by_rank)
                 }
             },
-            _ => able.iter().copied().min_by_key(by_rank),
+            Rule::Turns(turns) => turns.first().filter(|place| able.contains(place)),
+            _ => {
+                let eligible =
+                    |place: &usize| self.eligible_at(&members[*place], &members[*place].queue[0]) <= now;
+                able.iter().copied().filter(eligible).min_by_key(by_rank)
+            }
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Queued {
     pub order: u64,
     /// What the scheduler wrote on it.
     pub stamp: Ticks,
+    /// What it brings from hop to hop.
+    pub carry: i64,
     pub colour: Colour,
 }
 
@@ -161,6 +163,9 @@ impl Tree {
         points.push(now);
         let from = points.clone();
         for node in &self.nodes {
+            let heads = node.members.iter().filter_map(|member| Some((member, member.queue.first()?)));
+            let eligible = heads.map(|(member, head)| node.rule.eligible_at(member, head));
+            points.extend(eligible.filter(|at| *at > now));
             from.iter().for_each(|at| points.extend(node.rule.slots_from(*at)));
         }
         points.sort_unstable();
@@ -190,6 +195,9 @@ impl Tree {
         node.rule.joins(now, place, &node.members[place].queue, &packet, others);
         packet.stamp = node.rule.stamp(&mut node.members[place], &packet, node.emptied);
         node.members[place].queue.push(packet);
+        if node.members[place].queue.len() == 1 {
+            node.rule.joined(place, &node.members);
+        }
     }
 
     /// A class that has packets puts its next token into the node above.
@@ -202,14 +210,16 @@ impl Tree {
             None => oldest,
         };
         let len = (i64::from(head.len) + self.nodes[at].uncharged).max(1) as u32;
-        let token = Queued { packet: None, len, ..head.clone() };
+        let token = Queued { packet: None, len, carry: 0, ..head.clone() };
         self.nodes[at].uncharged -= i64::from(len);
         self.stamp_and_queue(now, above, place, token);
     }
 
     /// The first packet at a place starts: every node above is charged.
     pub fn take(&mut self, now: Ticks, leaf: usize, place: usize) -> Queued {
-        let sent = self.remove_first(now, leaf, place);
+        let mut sent = self.remove_first(now, leaf, place);
+        let node = &mut self.nodes[leaf];
+        node.rule.depart(now, &node.members[place], &mut sent);
         let charge = |ceiling: &mut Option<Ceiling>| {
             if let Some(ceiling) = ceiling {
                 ceiling.charge(now, sent.arrived, sent.len);
@@ -239,9 +249,10 @@ impl Tree {
     }
 
     fn remove_first(&mut self, now: Ticks, at: usize, place: usize) -> Queued {
-        let first = self.nodes[at].members[place].queue.remove(0);
         let node = &mut self.nodes[at];
+        let first = node.members[place].queue.remove(0);
         node.rule.served(now, place, &first, &node.members[place].queue);
+        node.rule.sent(&first, &node.members);
         self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
         first
     }
@@ -271,7 +282,8 @@ impl Tree {
             let node = &self.nodes[at];
             let last = |place: &usize| {
                 let member = &node.members[*place];
-                member.queue.last().map(|last| (node.rule.rank_of_last(*place, member, last), last.order))
+                let rank = |last| node.rule.rank_of_last(*place, &node.members, last);
+                member.queue.last().map(|last| (rank(last), last.order))
             };
             let place = (0..node.members.len()).filter(|place| last(place).is_some()).max_by_key(last)?;
             match node.members[place].who {
@@ -280,6 +292,7 @@ impl Tree {
                     let node = &mut self.nodes[at];
                     let gone = node.members[place].queue.pop()?;
                     node.rule.pushed_out(now, place, &node.members[place].queue);
+                    node.rule.removed(&node.members);
                     self.withdraw(now, at);
                     return Some((at, flow, gone));
                 }
@@ -291,7 +304,9 @@ impl Tree {
     fn withdraw(&mut self, now: Ticks, mut at: usize) {
         while let Some((above, place)) = self.nodes[at].above {
             if !self.has_packets(at) && self.nodes[above].members[place].queue.pop().is_some() {
-                self.nodes[above].rule.pushed_out(now, place, &[]);
+                let node = &mut self.nodes[above];
+                node.rule.pushed_out(now, place, &[]);
+                node.rule.removed(&node.members);
                 self.nodes[at].uncharged = 0;
             }
             at = above;

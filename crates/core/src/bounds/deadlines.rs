@@ -1,0 +1,138 @@
+//! Whether an earliest-deadline-first server keeps all deadlines.
+//!
+//! Flows that send at most Aⱼ(x) bytes in any time x, with local delay bounds dⱼ and packets of up to Lⱼ bytes, share a link of
+//! C bytes a second. No packet's last bit is out later than its deadline if for all t from the least bound on
+//!
+//! `Σⱼ Aⱼ(t − dⱼ) + max {Lₖ : dₖ > t} ≤ C · t`
+//!
+//! (Liebeherr, Wrege and Ferrari, "Exact admission control for networks with a bounded delay service", IEEE/ACM ToN 4(6), 1996,
+//! theorem 1; Georgiadis, Guérin and Parekh 1997). Aⱼ counts from 0 on, where it is a burst; the maximum is what was in service
+//! already and is due later, datagrams among it. Where flows may send their envelopes the condition is also necessary.
+//!
+//! Here Aⱼ(x) = min(W + r x, L + r̂ x), with r̂ only where it is stated. At a port behind others, packets may come closer
+//! together than their source has sent them, unless regulators hold them apart.
+
+use crate::contract::Contract;
+use crate::units::Rate;
+
+/// Flows that are alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Demand {
+    /// How many they are; of 0, one packet counts that is in service.
+    pub count: u64,
+    /// What each states. Without a deadline, or without W and r, it is not known what is due when.
+    pub contract: Contract,
+    /// Their largest packet, in bytes; 0 when it is not known.
+    pub largest: u32,
+}
+
+/// More is due than the link carries.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overrun {
+    /// Which demand has a packet that may be late.
+    pub index: usize,
+    /// After how many seconds of the worst arrivals.
+    pub within: f64,
+    /// What may be due by then, in bytes, with what is in service before.
+    pub due: f64,
+    /// What the link carries by then, in bytes.
+    pub carried: f64,
+}
+
+/// What rounding of rates may make of an exact fit.
+const ROUNDING: f64 = 1e-6;
+
+/// At `within` seconds the demand with this index has so many bytes more due at once, and `rate` bytes a second more from
+/// then on.
+struct Event {
+    within: f64,
+    index: usize,
+    burst: f64,
+    rate: f64,
+}
+
+fn bytes_per_second(rate: Rate) -> f64 {
+    rate.bits_per_second() / 8.0
+}
+
+/// What demands have due, in the order of time.
+fn events(demands: &[Demand]) -> Vec<Event> {
+    let mut events = Vec::new();
+    for (index, Demand { count, contract, largest }) in demands.iter().enumerate() {
+        let (Some(deadline), Some(reserve), Some(workahead), 1..) =
+            (contract.deadline, contract.reserve, contract.max_workahead(), *count)
+        else {
+            continue;
+        };
+        let (all, within) = (*count as f64, deadline.as_secs_f64());
+        let (reserve, workahead) = (bytes_per_second(reserve), workahead as f64);
+        let mut add = |within, burst: f64, rate: f64| {
+            events.push(Event { within, index, burst: all * burst, rate: all * rate });
+        };
+        match contract.peak.map(|peak| bytes_per_second(peak).max(reserve)) {
+            // The peak rate bounds what is sent until W is used up.
+            Some(peak) if peak > reserve && workahead > f64::from(*largest) => {
+                add(within, f64::from(*largest), peak);
+                let used_up = (workahead - f64::from(*largest)) / (peak - reserve);
+                add(within + used_up, 0.0, reserve - peak);
+            }
+            Some(peak) if peak <= reserve => add(within, workahead.min(f64::from(*largest)), reserve),
+            _ => add(within, workahead, reserve),
+        }
+    }
+    events.sort_by(|a, b| a.within.total_cmp(&b.within));
+    events
+}
+
+/// The first overrun of a link of this rate; `None` if all deadlines are kept.
+pub fn first_overrun(link: Rate, demands: &[Demand]) -> Option<Overrun> {
+    let capacity = bytes_per_second(link);
+    // What may be in service, the latest due first.
+    let due = |demand: &Demand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
+    let mut blocking: Vec<(f64, f64)> =
+        demands.iter().map(|demand| (due(demand), f64::from(demand.largest))).collect();
+    blocking.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut longest = 0.0_f64;
+    blocking.iter_mut().for_each(|(_, largest)| {
+        longest = longest.max(*largest);
+        *largest = longest;
+    });
+    // The longest packet that is due later than `within`, or then.
+    let blocks = |within: f64, then: bool| {
+        let later = blocking.partition_point(|(due, _)| *due > within || (then && *due == within));
+        later.checked_sub(1).map_or(0.0, |last| blocking[last].1)
+    };
+    let (mut sum, mut rate, mut at) = (0.0, 0.0, 0.0);
+    let mut last = None;
+    let events = events(demands);
+    for (nth, event) in events.iter().enumerate() {
+        let carried = capacity * event.within;
+        let overrun = |index, due: f64| {
+            (due > carried * (1.0 + ROUNDING)).then_some(Overrun {
+                index,
+                within: event.within,
+                due,
+                carried,
+            })
+        };
+        sum += rate * (event.within - at);
+        if let Some(index) = last.filter(|_| event.within > at)
+            && let Some(overrun) = overrun(index, sum + blocks(event.within, true))
+        {
+            return Some(overrun);
+        }
+        sum += event.burst;
+        rate += event.rate;
+        (at, last) = (event.within, Some(event.index));
+        // Bursts of one instant are due together.
+        if events.get(nth + 1).is_none_or(|next| next.within > event.within)
+            && let Some(overrun) = overrun(event.index, sum + blocks(event.within, false))
+        {
+            return Some(overrun);
+        }
+    }
+    // Beyond the last event, what is due comes closer to what is carried, or less close: a second after they meet.
+    let index = last.filter(|_| rate > capacity * (1.0 + ROUNDING))?;
+    let within = at + (capacity * at - sum).max(0.0) / (rate - capacity) + 1.0;
+    Some(Overrun { index, within, due: sum + rate * (within - at), carried: capacity * within })
+}

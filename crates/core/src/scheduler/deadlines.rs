@@ -1,0 +1,79 @@
+//! The deadline of a packet: what schedulers that serve the earliest deadline first share.
+
+use super::floors::Floors;
+use crate::bounds::deadlines::{Demand, first_overrun};
+use crate::contract::Contract;
+use crate::packet::FlowIx;
+use crate::params::{Fault, Member, NodeContext};
+use crate::queues::Queues;
+use crate::units::{Span, Time};
+
+/// The local delay bounds of flows, and the stamps that follow from them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deadlines {
+    /// [`Span::MAX`] for a flow without one: its packets are due at the end of time.
+    bounds: Vec<Span>,
+    floors: Floors,
+}
+
+impl Deadlines {
+    /// Opens a flow or changes its bound.
+    pub(super) fn set(&mut self, flow: FlowIx, contract: &Contract) {
+        if self.bounds.len() <= flow.ix() {
+            self.bounds.resize(flow.ix() + 1, Span::MAX);
+        }
+        self.bounds[flow.ix()] = contract.deadline.unwrap_or(Span::MAX);
+    }
+
+    /// Whether the flow has a deadline.
+    #[inline]
+    pub(super) fn has_one(&self, flow: FlowIx) -> bool {
+        self.bounds[flow.ix()] != Span::MAX
+    }
+
+    /// The tag of a packet of the flow that is about to be pushed, whose time counts from `from`.
+    #[inline]
+    pub(super) fn tag(&mut self, flow: FlowIx, from: Time, queues: &Queues) -> u64 {
+        self.floors.tag(flow, (from + self.bounds[flow.ix()]).ticks(), queues)
+    }
+
+    /// What a packet with this tag is ranked by now.
+    #[inline]
+    pub(super) fn key(&self, flow: FlowIx, tag: u64) -> u64 {
+        self.floors.key(flow, tag)
+    }
+
+    /// The flow was absent, and takes part again: its first packet is due as if it had come now.
+    pub(super) fn rejoin(&mut self, now: Time, flow: FlowIx) {
+        if self.has_one(flow) {
+            self.floors.rejoin(flow, (now + self.bounds[flow.ix()]).ticks());
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.bounds.capacity() * size_of::<Span>() + self.floors.memory()
+    }
+}
+
+/// Checks that every deadline is kept while flows send what they state. Of flows that come and go by signalling, and of
+/// those that do not state W, it is not known what they send: no more than one of their packets counts, in service.
+///
+/// # Errors
+/// The flow whose packets may be late.
+pub(super) fn check(node: &NodeContext<'_>) -> Result<(), Fault> {
+    let demand = |member: &Member| Demand {
+        count: if member.signalled { 0 } else { member.count },
+        contract: member.contract,
+        largest: member.largest,
+    };
+    let demands: Vec<Demand> = node.members.iter().map(demand).collect();
+    let Some(overrun) = first_overrun(node.link, &demands) else { return Ok(()) };
+    let message = format!(
+        "its deadline may be missed: up to {:.0} B may be due within {:.3} ms, and the link carries {:.0} B",
+        overrun.due.ceil(),
+        overrun.within * 1e3,
+        overrun.carried.floor()
+    );
+    Err(Fault::of(overrun.index, 0, "deadline", message))
+}

@@ -1,0 +1,118 @@
+//! FIFO+ (Clark, Shenker and Zhang 1992, section 6; Pincheira 1994, section 2.3.3): first in, first out by the time at
+//! which a packet would have come, had it waited at every hop before as long as packets do there on average.
+//!
+//! ```text
+//! stamp ← arrival − carry                      on arrival
+//! carry ← carry + waited − mean                when service begins
+//! ```
+//!
+//! `waited` is the time from a packet's last bit in to its first bit out, and `mean` that of all packets served at this port so far,
+//! this one included: whole ticks, rounded down. `carry` goes with the packet to the next hop, and saturates.
+//!
+//! Choices where the papers are silent:
+//! - The mean is over all packets of all flows since the port was set up, as "average observed delay" says. It forgets
+//!   nothing: after a change of the load it follows more slowly the longer the port has been in use.
+//! - Stamps of a flow never decrease: a packet that would be stamped before one of its flow in front of it gets the
+//!   stamp of that one. Where the mean does not change, and packets are of one size, this never happens.
+//! - Equal stamps are served in the order of arrival.
+//! - A packet that was dropped or pushed out has no delay, and does not count in the mean.
+//! - A **held** flow keeps its stamps; one that was **absent** is stamped as if its first packet had come when it is back.
+//! - In a class, what is carried is the deviation from the mean of the class.
+
+use super::floors::Floors;
+use super::{StampRule, Stamped};
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::queues::Queues;
+use crate::units::Time;
+
+parameters! {
+    /// FIFO+ has none.
+    pub struct FifoPlusParams {}
+}
+
+impl PolicyParams for FifoPlusParams {
+    type Made = Stamped<FifoPlus>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "fifo-plus",
+        title: "FIFO+",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Serves packets in the order in which they would have arrived, had each waited at every hop before as long as \
+               packets do there on average.",
+        source: "Clark, Shenker and Zhang 1992, section 6",
+        params: FifoPlusParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Times,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Deviation,
+    };
+
+    fn make(&self) -> Result<Stamped<FifoPlus>, Refused> {
+        Ok(Stamped::default())
+    }
+
+    fn example() -> FifoPlusParams {
+        FifoPlusParams {}
+    }
+}
+
+/// The rule of FIFO+.
+#[derive(Default)]
+pub struct FifoPlus {
+    floors: Floors,
+    /// How many packets were served, and how long they waited in all, in ticks.
+    served: u64,
+    waited: u128,
+}
+
+/// When a packet with this carry would have come, had it come at `at`.
+fn expected(at: Time, carry: i64) -> u64 {
+    match u64::try_from(carry) {
+        Ok(late) => at.ticks().saturating_sub(late),
+        Err(_) => at.ticks().saturating_add(carry.unsigned_abs()),
+    }
+}
+
+impl StampRule for FifoPlus {
+    fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
+        Ok(())
+    }
+
+    fn forgettable_at(&self, _: FlowIx) -> Time {
+        Time::from_ticks(0)
+    }
+
+    #[inline]
+    fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
+        packet.tag = self.floors.tag(packet.flow, expected(packet.arrived, packet.carry), queues);
+    }
+
+    #[inline]
+    fn key(&self, flow: FlowIx, tag: u64) -> u64 {
+        self.floors.key(flow, tag)
+    }
+
+    fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, _: &Queues) {
+        self.floors.rejoin(flow, expected(now, head.carry));
+    }
+
+    #[inline]
+    fn dequeued(&mut self, now: Time, packet: &mut Packet, _: &Queues) {
+        let waited = now.since(packet.arrived).ticks();
+        self.served += 1;
+        self.waited += u128::from(waited);
+        // At most the longest wait, which is 64 bits long.
+        let mean = (self.waited / u128::from(self.served)) as u64;
+        let deviation = i128::from(waited) - i128::from(mean);
+        let carry = i128::from(packet.carry) + deviation;
+        packet.carry = carry.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    }
+
+    fn memory(&self) -> usize {
+        self.floors.memory()
+    }
+}

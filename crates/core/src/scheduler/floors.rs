@@ -1,0 +1,41 @@
+//! Stamps that never decrease within a flow, and where a flow that was absent rejoins: what schedulers that stamp
+//! packets with times share.
+
+use crate::lazy_table::LazyTable;
+use crate::packet::FlowIx;
+use crate::queues::Queues;
+
+/// The least key of what each flow has queued; 0 where it was not absent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Floors(LazyTable<u64>);
+
+impl Floors {
+    /// The tag of a packet that is about to be pushed with this stamp: it is not served before those in front of it.
+    #[inline]
+    pub(super) fn tag(&mut self, flow: FlowIx, stamp: u64, queues: &Queues) -> u64 {
+        match queues.last(flow) {
+            Some(last) => stamp.max(last.packet.tag),
+            None => {
+                self.0.set(flow, 0);
+                stamp
+            }
+        }
+    }
+
+    /// What a packet with this tag is ranked by now.
+    #[inline]
+    pub(super) fn key(&self, flow: FlowIx, tag: u64) -> u64 {
+        tag.max(self.0.get(flow))
+    }
+
+    /// The flow was absent: what it has queued is served no sooner than a packet with this stamp.
+    pub(super) fn rejoin(&mut self, flow: FlowIx, stamp: u64) {
+        let floor = self.0.get_mut(flow);
+        *floor = stamp.max(*floor);
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.0.memory()
+    }
+}

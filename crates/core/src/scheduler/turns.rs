@@ -1,0 +1,212 @@
+//! The flows of a round: who takes a turn after whom. What schedulers that serve flows in turns share.
+//!
+//! A flow joins at the end, and goes to the end when its turn is over. Each has the number of the round
+//! in which its next turn is; the numbers never decrease along the list, and those of its ends differ by one at most.
+
+use crate::packet::FlowIx;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    next: u32,
+    prev: u32,
+    listed: bool,
+    /// The round of its next turn, or, of a flow that is not in the list, of the one that it would have taken.
+    round: u64,
+}
+
+const AWAY: Place = Place { next: NONE, prev: NONE, listed: false, round: 0 };
+
+/// Flows in the order of their turns: a list, in which joining, leaving and ending a turn take a few steps.
+#[derive(Clone, Debug)]
+pub(super) struct Turns {
+    places: Vec<Place>,
+    first: u32,
+    last: u32,
+    len: u32,
+    /// The round of the latest flow to join or to end its turn.
+    round: u64,
+}
+
+impl Default for Turns {
+    fn default() -> Turns {
+        Turns { places: Vec::new(), first: NONE, last: NONE, len: 0, round: 0 }
+    }
+}
+
+impl Turns {
+    /// Gives every flow index below `flows` a place.
+    pub(super) fn reach(&mut self, flows: u32) {
+        if self.places.len() < flows as usize {
+            self.places.resize(flows as usize, AWAY);
+        }
+    }
+
+    /// Whose turn it is.
+    #[inline]
+    pub(super) fn first(&self) -> Option<FlowIx> {
+        (self.first != NONE).then_some(FlowIx(self.first))
+    }
+
+    /// How many flows take turns.
+    pub(super) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// Whether the flow takes turns.
+    #[inline]
+    pub(super) fn contains(&self, flow: FlowIx) -> bool {
+        self.places[flow.ix()].listed
+    }
+
+    /// The round of the flow's next turn.
+    #[inline]
+    pub(super) fn round(&self, flow: FlowIx) -> u64 {
+        self.places[flow.ix()].round
+    }
+
+    /// The round of the first turn of a flow that joins now.
+    #[inline]
+    pub(super) fn next_round(&self) -> u64 {
+        self.round
+    }
+
+    /// The flows in the order of their turns.
+    pub(super) fn iter(&self) -> impl Iterator<Item = FlowIx> {
+        let mut at = self.first;
+        core::iter::from_fn(move || {
+            let place = self.places.get(at as usize)?;
+            Some(FlowIx(core::mem::replace(&mut at, place.next)))
+        })
+    }
+
+    /// Puts a flow that takes no turns behind all others.
+    #[inline]
+    pub(super) fn join(&mut self, flow: FlowIx) {
+        debug_assert!(!self.contains(flow));
+        let place = Place { next: NONE, prev: self.last, listed: true, round: self.round };
+        self.places[flow.ix()] = place;
+        match self.places.get_mut(self.last as usize) {
+            Some(last) => last.next = flow.0,
+            None => self.first = flow.0,
+        }
+        self.last = flow.0;
+        self.len += 1;
+    }
+
+    /// Puts a flow that takes no turns in front of all others.
+    pub(super) fn join_first(&mut self, flow: FlowIx) {
+        let Some(first) = self.first() else { return self.join(flow) };
+        let place = Place { next: first.0, prev: NONE, listed: true, round: self.round(first) };
+        self.places[flow.ix()] = place;
+        self.places[first.ix()].prev = flow.0;
+        self.first = flow.0;
+        self.len += 1;
+    }
+
+    /// Takes the flow out, if it takes turns.
+    #[inline]
+    pub(super) fn leave(&mut self, flow: FlowIx) {
+        let Place { next, prev, listed, .. } = self.places[flow.ix()];
+        if !listed {
+            return;
+        }
+        match self.places.get_mut(prev as usize) {
+            Some(prev) => prev.next = next,
+            None => self.first = next,
+        }
+        match self.places.get_mut(next as usize) {
+            Some(next) => next.prev = prev,
+            None => self.last = prev,
+        }
+        self.places[flow.ix()].listed = false;
+        self.len -= 1;
+    }
+
+    /// The turn of the first flow is over: its next one is in the next round, behind all others.
+    #[inline]
+    pub(super) fn end_turn(&mut self) {
+        let Some(flow) = self.first() else { return };
+        self.round = self.round(flow).saturating_add(1);
+        self.leave(flow);
+        self.join(flow);
+    }
+
+    /// So many rounds pass without a packet.
+    pub(super) fn skip_rounds(&mut self, rounds: u64) {
+        let mut at = self.first;
+        while let Some(place) = self.places.get_mut(at as usize) {
+            place.round = place.round.saturating_add(rounds);
+            at = place.next;
+        }
+        self.round = self.round.saturating_add(rounds);
+    }
+
+    /// Counts rounds from the beginning: nothing is queued, so that no round is remembered.
+    #[inline]
+    pub(super) fn restart(&mut self) {
+        self.round = 0;
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.places.capacity() * size_of::<Place>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    const FLOWS: u32 = 9;
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_deque(steps in prop::collection::vec((0u8..6, 0u32..FLOWS), 1..300)) {
+            let (mut turns, mut model) = (Turns::default(), VecDeque::<(u32, u64)>::new());
+            let mut next = 0;
+            turns.reach(FLOWS);
+            for (what, flow) in steps {
+                let away = !turns.contains(FlowIx(flow));
+                prop_assert_eq!(away, model.iter().all(|(other, _)| *other != flow));
+                match what {
+                    0 => {
+                        turns.leave(FlowIx(flow));
+                        model.retain(|(other, _)| *other != flow);
+                    }
+                    1 if away => {
+                        turns.join_first(FlowIx(flow));
+                        model.push_front((flow, model.front().map_or(next, |(_, round)| *round)));
+                    }
+                    2 => {
+                        turns.skip_rounds(u64::from(flow));
+                        model.iter_mut().for_each(|(_, round)| *round += u64::from(flow));
+                        next += u64::from(flow);
+                    }
+                    3 | 4 => {
+                        turns.end_turn();
+                        if let Some((first, round)) = model.pop_front() {
+                            next = round + 1;
+                            model.push_back((first, next));
+                        }
+                    }
+                    _ if away => {
+                        turns.join(FlowIx(flow));
+                        model.push_back((flow, next));
+                    }
+                    _ => {}
+                }
+                let listed: Vec<_> = turns.iter().map(|flow| (flow.0, turns.round(flow))).collect();
+                prop_assert_eq!(&listed, &model.iter().copied().collect::<Vec<_>>());
+                prop_assert_eq!((turns.len() as usize, turns.next_round()), (model.len(), next));
+                prop_assert_eq!(turns.first().map(|flow| flow.0), model.front().map(|(flow, _)| *flow));
+                let (first, last) = (listed.first(), listed.last());
+                prop_assert!(listed.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+                prop_assert!(first.zip(last).is_none_or(|(first, last)| last.1 - first.1 <= 1));
+            }
+        }
+    }
+}
