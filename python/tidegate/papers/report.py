@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from tidegate import _tidegate
 from tidegate import replications as runs
 from tidegate.papers.claims import Columns, Finding, find
 from tidegate.papers.curves import Panel
-from tidegate.papers.paper import Experiment, Paper
+from tidegate.papers.paper import Experiment, Paper, Table
 from tidegate.replications import Progress
+from tidegate.results import Results
 from tidegate.source import Source
 
 
@@ -39,6 +42,17 @@ class Outcome:
     fingerprints: Mapping[str, tuple[str, ...]]
     scenario_hashes: Mapping[str, str]
     panels: tuple[Panel, ...] = ()
+
+    @property
+    def listed(self) -> list[Finding]:
+        """The findings that are not cells of the experiment's tables."""
+        cells = {table.cell(*at) for table in self.experiment.tables for at in table.places}
+        return [one for one in self.findings if one.claim.name not in cells]
+
+    def cells(self, table: Table) -> list[list[Finding]]:
+        """Return the findings of a table, row by row."""
+        by_name = {one.claim.name: one for one in self.findings}
+        return [[by_name[table.cell(column, row)] for column in table.columns] for row in table.rows]
 
 
 @dataclass(frozen=True)
@@ -126,24 +140,32 @@ def conduct(
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
     sources = [one.sources() for one in paper.experiments]
-    work = (
-        experiment.times * _work(source)
+    keys = [
+        {name: _key(experiment, source) for name, source in by_name.items()}
         for experiment, by_name in zip(paper.experiments, sources, strict=True)
-        for source in by_name.values()
-    )
-    meter = _Meter(progress, sum(work))
+    ]
+    # Experiments that run the same look at the same runs.
+    runs_left = Counter(key for by_name in keys for key in by_name.values())
+    meter = _Meter(progress, sum(key.work for key in runs_left))
+    done: dict[_Key, Results] = {}
     outcomes = []
     figures: dict[str, Columns] = {}
-    for experiment, by_name in zip(paper.experiments, sources, strict=True):
+    for experiment, by_name, keys_of in zip(paper.experiments, sources, keys, strict=True):
         results = {}
         for name, source in by_name.items():
-            results[name] = runs.run(
-                source,
-                replications=replications * experiment.times,
-                jobs=jobs,
-                series=experiment.measure.series,
-                progress=meter.part(experiment.times * _work(source)),
-            )
+            key = keys_of[name]
+            if key not in done:
+                done[key] = runs.run(
+                    source,
+                    replications=replications * experiment.times,
+                    jobs=jobs,
+                    series=experiment.measure.series,
+                    progress=meter.part(key.work),
+                )
+            results[name] = done[key]
+            runs_left[key] -= 1
+            if not runs_left[key]:
+                del done[key]
         figures[experiment.name] = experiment.measure.figures(results, figures)
         draw = experiment.measure.panels
         first = next(iter(results.values()))
@@ -163,9 +185,20 @@ def conduct(
     return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__)
 
 
-def _work(source: Source) -> float:
-    """Return about how much work a run is."""
-    return source.scenario.duration * len(source.scenario.flows)
+class _Key(NamedTuple):
+    """What makes two settings the same runs, and about how much work these are."""
+
+    scenario: str
+    base_dir: Path
+    times: int
+    series: bool
+    work: float
+
+
+def _key(experiment: Experiment, source: Source) -> _Key:
+    scenario = source.scenario
+    work = experiment.times * scenario.duration * len(scenario.flows)
+    return _Key(scenario.toml, source.base_dir, experiment.times, experiment.measure.series, work)
 
 
 class _Meter:
@@ -189,8 +222,11 @@ def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:
     claim = finding.claim
     return _figure(experiment, finding) | {
         "tolerance": claim.tolerance,
+        "factor": claim.factor,
         "at_most": claim.at_most,
         "at_least": claim.at_least,
+        "every_replication": claim.every,
+        "worst": finding.worst,
         "required": claim.required,
         "holds": finding.holds,
         "why": finding.why,
