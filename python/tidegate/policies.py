@@ -225,9 +225,94 @@ class Tdm(Record):
     slots: int
 
 
-SchedulerName = Literal["fifo", "strict-priority", "virtual-clock"]
+@dataclass(frozen=True, kw_only=True)
+class PeakVc(Record):
+    """PeakVC.
 
-SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm
+    VirtualClock with clocks that tick at each flow's peak rate: bursts pass quickly, but a flow that sends at
+    its peak rate for too long is not held back.
+
+    Source: Pincheira 1994, section 4.3.
+    """
+
+    _kind: ClassVar[str | None] = "peak-vc"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pulse(Record):
+    """Pulse.
+
+    Stamps packets with a clock that ticks at the flow's peak rate for W bytes and then makes up for it in one
+    large tick. Clocks are never set to real time: a flow that slept has priority over those that did not.
+
+    Source: Mukherjee, Landweber and Faber 1992; Pincheira 1994, section 2.3.2.
+    """
+
+    _kind: ClassVar[str | None] = "pulse"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deferred(Record):
+    """Deferred.
+
+    Stamps packets as VirtualClock does, less the time that the flow's backlog, up to W, takes at its reserved
+    rate: a burst is accelerated while it builds up and held back while it drains. A step on the way to Axel,
+    not for use.
+
+    Attributes:
+        backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
+            reserved rate, or the port itself (ideal or real). Default: real.
+
+    Source: Pincheira 1994, section 3.
+    """
+
+    _kind: ClassVar[str | None] = "deferred"
+
+    backlog: Literal["ideal", "real"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxelUnbounded(Record):
+    """Axel without its bound.
+
+    Axel without the bound on what a flow may gain on VirtualClock: a flow that fills and drains its backlog
+    over and over takes the link from the others. A step on the way to Axel, not for use.
+
+    Attributes:
+        backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
+            reserved rate, or the port itself (ideal or real). Default: ideal.
+
+    Source: Pincheira 1994, section 3.
+    """
+
+    _kind: ClassVar[str | None] = "axel-unbounded"
+
+    backlog: Literal["ideal", "real"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axel(Record):
+    """Axel.
+
+    Stamps packets as VirtualClock does, but lets the stamps of a flow whose backlog grows advance more
+    slowly, down to the pace of its peak rate, and never to more than W / r before VirtualClock's: bursts pass
+    quickly, and each flow keeps its reserved rate.
+
+    Attributes:
+        backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
+            reserved rate, or the port itself (ideal or real). Default: ideal.
+
+    Source: Pincheira 1994, section 3 and Figure 4.
+    """
+
+    _kind: ClassVar[str | None] = "axel"
+
+    backlog: Literal["ideal", "real"] | None = None
+
+
+SchedulerName = Literal["fifo", "strict-priority", "virtual-clock", "peak-vc", "pulse", "deferred", "axel-unbounded", "axel"]
+
+SchedulerKind = Fifo | StrictPriority | VirtualClock | Tdm | PeakVc | Pulse | Deferred | AxelUnbounded | Axel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -516,8 +601,8 @@ class Answers(Record):
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
-        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
-            reserved rate (a rate such as "400kbit").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
@@ -566,8 +651,8 @@ class Connection(Record):
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
-        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
-            reserved rate (a rate such as "400kbit").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
@@ -682,8 +767,8 @@ class Flow(Record):
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
-        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
-            reserved rate (a rate such as "400kbit").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
@@ -774,9 +859,15 @@ class Class(Record):
         scheduler: Discipline among its flows, or among the classes that are part of it.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
+        interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
+            not monitored (a time such as "5ms").
         head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
             earlier (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
         meter: What sees whether its flows keep their contracts; without it, what the port has.
@@ -787,8 +878,11 @@ class Class(Record):
     parent: str | None = None
     scheduler: SchedulerName | SchedulerKind
     reserve: str | None = None
+    interval: str | None = None
     head_start: str | None = None
     priority: int | None = None
+    workahead: str | None = None
+    peak: str | None = None
     ceiling: str | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperKind | None = None
@@ -995,7 +1089,16 @@ DEFAULT_SCHEDULER = "fifo"
 ANSWERS = "/ack"
 """What follows a connection's name in that of its answers' flow."""
 
-ORDERED_STAMPS = ("fifo", "strict-priority", "virtual-clock")
+ORDERED_STAMPS = (
+    "fifo",
+    "strict-priority",
+    "virtual-clock",
+    "peak-vc",
+    "pulse",
+    "deferred",
+    "axel-unbounded",
+    "axel",
+)
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
 
 RESPONSIVE = ("greedy", "window")

@@ -20,7 +20,8 @@ parameters! {
         /// Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a server of rate
         /// `reserve` alone; without it, `reserve` times `interval`
         workahead: Option<u32> as Size,
-        /// Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the reserved rate
+        /// Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once `reserve` is raised
+        /// above it, the reserved rate
         peak: Option<Rate>,
         /// Local delay bound (d): the time after a packet's arrival at a port by which it should be sent
         deadline: Option<Span>,
@@ -30,8 +31,20 @@ parameters! {
 impl Contract {
     /// W in bytes: as stated, or AR times AI, rounded down (Pincheira 1994, section 2.1); `None` where neither is stated.
     pub fn max_workahead(&self) -> Option<u64> {
-        let from_interval = || Some(self.reserve?.bytes_in_about(self.interval?));
+        let from_interval = || Some(self.reserve?.bytes_in(self.interval?));
         self.workahead.map(u64::from).or_else(from_interval)
+    }
+
+    /// W / r: what AR takes to serve the maximum workahead, which is AI where W follows from it; zero where neither is
+    /// stated.
+    pub fn workahead_time(&self) -> Span {
+        let stated = self.reserve.zip(self.workahead).map(|(reserve, workahead)| reserve.time_for(workahead));
+        stated.or(self.interval).unwrap_or(Span::ZERO)
+    }
+
+    /// The peak rate: AR where none is stated, or where AR has been raised above it.
+    pub fn peak_rate(&self) -> Option<Rate> {
+        self.peak.max(self.reserve).filter(|_| self.reserve.is_some())
     }
 }
 

@@ -3,7 +3,13 @@
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
 //! queues and tells the scheduler what happened to them.
 
+pub mod axel;
+pub mod axel_unbounded;
+pub mod deferred;
 pub mod fifo;
+pub mod peak_vc;
+pub mod pulse;
+mod restamped;
 mod stamped;
 pub mod strict_priority;
 pub mod tdm;
@@ -183,6 +189,11 @@ schedulers! {
     StrictPriority(strict_priority::StrictPriorityParams),
     VirtualClock(virtual_clock::VirtualClockParams),
     Tdm(tdm::TdmParams),
+    PeakVc(peak_vc::PeakVcParams),
+    Pulse(pulse::PulseParams),
+    Deferred(deferred::DeferredParams),
+    AxelUnbounded(axel_unbounded::AxelUnboundedParams),
+    Axel(axel::AxelParams),
 }
 
 /// The scheduler of a port that names none.

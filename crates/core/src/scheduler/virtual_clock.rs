@@ -131,7 +131,7 @@ struct Checked {
 }
 
 /// The latest stamp of a flow with a reservation: sooner than any datagram's.
-const LATEST: u64 = Time::NEVER.ticks() - 1;
+pub(super) const LATEST: u64 = Time::NEVER.ticks() - 1;
 
 /// What the datagrams that the flow has queued take at `rate`: they count as one burst.
 fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
@@ -170,9 +170,39 @@ impl VirtualClock {
             waits: params.synchronise == Synchronise::EmptyQueue,
         }
     }
-}
 
-impl VirtualClock {
+    /// auxVC of a flow.
+    pub(super) fn aux_vc(&self, flow: FlowIx) -> Time {
+        self.clocks[flow.ix()].aux_vc
+    }
+
+    /// The reserved rate of a flow; `None` for a datagram flow.
+    pub(super) fn reserve(&self, flow: FlowIx) -> Option<Rate> {
+        self.clocks[flow.ix()].reserve
+    }
+
+    /// What absences have added to the stamps of packets queued before them.
+    pub(super) fn shift(&self, flow: FlowIx) -> Span {
+        self.offsets.get(flow).shift
+    }
+
+    /// How far a newcomer's clock would advance with what `head` stands for: the packet, or the burst of datagrams
+    /// whose stamp it shares.
+    pub(super) fn first_tick(&self, flow: FlowIx, head: &Packet, queues: &Queues) -> Option<Span> {
+        let rate = self.reserve(flow)?;
+        let is_datagram = head.tag == Time::NEVER.ticks();
+        Some(if is_datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) })
+    }
+
+    /// Moves the flow's clock and the stamps of what it has queued by `late`.
+    pub(super) fn postpone(&mut self, flow: FlowIx, late: Span) {
+        let mut offsets = self.offsets.get(flow);
+        self.clocks[flow.ix()].aux_vc += late;
+        offsets.shift += late;
+        offsets.datagrams_at = offsets.datagrams_at.map(|at| at + late);
+        self.offsets.set(flow, offsets);
+    }
+
     /// Notes a check of the flow, or that its clock need not be set back any more.
     fn set_checked(&mut self, flow: FlowIx, checked: Option<Checked>) {
         self.pending -= u32::from(self.checked.get(flow).is_some());
@@ -271,17 +301,9 @@ impl StampRule for VirtualClock {
     }
 
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {
-        let key = Time::from_ticks(self.key(flow, head.tag));
-        let clock = &mut self.clocks[flow.ix()];
-        if let Some(rate) = clock.reserve {
-            let datagram = head.tag == Time::NEVER.ticks();
-            let first = if datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) };
-            let mut offsets = self.offsets.get(flow);
-            let late = (now.before(offsets.head_start) + first).since(key);
-            clock.aux_vc += late;
-            offsets.shift += late;
-            offsets.datagrams_at = offsets.datagrams_at.map(|at| at + late);
-            self.offsets.set(flow, offsets);
+        if let Some(first) = self.first_tick(flow, head, queues) {
+            let newcomer = now.before(self.offsets.get(flow).head_start) + first;
+            self.postpone(flow, newcomer.since(Time::from_ticks(self.key(flow, head.tag))));
         }
     }
 

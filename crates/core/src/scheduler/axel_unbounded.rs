@@ -1,0 +1,62 @@
+//! The discipline between Deferred and Axel (Pincheira 1994, section 3): stamps advance by `l/r − max(0, Δb)/r`, with b up to
+//! W, and at least by l/r̂, but nothing holds them to VirtualClock's.
+//!
+//! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow can increase its
+//! priority almost arbitrarily". It is here to show that; Axel is the same with a bound.
+//!
+//! [`restamped`](super::restamped) says what is done where the report is silent.
+
+use super::Stamped;
+use super::axel::accelerate;
+use super::restamped::{Arrival, Backlog, Restamp, Restamped};
+use crate::contract::Refused;
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::{Span, Time};
+
+parameters! {
+    /// What can be set of Axel without its bound.
+    pub struct AxelUnboundedParams {
+        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
+        /// the port itself
+        backlog: Backlog = Backlog::Ideal,
+    }
+}
+
+impl PolicyParams for AxelUnboundedParams {
+    type Made = Stamped<Restamped<AxelUnbounded>>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "axel-unbounded",
+        title: "Axel without its bound",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Axel without the bound on what a flow may gain on VirtualClock: a flow that fills and drains its backlog over and over \
+               takes the link from the others. A step on the way to Axel, not for use.",
+        source: "Pincheira 1994, section 3",
+        params: AxelUnboundedParams::PARAMS,
+        reads: &["reserve", "interval", "workahead", "peak"],
+        stamps: Stamps::Times,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Self::Made, Refused> {
+        Ok(Restamped::scheduler(AxelUnbounded, self.backlog))
+    }
+
+    fn example() -> AxelUnboundedParams {
+        AxelUnboundedParams { backlog: Backlog::Real }
+    }
+}
+
+/// The rule of Axel without its bound.
+pub struct AxelUnbounded;
+
+impl Restamp for AxelUnbounded {
+    /// The backlog that the packet before found.
+    type Own = Span;
+
+    #[inline]
+    fn stamp(&self, latest: Time, backlog_before: &mut Span, arrival: &Arrival) -> Time {
+        accelerate(latest, backlog_before, arrival)
+    }
+}

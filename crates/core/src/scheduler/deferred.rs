@@ -1,0 +1,66 @@
+//! Deferred (Pincheira 1994, section 3): VirtualClock's stamps, less what the flow has backlogged.
+//!
+//! Upon a packet of length l from a flow with the contract (W, r, r̂) and the backlog b:
+//! `stamp ← max(VirtualClock's stamp − min(b, W)/r, the flow's stamp before + l/r̂)`.
+//!
+//! The stamps of a flow whose backlog shrinks advance faster than VirtualClock's, so that it loses just when the link is
+//! loaded: the report rejects the discipline for that. A flow of which nothing is backlogged has VirtualClock's stamps.
+//!
+//! The report has "the number of bits back-logged inside the server", which is the port's own queue, the default. At the ideal server of rate
+//! r a flow that keeps to W is stamped with little more than its packets' arrivals: Deferred is then almost FIFO.
+//!
+//! [`restamped`](super::restamped) says what is done where the report is silent.
+
+use super::Stamped;
+use super::restamped::{Arrival, Backlog, Restamp, Restamped};
+use crate::contract::Refused;
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::Time;
+
+parameters! {
+    /// What can be set of Deferred.
+    pub struct DeferredParams {
+        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
+        /// the port itself
+        backlog: Backlog = Backlog::Real,
+    }
+}
+
+impl PolicyParams for DeferredParams {
+    type Made = Stamped<Restamped<Deferred>>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "deferred",
+        title: "Deferred",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Stamps packets as VirtualClock does, less the time that the flow's backlog, up to W, takes at its reserved rate: a burst is \
+               accelerated while it builds up and held back while it drains. A step on the way to Axel, not for use.",
+        source: "Pincheira 1994, section 3",
+        params: DeferredParams::PARAMS,
+        reads: &["reserve", "interval", "workahead", "peak"],
+        stamps: Stamps::Times,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Self::Made, Refused> {
+        Ok(Restamped::scheduler(Deferred, self.backlog))
+    }
+
+    fn example() -> DeferredParams {
+        DeferredParams { backlog: Backlog::Ideal }
+    }
+}
+
+/// The rule of Deferred.
+pub struct Deferred;
+
+impl Restamp for Deferred {
+    type Own = ();
+
+    #[inline]
+    fn stamp(&self, latest: Time, (): &mut (), arrival: &Arrival) -> Time {
+        let deferred = arrival.baseline.before(arrival.backlog.min(arrival.workahead));
+        deferred.max(latest + arrival.peak_tick)
+    }
+}

@@ -1,0 +1,56 @@
+//! PeakVC (Pincheira 1994, section 4.3): VirtualClock whose clocks tick at the peak rate r̂ in place of the average rate r.
+//!
+//! Upon a packet of length l: `vclock ← max(vclock, real time) + l/r̂`. A flow is served as if it had reserved its peak rate,
+//! although only its average rate is set aside: nobody is protected from a flow that sends at r̂ for longer than it stated.
+//! With r̂ = r it is VirtualClock, stamp for stamp.
+//!
+//! [`restamped`](super::restamped) says what is done where the report is silent.
+
+use super::Stamped;
+use super::restamped::{Arrival, Backlog, Restamp, Restamped};
+use crate::contract::Refused;
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::Time;
+
+parameters! {
+    /// PeakVC has none.
+    pub struct PeakVcParams {}
+}
+
+impl PolicyParams for PeakVcParams {
+    type Made = Stamped<Restamped<PeakVc>>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "peak-vc",
+        title: "PeakVC",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "VirtualClock with clocks that tick at each flow's peak rate: bursts pass quickly, but a flow that sends at its peak rate for \
+               too long is not held back.",
+        source: "Pincheira 1994, section 4.3",
+        params: PeakVcParams::PARAMS,
+        reads: &["reserve", "peak"],
+        stamps: Stamps::Times,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Self::Made, Refused> {
+        Ok(Restamped::scheduler(PeakVc, Backlog::Ideal))
+    }
+
+    fn example() -> PeakVcParams {
+        PeakVcParams {}
+    }
+}
+
+/// The rule of PeakVC.
+pub struct PeakVc;
+
+impl Restamp for PeakVc {
+    type Own = ();
+
+    #[inline]
+    fn stamp(&self, latest: Time, (): &mut (), arrival: &Arrival) -> Time {
+        latest.max(arrival.at) + arrival.peak_tick
+    }
+}

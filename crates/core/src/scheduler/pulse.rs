@@ -1,0 +1,89 @@
+//! Pulse (Mukherjee, Landweber and Faber 1992, as Pincheira 1994 has it, section 2.3.2): VirtualClock with a small tick while a
+//! burst lasts and a large one after it.
+//!
+//! A flow with the contract (W, r, r̂) begins with credits for W bytes and its clock at real time. A packet of length l takes l
+//! credits, and the clock advances by l/r̂; each time that the credits are used up, the clock advances once by
+//! W/r − W/r̂, and W credits are added. Over W bytes that makes W/r, as under VirtualClock.
+//!
+//! The clock is never set to real time: a flow that has sent less than it reserved keeps the difference, and its
+//! next packets are served before those of flows that sent what they reserved, for as long as that lasts. Pulse protects nobody
+//! from a flow that sleeps and then bursts.
+//!
+//! Choices where the report is silent:
+//! - The large tick falls due with the first byte after the credits are used up, so that the last byte of a burst of W bytes
+//!   still has a small one. A packet that crosses the border takes it whole.
+//! - A flow that states no W has credits for nothing: its clock ticks at r.
+//! - A closed flow leaves its debts behind, not its savings.
+//!
+//! [`restamped`](super::restamped) says the rest.
+
+use super::Stamped;
+use super::restamped::{Arrival, Backlog, Restamp, Restamped};
+use crate::contract::Refused;
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::{Span, Time};
+
+parameters! {
+    /// Pulse has none.
+    pub struct PulseParams {}
+}
+
+impl PolicyParams for PulseParams {
+    type Made = Stamped<Restamped<Pulse>>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "pulse",
+        title: "Pulse",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Stamps packets with a clock that ticks at the flow's peak rate for W bytes and then makes up for it in one large tick. Clocks \
+               are never set to real time: a flow that slept has priority over those that did not.",
+        source: "Mukherjee, Landweber and Faber 1992; Pincheira 1994, section 2.3.2",
+        params: PulseParams::PARAMS,
+        reads: &["reserve", "interval", "workahead", "peak"],
+        stamps: Stamps::Times,
+        divides: false,
+        needs: None,
+    };
+
+    fn make(&self) -> Result<Self::Made, Refused> {
+        Ok(Restamped::scheduler(Pulse, Backlog::Ideal))
+    }
+
+    fn example() -> PulseParams {
+        PulseParams {}
+    }
+}
+
+/// The rule of Pulse.
+pub struct Pulse;
+
+/// What is kept of a flow that has sent; the default for one that has not.
+#[derive(Clone, Copy, Default)]
+pub struct Pulsing {
+    began: bool,
+    /// Bytes until the next large tick.
+    credits: u32,
+}
+
+impl Restamp for Pulse {
+    type Own = Pulsing;
+
+    #[inline]
+    fn stamp(&self, latest: Time, own: &mut Pulsing, arrival: &Arrival) -> Time {
+        let mut clock = latest;
+        if !own.began {
+            *own = Pulsing { began: true, credits: arrival.max_workahead };
+            clock = clock.max(arrival.at);
+        }
+        if arrival.max_workahead == 0 {
+            return clock + arrival.tick;
+        }
+        let large = arrival.workahead - arrival.peak_workahead;
+        let times = arrival.len.saturating_sub(own.credits).div_ceil(arrival.max_workahead);
+        let credits = u64::from(own.credits) + u64::from(times) * u64::from(arrival.max_workahead);
+        // What is left is less than one more W, or was there before.
+        own.credits = (credits - u64::from(arrival.len)) as u32;
+        let large_ticks = Span::from_ticks(large.ticks().saturating_mul(u64::from(times)));
+        clock + arrival.peak_tick + large_ticks
+    }
+}

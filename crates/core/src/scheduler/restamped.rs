@@ -1,0 +1,198 @@
+//! Schedulers that stamp packets otherwise than VirtualClock, on its clocks: the part that they share.
+//!
+//! VirtualClock runs below them as the baseline: it advances with every packet, and orders datagrams and flows that were
+//! absent. A rule puts a stamp of its own in place of VirtualClock's (Pincheira 1994, section 3: the *baseline timestamp*).
+//!
+//! Choices where the paper is silent:
+//! - A flow without a reservation is datagram traffic, as under VirtualClock. Head starts and checks of a
+//!   flow monitor play no part.
+//! - The backlog *b* of a flow is what an arriving packet finds, without the packet itself: so a flow of which nothing is ever
+//!   backlogged has the stamps of the baseline. At the ideal server that is what VirtualClock's stamp is ahead of real time;
+//!   at the real server it is what waits in the flow's queue, the packet in service not included.
+//! - A flow that was absent rejoins with its first packet stamped as a newcomer's would be now, and the packets behind
+//!   it moved by the same span.
+//! - A change of the contract stamps later packets; those queued keep their stamps.
+
+use super::virtual_clock::{LATEST, VirtualClock, VirtualClockParams};
+use super::{StampRule, Stamped};
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::params::{PolicyParams, words};
+use crate::queues::Queues;
+use crate::units::{Rate, Span, Time};
+
+words! {
+    /// The server at which a flow's backlog is counted.
+    pub enum Backlog {
+        /// One that serves the flow alone at its reserved rate.
+        Ideal = "ideal",
+        /// The port itself.
+        Real = "real",
+    }
+}
+
+/// A packet that is to be stamped, and its flow.
+pub struct Arrival {
+    /// When it arrived.
+    pub at: Time,
+    /// Its bytes: l.
+    pub len: u32,
+    /// VirtualClock's stamp of it: the baseline.
+    pub baseline: Time,
+    /// What it takes at the reserved rate: l / r.
+    pub tick: Span,
+    /// What it takes at the peak rate: l / r̂.
+    pub peak_tick: Span,
+    /// What it finds of its flow, in the time that it takes at the reserved rate: b / r.
+    pub backlog: Span,
+    /// Maximum workahead, in the time that it takes at the reserved rate: W / r.
+    pub workahead: Span,
+    /// Maximum workahead in bytes: W.
+    pub max_workahead: u32,
+    /// What W takes at the peak rate: W / r̂.
+    pub peak_workahead: Span,
+}
+
+/// A rule that sets the stamps of flows with a reservation.
+pub trait Restamp {
+    /// What it remembers of a flow besides the latest stamp; the default for a newcomer.
+    type Own: Copy + Default;
+
+    /// The stamp of the packet, not earlier than `latest`, the flow's stamp before it (the zero of time for a newcomer).
+    fn stamp(&self, latest: Time, own: &mut Self::Own, arrival: &Arrival) -> Time;
+}
+
+/// What is kept of a flow.
+#[derive(Clone, Copy)]
+struct Flow<Own> {
+    latest: Time,
+    peak: Option<Rate>,
+    workahead: Span,
+    max_workahead: u32,
+    peak_workahead: Span,
+    own: Own,
+}
+
+/// The stamps of rule `R` on VirtualClock's clocks.
+pub struct Restamped<R: Restamp> {
+    baseline: VirtualClock,
+    backlog: Backlog,
+    rule: R,
+    flows: Vec<Flow<R::Own>>,
+}
+
+impl<R: Restamp> Restamped<R> {
+    /// A scheduler of this rule that counts backlogs at this server, without flows.
+    pub fn scheduler(rule: R, backlog: Backlog) -> Stamped<Restamped<R>> {
+        let baseline = VirtualClock::new(&VirtualClockParams::example());
+        Stamped::new(Restamped { baseline, backlog, rule, flows: Vec::new() })
+    }
+}
+
+impl<R: Restamp> StampRule for Restamped<R> {
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
+        let before = self.flows.get(flow.ix()).map(|_| self.baseline.aux_vc(flow));
+        if before.is_none() {
+            let newcomer = Flow {
+                latest: Time::from_ticks(0),
+                peak: None,
+                workahead: Span::ZERO,
+                max_workahead: 0,
+                peak_workahead: Span::ZERO,
+                own: R::Own::default(),
+            };
+            self.flows.resize(flow.ix() + 1, newcomer);
+        }
+        let contract = Contract { head_start: Span::ZERO, ..*contract };
+        self.baseline.set_flow(now, flow, &contract, queues)?;
+        let entry = &mut self.flows[flow.ix()];
+        if before.is_some_and(|before| before != self.baseline.aux_vc(flow)) {
+            // The datagrams that are queued have been stamped.
+            entry.latest = entry.latest.max(self.baseline.aux_vc(flow));
+        }
+        entry.peak = contract.peak_rate();
+        entry.workahead = contract.workahead_time();
+        let max_workahead = contract.max_workahead().unwrap_or(0);
+        entry.max_workahead = u32::try_from(max_workahead).unwrap_or(u32::MAX);
+        entry.peak_workahead = entry.peak.map_or(Span::ZERO, |peak| peak.time_for(entry.max_workahead));
+        Ok(())
+    }
+
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        self.baseline.forgettable_at(flow).max(self.flows[flow.ix()].latest)
+    }
+
+    #[inline]
+    fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
+        let flow = packet.flow;
+        let found = self.baseline.aux_vc(flow).since(packet.arrived);
+        self.baseline.stamp(packet, queues);
+        let entry = &mut self.flows[flow.ix()];
+        let (Some(reserve), Some(peak)) = (self.baseline.reserve(flow), entry.peak) else { return };
+        let backlog = match self.backlog {
+            Backlog::Ideal => found,
+            Backlog::Real => reserve.time_for(u32::try_from(queues.bytes_of(flow)).unwrap_or(u32::MAX)),
+        };
+        let arrival = Arrival {
+            at: packet.arrived,
+            len: packet.len,
+            baseline: self.baseline.aux_vc(flow),
+            tick: reserve.time_for(packet.len),
+            peak_tick: peak.time_for(packet.len),
+            backlog,
+            workahead: entry.workahead,
+            max_workahead: entry.max_workahead,
+            peak_workahead: entry.peak_workahead,
+        };
+        let stamp = self.rule.stamp(entry.latest, &mut entry.own, &arrival);
+        debug_assert!(stamp >= entry.latest);
+        entry.latest = stamp;
+        packet.tag = stamp.before(self.baseline.shift(flow)).ticks().min(LATEST);
+    }
+
+    #[inline]
+    fn key(&self, flow: FlowIx, tag: u64) -> u64 {
+        self.baseline.key(flow, tag)
+    }
+
+    fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {
+        let Some(tick) = self.baseline.first_tick(flow, head, queues) else { return };
+        let entry = &mut self.flows[flow.ix()];
+        let is_datagram = head.tag == Time::NEVER.ticks();
+        let peak_tick = entry.peak.filter(|_| !is_datagram).map_or(tick, |peak| peak.time_for(head.len));
+        let first = Arrival {
+            at: now,
+            len: head.len,
+            baseline: now + tick,
+            tick,
+            peak_tick,
+            backlog: Span::ZERO,
+            workahead: entry.workahead,
+            max_workahead: entry.max_workahead,
+            peak_workahead: entry.peak_workahead,
+        };
+        let newcomer = self.rule.stamp(Time::from_ticks(0), &mut R::Own::default(), &first);
+        let late = newcomer.since(Time::from_ticks(self.baseline.key(flow, head.tag)));
+        entry.latest += late;
+        self.baseline.postpone(flow, late);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        self.flows[flow.ix()].own = R::Own::default();
+        self.baseline.release(flow);
+    }
+
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        show("lead", self.flows[flow.ix()].latest.since(now).as_secs_f64());
+    }
+
+    fn memory(&self) -> usize {
+        self.baseline.memory() + self.flows.capacity() * size_of::<Flow<R::Own>>()
+    }
+}
