@@ -14,7 +14,7 @@ Figures = dict[str, Values]
 
 PUBLISHED = {
     "FIFO": '"fifo"',
-    "FIFO+": '"fifo-plus"',
+    "FIFO+": '"fifo"',
     "VirtualClock": '"virtual-clock"',
     "PeakVC": '"peak-vc"',
     "Pulse": '"pulse"',

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tidegate.papers import measures
 from tidegate.papers.axel.common import (
     BURSTY,
+    DEFERRED,
     DELAYS,
     MILLISECOND,
     PACKET_BITS,
@@ -42,30 +43,43 @@ def delays(results: Results, group: str, first: int, policy: str) -> Figures:
 
 
 def _bursty(runs: Runs, _: Earlier) -> Columns:
-    figures: Figures = {}
-    for policy, results in runs.items():
-        figures |= delays(results, BURSTY, 0, policy)
-    for policy, other in (
-        ("Axel", "VirtualClock"),
-        ("Axel", "FIFO+"),
-        ("Axel", "PeakVC"),
-        ("Axel", "FIFO"),
-        ("FIFO+", "FIFO"),
-    ):
-        pair = (figures[f"longest, {one}, {WORST}"] for one in (policy, other))
-        figures[f"longest, {policy} over {other}"] = ratio(*pair)
-    mean, virtual_clock = (figures[f"mean, {one}, {WORST}"] for one in ("Deferred", "VirtualClock"))
-    figures["mean, Deferred over VirtualClock"] = ratio(mean, virtual_clock)
-    return {MAIN: figures}
+    figures = _all(runs, BURSTY, 0)
+    pairs = (("Axel", "VirtualClock"), ("Axel", "FIFO+"), ("Axel", "PeakVC"), ("FIFO+", "FIFO"))
+    return {MAIN: figures | _longest_over(figures, pairs) | _deferred(figures)}
 
 
 def _smooth(runs: Runs, _: Earlier) -> Columns:
+    figures = _all(runs, SMOOTH, FIRST_SMOOTH)
+    return {MAIN: figures | _deferred(figures)}
+
+
+def _misbehaving(runs: Runs, _: Earlier) -> Columns:
+    figures = _all(runs, BURSTY, 0)
+    pairs = (("Axel", "PeakVC"), ("Axel", "FIFO+"), ("Axel", "FIFO"))
+    return {MAIN: figures | _longest_over(figures, pairs)}
+
+
+def _all(runs: Runs, group: str, first: int) -> Figures:
     figures: Figures = {}
     for policy, results in runs.items():
-        figures |= delays(results, SMOOTH, FIRST_SMOOTH, policy)
-    mean, virtual_clock = (figures[f"mean, {one}, {WORST}"] for one in ("Deferred", "VirtualClock"))
-    figures["mean, Deferred over VirtualClock"] = ratio(mean, virtual_clock)
-    return {MAIN: figures}
+        figures |= delays(results, group, first, policy)
+    return figures
+
+
+def _longest_over(figures: Figures, pairs: Sequence[tuple[str, str]]) -> Figures:
+    """Return how many times as long one policy's longest delay of all is as another's."""
+    return {
+        f"longest, {one} over {other}": ratio(
+            *(figures[f"longest, {policy}, {WORST}"] for policy in (one, other))
+        )
+        for one, other in pairs
+    }
+
+
+def _deferred(figures: Figures) -> Figures:
+    """Return how many times as long the worst mean delay is under Deferred as under VirtualClock."""
+    means = (figures[f"mean, {policy}, {WORST}"] for policy in (DEFERRED, "VirtualClock"))
+    return {f"mean, {DEFERRED} over VirtualClock": ratio(*means)}
 
 
 def _percentiles(runs: Runs, _: Earlier) -> Columns:
@@ -91,4 +105,5 @@ def _waited(results: Results, column: str) -> Figure:
 
 BURSTY_DELAYS = Measure(_bursty, settings())
 SMOOTH_DELAYS = Measure(_smooth, settings())
+MISBEHAVING = Measure(_misbehaving, settings())
 PERCENTILES = Measure(_percentiles, settings({name: POLICIES[name] for name in ("Axel", "FIFO+", "Pulse")}))
