@@ -82,6 +82,24 @@ fn one_level_of_strict_priority_is_fifo() {
     assert_eq!(run(&busy("fifo"), 9).fingerprint(), run(&busy("strict-priority"), 9).fingerprint());
 }
 
+/// Flows that never send faster than on average: whoever accelerates bursts has none to accelerate.
+#[test]
+fn axel_and_peak_vc_are_virtual_clock_where_the_peak_is_the_average() {
+    let network = |scheduler: &str| {
+        let mut network = busy(scheduler);
+        for plan in network.flows.iter_mut().flat_map(|flow| &mut flow.plans) {
+            plan.contract.peak = plan.contract.reserve;
+            plan.contract.workahead = Some(9_600);
+        }
+        network
+    };
+    let plain = run(&network("virtual-clock"), 9).fingerprint();
+    assert_ne!(plain, run(&network("fifo"), 9).fingerprint());
+    for scheduler in ["axel", "peak-vc"] {
+        assert_eq!(plain, run(&network(scheduler), 9).fingerprint(), "{scheduler}");
+    }
+}
+
 /// Every component has its own stream: one flow more changes no other flow's packets.
 #[test]
 fn adding_a_flow_changes_no_other_flows_arrivals() {

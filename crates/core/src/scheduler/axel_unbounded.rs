@@ -18,7 +18,7 @@ parameters! {
     pub struct AxelUnboundedParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
         /// the port itself
-        backlog: Backlog = Backlog::Ideal,
+        backlog: Backlog = Backlog::Real,
     }
 }
 
@@ -44,7 +44,7 @@ impl PolicyParams for AxelUnboundedParams {
     }
 
     fn example() -> AxelUnboundedParams {
-        AxelUnboundedParams { backlog: Backlog::Real }
+        AxelUnboundedParams { backlog: Backlog::Ideal }
     }
 }
 

@@ -132,8 +132,8 @@ fn joined(visit: &Visit) -> bool {
     visit.dropped.is_none_or(|(_, reason)| reason == Reason::PushedOut)
 }
 
-/// The most packets at once since the warm-up: for some time, or until one of them departed at the same instant. What
-/// push-out takes as another comes leaves the queue as long as it was.
+/// The most packets at once since the warm-up: for some time, until one of them departed at the same instant, or as a packet
+/// that came then saw them. What push-out takes as another comes leaves the queue as long as it was.
 fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
     let mut steps: Vec<(usize, Time, i64)> = Vec::new();
     for visit in queued {
@@ -150,8 +150,8 @@ fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
     }
     steps.sort_unstable();
     let (mut now, mut most, mut before) = (0, 0, Time::ORIGIN);
-    for (_, at, step) in steps {
-        if at > before || step == -2 {
+    for (place, at, step) in steps {
+        if at > before || step == -2 || step == 1 && place > 0 {
             most = most.max(now);
         }
         (now, before) = (now + step.max(-1), at);

@@ -18,8 +18,20 @@ pub(super) struct Flows {
 }
 
 /// What a gate gives its flows is in its file.
-const SAID_BY_GATE: [&str; 9] =
-    ["profile", "reserve", "interval", "head_start", "priority", "ceiling", "class", "envelope", "warned"];
+const SAID_BY_GATE: [&str; 12] = [
+    "profile",
+    "reserve",
+    "interval",
+    "head_start",
+    "priority",
+    "workahead",
+    "peak",
+    "deadline",
+    "ceiling",
+    "class",
+    "envelope",
+    "warned",
+];
 
 impl Flows {
     pub(super) fn flow(&mut self, rng: &mut Rng, ix: u64) -> String {

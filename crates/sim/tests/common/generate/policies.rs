@@ -88,6 +88,13 @@ pub(super) fn contract(rng: &mut Rng, manner: Manner, keys: &mut Vec<String>) {
         if !manner.promises && rng.chance(0.2) {
             keys.push(format!("head_start = \"{}\"", pick(rng, &["0s", "5ms", "100h"])));
         }
+        if !manner.promises && rng.chance(0.5) {
+            keys.push(format!("workahead = \"{}\"", pick(rng, &["2kB", "10kB", "100kB"])));
+            keys.push(format!("peak = \"{}\"", pick(rng, &["600kbit", "1mbit", "10tbit"])));
+        }
+    }
+    if !manner.promises && rng.chance(0.3) {
+        keys.push(format!("deadline = \"{}\"", pick(rng, &["0s", "1ms", "30ms"])));
     }
     if rng.chance(0.3) {
         keys.push(format!("priority = {}", rng.below(8)));

@@ -115,7 +115,7 @@ impl Port {
         let in_service = self.serving.as_ref().is_some_and(|serving| serving.packet.flow == flow);
         let waiting = at.envelope.as_ref().is_some_and(|envelope| !envelope.waiting.is_empty());
         if !at.open && node.members[at.place].queue.is_empty() && !in_service && !waiting {
-            node.rule.closed(at.place);
+            node.rule.closed(at.place, &mut node.members[at.place]);
             at.gone = true;
         }
     }

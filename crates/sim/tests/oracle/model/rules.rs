@@ -1,7 +1,12 @@
 //! The service orders, as their papers and chapters have them.
 
+mod restamped;
+
+pub use restamped::Memory;
+
 use super::Ticks;
 use super::tree::{Member, Queued};
+use restamped::Restamped;
 use tidegate_core::params::{BuiltIn, Value};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::Rate;
@@ -20,6 +25,7 @@ pub enum Rule {
         waits: bool,
     },
     Tdm(Frame),
+    Restamped(Restamped),
 }
 
 /// The frame of time-division multiplexing.
@@ -66,7 +72,11 @@ impl Rule {
                 let owners = vec![None; slots as usize];
                 Rule::Tdm(Frame { rate, slot, began: None, owners, owned: Vec::new() })
             }
-            other => panic!("no model of {other:?}"),
+            Some(other) => match Restamped::named(other, kind) {
+                Some(rule) => Rule::Restamped(rule),
+                None => panic!("no model of {other}"),
+            },
+            None => panic!("no model of a scheduler from outside"),
         }
     }
 
@@ -84,15 +94,21 @@ impl Rule {
     }
 
     /// A member is gone, and its packets too.
-    pub fn closed(&mut self, place: usize) {
-        if let Rule::Tdm(frame) = self {
-            frame.assign(place, 0);
+    pub fn closed(&mut self, place: usize, member: &mut Member) {
+        match self {
+            Rule::Tdm(frame) => frame.assign(place, 0),
+            Rule::Restamped(_) => Restamped::closed(member),
+            _ => {}
         }
     }
 
     /// The stamp of a packet that is about to join a queue that has been empty so often.
     pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
-        let Rule::VirtualClock { saves_credit, .. } = self else { return packet.order };
+        let saves_credit = match self {
+            Rule::VirtualClock { saves_credit, .. } => *saves_credit,
+            Rule::Restamped(_) => false,
+            _ => return packet.order,
+        };
         let Some(reserve) = member.contract.reserve else { return NEVER };
         match &mut member.checked {
             Some((virtual_clock, by_then)) if *by_then == emptied => {
@@ -105,10 +121,14 @@ impl Rule {
             }
         }
         // A newcomer's clock starts at real time.
-        let lags = *saves_credit && member.aux_vc > 0;
+        let before = member.aux_vc;
+        let lags = saves_credit && member.aux_vc > 0;
         let from = if lags { member.aux_vc } else { member.aux_vc.max(packet.arrived) };
         member.aux_vc = from + reserve.time_for(packet.len).ticks();
-        member.aux_vc.saturating_sub(member.contract.head_start.ticks())
+        match self {
+            Rule::Restamped(rule) => rule.stamp(member, packet, before, member.aux_vc),
+            _ => member.aux_vc.saturating_sub(member.contract.head_start.ticks()),
+        }
     }
 
     /// What a packet is ranked by: smaller is sooner.
@@ -116,7 +136,7 @@ impl Rule {
         match self {
             Rule::Fifo | Rule::Tdm(_) => (0, 0, packet.order),
             Rule::StrictPriority => (member.contract.priority, 0, packet.order),
-            Rule::VirtualClock { .. } => (0, packet.stamp, packet.order),
+            Rule::VirtualClock { .. } | Rule::Restamped(_) => (0, packet.stamp, packet.order),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::Ticks;
 use super::buckets::Ceiling;
-use super::rules::Rule;
+use super::rules::{Memory, Rule};
 use crate::known;
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Colour;
@@ -44,6 +44,8 @@ pub struct Member {
     pub aux_vc: Ticks,
     /// What VirtualClock reads after a check that waits for an empty queue, and how often it had been empty by then.
     pub checked: Option<(Ticks, u64)>,
+    /// What a rule that stamps otherwise remembers.
+    pub memory: Memory,
     pub queue: Vec<Queued>,
 }
 
@@ -105,7 +107,8 @@ impl Tree {
     ) -> usize {
         let node = &mut self.nodes[at];
         let ceiling = ceiling.map(Ceiling::new);
-        node.members.push(Member { who, contract, ceiling, aux_vc: 0, checked: None, queue: Vec::new() });
+        let (aux_vc, checked, memory) = (0, None, Memory::default());
+        node.members.push(Member { who, contract, ceiling, aux_vc, checked, memory, queue: Vec::new() });
         let place = node.members.len() - 1;
         node.rule.opened(now, place, contract.reserve);
         place
