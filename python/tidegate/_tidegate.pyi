@@ -119,6 +119,7 @@ class Run:
         replication: int = 0,
         series: bool = False,
         watch: tuple[str, int] | None = None,
+        workahead: Sequence[float] = (),
     ) -> Self: ...
     def advance(self, events: int) -> bool: ...
     @property

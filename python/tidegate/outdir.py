@@ -19,9 +19,9 @@ from tidegate.whole import MANIFEST, Kind
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
-KIND = Kind("tidegate results", 3, FILES.__contains__)
+KIND = Kind("tidegate results", 4, FILES.__contains__)
 
-FIXED = ("flows", "groups", "links", "gate")
+FIXED = ("flows", "groups", "links", "gate", "workahead")
 """Tables that have as many rows in every replication."""
 
 MOST_ATTEMPTS = 20

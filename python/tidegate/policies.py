@@ -340,9 +340,28 @@ class FlowMonitor(Record):
     check: Literal["data", "time"] | None = None
 
 
-MeterName = Literal["flow-monitor"]
+@dataclass(frozen=True, kw_only=True)
+class Policer(Record):
+    """Policer of contracts.
 
-MeterKind = FlowMonitor
+    Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`,
+    or faster than `peak`, where that is stated.
+
+    Attributes:
+        excess: Fate of packets that exceed the contract: they are dropped, or go on, marked as out of profile
+            (drop or mark). Default: drop.
+
+    Source: Pincheira 1994, section 2.1; RFC 2475, section 2.3.3 (policing).
+    """
+
+    _kind: ClassVar[str | None] = "policer"
+
+    excess: Literal["drop", "mark"] | None = None
+
+
+MeterName = Literal["flow-monitor", "policer"]
+
+MeterKind = FlowMonitor | Policer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -529,30 +548,35 @@ class TokenBucket(Record):
 
     Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`;
     packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket;
-    with `excess` dropped or marked, the one that saves credits.
+    with `excess` dropped or marked, the one that saves credits. Without `rate` and `burst` it is the filter
+    of the flow's contract (W, r, r̂).
 
     Attributes:
-        rate: Rate at which the bucket refills (a rate such as "400kbit").
-        burst: Depth of the bucket: what may leave back to back; at least the largest packet (a size such as
-            "250B").
+        rate: Rate at which the bucket refills; without it, the flow's `reserve` (a rate such as "400kbit").
+        burst: Depth of the bucket: what may leave back to back, at least the largest packet; without it, the
+            flow's `workahead`, or `reserve` times `interval` (a size such as "250B").
         peak: Peak rate: no packet leaves before the one in front of it has had its time at this rate; without
-            it packets leave back to back (a rate such as "400kbit").
+            it and without `rate`, the flow's `peak`; without that, too, packets leave back to back (a rate
+            such as "400kbit").
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
         excess: Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out
             of profile (wait or drop or mark). Default: wait.
 
-    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets).
+    Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira
+    1994, section 2.1 (the filter).
     """
 
     _kind: ClassVar[str | None] = "token-bucket"
 
-    rate: str
-    burst: str
+    rate: str | None = None
+    burst: str | None = None
     peak: str | None = None
     queue: str | None = None
     excess: Literal["wait", "drop", "mark"] | None = None
 
+
+EnvelopeName = Literal["token-bucket"]
 
 EnvelopeKind = TokenBucket
 
@@ -820,7 +844,7 @@ class Flow(Record):
     change: list[Change] | tuple[Change, ...] | None = None
     headers: Headers | None = None
     source: SourceName | SourceKind
-    envelope: EnvelopeKind | None = None
+    envelope: EnvelopeName | EnvelopeKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -836,6 +860,10 @@ class Profile(Record):
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
+        workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
+            reserved rate (a rate such as "400kbit").
 
     Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
     """
@@ -843,6 +871,8 @@ class Profile(Record):
     name: str
     reserve: str | None = None
     interval: str | None = None
+    workahead: str | None = None
+    peak: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

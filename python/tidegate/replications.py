@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,9 @@ LOOK_EVERY = 0.1
 
 LARGEST_SEED = 2**63 - 1
 
+FACTORS = (0.01, 100.0)
+"""The least and the greatest factor on reserved rates at which the workahead of flows is measured."""
+
 Progress = Callable[[float], None]
 """Told from time to time how much is done, 0 to 1, in the thread that called."""
 
@@ -34,6 +37,7 @@ def simulate(
     jobs: int | None = None,
     seed: int | None = None,
     series: bool = False,
+    workahead: Sequence[float] = (),
     sets: Overrides = (),
     progress: Progress | None = None,
 ) -> Results:
@@ -45,6 +49,8 @@ def simulate(
         jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
         seed: Seed of the first run, below 2⁶³; by default the scenario's own.
         series: Whether to record queues, utilisation and throughput over time.
+        workahead: Factors on the reserved rates of flows at which to measure their exact maximum workahead W
+            along their routes, as (1, 1.02), each from 0.01 to 100; the table `workahead`.
         sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
@@ -58,6 +64,7 @@ def simulate(
         jobs=jobs,
         seed=seed,
         series=series,
+        workahead=workahead,
         progress=progress,
     )
 
@@ -69,13 +76,14 @@ def run(
     jobs: int | None = None,
     seed: int | None = None,
     series: bool = False,
+    workahead: Sequence[float] = (),
     progress: Progress | None = None,
 ) -> Results:
     """Do what `simulate` does, for a scenario that is already resolved."""
     seeds = seeds_of(source, replications, seed)
     workers = jobs_for(replications, jobs)
     started = time.perf_counter()
-    work = _Work(source.scenario, seeds, series)
+    work = _Work(source.scenario, seeds, series, factors_of(workahead))
     with ThreadPoolExecutor(workers, thread_name_prefix="tidegate") as pool:
         futures = [pool.submit(work.replicate, index) for index in range(replications)]
         try:
@@ -116,6 +124,23 @@ def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, 
     return tuple(range(first, first + replications))
 
 
+def factors_of(workahead: Sequence[float]) -> list[float]:
+    """Return the factors at which to measure the workahead of flows, each once.
+
+    Raises:
+        TidegateError: One is out of range, or given twice.
+    """
+    factors = [float(factor) for factor in workahead]
+    for factor in factors:
+        if not FACTORS[0] <= factor <= FACTORS[1]:
+            raise TidegateError(
+                f"a factor on the reserved rates is from {FACTORS[0]:g} to {FACTORS[1]:g}, not {factor:g}"
+            )
+        if factors.count(factor) > 1:
+            raise TidegateError(f"the factor {factor:g} on the reserved rates is there twice")
+    return factors
+
+
 def jobs_for(replications: int, jobs: int | None) -> int:
     """Return how many runs to have at a time.
 
@@ -139,11 +164,14 @@ class _Finished:
 class _Work:
     """What the threads share: each replication is one task, and keeps only its tables when it is done."""
 
-    def __init__(self, scenario: _tidegate.Scenario, seeds: tuple[int, ...], series: bool) -> None:
+    def __init__(
+        self, scenario: _tidegate.Scenario, seeds: tuple[int, ...], series: bool, workahead: list[float]
+    ) -> None:
         self.stop = threading.Event()
         self._scenario = scenario
         self._seeds = seeds
         self._series = series
+        self._workahead = workahead
         self._done = [0.0] * len(seeds)
 
     def replicate(self, index: int) -> _Finished:
@@ -153,7 +181,9 @@ class _Work:
             CancelledError: It was told to stop.
         """
         self._go_on()
-        run = _tidegate.Run(self._scenario, self._seeds[index], index, self._series)
+        run = _tidegate.Run(
+            self._scenario, self._seeds[index], index, self._series, workahead=self._workahead
+        )
         while not run.advance(SLICE):
             self._go_on()
             self._done[index] = run.progress

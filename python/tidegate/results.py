@@ -16,7 +16,7 @@ from tidegate import _tidegate, summary
 from tidegate.rows import Rows
 from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, Values
 
-TABLES = ("flows", "groups", "links", "drops", "series", "signals", "gate", "histogram")
+TABLES = ("flows", "groups", "links", "drops", "series", "signals", "gate", "workahead", "histogram")
 """Names of the tables, in the order in which they are stored."""
 
 
@@ -97,6 +97,11 @@ class Results:
         return self.tables["gate"]
 
     @property
+    def workahead(self) -> pa.Table:
+        """Exact maximum workahead W of each reserved flow along its route; without rows unless asked for."""
+        return self.tables["workahead"]
+
+    @property
     def histogram(self) -> pa.Table:
         """How often each delay occurred, by group and replication."""
         return self.tables["histogram"]
@@ -153,6 +158,13 @@ class Results:
     def flow_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each flow: means over replications, and half intervals in `ci95`."""
         return summary.flows(*self._runs("flows"))
+
+    def workahead_rows(self) -> list[dict[str, Any]]:
+        """Return one dictionary for each flow, place on its route and factor of `workahead`.
+
+        They hold means over replications, and half intervals in `ci95`.
+        """
+        return summary.workahead(*self._runs("workahead"))
 
     def _runs(self, name: str) -> tuple[pa.Table, int]:
         """Return a table, and the number of replications in it; identical ones are there once."""

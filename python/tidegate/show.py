@@ -15,6 +15,7 @@ _SCALES: dict[str, Sequence[tuple[float, str]]] = {
     "s": [(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1, "s")],
     "share": [(1e-2, "%")],
     "points": [(1e-2, "pp")],
+    "B": [(1, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")],
     "count": [(1, "")],
 }
 
@@ -23,7 +24,7 @@ DIGITS = 4
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Return `value` in the multiple of `unit` that suits it: `bit/s`, `s`, `share` (as %) or `count`."""
+    """Return `value` in the multiple of `unit` that suits it: `bit/s`, `B`, `s`, `share` (as %) or `count`."""
     return with_interval((value, None), unit)
 
 

@@ -238,8 +238,16 @@ def gate(table: pa.Table, replications: int, measured: float) -> Rows[GateSummar
 
 def flows(table: pa.Table, replications: int) -> list[dict[str, Any]]:
     """Return a dictionary for each row of the table `flows`: what does not vary, means, and `ci95`."""
+    return _estimated(table, replications, ("flow", "group", "from", "to", "hops"))
+
+
+def workahead(table: pa.Table, replications: int) -> list[dict[str, Any]]:
+    """Return a dictionary for each row of the table `workahead`, as `flows` does."""
+    return _estimated(table, replications, ("flow", "group", "link", "hop", "factor", "rate"))
+
+
+def _estimated(table: pa.Table, replications: int, fixed: Sequence[str]) -> list[dict[str, Any]]:
     columns = _by_row(table, replications)
-    fixed = ("flow", "group", "from", "to", "hops")
     varying = [name for name in table.column_names if name not in (*fixed, "replication", "seed")]
     rows = []
     for row in range(table.num_rows // replications):

@@ -30,9 +30,10 @@ pub struct Run {
 #[pymethods]
 impl Run {
     /// Prepares a run. `series` records queues and throughput over time; `watch` follows a
-    /// flow's packets and keeps the given number of the slowest.
+    /// flow's packets and keeps the given number of the slowest; `workahead` are factors on reserved rates at which
+    /// the exact W of every flow is measured along its route.
     #[new]
-    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None))]
+    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new()))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
@@ -40,6 +41,7 @@ impl Run {
         replication: u64,
         series: bool,
         watch: Option<(String, usize)>,
+        workahead: Vec<f64>,
     ) -> PyResult<Run> {
         let network = scenario.network.clone();
         let watch = watch
@@ -52,6 +54,7 @@ impl Run {
             delays: true,
             flow_delays: network.flows.len() <= MOST_FLOW_DELAYS,
             sample: series.then_some(scenario.spec.sample),
+            workahead,
             watch,
             log: false,
         };

@@ -37,6 +37,14 @@ pub enum Effect {
         /// Why.
         reason: Reason,
     },
+    /// A packet conforms, and its flow's shaper lets it go: it reaches the meters, the droppers and the queue. Only
+    /// after [`Switch::report_conforming`](crate::switch::Switch::report_conforming).
+    Conforms {
+        /// Where.
+        port: PortIx,
+        /// The packet, with its flow's index at that port.
+        packet: Packet,
+    },
     /// The source of a flow, or an operator, is to be told something.
     Notice {
         /// Where.

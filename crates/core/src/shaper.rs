@@ -3,8 +3,13 @@
 //! A token bucket is kept as one instant: when it will be full again (the generic cell rate
 //! algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). That is exact, and
 //! needs no refilling.
+//!
+//! A bucket of W bytes at rate r, full at the start, with a peak rate r̂, is the filter that forces a flow to keep the
+//! contract (W, r, r̂) of Pincheira 1994, section 2.1: what it lets pass has a backlog of at most W bytes at a server of
+//! rate r, and each packet has its time at r̂ before the next. It is the shaper in front of a flow's queue, and what a
+//! meter that polices contracts counts with.
 
-use crate::contract::Refused;
+use crate::contract::{Contract, Refused};
 use crate::params::{
     Fault, Limit, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry,
     words,
@@ -12,15 +17,16 @@ use crate::params::{
 use crate::units::{Rate, Span, Time};
 
 parameters! {
-    /// A token bucket in front of one flow's queue: a plan's entry.
+    /// What can be set of a token bucket in front of a flow's queue.
     #[derive(Eq)]
-    pub struct ShaperPlan {
-        /// Rate at which the bucket refills
-        rate: Rate,
-        /// Depth of the bucket: what may leave back to back; at least the largest packet
-        burst: u32 as Size,
-        /// Peak rate: no packet leaves before the one in front of it has had its time at this rate; without it packets
-        /// leave back to back
+    pub struct TokenBucketParams {
+        /// Rate at which the bucket refills; without it, the flow's `reserve`
+        rate: Option<Rate>,
+        /// Depth of the bucket: what may leave back to back, at least the largest packet; without it, the flow's
+        /// `workahead`, or `reserve` times `interval`
+        burst: Option<u32> as Size,
+        /// Peak rate: no packet leaves before the one in front of it has had its time at this rate; without it and
+        /// without `rate`, the flow's `peak`; without that, too, packets leave back to back
         peak: Option<Rate>,
         /// Longest queue of waiting packets; without it nothing is discarded
         queue: Option<Limit>,
@@ -43,7 +49,42 @@ words! {
     }
 }
 
-impl PolicyParams for ShaperPlan {
+/// A token bucket in front of one flow's queue: a plan's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShaperPlan {
+    /// Rate at which the bucket refills.
+    pub rate: Rate,
+    /// Depth of the bucket in bytes.
+    pub burst: u32,
+    /// No packet leaves before the one in front of it has had its time at this rate.
+    pub peak: Option<Rate>,
+    /// Longest queue of waiting packets; `None` is without limit.
+    pub queue: Option<Limit>,
+    /// Fate of packets that do not conform.
+    pub excess: Excess,
+}
+
+impl TokenBucketParams {
+    /// The bucket of a flow with this contract: what the parameters leave out, the contract states.
+    ///
+    /// # Errors
+    /// At `rate` or `burst` when neither states it, and at a `peak` below the flow's reservation.
+    fn of(&self, contract: &Contract) -> Result<ShaperPlan, Fault> {
+        let nobody =
+            |key, theirs| Fault::at(key, format!("`{key}` is left out, and the flow has no {theirs}"));
+        let rate = self.rate.or(contract.reserve).ok_or_else(|| nobody("rate", "`reserve`"))?;
+        let of_contract = || Some(u32::try_from(contract.max_workahead()?).unwrap_or(u32::MAX));
+        let burst = self.burst.or_else(of_contract);
+        let burst = burst.ok_or_else(|| nobody("burst", "`workahead` and no `interval`"))?;
+        let peak = self.peak.or(contract.peak.filter(|_| self.rate.is_none()));
+        if peak.is_some_and(|peak| peak < rate) {
+            return Err(Fault::at("peak", "`peak` is below the flow's `reserve`"));
+        }
+        Ok(ShaperPlan { rate, burst, peak, queue: self.queue, excess: self.excess })
+    }
+}
+
+impl PolicyParams for TokenBucketParams {
     type Made = ShaperPlan;
 
     const RECORD: PolicyRecord = PolicyRecord {
@@ -52,38 +93,48 @@ impl PolicyParams for ShaperPlan {
         role: Role::Shaper,
         help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`; \
                packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky \
-               bucket; with `excess` dropped or marked, the one that saves credits.",
-        source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets)",
-        params: ShaperPlan::PARAMS,
-        reads: &[],
+               bucket; with `excess` dropped or marked, the one that saves credits. Without `rate` and `burst` it is \
+               the filter of the flow's contract (W, r, r̂).",
+        source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira 1994, \
+                 section 2.1 (the filter)",
+        params: TokenBucketParams::PARAMS,
+        reads: &["reserve", "interval", "workahead", "peak"],
         stamps: Stamps::Unordered,
         divides: false,
         needs: None,
     };
 
     fn make(&self) -> Result<ShaperPlan, Refused> {
-        Ok(*self)
+        self.of(&Contract::default()).map_err(|fault| Refused(fault.message))
     }
 
-    fn example() -> ShaperPlan {
-        let rate = const { Rate::from_bits_per_second(300_000).unwrap() };
-        ShaperPlan { rate, burst: 1500, peak: None, queue: Some(Limit::Packets(20)), excess: Excess::Wait }
+    fn example() -> TokenBucketParams {
+        let queue = Some(Limit::Packets(20));
+        TokenBucketParams {
+            rate: Rate::from_bits_per_second(300_000),
+            burst: Some(1500),
+            peak: None,
+            queue,
+            excess: Excess::Wait,
+        }
     }
 
     fn check(&self) -> Result<(), Fault> {
-        match self.peak {
-            Some(peak) if peak < self.rate => Err(Fault::at("peak", "`peak` is below `rate`".to_owned())),
+        match (self.peak, self.rate) {
+            (Some(peak), Some(rate)) if peak < rate => Err(Fault::at("peak", "`peak` is below `rate`")),
             _ => Ok(()),
         }
     }
 
     /// A packet larger than the bucket is deep would conform as if it were as large as the bucket.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        let largest = node.members.iter().map(|member| member.largest).max().unwrap_or(0);
-        if self.burst < largest {
-            let message =
-                format!("`burst` ({}B) is smaller than the largest packet ({largest}B)", self.burst);
-            return Err(Fault::at("burst", message));
+        for member in node.members {
+            let (plan, largest) = (self.of(&member.contract)?, member.largest);
+            if plan.burst < largest {
+                let message =
+                    format!("`burst` ({}B) is smaller than the largest packet ({largest}B)", plan.burst);
+                return Err(Fault::at("burst", message));
+            }
         }
         Ok(())
     }
@@ -93,21 +144,21 @@ impl PolicyParams for ShaperPlan {
 registry! {
     /// A built-in shaper with its parameters.
     pub enum BuiltInShaper {
-        TokenBucket(ShaperPlan),
+        TokenBucket(TokenBucketParams),
     }
 }
 
 /// The shaper that an envelope without a kind is.
-pub const DEFAULT: &PolicyRecord = &ShaperPlan::RECORD;
+pub const DEFAULT: &PolicyRecord = &TokenBucketParams::RECORD;
 
 impl BuiltInShaper {
-    /// What a flow's plan holds.
+    /// What the plan of a flow with this contract holds.
     ///
     /// # Errors
-    /// When a parameter that depends on the link is missing.
-    pub fn build(&self) -> Result<ShaperPlan, Refused> {
+    /// When neither the parameters nor the contract state a rate and a burst, or they contradict each other.
+    pub fn build(&self, contract: &Contract) -> Result<ShaperPlan, Refused> {
         match self {
-            BuiltInShaper::TokenBucket(params) => params.make(),
+            BuiltInShaper::TokenBucket(params) => params.of(contract).map_err(|fault| Refused(fault.message)),
         }
     }
 }

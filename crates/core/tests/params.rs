@@ -87,7 +87,7 @@ fn every_example_is_made_and_read_back() {
     examples(|kind: &BuiltInScheduler| SchedulerKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInDropper| dropper::DropperKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
-    examples(|kind: &BuiltInShaper| kind.build().is_ok());
+    examples(|kind: &BuiltInShaper| kind.build(&Contract::default()).is_ok());
     examples(|kind: &BuiltInTransport| endpoint::TransportKind::BuiltIn(kind.clone()).build().is_ok());
 }
 

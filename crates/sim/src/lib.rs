@@ -20,4 +20,5 @@ pub mod relay;
 pub mod results;
 pub mod source;
 pub mod watch;
+pub mod workahead;
 pub mod world;

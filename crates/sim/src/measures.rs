@@ -5,6 +5,7 @@ use crate::packet_log::{Entry, What};
 use crate::probe::Series;
 use crate::record::{DelayCounts, FlowRecord};
 use crate::watch::Watch;
+use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
 use tidegate_core::meter::Metered;
@@ -22,6 +23,7 @@ pub(crate) struct Measures {
     pub(crate) group_counts: Vec<DelayCounts>,
     pub(crate) flow_counts: Vec<DelayCounts>,
     pub(crate) series: Option<Series>,
+    pub(crate) workaheads: Option<Workaheads>,
     pub(crate) watch: Option<Watch>,
     pub(crate) log: Option<Vec<Entry>>,
     /// How long packets waited in the envelope of each flow that has one.

@@ -13,6 +13,9 @@ pub struct Probes {
     pub flow_delays: bool,
     /// Quantities over time, sampled every so often; `None` for not at all.
     pub sample: Option<Span>,
+    /// Factors on the reserved rates of flows at which to measure their exact W along their routes; empty for not at
+    /// all. Some 100 bytes for each flow, place of its route and factor.
+    pub workahead: Vec<f64>,
     /// Packets to follow.
     pub watch: Option<Watch>,
     /// What happens to every packet: some 40 bytes for each of its steps.

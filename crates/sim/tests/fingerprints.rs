@@ -39,6 +39,7 @@ fn equal_with_and_without_probes() {
         delays: true,
         flow_delays: true,
         sample: Some(Span::from_micros(777)),
+        workahead: vec![1.0, 1.02],
         watch: Some(Watch::new(3, 5)),
         log: true,
     };

@@ -24,7 +24,8 @@ use tidegate_spec::{Scenario, TABLES};
 /// The tables of a run in which everything is recorded.
 fn measured(network: &Network) -> Vec<Table> {
     let sample = Some(Span::from_millis(500));
-    let probes = Probes { delays: true, flow_delays: true, sample, ..Probes::default() };
+    let probes =
+        Probes { delays: true, flow_delays: true, sample, workahead: vec![1.0, 1.02], ..Probes::default() };
     let world: World<Calendar> = run_with(network, 1, &probes);
     tables(network, &world, 0, 1)
 }

@@ -278,6 +278,33 @@ pub const TABLES: &[TableRecord] = &[
         ],
     },
     TableRecord {
+        name: "workahead",
+        help: "Exact maximum workahead W of each flow with a reservation: the longest backlog at an ideal server of its \
+               rate, at its source and behind each link of its route, one row for each factor on the rate; empty \
+               unless asked for.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            text("flow", "Name of the flow"),
+            GROUP,
+            text("link", "Link over which its packets have come, as s1->s2; empty at the source"),
+            whole(
+                "hop",
+                "",
+                "Links between the source and here; 0 is the source, behind the flow's envelope",
+            ),
+            number("factor", "", "Factor on the flow's reserved rate"),
+            number("rate", "bit/s", "Rate of the ideal server: the reserved rate times the factor"),
+            whole("workahead", "B", "W, rounded up; a packet counts whole when its last bit is in"),
+            number(
+                "increase",
+                "",
+                "Burstiness increase (W_out - W_in) / W_in over the server in front of the link",
+            ),
+            number("increase_from_source", "", "The same from the source to here"),
+        ],
+    },
+    TableRecord {
         name: "histogram",
         help: "How often each delay occurred, one row for each bin that is not empty.",
         columns: &[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tidegate._tidegate import TidegateError
 from tidegate.cli.options import File, Jobs, Json, Seed, Set, overrides
 from tidegate.cli.plain import plain
 
@@ -42,6 +43,15 @@ def command(
             metavar="DIR", help="Write all results to this directory, as Parquet.", show_default=False
         ),
     ] = None,
+    workahead: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FACTORS",
+            help="Measure the exact workahead W of flows along their routes, at these multiples of their "
+            "reserved rates, as 1,1.02.",
+            show_default=False,
+        ),
+    ] = None,
     sets: Set = None,
     as_json: Json = False,
 ) -> None:
@@ -51,6 +61,7 @@ def command(
     from tidegate.replications import run
     from tidegate.source import resolve
 
+    factors = _factors(workahead)
     source = resolve(file, overrides(sets))
     for note in source.scenario.notes:
         typer.echo(f"note: {note}", err=True)
@@ -60,7 +71,13 @@ def command(
     series = out is not None and points * replications <= MOST_POINTS
     with bar(source.scenario.name) as progress:
         results = run(
-            source, replications=replications, jobs=jobs, seed=seed, series=series, progress=progress
+            source,
+            replications=replications,
+            jobs=jobs,
+            seed=seed,
+            series=series,
+            workahead=factors,
+            progress=progress,
         )
     if out is not None:
         outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]))
@@ -91,7 +108,25 @@ def document(results: Results) -> dict[str, Any]:
         "groups": [_plain(row) for row in results.groups()],
         "links": [_plain(row) for row in results.link_rows()],
         "gate": [_plain(row) for row in results.gate_rows()],
+        "workahead": results.workahead_rows(),
     }
+
+
+def _factors(given: str | None) -> list[float]:
+    """Return what `--workahead` was given.
+
+    Raises:
+        TidegateError: Something in it is no number.
+    """
+    factors = []
+    for text in given.split(",") if given is not None else []:
+        try:
+            factors.append(float(text))
+        except ValueError:
+            raise TidegateError(
+                f"--workahead {given}: {text.strip()!r} is no factor; write them as 1,1.02"
+            ) from None
+    return factors
 
 
 def _plain(row: Any) -> dict[str, Any]:
@@ -122,6 +157,7 @@ def _print(results: Results) -> None:
         *_print_groups(results, console),
         *_print_links(results, console),
         *_print_gate(results, console),
+        *_print_workahead(results, console),
         *results.notes,
     ]
     if results.has_intervals:
@@ -254,3 +290,51 @@ def _print_gate(results: Results, console: Any) -> list[str]:
     console.print(table)
     console.print()
     return [*notes, "the gate's throughput is what its link is charged for"]
+
+
+def _print_workahead(results: Results, console: Any) -> list[str]:
+    """Show of each group the flow with the greatest burstiness increase on its whole way, for every factor."""
+    from tidegate.cli import screen
+    from tidegate.show import with_interval
+    from tidegate.summary import Estimate
+
+    flows: dict[tuple[str, float, str], list[dict[str, Any]]] = {}
+    for row in results.workahead_rows():
+        flows.setdefault((row["group"], row["factor"], row["flow"]), []).append(row)
+    worst: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for (group, factor, _), places in flows.items():
+        if (group, factor) not in worst or _increase(places) > _increase(worst[group, factor]):
+            worst[group, factor] = places
+    if not worst:
+        return []
+
+    def figure(row: dict[str, Any], name: str) -> Estimate:
+        return Estimate(row[name], row["ci95"][name])
+
+    table = screen.table("workahead", "at", "flow", "W at source", "W at sink", "increase", "most at a link")
+    shown, notes = screen.cut(list(worst.items()), "group")
+    for (group, factor), places in shown:
+        source, sink = places[0], _last(places)
+        most = max(places[1:], key=lambda row: row["increase"] or 0.0)
+        table.add_row(
+            group,
+            f"{factor:g} r",
+            sink["flow"],
+            with_interval(figure(source, "workahead"), "B", "\n"),
+            with_interval(figure(sink, "workahead"), "B", "\n"),
+            with_interval(figure(sink, "increase_from_source"), "share", "\n"),
+            f"{with_interval(figure(most, 'increase'), 'share')}\n{most['link']}",
+        )
+    console.print(table)
+    console.print()
+    return [*notes, "workahead: of each group the flow with the greatest increase of W from source to sink"]
+
+
+def _last(places: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the place farthest from the source; of several, where W has grown most."""
+    return max(places, key=lambda row: (row["hop"], row["increase_from_source"] or 0.0))
+
+
+def _increase(places: list[dict[str, Any]]) -> float:
+    increase: float | None = _last(places)["increase_from_source"]
+    return -1.0 if increase is None else increase

@@ -1,6 +1,7 @@
 //! Does a flow, or several flows together, keep a profile?
 
 pub mod flow_monitor;
+pub mod policer;
 
 use crate::context::{Ctx, Notice, Verdict};
 use crate::contract::{Contract, Refused};
@@ -134,6 +135,7 @@ macro_rules! meters {
 // The registry: one line a meter.
 meters! {
     FlowMonitor(flow_monitor::FlowMonitorParams),
+    Policer(policer::PolicerParams),
 }
 
 /// The meter of a port that names none.

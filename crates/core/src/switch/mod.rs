@@ -106,6 +106,12 @@ impl Switch {
         Ok(port.ready())
     }
 
+    /// Whether ports report each packet that a shaper lets go ([`Effect::Conforms`](crate::context::Effect)); at
+    /// first they do not.
+    pub fn report_conforming(&mut self, reports: bool) {
+        self.ports.iter_mut().for_each(|port| port.shaping.reports = reports);
+    }
+
     /// What an open flow is promised at a port; `None` for a leg that is not open.
     pub fn plan_of(&self, leg: Leg) -> Option<FlowPlan> {
         let port = self.ports.get(usize::from(leg.port.0))?;

@@ -72,7 +72,7 @@ impl Lines {
                     self.dropped.push((port.0, packet, reason));
                     self.released += u64::from(body == Body::Released);
                 }
-                Effect::Marked { .. } | Effect::Notice { .. } => {}
+                Effect::Marked { .. } | Effect::Notice { .. } | Effect::Conforms { .. } => {}
             }
         }
     }

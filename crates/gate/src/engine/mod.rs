@@ -237,6 +237,8 @@ impl Engine {
                 Effect::Marked { port, packet, .. } => {
                     self.ports[usize::from(port.0)].statistics_of(packet.flow).marked += 1;
                 }
+                // Not asked for.
+                Effect::Conforms { .. } => {}
                 Effect::Notice { port, flow, notice: Notice::Ahead(_), .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).warned += 1;
                 }

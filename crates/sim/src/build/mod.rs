@@ -151,7 +151,7 @@ fn set_up(
             ..FlowPlan::default()
         }
     };
-    let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build()).transpose();
+    let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build(&contract)).transpose();
     let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
     let mean = traffic.mean_bits_per_second();
     // Without an interval of its own, a change keeps the one that the change before it has brought.

@@ -10,6 +10,7 @@ mod links;
 mod series;
 mod signals;
 mod table;
+mod workahead;
 
 pub use table::{Table, Values};
 
@@ -32,6 +33,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         series::table(&run),
         signals::table(&run),
         gate::table(&run),
+        workahead::table(&run),
         histogram::table(&run),
     ]
 }

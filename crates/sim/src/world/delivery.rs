@@ -27,6 +27,7 @@ impl<Q: EventQueue> World<Q> {
     /// its flow is told.
     fn receive(&mut self, hop: u32, mut packet: Packet) {
         let flow = self.packets.body(packet.body).flow;
+        self.came_over(flow, hop, &packet);
         let to = self.fabric.links[self.fabric.hops[hop as usize].link as usize].to;
         if !self.fabric.nodes[to as usize].relays.is_empty() {
             let relays = self.fabric.nodes[to as usize].relays.clone();

@@ -26,6 +26,7 @@ impl<Q: EventQueue> World<Q> {
                     assert!(at >= self.now, "a port asks at {:?} to be woken at {at:?}", self.now);
                     self.events.set(Event::Timer(link), at);
                 }
+                Effect::Conforms { packet, .. } => self.left_shaper(&packet),
                 Effect::Notice { body, notice, .. } => self.notify_back(body, Notice::Network(notice)),
                 Effect::Marked { port, reason, .. } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
@@ -35,6 +36,16 @@ impl<Q: EventQueue> World<Q> {
         }
         self.fabric.out = out;
         self.settle();
+    }
+
+    /// The shaper in front of a port lets a packet go: where it is an envelope, the packet enters the network.
+    fn left_shaper(&mut self, packet: &Packet) {
+        let body = self.packets.body(packet.body);
+        if let Some(workaheads) = &mut self.measures.workaheads
+            && body.hop == self.flows[body.flow as usize].first_hop
+        {
+            workaheads.let_go(body.flow, self.now, packet.len);
+        }
     }
 
     fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body) {

@@ -8,6 +8,7 @@ use crate::packets::MOST_PACKETS;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::watch::Watch;
+use crate::workahead::Workaheads;
 use tidegate_core::admission::Ledger;
 use tidegate_core::context::Reason;
 use tidegate_core::stats::Moments;
@@ -73,6 +74,11 @@ impl<Q> World<Q> {
     /// Quantities over time, if they were asked for.
     pub fn series(&self) -> Option<&Series> {
         self.measures.series.as_ref()
+    }
+
+    /// The exact W of flows along their routes, if it was asked for.
+    pub fn workaheads(&self) -> Option<&Workaheads> {
+        self.measures.workaheads.as_ref()
     }
 
     /// What the watched packets met.

@@ -39,6 +39,7 @@ impl<Q: EventQueue> World<Q> {
     fn enter_attended(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
         let flow = self.packets.body(packet.body).flow;
         self.watch_arrival(hop, packet);
+        self.measure_workahead(flow, from, hop, packet);
         let relays = self.fabric.relays_at(hop);
         if !relays.is_empty() {
             let relays = relays.to_vec();
@@ -71,6 +72,26 @@ impl<Q: EventQueue> World<Q> {
         for hop in onto {
             self.measures.log(self.now, self.fabric.hops[*hop as usize].link, what);
         }
+    }
+
+    /// For the exact W of a flow: the packet has come over the hop `from`, or from its source.
+    fn measure_workahead(&mut self, flow: u32, from: Option<u32>, hop: u32, packet: &Packet) {
+        match (from, &mut self.measures.workaheads) {
+            (Some(from), _) => self.came_over(flow, from, packet),
+            (None, Some(workaheads)) if hop == self.flows[flow as usize].first_hop => {
+                workaheads.sent(flow, self.now, packet.len);
+            }
+            // A relay on the way made it.
+            (None, _) => {}
+        }
+    }
+
+    /// For the exact W of a flow: the packet has come over a hop.
+    pub(super) fn came_over(&mut self, flow: u32, hop: u32, packet: &Packet) {
+        let Some(workaheads) = &mut self.measures.workaheads else { return };
+        let link = hop - self.flows[flow as usize].first_hop;
+        let born = self.packets.body(packet.body).born;
+        workaheads.came_over(flow, link as usize, born, self.now, packet.len);
     }
 
     fn watch_arrival(&mut self, hop: u32, packet: &Packet) {

@@ -16,6 +16,7 @@ use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
 use crate::source::{Emission, Traffic};
 use crate::watch::Watch;
+use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
@@ -34,7 +35,7 @@ impl<Q: EventQueue> World<Q> {
     /// When a scheduler refuses a plan.
     pub fn new(network: &Network, seed: u64, probes: &Probes) -> Result<World<Q>, Refused> {
         let ports = network.ports();
-        let mut fabric = fabric(network, seed, &ports)?;
+        let mut fabric = fabric(network, seed, &ports, !probes.workahead.is_empty())?;
         let mut relays = Relays::new(network, seed, &ports, &mut fabric)?;
         let mut flows = Vec::with_capacity(network.flows.len());
         let mut events: Pending<Q> = Pending::new(network, relays.all.len());
@@ -83,7 +84,7 @@ impl<Q: EventQueue> World<Q> {
             relays: relays.all,
             outbox: Outbox::default(),
             mail: Mail::default(),
-            measures: measures(network, probes),
+            measures: measures(network, probes)?,
         };
         world.set_due();
         Ok(world)
@@ -91,7 +92,10 @@ impl<Q: EventQueue> World<Q> {
 }
 
 /// What is to be measured.
-fn measures(network: &Network, probes: &Probes) -> Measures {
+///
+/// # Errors
+/// When an ideal server would have no rate.
+fn measures(network: &Network, probes: &Probes) -> Result<Measures, Refused> {
     let (groups, flows) = (network.groups.len(), network.flows.len());
     let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
     let enveloped = |flow: &FlowSetup| flow.envelope.is_some() && !at_gate(&flow.route[0]);
@@ -100,8 +104,12 @@ fn measures(network: &Network, probes: &Probes) -> Measures {
         !port.meters.is_empty() || port.classes.iter().any(|class| !class.meters.is_empty())
     };
     let metered = network.links.iter().any(|link| has_meters(&link.port));
-    Measures {
-        warm_at: Time::ORIGIN + network.warmup,
+    let warm_at = Time::ORIGIN + network.warmup;
+    let workaheads = (!probes.workahead.is_empty())
+        .then(|| Workaheads::new(&network.flows, &probes.workahead, warm_at))
+        .transpose()?;
+    Ok(Measures {
+        warm_at,
         warm: network.warmup == Span::ZERO,
         records: vec![FlowRecord::default(); flows],
         fingerprint: Fingerprint::default(),
@@ -109,13 +117,14 @@ fn measures(network: &Network, probes: &Probes) -> Measures {
         group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
         flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
         series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
+        workaheads,
         watch: probes.watch.clone().map(|watch| watching(watch, network)),
         log: probes.log.then(Vec::new),
         envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
         losses: BTreeMap::new(),
         drops: BTreeMap::new(),
         checks: vec![KeptChecks::default(); flows],
-    }
+    })
 }
 
 /// A watch that knows its flow.
@@ -126,8 +135,8 @@ fn watching(watch: Watch, network: &Network) -> Watch {
     }
 }
 
-/// Switches and links.
-fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refused> {
+/// Switches and links; whether switches report when a shaper lets a packet go.
+fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Result<Fabric, Refused> {
     let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer);
     let gate = network.gate.as_ref().map(|gate| ("gate".to_owned(), Some(gate.buffer)));
     let switches: Vec<_> = network.nodes.iter().map(node).chain(gate).collect();
@@ -140,7 +149,8 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<Fabric, Refu
     let mut nodes = Vec::with_capacity(plans.len());
     for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
         (plan.buffer, plan.push_out) = (buffer, network.push_out);
-        let switch = Switch::new(Time::ORIGIN, &plan)?;
+        let mut switch = Switch::new(Time::ORIGIN, &plan)?;
+        switch.report_conforming(reports);
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }
     let reverse = network.reverse_links();
@@ -320,6 +330,7 @@ fn lay_route(
             && network.relays.is_empty()
             && probes.sample.is_none()
             && probes.watch.is_none()
+            && probes.workahead.is_empty()
             && !probes.log;
         let link = &mut fabric.links[*link];
         let followed = probes.watch.is_some() || probes.log;
@@ -329,7 +340,7 @@ fn lay_route(
             link: setup.route[ix] as u32,
             node,
             leg,
-            attended: !passed.is_empty() || forks || followed,
+            attended: !passed.is_empty() || forks || followed || !probes.workahead.is_empty(),
             relays: relays.set(passed.into())?,
             after: match (travels, last) {
                 (true, last) => After::Travel { last },

@@ -251,3 +251,41 @@ fn guards_of_classes_and_hosts_and_profiles_are_checked() {
     );
     check(&scenario(&flow), &[], "a.toml:4:147: there is no profile `pp`", Some("add a [[profile]]"));
 }
+
+/// An envelope takes from the contract what it does not state; what neither states, or what does not go together, is said.
+#[test]
+fn an_envelope_takes_its_values_from_the_contract() {
+    let flow = |keys: &str| scenario(&flows(1, "300kbit", keys));
+    let stated = ", workahead = \"6kB\", peak = \"600kbit\", ";
+    for envelope in [
+        "kind = \"token-bucket\"",
+        "excess = \"drop\"",
+        "excess = \"mark\"",
+        "queue = \"20p\"",
+        "burst = \"1500B\"",
+        "rate = \"100kbit\"",
+    ] {
+        parse(&flow(&format!("{stated}envelope = {{ {envelope} }}")), &[]).unwrap();
+    }
+    parse(&flow(", interval = \"1s\", envelope = { excess = \"drop\" }"), &[]).unwrap();
+    let fault = |keys: &str, message: &str| {
+        let text = flow(keys);
+        let column = text.lines().nth(3).unwrap().find("envelope").map(|at| at + 1 + "envelope = ".len());
+        check(&text, &[], &format!("a.toml:4:{}: {message}", column.unwrap()), None);
+    };
+    fault(
+        ", envelope = { excess = \"drop\" }",
+        "`burst` is left out, and the flow has no `workahead` and no `interval`",
+    );
+    let datagrams = flow(", envelope = { excess = \"drop\" }").replacen(" reserve = \"300kbit\",", "", 1);
+    let column = datagrams.lines().nth(3).unwrap().find("{ excess").unwrap() + 1;
+    check(
+        &datagrams,
+        &[],
+        &format!("a.toml:4:{column}: `rate` is left out, and the flow has no `reserve`"),
+        None,
+    );
+    let text = flow(", workahead = \"6kB\", envelope = { peak = \"200kbit\" }");
+    let column = text.lines().nth(3).unwrap().find("peak").unwrap() + 1;
+    check(&text, &[], &format!("a.toml:4:{}: `peak` is below the flow's `reserve`", column + 7), None);
+}

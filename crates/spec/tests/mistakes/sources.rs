@@ -79,10 +79,4 @@ pub const SOURCES: &[Mistake] = &[
             "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp",
         ),
     ),
-    (
-        "envelope = { rate = \"64kbit\", burst",
-        "envelope = { burst",
-        "a.toml:45:12: envelope `token-bucket` needs `rate`",
-        Some("Rate at which the bucket refills, as in rate = \"400kbit\""),
-    ),
 ];

@@ -55,8 +55,16 @@ impl Port {
                     return false;
                 }
             }
+            self.report_conforming(cx, packet);
         }
         true
+    }
+
+    /// The packet's shaper has let it go.
+    pub(super) fn report_conforming(&self, cx: &mut Ctx<'_>, packet: &Packet) {
+        if self.shaping.reports {
+            cx.out.push(Effect::Conforms { port: self.ix, packet: *packet });
+        }
     }
 
     /// The packet reaches the meters, the droppers and the schedulers; `slot` is its flow's index at `node`.

@@ -72,6 +72,7 @@ impl Port {
             let flow = packet.flow;
             *orders += 1;
             let mut packet = Packet { arrived: cx.now, ..packet };
+            self.report_conforming(cx, &packet);
             let entry = &self.table.flows[flow.ix()];
             let place = (usize::from(entry.node), entry.slot);
             self.admit(cx, pool, &mut packet, *orders, place);

@@ -60,9 +60,16 @@ impl Flows {
                 keys.push(format!("warned = \"{}\"", pick(rng, &["ignore", "slow", "shrink"])));
             }
         }
+        if reserves && rng.chance(0.4) && !keys.iter().any(|key| key.starts_with("workahead")) {
+            keys.push(format!("workahead = \"{}\"", pick(rng, &["1500B", "4kB", "20kB"])));
+            if rng.chance(0.5) {
+                keys.push(format!("peak = \"{}\"", pick(rng, &["1mbit", "2mbit", "6666666bit"])));
+            }
+        }
         self.profile_and_class(rng, &mut keys);
         if rng.chance(0.3) {
-            keys.push(format!("envelope = {}", self.envelope(rng)));
+            let contracted = keys.iter().any(|key| key.starts_with("workahead"));
+            keys.push(format!("envelope = {}", self.envelope(rng, contracted)));
         }
         keys.push(self.life(rng, reserves));
         if self.through_gate {
@@ -198,13 +205,19 @@ impl Flows {
         }
     }
 
-    fn envelope(&self, rng: &mut Rng) -> String {
+    fn envelope(&self, rng: &mut Rng, contracted: bool) -> String {
         if self.manner.wild > 0.0 {
             return policy::<BuiltInShaper>(rng, self.manner);
         }
         let rate = pick(rng, &["50kbit", "100kbit", "300kbit", "777777bit"]);
         let burst = pick(rng, &["1500B", "1500B", "4kB", "10kB"]);
-        let mut keys = format!("rate = \"{rate}\", burst = \"{burst}\"");
+        let mut keys = match contracted && rng.chance(0.4) {
+            true => "kind = \"token-bucket\"".to_owned(),
+            false => format!("rate = \"{rate}\", burst = \"{burst}\""),
+        };
+        if rng.chance(0.2) {
+            keys.push_str(&format!(", peak = \"{}\"", pick(rng, &["1mbit", "3333333bit"])));
+        }
         if rng.chance(0.3) {
             keys.push_str(&format!(", queue = \"{}\"", pick(rng, &["1p", "5p", "4kB"])));
         }

@@ -26,24 +26,27 @@ pub enum Passage {
     Discarded,
 }
 
-/// A user-behaviour envelope: a bucket that is full at first, and a queue. A packet that is longer than the bucket is deep
-/// (a change may bring that) conforms when the bucket is full, and is owed for.
-#[derive(Clone, Debug)]
-pub struct Envelope<P> {
-    plan: ShaperPlan,
+/// A bucket that is full at first, and a peak rate. A packet that is longer than the bucket is deep (a change may bring
+/// that) conforms when the bucket is full, and is owed for.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    rate: Rate,
+    burst: u32,
+    peak: Option<Rate>,
     /// What is in the bucket, as of `since`.
     level: i64,
     since: Ticks,
-    pub waiting: Vec<Waiting<P>>,
+    /// Until when the last packet has its time at the peak rate.
+    apart: Ticks,
 }
 
-impl<P: Clone> Envelope<P> {
-    pub fn new(plan: ShaperPlan) -> Envelope<P> {
-        Envelope { plan, level: cost(plan.rate, plan.burst), since: 0, waiting: Vec::new() }
+impl Bucket {
+    pub fn new(rate: Rate, burst: u32, peak: Option<Rate>) -> Bucket {
+        Bucket { rate, burst, peak, level: cost(rate, burst), since: 0, apart: 0 }
     }
 
     fn depth(&self) -> i64 {
-        cost(self.plan.rate, self.plan.burst)
+        cost(self.rate, self.burst)
     }
 
     /// What is in the bucket now.
@@ -55,25 +58,60 @@ impl<P: Clone> Envelope<P> {
 
     /// What has to be in the bucket for a packet.
     fn needed(&self, len: u32) -> i64 {
-        cost(self.plan.rate, len).min(self.depth())
+        cost(self.rate, len).min(self.depth())
+    }
+
+    /// When a packet conforms, if nothing is taken before; in the past when it does.
+    fn conforms_at(&self, len: u32) -> Ticks {
+        let missing = (self.needed(len) - self.level).max(0);
+        (self.since + missing as u64).max(self.apart)
+    }
+
+    /// Whether a packet conforms now; if so, it is taken.
+    pub fn passes(&mut self, now: Ticks, len: u32) -> bool {
+        self.fill(now);
+        let passes = self.conforms_at(len) <= now;
+        if passes {
+            self.take(now, len);
+        }
+        passes
     }
 
     fn take(&mut self, now: Ticks, len: u32) {
-        self.level = self.fill(now) - cost(self.plan.rate, len);
+        self.level = self.fill(now) - cost(self.rate, len);
+        self.apart = now + self.peak.map_or(0, |peak| cost(peak, len) as u64);
     }
 
-    /// A change of the plan: what is missing in the bucket is missing still, in whole bytes.
-    pub fn change(&mut self, now: Ticks, plan: ShaperPlan) {
+    /// Another rate and depth: what is missing in the bucket is missing still, in whole bytes.
+    pub fn change(&mut self, now: Ticks, rate: Rate, burst: u32, peak: Option<Rate>) {
         let missing = self.depth() - self.fill(now);
-        let bytes = self.plan.rate.bytes_in(Span::from_ticks(missing as u64));
+        let bytes = self.rate.bytes_in(Span::from_ticks(missing as u64));
+        (self.rate, self.burst, self.peak) = (rate, burst, peak);
+        self.level = self.depth() - cost(rate, bytes as u32);
+    }
+}
+
+/// A user-behaviour envelope: a bucket and a queue.
+#[derive(Clone, Debug)]
+pub struct Envelope<P> {
+    plan: ShaperPlan,
+    bucket: Bucket,
+    pub waiting: Vec<Waiting<P>>,
+}
+
+impl<P: Clone> Envelope<P> {
+    pub fn new(plan: ShaperPlan) -> Envelope<P> {
+        Envelope { plan, bucket: Bucket::new(plan.rate, plan.burst, plan.peak), waiting: Vec::new() }
+    }
+
+    pub fn change(&mut self, now: Ticks, plan: ShaperPlan) {
         self.plan = plan;
-        self.level = self.depth() - cost(plan.rate, bytes as u32);
+        self.bucket.change(now, plan.rate, plan.burst, plan.peak);
     }
 
     pub fn arrive(&mut self, now: Ticks, packet: P, len: u32, order: u64) -> Passage {
         if self.waiting.is_empty() {
-            if self.fill(now) >= self.needed(len) {
-                self.take(now, len);
+            if self.bucket.passes(now, len) {
                 return Passage::Conforms;
             }
             match self.plan.excess {
@@ -94,14 +132,13 @@ impl<P: Clone> Envelope<P> {
     /// When the first waiting packet conforms, and its order of arrival.
     pub fn releases(&self) -> Option<(Ticks, u64)> {
         let first = self.waiting.first()?;
-        let missing = (self.needed(first.len) - self.level).max(0);
-        Some((self.since + missing as u64, first.order))
+        Some((self.bucket.conforms_at(first.len), first.order))
     }
 
     /// Lets the first waiting packet go.
     pub fn release(&mut self, now: Ticks) -> Waiting<P> {
         let first = self.waiting.remove(0);
-        self.take(now, first.len);
+        self.bucket.take(now, first.len);
         first
     }
 }

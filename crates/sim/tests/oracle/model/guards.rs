@@ -1,10 +1,11 @@
-//! Flow monitors and drop-tail queues at the nodes of a port's tree.
+//! Flow monitors, policers and drop-tail queues at the nodes of a port's tree.
 
 use super::Ticks;
+use super::buckets::Bucket;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
-use tidegate_core::meter::MeterKind;
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::Colour;
 use tidegate_core::params::{BuiltIn, Limit, Value};
 use tidegate_core::switch::plan::{DropperPlan, PortPlan, Scope};
@@ -22,11 +23,83 @@ struct Clock {
     refused: bool,
 }
 
-/// What a monitor says of a packet.
+/// What a meter says of a packet.
 pub struct Reading {
     /// What VirtualClock reads without the packet, if the flow was checked.
     pub checked: Option<Ticks>,
     pub drop: bool,
+    /// Whether it is out of profile.
+    pub red: bool,
+}
+
+const NOTHING: Reading = Reading { checked: None, drop: false, red: false };
+
+/// A meter at one node, with those of flows, then those of profiles.
+enum Meter {
+    Monitor(Monitor),
+    Policer(Policer),
+}
+
+impl Meter {
+    fn new(kind: &MeterKind) -> Meter {
+        let MeterKind::BuiltIn(policy) = kind else { panic!("no model of it") };
+        match policy.record().name {
+            "flow-monitor" => Meter::Monitor(Monitor::new(policy)),
+            "policer" => {
+                let marks = policy.values().contains(&("excess", Value::Text("mark".into())));
+                Meter::Policer(Policer { marks, policed: BTreeMap::new() })
+            }
+            other => panic!("there is no model of {other}"),
+        }
+    }
+
+    /// A flow or a profile comes, or its contract changes; what was metered of it stays.
+    fn set(&mut self, whose: (bool, u32), contract: Contract) {
+        match self {
+            Meter::Monitor(monitor) => monitor.clocks.entry(whose).or_default().contract = contract,
+            Meter::Policer(policer) => policer.policed.entry(whose).or_default().contract = contract,
+        }
+    }
+
+    fn see(&mut self, now: Ticks, whose: (bool, u32), len: u32) -> Reading {
+        match self {
+            Meter::Monitor(monitor) => monitor.see(now, whose, len),
+            Meter::Policer(policer) => policer.see(now, whose, len),
+        }
+    }
+}
+
+/// A policer of contracts (W, r, r̂) at one node.
+struct Policer {
+    marks: bool,
+    policed: BTreeMap<(bool, u32), Policed>,
+}
+
+#[derive(Default)]
+struct Policed {
+    contract: Contract,
+    /// The bucket, and the contract that it is of.
+    bucket: Option<(Bucket, Contract)>,
+}
+
+impl Policer {
+    fn see(&mut self, now: Ticks, whose: (bool, u32), len: u32) -> Reading {
+        let Some(policed) = self.policed.get_mut(&whose) else { return NOTHING };
+        let contract = policed.contract;
+        let (Some(rate), Some(workahead)) = (contract.reserve, contract.max_workahead()) else {
+            return NOTHING;
+        };
+        let workahead = workahead as u32;
+        let (bucket, of) =
+            policed.bucket.get_or_insert_with(|| (Bucket::new(rate, workahead, contract.peak), contract));
+        let terms = |of: &Contract| (of.reserve, of.max_workahead(), of.peak);
+        if terms(of) != terms(&contract) {
+            bucket.change(now, rate, workahead, contract.peak);
+        }
+        *of = contract;
+        let exceeds = !bucket.passes(now, len);
+        Reading { checked: None, drop: exceeds && !self.marks, red: exceeds && self.marks }
+    }
 }
 
 /// A flow monitor at one node.
@@ -39,9 +112,7 @@ struct Monitor {
 }
 
 impl Monitor {
-    fn new(kind: &MeterKind) -> Monitor {
-        let MeterKind::BuiltIn(policy) = kind else { panic!("no model of it") };
-        assert_eq!(policy.record().name, "flow-monitor", "there is no model of other meters");
+    fn new(policy: &BuiltInMeter) -> Monitor {
         let is = |key, word: &str| policy.values().contains(&(key, Value::Text(word.into())));
         let threshold = policy.values().into_iter().find_map(|(name, value)| match value {
             Value::Time(span) if name == "threshold" => Some(span),
@@ -52,10 +123,9 @@ impl Monitor {
     }
 
     fn see(&mut self, now: Ticks, whose: (bool, u32), len: u32) -> Reading {
-        let nothing = Reading { checked: None, drop: false };
-        let Some(clock) = self.clocks.get_mut(&whose) else { return nothing };
+        let Some(clock) = self.clocks.get_mut(&whose) else { return NOTHING };
         let (Some(reserve), Some(interval)) = (clock.contract.reserve, clock.contract.interval) else {
-            return nothing;
+            return NOTHING;
         };
         let air = reserve.bytes_in_about(interval).max(1);
         let threshold = self.threshold.unwrap_or(interval).ticks();
@@ -74,12 +144,12 @@ impl Monitor {
         };
         clock.virtual_clock = Some(ticked);
         if !due {
-            return Reading { checked: None, drop };
+            return Reading { drop, ..NOTHING };
         }
         let now_reads = ticked.max(now);
         clock.virtual_clock = Some(now_reads);
         (clock.received, clock.checked, clock.refused) = (clock.received % air, now, false);
-        Reading { checked: Some(if drop { now_reads } else { now_reads - tick }), drop }
+        Reading { checked: Some(if drop { now_reads } else { now_reads - tick }), drop, red: false }
     }
 }
 
@@ -114,7 +184,7 @@ impl DropTail {
 /// What stands at one node of the tree.
 struct Place {
     above: Option<usize>,
-    monitors: Vec<Monitor>,
+    meters: Vec<Meter>,
     queue: Option<DropTail>,
 }
 
@@ -127,7 +197,7 @@ impl Guards {
     pub fn new(plan: &PortPlan) -> Guards {
         let place = |above: Option<usize>, meters: &[MeterKind], dropper: Option<&DropperPlan>| Place {
             above,
-            monitors: meters.iter().map(Monitor::new).collect(),
+            meters: meters.iter().map(Meter::new).collect(),
             queue: dropper.map(DropTail::new),
         };
         let mut places = vec![place(None, &plan.meters, plan.dropper.as_ref())];
@@ -136,10 +206,9 @@ impl Guards {
             places.push(place(Some(above), &class.meters, class.dropper.as_ref()));
         }
         let mut guards = Guards { places };
-        for monitor in guards.places.iter_mut().flat_map(|place| &mut place.monitors) {
+        for meter in guards.places.iter_mut().flat_map(|place| &mut place.meters) {
             for (ix, contract) in plan.profiles.iter().enumerate() {
-                let clock = Clock { contract: *contract, ..Clock::default() };
-                monitor.clocks.insert((true, ix as u32), clock);
+                meter.set((true, ix as u32), *contract);
             }
         }
         guards
@@ -153,13 +222,13 @@ impl Guards {
     /// A flow comes, or its contract changes; what was metered of it stays.
     pub fn set_flow(&mut self, leaf: usize, flow: u32, contract: Contract) {
         for at in self.path(leaf) {
-            for monitor in &mut self.places[at].monitors {
-                monitor.clocks.entry((false, flow)).or_default().contract = contract;
+            for meter in &mut self.places[at].meters {
+                meter.set((false, flow), contract);
             }
         }
     }
 
-    /// What the monitors on a packet's way say, the innermost first, until one drops it.
+    /// What the meters on a packet's way say, the innermost first, until one drops it.
     pub fn meter(
         &mut self,
         now: Ticks,
@@ -171,8 +240,8 @@ impl Guards {
         let whose = profile.map_or((false, flow), |profile| (true, u32::from(profile)));
         let mut readings = Vec::new();
         for at in self.path(leaf) {
-            for monitor in &mut self.places[at].monitors {
-                let reading = monitor.see(now, whose, len);
+            for meter in &mut self.places[at].meters {
+                let reading = meter.see(now, whose, len);
                 let dropped = reading.drop;
                 readings.push(reading);
                 if dropped {

@@ -163,13 +163,16 @@ impl Port {
 
     /// Meters, droppers, queue.
     fn admit(&mut self, now: Ticks, coming: Coming, order: u64) -> Result<(), Reason> {
-        let Coming { packet, len, colour } = coming;
+        let Coming { packet, len, mut colour } = coming;
         let AtPort { leaf, place, profile, .. } = self.flows[&packet.flow];
         for reading in self.guards.meter(now, leaf, packet.flow, profile, len) {
             if let Some(virtual_clock) = reading.checked {
                 let here = self.serving.as_ref().filter(|serving| serving.leaf == leaf);
                 let in_service = here.map(|serving| serving.queued.stamp);
                 self.tree.synchronise(leaf, place, virtual_clock, in_service);
+            }
+            if reading.red {
+                colour = Colour::Red;
             }
             if reading.drop {
                 return Err(Reason::Meter);

@@ -1,0 +1,154 @@
+//! The policer of contracts: what exceeds a profile's (W, r, r̂) is dropped, or marked as out of profile.
+//!
+//! A packet conforms when a server of rate r that serves only conforming packets has at most W bytes with it, itself
+//! included, and when the conforming packet before it has had its time at the peak rate r̂. A packet that exceeds takes
+//! nothing out of the bucket, so that only those are dropped that would break the contract.
+//!
+//! A profile without a reservation, and one whose W is not stated, is not policed. A packet larger than W conforms when
+//! the bucket is full; files with such a flow are refused.
+
+use super::{Meter, ProfileIx, Reading};
+use crate::context::{Ctx, Reason, Verdict};
+use crate::contract::{Contract, Refused};
+use crate::packet::{Colour, Packet};
+use crate::params::{Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
+use crate::shaper::TokenBucket;
+use crate::units::{Rate, Time};
+
+parameters! {
+    /// What can be set of the policer.
+    #[derive(Eq)]
+    pub struct PolicerParams {
+        /// Fate of packets that exceed the contract: they are dropped, or go on, marked as out of profile
+        excess: Excess = Excess::Drop,
+    }
+}
+
+words! {
+    /// What becomes of packets that exceed the contract.
+    pub enum Excess {
+        /// They are dropped.
+        Drop = "drop",
+        /// They go on, coloured red.
+        Mark = "mark",
+    }
+}
+
+impl PolicyParams for PolicerParams {
+    type Made = Policer;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "policer",
+        title: "Policer of contracts",
+        role: Role::Meter,
+        help: "Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`, or \
+               faster than `peak`, where that is stated.",
+        source: "Pincheira 1994, section 2.1; RFC 2475, section 2.3.3 (policing)",
+        params: PolicerParams::PARAMS,
+        reads: &["reserve", "interval", "workahead", "peak"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        needs: Some("reserve"),
+    };
+
+    fn make(&self) -> Result<Policer, Refused> {
+        Ok(Policer { marks: self.excess == Excess::Mark, profiles: Vec::new() })
+    }
+
+    fn example() -> PolicerParams {
+        PolicerParams { excess: Excess::Drop }
+    }
+}
+
+/// What a profile states.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Terms {
+    rate: Rate,
+    /// W in bytes.
+    workahead: u32,
+    peak: Option<Rate>,
+}
+
+impl Terms {
+    fn of(contract: &Contract) -> Option<Terms> {
+        let (rate, workahead) = (contract.reserve?, contract.max_workahead()?);
+        let workahead = u32::try_from(workahead).unwrap_or(u32::MAX);
+        Some(Terms { rate, workahead, peak: contract.peak })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Profile {
+    /// `None` for one that is not policed.
+    terms: Option<Terms>,
+    /// Whether the bucket is still that of other terms.
+    changed: bool,
+    /// `None` before the first packet.
+    bucket: Option<TokenBucket>,
+}
+
+const NEWCOMER: Profile = Profile { terms: None, changed: false, bucket: None };
+
+/// The buckets of a meter's profiles.
+pub struct Policer {
+    marks: bool,
+    profiles: Vec<Profile>,
+}
+
+impl Profile {
+    /// Whether a packet that arrives now conforms; if so, it counts.
+    fn conforms(&mut self, now: Time, len: u32) -> bool {
+        let Some(Terms { rate, workahead, peak }) = self.terms else { return true };
+        let bucket = self.bucket.get_or_insert_with(|| TokenBucket::new(rate, workahead).with_peak(peak));
+        if self.changed {
+            bucket.change(now, rate, workahead);
+            *bucket = bucket.with_peak(peak);
+            self.changed = false;
+        }
+        let conforms = bucket.conforms_at(len) <= now;
+        if conforms {
+            bucket.take(now, len);
+        }
+        conforms
+    }
+}
+
+impl Meter for Policer {
+    fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
+        if self.profiles.len() <= profile.ix() {
+            self.profiles.resize(profile.ix() + 1, NEWCOMER);
+        }
+        let profile = &mut self.profiles[profile.ix()];
+        let terms = Terms::of(terms);
+        if profile.terms != terms {
+            // The bucket changes at the next packet: what is owed then stays owed.
+            (profile.terms, profile.changed) = (terms, profile.bucket.is_some());
+        }
+    }
+
+    fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
+        if self.profiles[profile.ix()].conforms(cx.now, packet.len) {
+            return Verdict::Accept.into();
+        }
+        if self.marks {
+            packet.mark = packet.mark.coloured(Colour::Red);
+            return Verdict::Accept.into();
+        }
+        Verdict::Drop(Reason::Meter).into()
+    }
+
+    fn forgettable_at(&self, profile: ProfileIx) -> Time {
+        let bucket = self.profiles.get(profile.ix()).and_then(|profile| profile.bucket);
+        bucket.map_or(Time::from_ticks(0), |bucket| bucket.full_at())
+    }
+
+    fn forget(&mut self, profile: ProfileIx) {
+        if let Some(profile) = self.profiles.get_mut(profile.ix()) {
+            *profile = NEWCOMER;
+        }
+    }
+
+    fn memory(&self) -> usize {
+        self.profiles.capacity() * size_of::<Profile>()
+    }
+}
