@@ -280,7 +280,7 @@ class AxelUnbounded(Record):
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
-            reserved rate, or the port itself (ideal or real). Default: ideal.
+            reserved rate, or the port itself (ideal or real). Default: real.
 
     Source: Pincheira 1994, section 3.
     """
@@ -862,8 +862,8 @@ class Profile(Record):
             not monitored (a time such as "5ms").
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
-        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, the
-            reserved rate (a rate such as "400kbit").
+        peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
 
     Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
     """

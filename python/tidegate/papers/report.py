@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tidegate import _tidegate
-from tidegate import replications as runs
 from tidegate.papers.claims import Columns, Finding, find
 from tidegate.papers.curves import Panel
 from tidegate.papers.paper import Experiment, Paper, Table
+from tidegate.papers.planned import Planned
 from tidegate.replications import Progress
-from tidegate.results import Results
-from tidegate.source import Source
 
 
 @dataclass(frozen=True)
@@ -139,33 +135,11 @@ def conduct(
     """
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
-    sources = [one.sources() for one in paper.experiments]
-    keys = [
-        {name: _key(experiment, source) for name, source in by_name.items()}
-        for experiment, by_name in zip(paper.experiments, sources, strict=True)
-    ]
-    # Experiments that run the same look at the same runs.
-    runs_left = Counter(key for by_name in keys for key in by_name.values())
-    meter = _Meter(progress, sum(key.work for key in runs_left))
-    done: dict[_Key, Results] = {}
+    planned = Planned(paper.experiments, progress)
     outcomes = []
     figures: dict[str, Columns] = {}
-    for experiment, by_name, keys_of in zip(paper.experiments, sources, keys, strict=True):
-        results = {}
-        for name, source in by_name.items():
-            key = keys_of[name]
-            if key not in done:
-                done[key] = runs.run(
-                    source,
-                    replications=replications * experiment.times,
-                    jobs=jobs,
-                    series=experiment.measure.series,
-                    progress=meter.part(key.work),
-                )
-            results[name] = done[key]
-            runs_left[key] -= 1
-            if not runs_left[key]:
-                del done[key]
+    for experiment in paper.experiments:
+        results = planned.results(experiment, replications, jobs)
         figures[experiment.name] = experiment.measure.figures(results, figures)
         draw = experiment.measure.panels
         first = next(iter(results.values()))
@@ -183,39 +157,6 @@ def conduct(
         )
     wall = time.perf_counter() - started
     return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__)
-
-
-class _Key(NamedTuple):
-    """What makes two settings the same runs, and about how much work these are."""
-
-    scenario: str
-    base_dir: Path
-    times: int
-    series: bool
-    work: float
-
-
-def _key(experiment: Experiment, source: Source) -> _Key:
-    scenario = source.scenario
-    work = experiment.times * scenario.duration * len(scenario.flows)
-    return _Key(scenario.toml, source.base_dir, experiment.times, experiment.measure.series, work)
-
-
-class _Meter:
-    """Progress over runs of unequal length."""
-
-    def __init__(self, progress: Progress | None, whole: float) -> None:
-        self._progress = progress
-        self._whole = whole
-        self._done = 0.0
-
-    def part(self, work: float) -> Progress | None:
-        """Return what is to be told the progress of the next run, which is of this much work."""
-        before, self._done = self._done, self._done + work
-        tell = self._progress
-        if tell is None:
-            return None
-        return lambda share: tell((before + share * work) / self._whole)
 
 
 def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:

@@ -1,10 +1,10 @@
 """Pincheira 1994: how its figures are measured.
 
-`delays.toml` and `burstiness.toml` hold what section 4 publishes, `road.toml` what section 3 says of the disciplines
-that lead to Axel, and `beyond.toml` what the report leaves for later.
+`delays.toml` and `burstiness.toml` hold what section 4 publishes, `road.toml` what section 3 says of the
+disciplines that lead to Axel, and `beyond.toml` what the report leaves for later.
 """
 
-from tidegate.papers.axel import buffers, delays, reservation, road
+from tidegate.papers.axel import buffers, burstiness, delays, reservation, road
 
 MEASURES = {
     "table-3": delays.BURSTY_DELAYS,
@@ -13,6 +13,8 @@ MEASURES = {
     "table-6": delays.PERCENTILES,
     "table-7": delays.SMOOTH_DELAYS,
     "table-8": delays.SMOOTH_DELAYS,
+    "table-9": burstiness.BURSTINESS,
+    "table-10": burstiness.BURSTINESS,
     "table-11": delays.MISBEHAVING,
     "table-12": delays.MISBEHAVING,
     **road.MEASURES,

@@ -14,7 +14,7 @@ Figures = dict[str, Values]
 
 PUBLISHED = {
     "FIFO": '"fifo"',
-    "FIFO+": '"fifo"',
+    "FIFO+": '"fifo-plus"',
     "VirtualClock": '"virtual-clock"',
     "PeakVC": '"peak-vc"',
     "Pulse": '"pulse"',
@@ -80,7 +80,9 @@ def by_flow(results: Results, group: str, figure: Figure) -> list[Values]:
 def worst(results: Results, group: str, figure: Figure) -> Values:
     """Return the largest figure of a group's flows in each replication."""
     flows = by_flow(results, group, figure)
-    return [max((value for value in run if value is not None), default=None) for run in zip(*flows, strict=True)]
+    return [
+        max((value for value in run if value is not None), default=None) for run in zip(*flows, strict=True)
+    ]
 
 
 def ratio(one: Values, other: Values) -> Values:

@@ -92,7 +92,7 @@ def _percentiles(runs: Runs, _: Earlier) -> Columns:
 
 
 def _waited(results: Results, column: str) -> Figure:
-    """Return the figure of a column of delays without the transmission times, which are alike for all packets."""
+    """Return the figure of a column of delays, in ms, without the time for which packets are transmitted."""
     (rate,) = set(measures.link(results, "s1->s2", "rate"))
     transmission = PACKET_BITS / float(rate or 0.0)
 

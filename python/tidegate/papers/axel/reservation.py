@@ -1,4 +1,4 @@
-"""How much must be reserved for a delay, and Axel over W and r: what the report leaves for later (section 5)."""
+"""How much must be reserved for a delay, and Axel over W and r (section 5 leaves both for later)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _times(times: float) -> str:
     return f"VirtualClock, {times:g} r"
 
 
-def _reserving(times: float) -> Overrides:
+def reserving(times: float) -> Overrides:
     """Return what stamps bursty flows as VirtualClock does when they reserve so many times their mean rate.
 
     That is PeakVC with this peak rate, to which the reservations that a link has room for do not matter.
@@ -151,11 +151,12 @@ def _share_of_r(share: float) -> str:
 
 def _stated() -> dict[str, Overrides]:
     sweep = [("duration", "30s"), *under(POLICIES[AXEL])]
-    return {
+    stated: dict[str, Overrides] = {
         _share_of_w(share): [*sweep, *_of_bursty("workahead", f"{round(share * DEPTH)}B")] for share in SHARES
-    } | {
-        _share_of_r(share): [*sweep, *_of_bursty("reserve", f"{round(share * RATE)}bit")] for share in RATES
     }
+    for share in RATES:
+        stated[_share_of_r(share)] = [*sweep, *_of_bursty("reserve", f"{round(share * RATE)}bit")]
+    return stated
 
 
 def _over_contracts(runs: Runs, _: Earlier) -> Columns:
@@ -170,7 +171,10 @@ def _over_contracts(runs: Runs, _: Earlier) -> Columns:
 
 
 def _contract_panels(runs: Runs) -> tuple[Panel, ...]:
-    sweeps = (("stated W, times what is kept to", SHARES, _share_of_w), ("r, times the mean rate", RATES, _share_of_r))
+    sweeps = (
+        ("stated W, times what is kept to", SHARES, _share_of_w),
+        ("r, times the mean rate", RATES, _share_of_r),
+    )
     return tuple(
         Panel(
             f"Axel, {WORST}",
@@ -196,7 +200,7 @@ MEASURES = {
     ),
     "reservation": Measure(
         _reserved,
-        {_times(times): _reserving(times) for times in TIMES} | settings({AXEL: POLICIES[AXEL]}),
+        {_times(times): reserving(times) for times in TIMES} | settings({AXEL: POLICIES[AXEL]}),
         panels=_reserved_panels,
     ),
     "contracts": Measure(_over_contracts, _stated(), panels=_contract_panels),

@@ -26,7 +26,7 @@ Earlier = Mapping[str, Columns]
 VIRTUAL_CLOCK = "VirtualClock"
 
 TICK = PACKET_BITS / 737_280
-"""What VirtualClock's stamps advance by for a packet of a bursty flow: 48 bytes at its reserved rate, in s."""
+"""What VirtualClock's stamps advance by for a packet: 48 bytes at the reserved rate, in s."""
 
 SHOWN = 0.01
 """Increments in s above which Figure 3 leaves them out."""
