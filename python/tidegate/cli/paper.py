@@ -103,6 +103,9 @@ def _print(report: Report) -> None:
     )
     for outcome in report.outcomes:
         _print_outcome(outcome, console)
+    for experiment in report.skipped:
+        console.print()
+        console.print(f"{experiment.title}: skipped, there is no file {experiment.missing}", style="bold")
     console.print()
     counts = {holds: sum(one.holds is holds for one in report.findings) for holds in VERDICTS}
     console.print(

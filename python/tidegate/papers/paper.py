@@ -39,6 +39,8 @@ class Measure:
         workahead: Factors on reserved rates at which it needs the exact W of flows along their routes.
         panels: Takes what was measured under each setting, and returns the curves that tell the story; None
             where there is nothing to draw but the figures.
+        needs: A file that its settings play and that is no part of the package, relative to the working
+            directory; the experiment is skipped without it.
     """
 
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
@@ -46,6 +48,7 @@ class Measure:
     series: bool = False
     workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel, ...]] | None = None
+    needs: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +130,12 @@ class Experiment:
     def where(self) -> str:
         """Where the paper describes it, as `section 4.2.1`."""
         return f"section{'s' if ',' in self.section else ''} {self.section}"
+
+    @property
+    def missing(self) -> Path | None:
+        """The file without which it is skipped, if that is not there."""
+        needs = self.measure.needs
+        return None if needs is None or needs.is_file() else needs
 
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.

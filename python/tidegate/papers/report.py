@@ -61,6 +61,7 @@ class Report:
         outcomes: What became of each experiment.
         wall_seconds: Seconds that it took.
         version: Version of tidegate.
+        skipped: Experiments that were not carried out, for want of a file that is no part of the package.
     """
 
     paper: Paper
@@ -68,6 +69,7 @@ class Report:
     outcomes: tuple[Outcome, ...]
     wall_seconds: float
     version: str
+    skipped: tuple[Experiment, ...] = ()
 
     @property
     def findings(self) -> list[Finding]:
@@ -110,6 +112,7 @@ class Report:
             "replications": self.replications,
             "claims": [_claim(experiment, one) for experiment, one in rows if one.claim.judged],
             "figures": [_figure(experiment, one) for experiment, one in rows if not one.claim.judged],
+            "skipped": {one.name: f"there is no file {one.missing}" for one in self.skipped},
         }
 
 
@@ -132,13 +135,16 @@ def conduct(
     Raises:
         TidegateError: A scenario has a mistake, or an argument is out of range.
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
+
+    An experiment whose file is missing (`Measure.needs`) is skipped, and `Report.skipped` says so.
     """
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
-    planned = Planned(paper.experiments, progress)
+    experiments = [one for one in paper.experiments if one.missing is None]
+    planned = Planned(experiments, progress)
     outcomes = []
     figures: dict[str, Columns] = {}
-    for experiment in paper.experiments:
+    for experiment in experiments:
         results = planned.results(experiment, replications, jobs)
         figures[experiment.name] = experiment.measure.figures(results, figures)
         draw = experiment.measure.panels
@@ -156,7 +162,8 @@ def conduct(
             )
         )
     wall = time.perf_counter() - started
-    return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__)
+    skipped = tuple(one for one in paper.experiments if one not in experiments)
+    return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__, skipped)
 
 
 def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:

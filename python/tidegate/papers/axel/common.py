@@ -36,6 +36,12 @@ BURSTY = "bursty"
 SMOOTH = "smooth"
 """Groups of the flows that cross all servers."""
 
+BURSTY_GROUPS = (BURSTY, *(f"{BURSTY}-{server}" for server in range(5)))
+"""Groups of all bursty flows that behave."""
+
+RATE = 737_280
+"""Mean rate of a flow in bit/s, and what it reserves in the large-W case."""
+
 WORST = "worst flow"
 
 Figure = Callable[[Row], float | None]

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from tidegate.papers import measures
 from tidegate.papers.axel.common import (
     BURSTY,
+    BURSTY_GROUPS,
     DELAYS,
     MILLISECOND,
     POLICIES,
+    RATE,
     SMOOTH,
     WORST,
     Figure,
@@ -28,13 +30,8 @@ from tidegate.summary import Values
 
 Earlier = Mapping[str, Columns]
 
-RATE = 737_280
-"""Mean rate of a flow in bit/s."""
-
 DEPTH = 96_000
 """W of a flow in bytes."""
-
-BURSTY_GROUPS = (BURSTY, *(f"{BURSTY}-{server}" for server in range(5)))
 
 BURSTY_FLOWS = 4
 SMOOTH_FLOWS = 11

@@ -12,6 +12,7 @@ from tidegate.papers.axel.common import (
     MILLISECOND,
     PACKET_BITS,
     POLICIES,
+    RATE,
     Figures,
     ratio,
     settings,
@@ -25,7 +26,7 @@ Earlier = Mapping[str, Columns]
 
 VIRTUAL_CLOCK = "VirtualClock"
 
-TICK = PACKET_BITS / 737_280
+TICK = PACKET_BITS / RATE
 """What VirtualClock's stamps advance by for a packet: 48 bytes at the reserved rate, in s."""
 
 SHOWN = 0.01
