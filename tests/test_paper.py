@@ -366,6 +366,24 @@ def test_the_page_of_a_paper_holds_its_data(paper, make_paper):
             assert values[1 + table.columns.index(column)].startswith(f"{published(claim)} → ")
 
 
+def test_an_experiment_without_its_file_is_skipped_with_the_reason(tmp_path, monkeypatch):
+    paper = papers.load("virtualclock")
+    done, skipped = paper.experiments[:2]
+    film = tmp_path / "film.txt"
+    measure = dataclasses.replace(skipped.measure, needs=film)
+    few = (dataclasses.replace(done, sets=SHORT), dataclasses.replace(skipped, measure=measure, sets=SHORT))
+    paper = dataclasses.replace(paper, experiments=few)
+    monkeypatch.setattr(papers, "load", lambda _: paper)
+    printed = call("paper", "virtualclock", "--replications", 1)
+    assert printed.exit_code in (0, 3)
+    assert f"{skipped.title}: skipped, there is no file" in printed.stdout
+    document = papers.conduct(paper, replications=1).document()
+    assert document["skipped"] == {skipped.name: f"there is no file {film}"}
+    assert {one["experiment"] for one in document["claims"]} == {done.name}
+    film.touch()
+    assert papers.conduct(paper, replications=1).document()["skipped"] == {}
+
+
 def test_experiments_that_run_the_same_look_at_the_same_runs(monkeypatch):
     conducted = []
     run = planned.runs.run

@@ -4,9 +4,11 @@
 disciplines that lead to Axel, and `beyond.toml` what the report leaves for later.
 """
 
-from tidegate.papers.axel import buffers, burstiness, delays, reservation, road
+from tidegate.papers.axel import buffers, burstiness, delays, reservation, road, traffic
 
 MEASURES = {
+    "table-1": traffic.TRAFFIC,
+    "table-2": traffic.TRAFFIC,
     "table-3": delays.BURSTY_DELAYS,
     "table-4": delays.PERCENTILES,
     "table-5": delays.BURSTY_DELAYS,

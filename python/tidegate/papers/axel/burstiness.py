@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from tidegate.papers.axel.common import POLICIES, SMOOTH, Figures, minus, settings
+from tidegate.papers.axel.common import POLICIES, SERVERS, SMOOTH, Figures, minus, settings
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.paper import Measure, Runs
 from tidegate.results import Results
 from tidegate.summary import Values
 
 Row = dict[str, Any]
-
-SERVERS = 5
 
 FACTORS = {"1.02 r": 1.02, "r": 1.0}
 """Rates at which W is taken, as factors on what flows reserve."""
@@ -41,10 +39,10 @@ def _increases(results: Results, factor: float, policy: str, at: str) -> Figures
     runs = list(_runs(results, factor))
     figures: Figures = {
         f"end to end, {policy}, at {at}": [
-            _largest(run, SMOOTH, SERVERS, "increase_from_source") for run in runs
+            _largest(run, SMOOTH, len(SERVERS), "increase_from_source") for run in runs
         ]
     }
-    for server in range(SERVERS):
+    for server in range(len(SERVERS)):
         place = f"{policy}, server {server}"
         figures[f"end, at {at}, {place}"] = [_largest(run, SMOOTH, server + 1, "increase") for run in runs]
         figures[f"cross, at {at}, {place}"] = [
@@ -59,7 +57,7 @@ def _largest(run: list[Row], group: str, hop: int, column: str) -> float | None:
 
 
 def _added(results: Results) -> Values:
-    """Return by how many bytes the exact W of a smooth flow at r grows at most, on its way from its source."""
+    """Return by how many bytes the exact W of a smooth flow at r grows at most on its way."""
     added: Values = []
     for run in _runs(results, 1.0):
         smooth = [row for row in run if row["group"].startswith(SMOOTH)]

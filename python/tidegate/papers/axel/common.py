@@ -42,6 +42,9 @@ BURSTY_GROUPS = (BURSTY, *(f"{BURSTY}-{server}" for server in range(5)))
 RATE = 737_280
 """Mean rate of a flow in bit/s, and what it reserves in the large-W case."""
 
+SERVERS = ("s1->s2", "s2->s3", "s3->s4", "s4->s5", "s5->s6")
+"""Links that are the report's servers 0 to 4."""
+
 WORST = "worst flow"
 
 Figure = Callable[[Row], float | None]

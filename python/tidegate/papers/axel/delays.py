@@ -12,6 +12,7 @@ from tidegate.papers.axel.common import (
     MILLISECOND,
     PACKET_BITS,
     POLICIES,
+    SERVERS,
     SMOOTH,
     WORST,
     Figure,
@@ -93,7 +94,7 @@ def _percentiles(runs: Runs, _: Earlier) -> Columns:
 
 def _waited(results: Results, column: str) -> Figure:
     """Return the figure of a column of delays, in ms, without the time for which packets are transmitted."""
-    (rate,) = set(measures.link(results, "s1->s2", "rate"))
+    (rate,) = set(measures.link(results, SERVERS[0], "rate"))
     transmission = PACKET_BITS / float(rate or 0.0)
 
     def waited(row: Row) -> float | None:

@@ -12,6 +12,7 @@ from tidegate.papers.axel.common import (
     MILLISECOND,
     POLICIES,
     RATE,
+    SERVERS,
     SMOOTH,
     WORST,
     Figure,
@@ -78,7 +79,7 @@ def _reserved(runs: Runs, _: Earlier) -> Columns:
         for name in (_times(times), *((AXEL,) if times == 1 else ())):
             figures[f"booked, {name}"] = [
                 PER_CENT * (times * BURSTY_FLOWS + SMOOTH_FLOWS) * RATE / float(rate or 0.0)
-                for rate in measures.link(runs[name], "s1->s2", "rate")
+                for rate in measures.link(runs[name], SERVERS[0], "rate")
             ]
     return {MAIN: figures}
 

@@ -13,6 +13,7 @@ from tidegate.papers.axel.common import (
     PACKET_BITS,
     POLICIES,
     RATE,
+    SERVERS,
     Figures,
     ratio,
     settings,
@@ -33,8 +34,6 @@ SHOWN = 0.01
 """Increments in s above which Figure 3 leaves them out."""
 
 WATCHED = "bursty/1"
-LINK = "s1->s2"
-
 PER_CENT = 100.0
 
 
@@ -46,7 +45,9 @@ def increments(stamped: list[Stamped]) -> list[float]:
 def _figure_3(runs: Runs, _: Earlier) -> Columns:
     figures: Figures = {}
     for policy, results in runs.items():
-        steps = [increments(stamps(results, WATCHED, LINK, number)) for number in range(results.replications)]
+        steps = [
+            increments(stamps(results, WATCHED, SERVERS[0], number)) for number in range(results.replications)
+        ]
         figures |= {
             f"stamps that fall, {policy}": [sum(step < 0 for step in one) for one in steps],
             f"increments of about 0.0005 s, {policy}": [
@@ -67,7 +68,7 @@ def _share(chosen: Iterable[bool]) -> float:
 def _figure_3_panels(runs: Runs) -> tuple[Panel, ...]:
     panels = []
     for policy, results in runs.items():
-        stamped = stamps(results, WATCHED, LINK, 0)
+        stamped = stamps(results, WATCHED, SERVERS[0], 0)
         points = [
             (one.arrived, step)
             for one, step in zip(stamped[1:], increments(stamped), strict=True)
@@ -116,7 +117,7 @@ def _taken_over(runs: Runs, _: Earlier) -> Columns:
 def _gain(runs: Runs, policy: str, replication: int) -> Gain:
     """Return what a policy's stamps of the flow that fills and drains its backlog gain on VirtualClock's."""
     ours, baseline = (
-        {one.sequence: one for one in stamps(runs[name], CYCLING, LINK, replication)}
+        {one.sequence: one for one in stamps(runs[name], CYCLING, SERVERS[0], replication)}
         for name in (policy, VIRTUAL_CLOCK)
     )
     return [
