@@ -510,6 +510,36 @@ class Trace(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Video(Record):
+    """Video.
+
+    Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of the file it
+    begins again. Each flow begins with another frame, at another instant of the frame interval, both drawn.
+
+    Attributes:
+        file: Frame sizes in the order of transmission: lines of a number of bytes, or of columns of which the
+            third is the type (I, P or B) and the fourth the bytes.
+        fps: Frames in a second (a number from 0.001 to 1000000).
+        spread: Times of a frame's packets: evenly over the frame interval, or at the peak rate from its
+            beginning on (frame or peak). Default: frame.
+        peak: Rate at which the packets of a frame follow each other with `spread = "peak"`; without it, the
+            flow's `peak` (a rate such as "400kbit").
+        first: Frame with which every flow begins at its `start`, from 0; without it, frame and instant are
+            drawn (a whole number from 0 to 1000000000).
+
+    Source: Pincheira 1994, section 1 (variable bit-rate video).
+    """
+
+    _kind: ClassVar[str | None] = "video"
+
+    file: str
+    fps: float
+    spread: Literal["frame", "peak"] | None = None
+    peak: str | None = None
+    first: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Capture(Record):
     """Capture.
 
@@ -539,7 +569,7 @@ class Capture(Record):
 
 SourceName = Literal["greedy"]
 
-SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Capture
+SourceKind = Cbr | Poisson | OnOff | PacketTrain | Greedy | Trace | Video | Capture
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tidegate_core::bounds;
+use tidegate_core::classifier::{FiveTuple, FlowPattern};
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
 use tidegate_sim::input::suggest::{Link, Reason, Suggestion, Wish, observe, suggest};
@@ -17,7 +18,7 @@ use tidegate_spec::units;
 /// The packets of a capture or a list, by flow.
 #[pyclass(frozen, module = "tidegate._tidegate")]
 pub struct Capture {
-    trace: Arc<Trace>,
+    pub(crate) trace: Arc<Trace>,
 }
 
 #[pymethods]
@@ -67,6 +68,17 @@ impl Capture {
             list.append(entry)?;
         }
         Ok(list)
+    }
+
+    /// The places of the flows that `pattern` means: a name, or a pattern such as `10.0.0.1:80>*/tcp`.
+    fn matching(&self, pattern: &str) -> Vec<usize> {
+        let wanted: Option<FlowPattern> = pattern.parse().ok();
+        let meant = |name: &str| {
+            let tuple = || name.parse::<FiveTuple>().ok();
+            name == pattern
+                || wanted.as_ref().is_some_and(|wanted| tuple().is_some_and(|flow| wanted.matches(&flow)))
+        };
+        (0..self.trace.flows.len()).filter(|flow| meant(&self.trace.flows[*flow].name)).collect()
     }
 
     /// What flows should reserve on a link of `rate` bit/s with packets of up to `longest_packet` bytes and a

@@ -1,6 +1,7 @@
 //! The Python bindings: they carry values across and decide nothing.
 
 mod capture;
+mod contract;
 mod gate;
 mod interruptible;
 mod run;
@@ -85,10 +86,12 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LEAST_LIFE_PERCENT", suggest::LEAST_LIFE_PERCENT)?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;
+    module.add_class::<contract::Arrivals>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
+    module.add_function(wrap_pyfunction!(contract::sniff, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;

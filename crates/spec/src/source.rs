@@ -76,6 +76,17 @@ pub enum Source {
         /// Number of times that it is played.
         repeat: u64,
     },
+    /// The frames of a video, again and again.
+    Video {
+        /// The file, resolved against the scenario's folder; it could be opened.
+        file: PathBuf,
+        /// Frames in a second.
+        fps: f64,
+        /// The rate in bit/s at which the packets of a frame follow each other; `None` for evenly over the frame.
+        peak: Option<u64>,
+        /// The frame with which it begins, from 0; `None` for one that is drawn.
+        first: Option<u64>,
+    },
     /// Packets of a capture.
     Capture {
         /// The file, resolved against the scenario's folder; it could be opened.
@@ -107,6 +118,7 @@ impl Source {
     pub(crate) fn fastest(&self) -> Option<u64> {
         match self {
             Source::OnOff { peak, times, .. } => Some((*peak as f64 * times).round() as u64),
+            Source::Video { peak, .. } => *peak,
             source => source.mean(),
         }
     }
@@ -117,8 +129,14 @@ pub(crate) fn brings_sizes(values: &Values) -> bool {
     matches!(values.section.name, "trace" | "capture")
 }
 
-/// Builds a source for packets of these sizes. `None` after something was reported.
-pub(crate) fn build(values: &Values, sizes: &[u32], base_dir: &Path, report: &mut Report) -> Option<Source> {
+/// Builds the source of a flow with this peak rate for packets of these sizes. `None` after something was reported.
+pub(crate) fn build(
+    values: &Values,
+    sizes: &[u32],
+    peak: Option<u64>,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Source> {
     let source = match values.section.name {
         "cbr" => Source::Cbr { rate: mean_rate(values, report)?, times: values.number("times")? },
         "poisson" => Source::Poisson { rate: mean_rate(values, report)?, times: values.number("times")? },
@@ -130,6 +148,7 @@ pub(crate) fn build(values: &Values, sizes: &[u32], base_dir: &Path, report: &mu
             speed: values.number("speed")?,
             repeat: values.count("repeat")?,
         },
+        "video" => video(values, sizes, peak, base_dir, report)?,
         "capture" => Source::Capture {
             file: file(values, base_dir, report)?,
             flow: flow_pattern(values, report)?,
@@ -140,6 +159,38 @@ pub(crate) fn build(values: &Values, sizes: &[u32], base_dir: &Path, report: &mu
         _ => return None,
     };
     Some(source)
+}
+
+fn video(
+    values: &Values,
+    sizes: &[u32],
+    peak: Option<u64>,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Source> {
+    let file = file(values, base_dir, report)?;
+    if sizes.len() > 1 {
+        let complaint =
+            Complaint::new("the packets of a video have one `size`, and the last of a frame the rest");
+        report.add(values.place_of("kind"), complaint);
+        return None;
+    }
+    let at_peak = values.text("spread")? == "peak";
+    let own = values.rate("peak");
+    if !at_peak && own.is_some() {
+        let complaint = Complaint::new("`peak` says nothing of packets that are spread over the frame");
+        report.add(values.place_of("peak"), complaint.help("leave it out, or say `spread = \"peak\"`"));
+        return None;
+    }
+    if at_peak && own.or(peak).is_none() {
+        let complaint =
+            Complaint::new("neither this source nor its flow states the `peak` rate to send frames at");
+        report.add(values.place_of("spread"), complaint.help("give it a `peak`, as in peak = \"10mbit\""));
+        return None;
+    }
+    let first = values.given("first").then(|| values.count("first"));
+    let peak = own.or(peak).filter(|_| at_peak);
+    Some(Source::Video { file, fps: values.number("fps")?, peak, first: first.flatten() })
 }
 
 fn mean_rate(values: &Values, report: &mut Report) -> Option<u64> {

@@ -2,8 +2,8 @@
 
 use super::{fail, rate};
 use crate::host::TransportEnd;
-use crate::input::{self, Trace, TraceFlow};
-use crate::source::{Gap, Traffic};
+use crate::input::{self, Place as InputPlace, Trace, TraceFlow, Video};
+use crate::source::{Gap, Playing, Spread, Traffic};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,6 +70,25 @@ pub(super) fn traffic(
                 })
             };
             trace.iter().map(play).collect()
+        }
+        Source::Video { file, fps, peak, first } => {
+            let video = recordings.video(file, scenario, group.place)?;
+            if let Some(first) = first.filter(|first| *first >= video.frames.len() as u64) {
+                let message =
+                    format!("{} has {} frames, and no frame {first}", file.display(), video.frames.len());
+                return Err(fail(
+                    scenario,
+                    group.place,
+                    message,
+                    Some("frames are counted from 0".to_owned()),
+                ));
+            }
+            let spread = match peak {
+                Some(peak) => Spread::Peak(mean(*peak, 1.0)?),
+                None => Spread::Frame,
+            };
+            let size = group.sizes.first().copied().unwrap_or(1);
+            one(Traffic::Video(Playing { video, fps: *fps, size, spread, first: *first }))
         }
         Source::Capture { file, flow: wanted, inside, speed, repeat } => {
             let gate = group.route.iter().find_map(|link| scenario.links[*link].gate);
@@ -140,6 +159,7 @@ fn recorded(
 #[derive(Default)]
 pub(super) struct Recordings {
     files: BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>,
+    videos: BTreeMap<PathBuf, Arc<Video>>,
     /// What those must know who see results of them: a file that is cut off.
     pub(super) notes: Vec<String>,
 }
@@ -157,12 +177,32 @@ impl Recordings {
             let read = if as_frames { input::load_frames(file) } else { input::load(file) };
             let Trace { flows, cut, .. } =
                 read.map_err(|error| fail(scenario, place, error.to_string(), None))?;
-            if let Some(place) = cut {
-                let file = file.display();
-                self.notes.push(format!("{file} is cut off in {place}: what stands before is played"));
-            }
+            self.note_cut(file, cut);
             self.files.insert(key.clone(), flows.into_iter().map(Arc::new).collect());
         }
         Ok(self.files.get(&key).map_or(&[], Vec::as_slice))
+    }
+
+    fn video(
+        &mut self,
+        file: &Path,
+        scenario: &Scenario,
+        place: Place,
+    ) -> Result<Arc<Video>, Box<SpecError>> {
+        if let Some(video) = self.videos.get(file) {
+            return Ok(video.clone());
+        }
+        let read = input::load_video(file);
+        let video = Arc::new(read.map_err(|error| fail(scenario, place, error.to_string(), None))?);
+        self.note_cut(file, video.cut);
+        self.videos.insert(file.to_owned(), video.clone());
+        Ok(video)
+    }
+
+    fn note_cut(&mut self, file: &Path, cut: Option<InputPlace>) {
+        if let Some(place) = cut {
+            let file = file.display();
+            self.notes.push(format!("{file} is cut off in {place}: what stands before is played"));
+        }
     }
 }

@@ -59,6 +59,28 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
     },
+    /// The file is no text, where frame sizes are expected.
+    #[error("{}: is no list of frame sizes: expected text, found the bytes {found:02x?}", file.display())]
+    NotText {
+        /// The file.
+        file: PathBuf,
+        /// Its first bytes, at most four.
+        found: Vec<u8>,
+    },
+    /// The file holds no frame, or only empty ones.
+    #[error("{}: holds no frame of any bytes: expected at least one", file.display())]
+    NoFrames {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file holds more than [`MOST_FRAMES`](super::MOST_FRAMES) frames.
+    #[error("{}: holds more than {most} frames, and they are kept in memory", file.display())]
+    TooManyFrames {
+        /// The file.
+        file: PathBuf,
+        /// How many would have been read.
+        most: usize,
+    },
     /// The file ends before its first packet or line is whole.
     #[error("{}: is truncated: ends in {place}, and holds no whole packet", file.display())]
     Truncated {

@@ -8,12 +8,15 @@
 //! - CSV with a header that names the columns `time`, `size` and, if wanted, `flow`;
 //! - any of them compressed with gzip.
 //!
+//! [`load_video`] reads the frame sizes of a video, and [`sniff`] says which of the two a file is for.
+//!
 //! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
 //! flow grows), of at most [`MOST_PACKETS`] packets. What a file holds before it is cut off
 //! is read, and [`Trace::cut`] says where it ends.
 
 mod capture;
 mod collect;
+pub mod contract;
 mod error;
 mod fragments;
 mod frames;
@@ -21,16 +24,19 @@ mod gzip;
 mod schedule;
 pub mod suggest;
 mod text;
+mod video;
 mod window;
 
 pub use collect::MOST_PACKETS;
 pub use error::{InputError, Place};
 pub use schedule::{Schedule, ScheduleError};
+pub use video::{MOST_FRAMES, Video, load_video, read_video};
 
 use gzip::Gunzip;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
+use text::Lines;
 use tidegate_core::headers::Headers;
 use tidegate_core::units::Span;
 
@@ -115,7 +121,40 @@ enum What {
     Frames,
 }
 
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Packets: what [`load`] reads.
+    Packets,
+    /// Frame sizes: what [`load_video`] reads.
+    Frames,
+}
+
+/// What the file at `path` holds, by its first bytes and its first line: captures, CSV and lines of two columns are
+/// packets, lines of one number and those with the type of a frame are frame sizes.
+///
+/// # Errors
+///
+/// [`InputError`] when the file cannot be read, and when it has no line.
+pub fn sniff(path: &Path) -> Result<Content, InputError> {
+    with_plain_bytes(open_file(path)?, path, |head, input| {
+        if capture::is_capture(head) || !is_text(head) {
+            return Ok(Content::Packets);
+        }
+        let mut lines = Lines::new(input, path);
+        match lines.next()? {
+            true if video::is_of_video(lines.line()) => Ok(Content::Frames),
+            true => Ok(Content::Packets),
+            false => Err(InputError::Empty { file: path.to_owned() }),
+        }
+    })
+}
+
 fn open(path: &Path, what: What) -> Result<Trace, InputError> {
+    read_what(open_file(path)?, path, what)
+}
+
+fn open_file(path: &Path) -> Result<File, InputError> {
     let unreadable = |source| InputError::Unreadable { file: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     // Reading a directory fails with a message that says so only on some systems.
@@ -125,7 +164,7 @@ fn open(path: &Path, what: What) -> Result<Trace, InputError> {
     if !metadata.is_file() {
         return Err(InputError::NotAFile { file: path.to_owned() });
     }
-    read_what(File::open(path).map_err(unreadable)?, path, what)
+    File::open(path).map_err(unreadable)
 }
 
 /// Reads a trace from `input`; `name` is its name in errors, and its extension
@@ -139,33 +178,55 @@ pub fn read(input: impl Read, name: &Path) -> Result<Trace, InputError> {
 }
 
 fn read_what(input: impl Read, name: &Path, what: What) -> Result<Trace, InputError> {
+    with_plain_bytes(input, name, |head, input| plain(head, input, name, what))
+}
+
+/// Reads from the bytes of `input`, decompressed where they are compressed; `head` is the first of them, at most four.
+fn with_plain_bytes<T>(
+    input: impl Read,
+    name: &Path,
+    read: impl FnOnce(&[u8], &mut dyn Read) -> Result<T, InputError>,
+) -> Result<T, InputError> {
     let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
-    let (head, input) = peek(input).map_err(unreadable)?;
+    let (head, mut input) = peek(input).map_err(unreadable)?;
     if head.starts_with(&[0x1f, 0x8b]) {
-        let (head, input) = peek(Gunzip::new(input)).map_err(|source| match source.kind() {
+        let (head, mut input) = peek(Gunzip::new(input)).map_err(|source| match source.kind() {
             io::ErrorKind::UnexpectedEof => {
                 InputError::Truncated { file: name.to_owned(), place: Place::Packet { number: 1, offset: 0 } }
             }
             _ => unreadable(source),
         })?;
-        return plain(&head, input, name, what);
+        return whole(&head, &mut input, name, read);
     }
-    plain(&head, input, name, what)
+    whole(&head, &mut input, name, read)
+}
+
+/// Reads from bytes that are not compressed.
+fn whole<T>(
+    head: &[u8],
+    input: &mut dyn Read,
+    name: &Path,
+    read: impl FnOnce(&[u8], &mut dyn Read) -> Result<T, InputError>,
+) -> Result<T, InputError> {
+    if head.is_empty() {
+        return Err(InputError::Empty { file: name.to_owned() });
+    }
+    read(head, input)
 }
 
 /// Reads uncompressed bytes that start with `head`.
 fn plain(head: &[u8], input: impl Read, name: &Path, what: What) -> Result<Trace, InputError> {
-    if head.is_empty() {
-        return Err(InputError::Empty { file: name.to_owned() });
-    }
     if capture::is_capture(head) {
         return capture::read(input, name, what);
     }
-    let is_text = head.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'));
-    if !is_text || is_named_capture(name) {
+    if !is_text(head) || is_named_capture(name) {
         return Err(InputError::NotACapture { file: name.to_owned(), found: head.to_vec() });
     }
     text::read(input, name)
+}
+
+fn is_text(head: &[u8]) -> bool {
+    head.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'))
 }
 
 fn is_named_capture(name: &Path) -> bool {

@@ -97,7 +97,7 @@ pub struct Suggestion {
 /// What a flow of a trace was seen to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// Bytes × 8 over the flow's life, rounded up to whole bit/s; `None` when all its
+    /// Bytes × 8 over the time for which they stand (of a flow its life), rounded up to whole bit/s; `None` when all its
     /// packets have one time.
     pub mean_rate: Option<u64>,
     /// Peak rate r̂ in bit/s ([`PeakRate`]).
@@ -112,24 +112,29 @@ pub struct Observation {
 
 /// What the flow was seen to do.
 pub fn observe(flow: &TraceFlow) -> Observation {
-    let (bytes, life) = (flow.bytes(), flow.life());
+    observe_over(&flow.packets, flow.life())
+}
+
+/// The same of packets in the order of time, whose mean rate is taken over `duration`.
+pub(super) fn observe_over(packets: &[(Span, u32)], duration: Span) -> Observation {
+    let bytes: u64 = packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum();
     let bits = 8 * u128::from(bytes) * u128::from(TICKS_PER_SECOND);
-    let mean = (life > Span::ZERO).then(|| bits.div_ceil(u128::from(life.ticks())));
+    let mean = (duration > Span::ZERO).then(|| bits.div_ceil(u128::from(duration.ticks())));
     let mean_rate = mean.and_then(|mean| u64::try_from(mean).ok());
     let mut peak = PeakRate::new();
-    flow.packets.iter().for_each(|(time, bytes)| peak.see(Time::ORIGIN + *time, *bytes));
+    packets.iter().for_each(|(time, bytes)| peak.see(Time::ORIGIN + *time, *bytes));
     let workahead = mean_rate.and_then(Rate::from_bits_per_second).map(|rate| {
         let mut ideal = Workahead::new(rate);
-        for (time, bytes) in &flow.packets {
+        for (time, bytes) in packets {
             ideal.see(Time::ORIGIN + *time, *bytes);
         }
         ideal.max_backlog()
     });
-    let first = flow.packets.first().map_or(Span::ZERO, |packet| packet.0);
-    let seconds = flow.packets.iter().map(|packet| (packet.0 - first).ticks() / TICKS_PER_SECOND);
+    let first = packets.first().map_or(Span::ZERO, |packet| packet.0);
+    let seconds = packets.iter().map(|packet| (packet.0 - first).ticks() / TICKS_PER_SECOND);
     let (busy_seconds, _) = seconds
         .fold((0, None), |(count, last), second| (count + u64::from(last != Some(second)), Some(second)));
-    let longest = flow.packets.iter().map(|packet| packet.1).max().unwrap_or(0);
+    let longest = packets.iter().map(|packet| packet.1).max().unwrap_or(0);
     Observation { mean_rate, peak_rate: peak.bits_per_second(), workahead, longest, busy_seconds }
 }
 
@@ -217,6 +222,11 @@ fn rung_rate(rung: u64) -> u64 {
         None => rung,
         Some(above) => (100 + above % 900) * 10u64.pow((above / 900) as u32),
     }
+}
+
+/// The lowest rate from `rate` on that has at most three significant digits.
+pub(super) fn rate_from(rate: u64) -> u64 {
+    rung_rate(rungs_around(rate).0)
 }
 
 /// The lowest rung whose rate is at least `rate`, and the highest whose rate is at most.

@@ -15,8 +15,7 @@ const LONGEST: u64 = 1 << 16;
 
 /// Reads a list: as CSV when its first line (blank ones and comments aside) has a comma.
 pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
-    let mut lines =
-        Lines { file, input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 };
+    let mut lines = Lines::new(input, file);
     let mut collector = Collector::new(file, Order::Strict);
     if !lines.next()? {
         return Err(InputError::Empty { file: file.to_owned() });
@@ -29,16 +28,34 @@ pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
     }
 }
 
-struct Lines<'a, R> {
+/// The lines of a text that are neither blank nor comments.
+pub(super) struct Lines<'a, R> {
     file: &'a Path,
     input: R,
     line: Vec<u8>,
     number: u64,
 }
 
+impl<'a, R: Read> Lines<'a, BufReader<R>> {
+    /// Those of `input`, of which none is read yet; `file` is its name in errors.
+    pub(super) fn new(input: R, file: &'a Path) -> Lines<'a, BufReader<R>> {
+        Lines { file, input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 }
+    }
+}
+
 impl<R: BufRead> Lines<'_, R> {
+    /// The name of the text in errors.
+    pub(super) fn file(&self) -> &Path {
+        self.file
+    }
+
+    /// The line that was read last.
+    pub(super) fn line(&self) -> &[u8] {
+        &self.line
+    }
+
     /// Reads the next line that is neither blank nor a comment; false at the end.
-    fn next(&mut self) -> Result<bool, InputError> {
+    pub(super) fn next(&mut self) -> Result<bool, InputError> {
         loop {
             self.line.clear();
             self.number += 1;
@@ -63,7 +80,8 @@ impl<R: BufRead> Lines<'_, R> {
         }
     }
 
-    fn bad(&self, expected: &'static str, found: &[u8]) -> InputError {
+    /// The line that was read last is not what it should be.
+    pub(super) fn bad(&self, expected: &'static str, found: &[u8]) -> InputError {
         let found = String::from_utf8_lossy(found).trim_end().chars().take(60).collect();
         InputError::BadLine { file: self.file.to_owned(), line: self.number, expected, found }
     }

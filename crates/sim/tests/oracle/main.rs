@@ -21,7 +21,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// What the scenarios that are checked have to have, each of them often enough.
-const FEATURES: [&str; 27] = [
+const FEATURES: [&str; 32] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -42,6 +42,7 @@ const FEATURES: [&str; 27] = [
     "trace =",
     "kind = \"trace\"",
     "kind = \"capture\"",
+    "kind = \"video\"",
     "greedy",
     "on-off",
     "packet-train",

@@ -89,6 +89,34 @@ pub(super) fn shape() -> Shape {
             vec![required("file", Shape::File, "File to play"), speed.clone(), repeat.clone()],
         ),
         Section::new(
+            "video",
+            "Video",
+            "Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of the file it begins \
+             again. Each flow begins with another frame, at another instant of the frame interval, both drawn.",
+            vec![
+                required(
+                    "file",
+                    Shape::File,
+                    "Frame sizes in the order of transmission: lines of a number of bytes, or of columns of which the third is \
+                     the type (I, P or B) and the fourth the bytes",
+                ),
+                required("fps", number(0.001, 1e6), "Frames in a second"),
+                defaulted(
+                    "spread",
+                    Shape::Value(Kind::Word(&["frame", "peak"])),
+                    "frame",
+                    "Times of a frame's packets: evenly over the frame interval, or at the peak rate from its beginning on",
+                ),
+                optional("peak", rate(), "Rate at which the packets of a frame follow each other with `spread = \"peak\"`; without it, the flow's `peak`"),
+                optional(
+                    "first",
+                    Shape::Value(Kind::Integer(0, 1_000_000_000)),
+                    "Frame with which every flow begins at its `start`, from 0; without it, frame and instant are drawn",
+                ),
+            ],
+        )
+        .citing("Pincheira 1994, section 1 (variable bit-rate video)"),
+        Section::new(
             "capture",
             "Capture",
             "Packets at the times and with the sizes of a packet capture. Times count from its first packet, which comes \

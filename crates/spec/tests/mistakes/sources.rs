@@ -6,6 +6,36 @@ const LONE_SOURCE: &str = "size = \"160B\"\nstop = \"50s\"\nsource = { kind = \"
 
 pub const SOURCES: &[Mistake] = &[
     (
+        "kind = \"cbr\", rate = \"64kbit\"",
+        "kind = \"video\", file = \"scenario.rs\", fps = 25, spread = \"peak\"",
+        "a.toml:44:69: neither this source nor its flow states the `peak` rate to send frames at",
+        Some("give it a `peak`, as in peak = \"10mbit\""),
+    ),
+    (
+        "kind = \"cbr\", rate = \"64kbit\"",
+        "kind = \"video\", file = \"scenario.rs\", fps = 25, peak = \"1mbit\"",
+        "a.toml:44:67: `peak` says nothing of packets that are spread over the frame",
+        Some("leave it out, or say `spread = \"peak\"`"),
+    ),
+    (
+        "kind = \"cbr\", rate = \"64kbit\"",
+        "kind = \"video\", file = \"scenario.rs\"",
+        "a.toml:44:10: source `video` needs `fps`",
+        Some("Frames in a second"),
+    ),
+    (
+        "kind = \"cbr\", rate = \"64kbit\"",
+        "kind = \"video\", file = \"scenario.rs\", fps = 0",
+        "a.toml:44:56: `fps`: 0 is out of range",
+        Some("it takes a number from 0.001 to 1000000"),
+    ),
+    (
+        "kind = \"on-off\", rate = \"100kbit\", peak = \"1mbit\", burst = 10, times = 2",
+        "kind = \"video\", file = \"scenario.rs\", fps = 25",
+        "a.toml:53:10: the packets of a video have one `size`, and the last of a frame the rest",
+        None,
+    ),
+    (
         "\"cbr\", rate = \"64kbit\"",
         "\"cbr\"",
         "a.toml:44:10: source `cbr` needs `rate`",

@@ -1,6 +1,7 @@
 //! Captures are made here, byte by byte, and read back.
 
 mod capture;
+mod contract;
 mod real;
 mod schedule;
 mod suggest;

@@ -49,7 +49,9 @@ impl Flows {
             }
         });
         keys.push(format!("source = {}", self.source(rng, ix)));
-        if !keys.iter().any(|key| key.contains("file =")) {
+        if keys.iter().any(|key| key.contains("fps =")) {
+            keys.push(format!("size = \"{}\"", pick(rng, &["250B", "1500B"])));
+        } else if !keys.iter().any(|key| key.contains("file =")) {
             keys.push(format!("size = {}", self.size(rng)));
         }
         contract(rng, self.manner, &mut keys);
@@ -185,7 +187,7 @@ impl Flows {
     fn source(&mut self, rng: &mut Rng, ix: u64) -> String {
         let rates = ["10kbit", "100kbit", "250kbit", "1mbit", "3mbit"];
         let rate = pick(rng, if self.manner.wild > 0.0 { &rates } else { &rates[..4] });
-        match rng.below(7) {
+        match rng.below(8) {
             0 => format!("{{ kind = \"cbr\", rate = \"{rate}\" }}"),
             1 => format!("{{ kind = \"poisson\", rate = \"{rate}\", times = {} }}", 1 + rng.below(4)),
             2 => format!("{{ kind = \"on-off\", rate = \"{rate}\", peak = \"5mbit\", burst = 4 }}"),
@@ -200,6 +202,12 @@ impl Flows {
                     "{{ kind = \"capture\", file = \"f{ix}.csv\", speed = {} }}",
                     pick(rng, &["1", "0.5", "3"])
                 )
+            }
+            6 if !self.through_gate => {
+                self.files.push((format!("f{ix}.txt"), frames(rng)));
+                let spread = pick(rng, &["spread = \"frame\"", "spread = \"peak\", peak = \"2mbit\""]);
+                let first = pick(rng, &["", ", first = 0", ", first = 19"]);
+                format!("{{ kind = \"video\", file = \"f{ix}.txt\", fps = 60, {spread}{first} }}")
             }
             _ => format!("{{ kind = \"greedy\", window = {} }}", small(rng, 9)),
         }
@@ -266,6 +274,12 @@ fn recorded(rng: &mut Rng, manner: Manner) -> Vec<(f64, u64)> {
         (at, sizes[rng.below(4) as usize])
     };
     (0..30).map(|_| packet()).collect()
+}
+
+/// The frames of a video: some of no bytes, some of several packets.
+fn frames(rng: &mut Rng) -> String {
+    let mut frame = || [0, 60, 400, 1500, 3000][rng.below(5) as usize];
+    (0..19).map(|_| format!("{}\n", frame())).chain(["2000\n".to_owned()]).collect()
 }
 
 /// A list of packets of one flow.

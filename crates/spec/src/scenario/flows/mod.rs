@@ -286,8 +286,8 @@ impl Builder<'_> {
         };
         let sizes = self.sizes(values, report);
         let given = values.table("source")?;
-        let source =
-            sizes.as_ref().and_then(|sizes| source::build(given, sizes, self.around.base_dir, report));
+        let (peak, base_dir) = (values.rate("peak"), self.around.base_dir);
+        let source = sizes.as_ref().and_then(|sizes| source::build(given, sizes, peak, base_dir, report));
         if count > 1 && given.section.name == "capture" && !given.given("flow") {
             let complaint = Complaint::new("a capture that brings its own flows cannot have a `count`")
                 .help("name one of its flows with `flow`, or leave out `count`");

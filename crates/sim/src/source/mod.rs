@@ -1,11 +1,16 @@
 //! What a flow sends when.
 
+mod video;
+
+pub use video::{Playing, Spread};
+
 use crate::input::TraceFlow;
 use core::fmt;
 use std::sync::Arc;
 use tidegate_core::endpoint::{Endpoint, Seat};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span};
+use video::Player;
 
 /// Makes endpoints: what a plan holds of one that is written outside this crate.
 pub trait EndpointFactory: fmt::Debug + Send + Sync {
@@ -61,6 +66,8 @@ pub enum Traffic {
         /// How many times.
         repeat: u64,
     },
+    /// Plays a video, again and again.
+    Video(Playing),
     /// What a state machine sends that hears of the network: one end of a connection, for example.
     Endpoint(Arc<dyn EndpointFactory>),
 }
@@ -74,6 +81,7 @@ impl Traffic {
             | Traffic::Trains { sizes, .. }
             | Traffic::Greedy { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
             Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).max().unwrap_or(0),
+            Traffic::Video(playing) => playing.largest(),
             Traffic::Endpoint(_) => 0,
         }
     }
@@ -84,7 +92,9 @@ impl Traffic {
             Traffic::Cbr { rate, .. } | Traffic::Poisson { rate, .. } | Traffic::Trains { rate, .. } => {
                 Some(rate.bits_per_second())
             }
-            Traffic::Greedy { .. } | Traffic::Recorded { .. } | Traffic::Endpoint(_) => None,
+            Traffic::Greedy { .. } | Traffic::Recorded { .. } | Traffic::Video(_) | Traffic::Endpoint(_) => {
+                None
+            }
         }
     }
 
@@ -98,7 +108,7 @@ impl Traffic {
                 [one] => one,
                 _ => 0,
             },
-            Traffic::Recorded { .. } | Traffic::Endpoint(_) => 0,
+            Traffic::Recorded { .. } | Traffic::Video(_) | Traffic::Endpoint(_) => 0,
         }
     }
 }
@@ -125,11 +135,13 @@ pub struct Emission {
     mean: f64,
     /// The size of every packet; 0 when they have several.
     size: u32,
+    /// Where a video is.
+    player: Option<Box<Player>>,
 }
 
 impl Emission {
     /// The source under this random stream.
-    pub fn new(traffic: Traffic, rng: Rng) -> Emission {
+    pub fn new(traffic: Traffic, mut rng: Rng) -> Emission {
         let mean = match &traffic {
             Traffic::Poisson { rate, sizes } => mean_time(*rate, sizes),
             Traffic::Trains { rate, length, gap, sizes } => {
@@ -142,7 +154,12 @@ impl Emission {
             }
             _ => Span::ZERO,
         };
-        Emission { size: traffic.only_size(), traffic, rng, position: 0, last: 0, mean: mean.ticks() as f64 }
+        let player = match &traffic {
+            Traffic::Video(playing) => Some(Box::new(Player::new(playing, &mut rng))),
+            _ => None,
+        };
+        let (size, mean) = (traffic.only_size(), mean.ticks() as f64);
+        Emission { size, traffic, rng, position: 0, last: 0, mean, player }
     }
 
     /// The next packet: how long after the one before (the first: after the start), and its
@@ -191,6 +208,7 @@ impl Emission {
                 self.last = at.ticks();
                 Some((gap, len))
             }
+            Traffic::Video(playing) => self.player.as_mut()?.next_packet(playing),
             Traffic::Greedy { .. } | Traffic::Poisson { .. } | Traffic::Endpoint(_) => None,
         }
     }

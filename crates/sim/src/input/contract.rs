@@ -1,0 +1,163 @@
+//! Which contracts (W, r, r̂) fit packets that were seen?
+//!
+//! Every rate r from the mean rate on has its W, the longest backlog at an ideal server of that rate: the more is
+//! reserved, the less the packets are ahead of it. Who sends them through such a server instead has smoothed them to r, at
+//! the cost of the delay there.
+//!
+//! Source: Pincheira 1994, section 2.1.
+
+use super::suggest::{self, Observation, rate_from};
+use super::{Trace, Video};
+use std::sync::Arc;
+use tidegate_core::stats::{Workahead, nearest_rank};
+use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
+
+/// Packets in the order of time, or the frames of a video, each as one packet that comes whole.
+#[derive(Clone, Debug)]
+pub struct Arrivals {
+    packets: Packets,
+    /// The time for which they stand, over which their mean rate is taken.
+    duration: Span,
+}
+
+#[derive(Clone, Debug)]
+enum Packets {
+    /// One flow of a file, by its place.
+    Flow(Arc<Trace>, usize),
+    Own(Vec<(Span, u32)>),
+}
+
+/// What a server of one rate does to packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtRate {
+    /// W in bytes, exact and then rounded up.
+    pub workahead: u64,
+    /// The longest delay, from a packet's arrival until its last bit is sent.
+    pub delay_max: Span,
+    /// The 99th percentile (nearest rank) of these delays.
+    pub delay_p99: Span,
+}
+
+/// A contract that packets keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fitting {
+    /// r in bit/s: of at most three significant digits.
+    pub reserve: u64,
+    /// W in bytes: at least the exact one, and such that a token bucket of this depth, which rounds times to ticks, lets
+    /// all of them pass.
+    pub workahead: u64,
+    /// r̂ in bit/s: of at most three significant digits, at least r.
+    pub peak: u64,
+}
+
+impl Arrivals {
+    /// The packets of these flows of a trace, by their places, as one flow. They stand for the time from the first to the
+    /// last and one mean gap.
+    ///
+    /// # Panics
+    /// When there is no such flow, or none is given.
+    pub fn of_flows(trace: &Arc<Trace>, flows: &[usize]) -> Arrivals {
+        let packets = match *flows {
+            [one] => Packets::Flow(trace.clone(), one),
+            _ => {
+                let all = flows.iter().flat_map(|flow| trace.flows[*flow].packets.iter().copied());
+                let mut all: Vec<_> = all.collect();
+                // Stable: of one time, those of the flow that is given first come first.
+                all.sort_by_key(|(time, _)| *time);
+                Packets::Own(all)
+            }
+        };
+        let mut arrivals = Arrivals { packets, duration: Span::ZERO };
+        let packets = arrivals.packets();
+        let life = packets[packets.len() - 1].0 - packets[0].0;
+        let gap = life.ticks() / (packets.len() as u64 - 1).max(1);
+        arrivals.duration = life + Span::from_ticks(gap);
+        arrivals
+    }
+
+    /// The frames of a video of so many frames a second, above zero: each comes whole at the beginning of its interval.
+    /// `None` when they take longer than time can be.
+    pub fn of_video(video: &Video, fps: f64) -> Option<Arrivals> {
+        let begins = |nth: usize| {
+            let ticks = nth as f64 * TICKS_PER_SECOND as f64 / fps;
+            // What is added to half of all time stays within.
+            (ticks < (u64::MAX / 4) as f64).then(|| Span::from_ticks(ticks as u64))
+        };
+        let duration = begins(video.frames.len())?;
+        let frames = video.frames.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
+        let frames = frames.map(|(nth, bytes)| (begins(nth).unwrap_or(duration), *bytes)).collect();
+        Some(Arrivals { packets: Packets::Own(frames), duration })
+    }
+
+    fn packets(&self) -> &[(Span, u32)] {
+        match &self.packets {
+            Packets::Flow(trace, flow) => &trace.flows[*flow].packets,
+            Packets::Own(packets) => packets,
+        }
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.packets().len()
+    }
+
+    /// Bytes of all.
+    pub fn bytes(&self) -> u64 {
+        self.packets().iter().map(|(_, bytes)| u64::from(*bytes)).sum()
+    }
+
+    /// The time for which they stand.
+    pub fn duration(&self) -> Span {
+        self.duration
+    }
+
+    /// Whether some of them have one time, faster than any peak rate that is taken from the gaps between times.
+    pub fn come_together(&self) -> bool {
+        self.packets().windows(2).any(|pair| pair[0].0 == pair[1].0)
+    }
+
+    /// What they were seen to do.
+    pub fn observe(&self) -> Observation {
+        suggest::observe_over(self.packets(), self.duration)
+    }
+
+    /// Rates in bit/s from the mean rate to the peak rate, both included, each the same factor above the one before: at
+    /// most `points` of them, at least 2. None when all packets have one time.
+    pub fn rates(&self, points: usize) -> Vec<u64> {
+        let seen = self.observe();
+        let (Some(mean), Some(peak)) = (seen.mean_rate, seen.peak_rate) else { return Vec::new() };
+        let mean = mean.clamp(1, Rate::MAX_BITS_PER_SECOND);
+        let peak = peak.clamp(mean, Rate::MAX_BITS_PER_SECOND);
+        let last = points.max(2) - 1;
+        let factor = peak as f64 / mean as f64;
+        let at = |point: usize| (mean as f64 * factor.powf(point as f64 / last as f64)).round() as u64;
+        let inner = (1..last).map(at).filter(|rate| (mean..peak).contains(rate));
+        let mut rates: Vec<u64> = std::iter::once(mean).chain(inner).chain([peak]).collect();
+        rates.dedup();
+        rates
+    }
+
+    /// What a server of `bits` bit/s does to them; `None` for what is not a rate.
+    pub fn at(&self, bits: u64) -> Option<AtRate> {
+        let mut ideal = Workahead::new(Rate::from_bits_per_second(bits)?);
+        let packets = self.packets().iter();
+        let mut delays: Vec<Span> =
+            packets.map(|(time, bytes)| ideal.see(Time::ORIGIN + *time, *bytes)).collect();
+        let delay_max = delays.iter().copied().max()?;
+        let delay_p99 = nearest_rank(&mut delays, 99, 100)?;
+        Some(AtRate { workahead: ideal.max_backlog(), delay_max, delay_p99 })
+    }
+
+    /// The contract with the lowest reservation from `bits` bit/s on that can be written in three digits, which they keep.
+    /// `None` for what is not a rate.
+    pub fn contract(&self, bits: u64) -> Option<Fitting> {
+        let reserve = rate_from(bits.clamp(1, Rate::MAX_BITS_PER_SECOND));
+        let peak = self.observe().peak_rate.unwrap_or(0).min(Rate::MAX_BITS_PER_SECOND);
+        let AtRate { mut workahead, delay_max, .. } = self.at(reserve)?;
+        let rate = Rate::from_bits_per_second(reserve)?;
+        while u32::try_from(workahead).is_ok_and(|bytes| rate.time_for(bytes) < delay_max) {
+            workahead += 1;
+        }
+        Some(Fitting { reserve, workahead, peak: rate_from(peak.max(reserve)) })
+    }
+}

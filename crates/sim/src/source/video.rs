@@ -1,0 +1,124 @@
+//! When are the packets of a video sent?
+//!
+//! A frame is cut into packets of one size, the last of them shorter. It begins with its frame interval; its packets
+//! follow each other at a peak rate, or are spread evenly over the interval. Where the peak rate is too low for a frame, it
+//! delays the frames behind it. At the end of the file the video begins again.
+
+use crate::input::Video;
+use std::sync::Arc;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND};
+
+/// How a video is played.
+#[derive(Clone, Debug)]
+pub struct Playing {
+    /// Its frames.
+    pub video: Arc<Video>,
+    /// Frames in a second, above zero.
+    pub fps: f64,
+    /// The size of its packets in bytes, at least 1.
+    pub size: u32,
+    /// How the packets of a frame follow each other.
+    pub spread: Spread,
+    /// The frame with which it begins, from 0, at the flow's start. `None` for a frame and an instant of the first frame
+    /// interval that are drawn.
+    pub first: Option<u64>,
+}
+
+/// How the packets of a frame follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// At this rate, from the beginning of the frame on.
+    Peak(Rate),
+    /// Evenly over the frame interval, the first at its beginning.
+    Frame,
+}
+
+impl Playing {
+    /// The largest packet, in bytes.
+    pub(super) fn largest(&self) -> u32 {
+        self.video.frames.iter().copied().max().unwrap_or(0).min(self.size)
+    }
+
+    /// Ticks of a frame interval.
+    fn interval(&self) -> f64 {
+        TICKS_PER_SECOND as f64 / self.fps
+    }
+}
+
+/// Where a video is.
+#[derive(Clone, Debug)]
+pub(super) struct Player {
+    /// The next frame of the file.
+    next: usize,
+    /// Frames that have begun.
+    begun: u64,
+    /// When the first one begins, in ticks since the start.
+    phase: f64,
+    /// When the present one begins.
+    begins: u64,
+    /// Its bytes that are left, its packets, and those that were sent.
+    left: u32,
+    packets: u32,
+    sent: u32,
+    /// When the packet before was sent, and when it has had its time at the peak rate.
+    last: u64,
+    free_at: u64,
+}
+
+impl Player {
+    pub(super) fn new(playing: &Playing, rng: &mut Rng) -> Player {
+        let frames = playing.video.frames.len() as u64;
+        let (next, phase) = match playing.first {
+            Some(first) => (first % frames, 0),
+            None => (rng.below(frames), rng.below((playing.interval() as u64).max(1))),
+        };
+        Player {
+            next: next as usize,
+            begun: 0,
+            phase: phase as f64,
+            begins: 0,
+            left: 0,
+            packets: 0,
+            sent: 0,
+            last: 0,
+            free_at: 0,
+        }
+    }
+
+    /// The next packet: how long after the one before (the first: after the start), and its size. `None` when time ends.
+    pub(super) fn next_packet(&mut self, playing: &Playing) -> Option<(Span, u32)> {
+        while self.left == 0 {
+            self.begin_frame(playing)?;
+        }
+        let at = match playing.spread {
+            Spread::Peak(_) => self.begins.max(self.free_at),
+            Spread::Frame => {
+                let share = f64::from(self.sent) / f64::from(self.packets);
+                self.begins + (playing.interval() * share) as u64
+            }
+        };
+        let len = self.left.min(playing.size);
+        (self.left, self.sent) = (self.left - len, self.sent + 1);
+        if let Spread::Peak(peak) = playing.spread {
+            self.free_at = at.checked_add(peak.time_for(len).max(Span::TICK).ticks())?;
+        }
+        let gap = Span::from_ticks(at - self.last);
+        self.last = at;
+        Some((gap, len))
+    }
+
+    /// The next frame of the file begins; it may be without bytes.
+    fn begin_frame(&mut self, playing: &Playing) -> Option<()> {
+        let begins = self.phase + self.begun as f64 * playing.interval();
+        // Half of all time: what is added to it stays within.
+        if begins >= (u64::MAX / 2) as f64 {
+            return None;
+        }
+        let frames = &playing.video.frames;
+        self.left = frames[self.next];
+        (self.begins, self.packets, self.sent) = (begins as u64, self.left.div_ceil(playing.size), 0);
+        (self.next, self.begun) = ((self.next + 1) % frames.len(), self.begun + 1);
+        Some(())
+    }
+}
