@@ -4,7 +4,7 @@
 disciplines that lead to Axel, and `beyond.toml` what the report leaves for later.
 """
 
-from tidegate.papers.axel import buffers, burstiness, delays, reservation, road, traffic
+from tidegate.papers.axel import buffers, burstiness, delays, reservation, road, traffic, video
 
 MEASURES = {
     "table-1": traffic.TRAFFIC,
@@ -22,5 +22,6 @@ MEASURES = {
     **road.MEASURES,
     "buffers-large": buffers.MEASURE,
     "buffers-small": buffers.MEASURE,
+    "video": video.VIDEO,
     **reservation.MEASURES,
 }

@@ -9,14 +9,14 @@ from tidegate.papers.axel.common import (
     BURSTY,
     BURSTY_GROUPS,
     DELAYS,
-    MILLISECOND,
     POLICIES,
     RATE,
     SERVERS,
     SMOOTH,
     WORST,
-    Figure,
     Figures,
+    in_ms,
+    queueing_max,
     settings,
     under,
     worst,
@@ -65,43 +65,46 @@ def _of_bursty(key: str, value: str) -> Overrides:
 
 
 def _p99(results: Results) -> Values:
-    return [
-        None if value is None else value / MILLISECOND for value in measures.queueing_p99(results, BURSTY)
-    ]
+    return [in_ms(value) for value in measures.queueing_p99(results, BURSTY)]
+
+
+def _longest(results: Results) -> Values:
+    return worst(results, BURSTY, queueing_max)
 
 
 def _reserved(runs: Runs, _: Earlier) -> Columns:
     figures: Figures = {}
     for name, results in runs.items():
         figures[f"99 %, {name}"] = _p99(results)
-        figures[f"longest, {name}"] = worst(results, BURSTY, DELAYS["longest"])
+        figures[f"longest, {name}"] = _longest(results)
     for times in TIMES:
-        for name in (_times(times), *((AXEL,) if times == 1 else ())):
-            figures[f"booked, {name}"] = [
-                PER_CENT * (times * BURSTY_FLOWS + SMOOTH_FLOWS) * RATE / float(rate or 0.0)
-                for rate in measures.link(runs[name], SERVERS[0], "rate")
-            ]
-    return {MAIN: figures}
+        figures[f"booked, {_times(times)}"] = _booked(runs[_times(times)], times)
+    return {MAIN: figures | {f"booked, {AXEL}": _booked(runs[AXEL], 1)}}
+
+
+def _booked(results: Results, times: float) -> Values:
+    """Return how much of a server is booked when bursty flows reserve so many times r, in per cent."""
+    return [
+        PER_CENT * (times * BURSTY_FLOWS + SMOOTH_FLOWS) * RATE / float(rate or 0.0)
+        for rate in measures.link(results, SERVERS[0], "rate")
+    ]
 
 
 def _reserved_panels(runs: Runs) -> tuple[Panel, ...]:
-    figures: tuple[tuple[str, str, Figure | None], ...] = (
-        ("99 % of the packets", "queueing delay (ms)", None),
-        ("The slowest packet", "queueing delay (ms)", DELAYS["longest"]),
-    )
-    panels = []
-    for title, axis, figure in figures:
-
-        def measured(results: Results, figure: Figure | None = figure) -> Values:
-            return _p99(results) if figure is None else worst(results, BURSTY, figure)
-
-        curve = Curve("VirtualClock", TIMES, [measured(runs[_times(times)]) for times in TIMES])
-        axel = [value for value in measured(runs[AXEL]) if value is not None]
-        levels = (Level(sum(axel) / len(axel), "Axel, 1 r"),) if axel else ()
-        panels.append(
-            Panel(title, "reserved, times r", axis, (curve,), log_x=True, log_y=True, levels=levels)
+    return tuple(
+        Panel(
+            title,
+            "reserved, times r",
+            "queueing delay (ms)",
+            (
+                Curve("VirtualClock", TIMES, [delay(runs[_times(times)]) for times in TIMES]),
+                Curve("Axel, reserving r", TIMES, [delay(runs[AXEL])] * len(TIMES), points=False),
+            ),
+            log_x=True,
+            log_y=True,
         )
-    return tuple(panels)
+        for title, delay in (("99 % of the packets", _p99), ("The slowest packet", _longest))
+    )
 
 
 def _admitted(runs: Runs, _: Earlier) -> Columns:

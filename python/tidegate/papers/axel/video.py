@@ -10,12 +10,13 @@ from tidegate.papers.axel.common import (
     BURSTY,
     BURSTY_GROUPS,
     DELAYS,
-    MILLISECOND,
     POLICIES,
     RATE,
+    SERVERS,
     SMOOTH,
     WORST,
     Figures,
+    in_ms,
     settings,
     worst,
 )
@@ -48,17 +49,14 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
             for what, figure in DELAYS.items():
                 figures[f"{what}, {group}, {policy}, {WORST}"] = worst(results, group, figure)
         figures[f"99 %, {BURSTY}, {policy}"] = [
-            None if value is None else value / MILLISECOND
-            for value in measures.queueing_p99(results, BURSTY)
+            in_ms(value) for value in measures.queueing_p99(results, BURSTY)
         ]
     results = runs["FIFO"]
-    figures["utilisation, server 2"] = measures.link(results, "s3->s4", "utilisation")
+    figures["utilisation, server 2"] = measures.link(results, SERVERS[2], "utilisation")
     figures["discarded by filters"] = measures.share_discarded(
         results, lambda row: bool(row["group"].startswith(BURSTY))
     )
     return {MAIN: figures}
 
 
-VIDEO = Measure(
-    _figures, {name: [*sets, *_sets()] for name, sets in settings(POLICIES).items()}, needs=FILM
-)
+VIDEO = Measure(_figures, {name: [*sets, *_sets()] for name, sets in settings(POLICIES).items()}, needs=FILM)
