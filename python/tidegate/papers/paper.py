@@ -36,6 +36,7 @@ class Measure:
             names, and returns the figures of this one.
         settings: What is set over the scenario, by the name of the setting.
         series: Whether it needs queues, utilisation and throughput over time.
+        histogram: Whether it needs how often each delay occurred: some 10 MB for each run of many packets.
         workahead: Factors on reserved rates at which it needs the exact W of flows along their routes.
         panels: Takes what was measured under each setting, and returns the curves that tell the story; None
             where there is nothing to draw but the figures.
@@ -46,6 +47,7 @@ class Measure:
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
     settings: Mapping[str, Overrides] = field(default_factory=lambda: {MAIN: ()})
     series: bool = False
+    histogram: bool = False
     workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel, ...]] | None = None
     needs: Path | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegate import replications as runs
@@ -21,6 +21,7 @@ class _Run:
         source: The scenario.
         times: How many of them make one replication of the paper.
         series: Whether an experiment needs quantities over time.
+        histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
         left: How many experiments' settings are still to look at them.
         done: What was measured; None before the runs, and when nobody looks at it any more.
@@ -29,6 +30,7 @@ class _Run:
     source: Source
     times: int
     series: bool = False
+    histogram: bool = False
     workahead: tuple[float, ...] = ()
     left: int = 0
     done: Results | None = None
@@ -62,6 +64,7 @@ class Planned:
             key = (source.scenario.toml, source.base_dir, experiment.times)
             run = self._runs.setdefault(key, _Run(source, experiment.times))
             run.series |= measure.series
+            run.histogram |= measure.histogram
             run.workahead = tuple(dict.fromkeys((*run.workahead, *measure.workahead)))
             run.left += 1
             settings[name] = run
@@ -76,7 +79,13 @@ class Planned:
 
     def _results(self, run: _Run, replications: int, jobs: int | None) -> Results:
         """Carry runs out, unless that has been done, and keep what they measured while it is needed."""
-        results = run.done or runs.run(
+        results = run.done or self._conduct(run, replications, jobs)
+        run.left -= 1
+        run.done = results if run.left else None
+        return results
+
+    def _conduct(self, run: _Run, replications: int, jobs: int | None) -> Results:
+        results = runs.run(
             run.source,
             replications=replications * run.times,
             jobs=jobs,
@@ -84,9 +93,9 @@ class Planned:
             workahead=run.workahead,
             progress=self._meter.part(run.work),
         )
-        run.left -= 1
-        run.done = results if run.left else None
-        return results
+        if run.histogram:
+            return results
+        return replace(results, tables={**results.tables, "histogram": results.histogram.slice(0, 0)})
 
 
 class _Meter:

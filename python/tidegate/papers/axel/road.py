@@ -75,7 +75,7 @@ def _figure_3_panels(runs: Runs) -> tuple[Panel, ...]:
             if step <= SHOWN
         ]
         curve = Curve(policy, [at for at, _ in points], [[step] for _, step in points], joined=False)
-        panels.append(Panel(policy, "time (s)", "increment of the stamp (s)", (curve,)))
+        panels.append(Panel(f"{policy}, the first run", "time (s)", "increment of the stamp (s)", (curve,)))
     return tuple(panels)
 
 
@@ -135,7 +135,7 @@ def _taken_over_panels(runs: Runs) -> tuple[Panel, ...]:
     level = Level(MOST_GAINED, "W / r", right=True)
     return (
         Panel(
-            "The flow that fills and drains its backlog",
+            "The flow that fills and drains its backlog, in the first run",
             "time (s)",
             "stamp before VirtualClock's (s)",
             tuple(curves),
