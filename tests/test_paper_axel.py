@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from conftest import call
 from tidegate import papers
 from tidegate import replications as runs
 from tidegate.papers import measures
@@ -84,16 +85,31 @@ def test_a_ratio_without_a_figure_is_none():
     assert ratio([1.0, None, 3.0], [2.0, 2.0, 0.0]) == [0.5, None, None]
 
 
-def test_every_experiment_measures_what_its_claims_are_of():
+@pytest.fixture(scope="module")
+def report():
+    """Every experiment, for a fraction of a second."""
     paper = papers.load("axel")
-    sets = [("duration", "200ms")]
-    brief = tuple(dataclasses.replace(one, sets=sets) for one in paper.experiments)
-    report = papers.conduct(dataclasses.replace(paper, experiments=brief), replications=1)
+    brief = tuple(dataclasses.replace(one, sets=[("duration", "200ms")]) for one in paper.experiments)
+    return papers.conduct(dataclasses.replace(paper, experiments=brief), replications=1)
+
+
+def test_every_experiment_measures_what_its_claims_are_of(report):
     for outcome in report.outcomes:
-        assert all(
-            one.measured.mean is None or math.isfinite(one.measured.mean) for one in outcome.findings
-        ), outcome.experiment.name
-        assert any(one.measured.mean is not None for one in outcome.findings), outcome.experiment.name
+        means = [one.measured.mean for one in outcome.findings]
+        assert all(mean is None or math.isfinite(mean) for mean in means), outcome.experiment.name
+        assert any(mean is not None for mean in means), outcome.experiment.name
+
+
+def test_published_tables_are_shown_as_tables(report, monkeypatch):
+    monkeypatch.setattr(papers, "conduct", lambda *_, **__: report)
+    done = call("paper", "axel")
+    assert done.exit_code in (0, 3)
+    lines = done.stdout.splitlines()
+    heading = next(place for place, line in enumerate(lines) if line.startswith("mean (ms)"))
+    assert lines[heading].split()[2:] == ["Axel", "Pulse", "PeakVC", "VirtualClock", "FIFO+", "FIFO"]
+    assert lines[heading + 2].split() == ["flow", "0", "1.1", "2", "1.1", "53.4", "19.3", "19"]
+    assert "≤ 1.3 in each run" in done.stdout
+    assert max(map(len, lines)) <= 100
 
 
 def test_deferreds_stamps_never_fall_and_virtual_clocks_advance_evenly(experiments):

@@ -16,6 +16,7 @@ MEASURES = {
     "table-7": delays.SMOOTH_DELAYS,
     "table-8": delays.SMOOTH_DELAYS,
     "table-9": burstiness.BURSTINESS,
+    "table-9-lowest": burstiness.LOWEST,
     "table-10": burstiness.BURSTINESS,
     "table-11": delays.MISBEHAVING,
     "table-12": delays.MISBEHAVING,
