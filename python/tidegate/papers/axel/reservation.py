@@ -102,6 +102,7 @@ def _reserved_panels(runs: Runs) -> tuple[Panel, ...]:
             ),
             log_x=True,
             log_y=True,
+            least=1.0,
         )
         for title, delay in (("99 % of the packets", _p99), ("The slowest packet", _longest))
     )
@@ -188,6 +189,7 @@ def _contract_panels(runs: Runs) -> tuple[Panel, ...]:
             ),
             log_x=shares is SHARES,
             log_y=True,
+            least=0.1,
         )
         for axis, shares, name in sweeps
     )
