@@ -140,6 +140,7 @@ def test_every_command_has_json(chain, tmp_path):
         "compare": [["compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 1]],
         "check": [["check", chain]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
+        "contract": [["contract", capture, "--points", 2]],
         "explain": [["explain", out, "--flow", "voice"]],
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
         "paper": [["paper"]],

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from tidegate._tidegate import __version__ as __version__
     from tidegate.comparison import Comparison as Comparison
     from tidegate.comparison import compare as compare
+    from tidegate.contracts import ContractCurve as ContractCurve
+    from tidegate.contracts import contract as contract
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.replications import simulate as simulate
     from tidegate.results import Results as Results
@@ -36,10 +38,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Comparison": "comparison",
+    "ContractCurve": "contracts",
     "Results": "results",
     "TidegateError": "_tidegate",
     "__version__": "_tidegate",
     "compare": "comparison",
+    "contract": "contracts",
     "load": "source",
     "simulate": "replications",
 }

@@ -24,7 +24,10 @@ DIGITS = 4
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """Return `value` in the multiple of `unit` that suits it: `bit/s`, `B`, `s`, `share` (as %) or `count`."""
+    """Return `value` in the multiple of `unit` that suits it.
+
+    A unit is `bit/s`, `B`, `s`, `share` (as %) or `count`.
+    """
     return with_interval((value, None), unit)
 
 
@@ -70,7 +73,7 @@ def _scale(value: float, unit: str) -> tuple[float, str]:
 
 
 def _decimals(value: float, unit: str) -> int:
-    if value == 0 or (unit == "count" and value == int(value)):
+    if value == 0 or (unit in ("count", "B") and value == int(value)):
         return 0
     # Rounding first: 0.99999 is shown as 1.000.
     exponent = int(f"{value:.{DIGITS - 1}e}".partition("e")[2])

@@ -6,106 +6,12 @@
 //! flows it is O(log n), as for any heap.
 
 use crate::packet::FlowIx;
+use crate::run::{Entry, RUN, Run};
 
-/// A flow's rank: what its policy ranks by, then the order of arrival.
-pub type Rank = (u64, u64);
+pub use crate::run::Rank;
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    rank: Rank,
-    flow: u32,
-}
-
-impl Entry {
-    /// The rank as one number, which takes fewer instructions to compare.
-    #[inline]
-    fn wide(&self) -> u128 {
-        u128::from(self.rank.0) << 64 | u128::from(self.rank.1)
-    }
-}
-
-/// The most entries in the run: a power of two, so that masked indexes need no check.
-const RUN: usize = 32;
 /// How many entries move from the heap into an empty run.
 const REFILL: usize = RUN / 2;
-
-/// A sorted ring of entries, the smallest rank first.
-#[derive(Clone, Debug)]
-struct Run {
-    ring: Box<[Entry; RUN]>,
-    /// Where the first entry is, modulo `RUN`.
-    first: usize,
-    len: usize,
-}
-
-impl Default for Run {
-    fn default() -> Run {
-        Run { ring: Box::new([Entry { rank: (0, 0), flow: 0 }; RUN]), first: 0, len: 0 }
-    }
-}
-
-impl Run {
-    /// Where the `nth` entry is, or would be.
-    #[inline(always)]
-    fn place(&self, nth: usize) -> usize {
-        self.first.wrapping_add(nth) % RUN
-    }
-
-    #[inline(always)]
-    fn first(&self) -> Option<&Entry> {
-        (self.len > 0).then(|| &self.ring[self.place(0)])
-    }
-
-    #[inline(always)]
-    fn last(&self) -> Option<&Entry> {
-        (self.len > 0).then(|| &self.ring[self.place(self.len.wrapping_sub(1))])
-    }
-
-    fn find(&self, flow: FlowIx) -> Option<usize> {
-        (0..self.len).find(|&nth| self.ring[self.place(nth)].flow == flow.0)
-    }
-
-    /// Takes the first entry out, if there is one.
-    #[inline(always)]
-    fn pop_first(&mut self) {
-        // At most `RUN` entries: no count wraps, here and below.
-        self.first = self.first.wrapping_add(1);
-        self.len = self.len.wrapping_sub(1);
-    }
-
-    fn pop_last(&mut self) -> Option<Entry> {
-        let last = self.last().copied();
-        self.len = self.len.saturating_sub(1);
-        last
-    }
-
-    /// Puts an entry where it belongs; there is room for it.
-    #[inline(always)]
-    fn insert(&mut self, entry: Entry) {
-        let mut nth = self.len;
-        self.len = self.len.wrapping_add(1);
-        if nth > 0 && entry.wide() < self.ring[self.place(0)].wide() {
-            self.first = self.first.wrapping_sub(1);
-            nth = 0;
-        }
-        while nth > 0 {
-            let before = self.ring[self.place(nth.wrapping_sub(1))];
-            if before.wide() <= entry.wide() {
-                break;
-            }
-            self.ring[self.place(nth)] = before;
-            nth = nth.wrapping_sub(1);
-        }
-        self.ring[self.place(nth)] = entry;
-    }
-
-    fn remove(&mut self, nth: usize) {
-        for nth in nth + 1..self.len {
-            self.ring[self.place(nth - 1)] = self.ring[self.place(nth)];
-        }
-        self.len -= 1;
-    }
-}
 
 /// Flows by rank. A flow is in it at most once.
 #[derive(Clone, Debug, Default)]
@@ -144,7 +50,7 @@ impl FlowHeap {
     #[inline]
     pub fn insert(&mut self, flow: FlowIx, rank: Rank) {
         debug_assert!(!self.contains(flow));
-        let entry = Entry { rank, flow: flow.0 };
+        let entry = Entry { rank, flow: flow.0, generation: 0 };
         if self.run.len == RUN || !self.rest.is_empty() {
             return self.insert_among_many(entry);
         }
@@ -200,7 +106,7 @@ impl FlowHeap {
 
     /// Bytes of memory held, for the memory report.
     pub fn memory(&self) -> usize {
-        size_of::<[Entry; RUN]>() + self.rest.memory()
+        self.run.memory() + self.rest.memory()
     }
 }
 

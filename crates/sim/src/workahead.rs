@@ -2,7 +2,6 @@
 //!
 //! Source: Pincheira 1994, section 2.1 (W at the input of each server) and section 4.1 (burstiness increase).
 
-use crate::network::FlowSetup;
 use tidegate_core::contract::Refused;
 use tidegate_core::stats;
 use tidegate_core::units::{Rate, Time};
@@ -26,6 +25,18 @@ struct Observed {
     before: Vec<Option<usize>>,
     /// By place: how many links lie between it and the source.
     depths: Vec<u16>,
+}
+
+/// What has to be known of a flow.
+pub(crate) struct Route<'a> {
+    pub(crate) name: &'a str,
+    /// The rate that it reserves; `None` for a datagram flow.
+    pub(crate) reserve: Option<Rate>,
+    pub(crate) enveloped: bool,
+    /// How many links it has.
+    pub(crate) links: usize,
+    /// Of a multicast flow, how many links come between its source and the end of each; else empty.
+    pub(crate) depths: &'a [u16],
 }
 
 /// What was seen of a flow at one place, by an ideal server of one rate.
@@ -53,8 +64,12 @@ impl Workaheads {
     ///
     /// # Errors
     /// When a reservation times a factor is not a rate.
-    pub(crate) fn new(flows: &[FlowSetup], factors: &[f64], warm_at: Time) -> Result<Workaheads, Refused> {
-        let flows = flows.iter().map(|flow| Observed::new(flow, factors)).collect::<Result<_, _>>()?;
+    pub(crate) fn new<'a>(
+        flows: impl Iterator<Item = Route<'a>>,
+        factors: &[f64],
+        warm_at: Time,
+    ) -> Result<Workaheads, Refused> {
+        let flows = flows.map(|flow| Observed::new(&flow, factors)).collect::<Result<_, _>>()?;
         Ok(Workaheads { factors: factors.to_vec(), flows, warm_at })
     }
 
@@ -99,21 +114,21 @@ impl Workaheads {
 }
 
 impl Observed {
-    fn new(flow: &FlowSetup, factors: &[f64]) -> Result<Option<Observed>, Refused> {
-        let Some(terms) = flow.terms() else { return Ok(None) };
+    fn new(flow: &Route<'_>, factors: &[f64]) -> Result<Option<Observed>, Refused> {
+        let Some(reserve) = flow.reserve else { return Ok(None) };
         let ideals = factors.iter().map(|factor| {
-            let rate = times(terms.reserve, *factor).ok_or_else(|| {
+            let rate = times(reserve, *factor).ok_or_else(|| {
                 Refused(format!("{factor} times what flow `{}` reserves is not a rate", flow.name))
             })?;
             Ok((rate, stats::Workahead::new(rate)))
         });
         let ideals: Vec<_> = ideals.collect::<Result<_, Refused>>()?;
         let depth = |link: usize| flow.depths.get(link).copied().unwrap_or(link as u16 + 1);
-        let depths: Vec<u16> = core::iter::once(0).chain((0..flow.route.len()).map(depth)).collect();
+        let depths: Vec<u16> = core::iter::once(0).chain((0..flow.links).map(depth)).collect();
         // Of a multicast flow: the latest link before that is one nearer to the source.
         let before = |place: usize| (0..place).rfind(|before| depths[*before] + 1 == depths[place]);
         Ok(Some(Observed {
-            enveloped: flow.envelope.is_some(),
+            enveloped: flow.enveloped,
             places: vec![ideals; depths.len()],
             before: (0..depths.len()).map(before).collect(),
             depths,

@@ -17,6 +17,7 @@ COMMANDS = (
     "compare",
     "check",
     "replay",
+    "contract",
     "explain",
     "plot",
     "paper",

@@ -293,7 +293,7 @@ def _print_gate(results: Results, console: Any) -> list[str]:
 
 
 def _print_workahead(results: Results, console: Any) -> list[str]:
-    """Show of each group the flow with the greatest burstiness increase on its whole way, for every factor."""
+    """Show of each group the flow with the greatest burstiness increase on its way, for every factor."""
     from tidegate.cli import screen
     from tidegate.show import with_interval
     from tidegate.summary import Estimate

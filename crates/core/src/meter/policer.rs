@@ -73,7 +73,9 @@ impl Terms {
     fn of(contract: &Contract) -> Option<Terms> {
         let (rate, workahead) = (contract.reserve?, contract.max_workahead()?);
         let workahead = u32::try_from(workahead).unwrap_or(u32::MAX);
-        Some(Terms { rate, workahead, peak: contract.peak })
+        // A reservation may have been raised above it.
+        let peak = contract.peak.map(|peak| peak.max(rate));
+        Some(Terms { rate, workahead, peak })
     }
 }
 

@@ -5,9 +5,10 @@ use super::fifo::InOrder;
 use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::flow_heap::{FlowHeap, Rank};
+use crate::flow_ladder::FlowLadder;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
+use crate::run::Rank;
 use crate::units::Time;
 
 /// How packets are stamped. Stamps of one flow never decrease; equal keys are served in
@@ -72,13 +73,13 @@ pub trait StampRule {
 pub struct Stamped<R> {
     rule: R,
     /// Flows that may be selected, by the rank of their first packet.
-    heads: FlowHeap,
+    heads: FlowLadder,
 }
 
 impl<R: StampRule> Stamped<R> {
     /// A scheduler of this rule, without flows.
     pub fn new(rule: R) -> Stamped<R> {
-        Stamped { rule, heads: FlowHeap::default() }
+        Stamped { rule, heads: FlowLadder::default() }
     }
 
     #[inline]
@@ -187,16 +188,16 @@ impl<R: StampRule> Stamped<R> {
     #[inline(always)]
     fn renew_head(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
-            Some(head) => self.heads.set(flow, self.rank(flow, head)),
-            None => self.heads.remove(flow),
+            Some(head) => self.heads.set(flow, self.rank(flow, head), queues),
+            None => self.heads.remove(flow, queues),
         }
     }
 
     /// Brings the flow's place up to date after its keys or its participation have changed.
     pub(super) fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
-            Some(first) if queues.takes_part(flow) => self.heads.set(flow, self.rank(flow, first)),
-            Some(_) => self.heads.remove(flow),
+            Some(first) if queues.takes_part(flow) => self.heads.set(flow, self.rank(flow, first), queues),
+            Some(_) => self.heads.remove(flow, queues),
             None => {}
         }
     }

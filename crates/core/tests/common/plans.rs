@@ -5,6 +5,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::dropper::drop_tail::DropTailParams;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::meter::flow_monitor::{self, FlowMonitorParams};
+use tidegate_core::meter::policer::{self, PolicerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
@@ -58,10 +59,14 @@ fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
 }
 
 fn meters(rng: &mut Rng) -> Vec<MeterKind> {
-    let one = rng
-        .chance(0.3)
-        .then(|| monitor(pick(rng, &[flow_monitor::Excess::Warn, flow_monitor::Excess::Drop])));
-    one.into_iter().collect()
+    let policer = |excess| MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess }));
+    let kinds = [
+        monitor(flow_monitor::Excess::Warn),
+        monitor(flow_monitor::Excess::Drop),
+        policer(policer::Excess::Drop),
+        policer(policer::Excess::Mark),
+    ];
+    rng.chance(0.3).then(|| kinds[rng.below(4) as usize].clone()).into_iter().collect()
 }
 
 /// Every built-in scheduler, for plans drawn at random: a frame of slots divides more than the link has, so that

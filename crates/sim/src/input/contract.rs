@@ -18,6 +18,8 @@ pub struct Arrivals {
     packets: Packets,
     /// The time for which they stand, over which their mean rate is taken.
     duration: Span,
+    /// The peak rate in bit/s, where the gaps between them do not say it.
+    peak: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,7 +69,7 @@ impl Arrivals {
                 Packets::Own(all)
             }
         };
-        let mut arrivals = Arrivals { packets, duration: Span::ZERO };
+        let mut arrivals = Arrivals { packets, duration: Span::ZERO, peak: None };
         let packets = arrivals.packets();
         let life = packets[packets.len() - 1].0 - packets[0].0;
         let gap = life.ticks() / (packets.len() as u64 - 1).max(1);
@@ -76,7 +78,7 @@ impl Arrivals {
     }
 
     /// The frames of a video of so many frames a second, above zero: each comes whole at the beginning of its interval.
-    /// `None` when they take longer than time can be.
+    /// Their peak rate sends the largest in one interval. `None` when they take longer than time can be.
     pub fn of_video(video: &Video, fps: f64) -> Option<Arrivals> {
         let begins = |nth: usize| {
             let ticks = nth as f64 * TICKS_PER_SECOND as f64 / fps;
@@ -86,7 +88,10 @@ impl Arrivals {
         let duration = begins(video.frames.len())?;
         let frames = video.frames.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
         let frames = frames.map(|(nth, bytes)| (begins(nth).unwrap_or(duration), *bytes)).collect();
-        Some(Arrivals { packets: Packets::Own(frames), duration })
+        let largest = video.frames.iter().copied().max().unwrap_or(0);
+        // A cast saturates: no rate is as much.
+        let peak = (f64::from(largest) * 8.0 * fps).ceil() as u64;
+        Some(Arrivals { packets: Packets::Own(frames), duration, peak: Some(peak) })
     }
 
     fn packets(&self) -> &[(Span, u32)] {
@@ -118,7 +123,8 @@ impl Arrivals {
 
     /// What they were seen to do.
     pub fn observe(&self) -> Observation {
-        suggest::observe_over(self.packets(), self.duration)
+        let seen = suggest::observe_over(self.packets(), self.duration);
+        Observation { peak_rate: self.peak.or(seen.peak_rate), ..seen }
     }
 
     /// Rates in bit/s from the mean rate to the peak rate, both included, each the same factor above the one before: at

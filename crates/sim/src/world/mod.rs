@@ -13,6 +13,7 @@ mod delivery;
 mod effects;
 mod hosts;
 mod mail;
+mod measuring;
 mod pending;
 mod relays;
 mod report;

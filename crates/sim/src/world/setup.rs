@@ -1,31 +1,26 @@
 //! From a network to a world: switches, links, flows, and what is known to happen from the start.
 
 use super::mail::Mail;
+use super::measuring::measures;
 use super::pending::Pending;
 use super::relays::{AnyRelay, Envelope, FlowNetwork, GateEdge};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
-use crate::fingerprint::Fingerprint;
 use crate::flow::Flow;
 use crate::host::{Greedy, Outbox, Restrained, Restraint, Source};
-use crate::measures::{KeptChecks, Measures};
 use crate::network::{FlowSetup, Network, NodePlan};
 use crate::packets::Packets;
-use crate::probe::{Probes, Series};
-use crate::record::{DelayCounts, FlowRecord};
+use crate::probe::Probes;
 use crate::source::{Emission, Traffic};
-use crate::watch::Watch;
-use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
 use tidegate_core::link::{Line, LinePlan};
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::stats::Moments;
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
@@ -88,50 +83,6 @@ impl<Q: EventQueue> World<Q> {
         };
         world.set_due();
         Ok(world)
-    }
-}
-
-/// What is to be measured.
-///
-/// # Errors
-/// When an ideal server would have no rate.
-fn measures(network: &Network, probes: &Probes) -> Result<Measures, Refused> {
-    let (groups, flows) = (network.groups.len(), network.flows.len());
-    let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
-    let enveloped = |flow: &FlowSetup| flow.envelope.is_some() && !at_gate(&flow.route[0]);
-    let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| enveloped(flow));
-    let has_meters = |port: &PortPlan| {
-        !port.meters.is_empty() || port.classes.iter().any(|class| !class.meters.is_empty())
-    };
-    let metered = network.links.iter().any(|link| has_meters(&link.port));
-    let warm_at = Time::ORIGIN + network.warmup;
-    let workaheads = (!probes.workahead.is_empty())
-        .then(|| Workaheads::new(&network.flows, &probes.workahead, warm_at))
-        .transpose()?;
-    Ok(Measures {
-        warm_at,
-        warm: network.warmup == Span::ZERO,
-        records: vec![FlowRecord::default(); flows],
-        fingerprint: Fingerprint::default(),
-        packet_hops: 0,
-        group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
-        flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
-        series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
-        workaheads,
-        watch: probes.watch.clone().map(|watch| watching(watch, network)),
-        log: probes.log.then(Vec::new),
-        envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
-        losses: BTreeMap::new(),
-        drops: BTreeMap::new(),
-        checks: vec![KeptChecks::default(); flows],
-    })
-}
-
-/// A watch that knows its flow.
-fn watching(watch: Watch, network: &Network) -> Watch {
-    match network.flows.get(watch.flow()) {
-        Some(flow) => watch.of(flow.route[0] as u32, flow.terms(), flow.envelope.is_some()),
-        None => watch,
     }
 }
 

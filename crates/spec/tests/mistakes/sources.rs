@@ -51,7 +51,7 @@ pub const SOURCES: &[Mistake] = &[
         "kind = \"cbr\", rate",
         "rate",
         "a.toml:44:10: this source needs `kind`",
-        Some("it is one of cbr, poisson, on-off, packet-train, greedy, trace, capture"),
+        Some("it is one of cbr, poisson, on-off, packet-train, greedy, trace, video, capture"),
     ),
     (
         "kind = \"cbr\", rate",

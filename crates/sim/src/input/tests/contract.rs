@@ -132,7 +132,11 @@ fn the_frames_of_a_video_stand_for_their_intervals() {
     let arrivals = Arrivals::of_video(&video, 25.0).unwrap();
     assert_eq!((arrivals.count(), arrivals.bytes()), (3, 4500));
     assert_eq!(arrivals.duration(), Span::from_millis(240));
-    // 4500 bytes in 240 ms; 3000 in one interval.
+    // 4500 bytes in 240 ms; 3000 in one interval, as also where the next frame or the rest of the file is empty.
+    for frames in [vec![1000, 3000, 0, 500], vec![500, 3000]] {
+        let video = Video { frames, cut: None };
+        assert_eq!(Arrivals::of_video(&video, 25.0).unwrap().observe().peak_rate, Some(600_000));
+    }
     assert_eq!(arrivals.observe().mean_rate, Some(150_000));
     assert_eq!(arrivals.rates(2), [150_000, 600_000]);
     // At 150 kbit/s, 750 bytes an interval: of 1000 bytes nothing is left two intervals later, of 3000 2250 are.

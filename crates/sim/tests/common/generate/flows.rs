@@ -62,12 +62,6 @@ impl Flows {
                 keys.push(format!("warned = \"{}\"", pick(rng, &["ignore", "slow", "shrink"])));
             }
         }
-        if reserves && rng.chance(0.4) && !keys.iter().any(|key| key.starts_with("workahead")) {
-            keys.push(format!("workahead = \"{}\"", pick(rng, &["1500B", "4kB", "20kB"])));
-            if rng.chance(0.5) {
-                keys.push(format!("peak = \"{}\"", pick(rng, &["1mbit", "2mbit", "6666666bit"])));
-            }
-        }
         self.profile_and_class(rng, &mut keys);
         if rng.chance(0.3) {
             let contracted = keys.iter().any(|key| key.starts_with("workahead"));

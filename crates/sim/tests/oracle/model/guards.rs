@@ -90,11 +90,12 @@ impl Policer {
             return NOTHING;
         };
         let workahead = workahead as u32;
+        let peak = contract.peak.map(|peak| peak.max(rate));
         let (bucket, of) =
-            policed.bucket.get_or_insert_with(|| (Bucket::new(rate, workahead, contract.peak), contract));
+            policed.bucket.get_or_insert_with(|| (Bucket::new(rate, workahead, peak), contract));
         let terms = |of: &Contract| (of.reserve, of.max_workahead(), of.peak);
         if terms(of) != terms(&contract) {
-            bucket.change(now, rate, workahead, contract.peak);
+            bucket.change(now, rate, workahead, peak);
         }
         *of = contract;
         let exceeds = !bucket.passes(now, len);

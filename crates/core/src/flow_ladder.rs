@@ -1,0 +1,345 @@
+//! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the flows.
+//!
+//! The smallest ranks stand sorted in a short ring, the [run](crate::run). With more flows than it holds, the others wait
+//! in a [radix ladder](crate::radix_ladder), and the next few of them move into the run at once when it is empty. What they will
+//! be asked for then is read at once, too: many reads that wait for memory together cost little more than one.
+//!
+//! A rank that comes late, below those that are in the ladder already, goes into the run if it belongs there, else into a
+//! heap between the two, until there are enough of them to lower the ladder's base. An entry of the ladder or the heap whose flow was taken out or ranked again stays where it is
+//! and is forgotten when its turn comes; when most are such, all are cleared out.
+
+use crate::packet::FlowIx;
+use crate::queues::Queues;
+use crate::radix_ladder::{CHUNK, RadixLadder};
+use crate::run::{Entry, RUN, Rank, Run};
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// At least so many flows move into an empty run, if there are as many: with `CHUNK` more there is room for them.
+const REFILL: usize = RUN - CHUNK;
+/// So many may come late before the ladder takes them.
+const FEW: usize = 64;
+/// Entries that hold no longer are cleared out when they are more than these and than those that hold.
+const STALE: usize = 256;
+
+/// An entry that came late.
+#[derive(Clone, Debug)]
+struct Late(Entry);
+
+impl PartialEq for Late {
+    fn eq(&self, other: &Late) -> bool {
+        self.0.wide() == other.0.wide()
+    }
+}
+impl Eq for Late {}
+impl PartialOrd for Late {
+    fn partial_cmp(&self, other: &Late) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Late {
+    fn cmp(&self, other: &Late) -> core::cmp::Ordering {
+        self.0.wide().cmp(&other.0.wide())
+    }
+}
+
+/// Flows by rank. A flow is in it at most once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowLadder {
+    /// The flows with the smallest ranks. Empty only when all is.
+    run: Run,
+    /// Above the run, below the ladder's base.
+    late: BinaryHeap<Reverse<Late>>,
+    ladder: RadixLadder,
+    /// Entries in these two.
+    outside: usize,
+    /// The number of each flow's latest entry outside the run; odd while it holds.
+    generations: Vec<u32>,
+    /// Entries outside the run that hold no longer.
+    stale: usize,
+    taken: Vec<Entry>,
+}
+
+impl FlowLadder {
+    /// Gives every flow index below `flows` a place.
+    pub(crate) fn reach(&mut self, flows: u32) {
+        if self.generations.len() < flows as usize {
+            self.generations.resize(flows as usize, 0);
+        }
+    }
+
+    /// The flow with the smallest rank.
+    #[inline]
+    pub(crate) fn top(&self) -> Option<(Rank, FlowIx)> {
+        self.run.first().map(|entry| (entry.rank, FlowIx(entry.flow)))
+    }
+
+    fn contains(&self, flow: FlowIx) -> bool {
+        self.run.find(flow).is_some() || self.generations[flow.ix()] % 2 == 1
+    }
+
+    /// Puts the flow in with this rank, or changes its rank. What `queues` will be asked for next may be read ahead.
+    #[inline]
+    pub(crate) fn set(&mut self, flow: FlowIx, rank: Rank, queues: &Queues) {
+        self.remove(flow, queues);
+        self.insert(flow, rank);
+    }
+
+    /// Puts a flow in that is not in.
+    #[inline]
+    pub(crate) fn insert(&mut self, flow: FlowIx, rank: Rank) {
+        debug_assert!(!self.contains(flow));
+        let entry = Entry { rank, flow: flow.0, generation: 0 };
+        if self.run.len == RUN || self.outside > 0 {
+            return self.insert_among_many(entry);
+        }
+        self.run.insert(entry);
+    }
+
+    /// The same when the run is full or not all.
+    #[inline(never)]
+    fn insert_among_many(&mut self, entry: Entry) {
+        if self.run.last().is_some_and(|last| last.wide() < entry.wide()) {
+            return self.put_outside(entry);
+        }
+        if self.run.len == RUN
+            && let Some(last) = self.run.pop_last()
+        {
+            self.put_outside(last);
+        }
+        self.run.insert(entry);
+    }
+
+    /// Puts an entry above the run.
+    fn put_outside(&mut self, mut entry: Entry) {
+        let generation = &mut self.generations[entry.flow as usize];
+        *generation = generation.wrapping_add(1);
+        entry.generation = *generation;
+        if self.outside == 0 {
+            self.ladder.set_base(self.run.last().map_or(entry.wide(), Entry::wide));
+        }
+        self.outside += 1;
+        if entry.wide() >= self.ladder.base() {
+            return self.ladder.insert(entry);
+        }
+        self.late.push(Reverse(Late(entry)));
+        if self.late.len() > FEW && self.late.len() > self.ladder.len() / 8 {
+            self.lower_base();
+        }
+    }
+
+    /// Moves those that came late into the ladder, whose buckets are spread out anew as their turn comes: no more than so
+    /// many for each that came late.
+    #[inline(never)]
+    fn lower_base(&mut self) {
+        let first = self.late.peek().map_or(0, |Reverse(Late(entry))| entry.wide());
+        self.ladder.lower_base(first);
+        for Reverse(Late(entry)) in self.late.drain() {
+            self.ladder.insert(entry);
+        }
+    }
+
+    /// Takes the flow out, if it is in.
+    #[inline]
+    pub(crate) fn remove(&mut self, flow: FlowIx, queues: &Queues) {
+        match self.run.first() {
+            // Nearly always: the flow that has just sent.
+            Some(first) if first.flow == flow.0 => self.run.pop_first(),
+            _ => return self.remove_elsewhere(flow),
+        }
+        if self.run.len == 0 && self.outside > 0 {
+            self.refill(queues);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_elsewhere(&mut self, flow: FlowIx) {
+        let generation = &mut self.generations[flow.ix()];
+        if *generation % 2 == 0 {
+            if let Some(nth) = self.run.find(flow) {
+                self.run.remove(nth);
+            }
+            return;
+        }
+        *generation = generation.wrapping_add(1);
+        self.stale += 1;
+        if self.stale > STALE && 2 * self.stale > self.outside {
+            self.clear_out();
+        }
+    }
+
+    /// Moves the next flows into the empty run, and reads ahead what they will be asked for.
+    #[inline(never)]
+    fn refill(&mut self, queues: &Queues) {
+        self.move_next();
+        let mut flows = [FlowIx(0); RUN];
+        flows.iter_mut().zip(self.run.flows()).for_each(|(place, flow)| *place = flow);
+        queues.read_ahead(&flows[..self.run.len]);
+    }
+
+    fn move_next(&mut self) {
+        while self.run.len < REFILL {
+            if let Some(Reverse(Late(entry))) = self.late.pop() {
+                self.outside -= 1;
+                if leaves(&mut self.generations, &mut self.stale, &entry) {
+                    self.run.push_last(entry);
+                }
+                continue;
+            }
+            if self.ladder.len() == 0 {
+                return;
+            }
+            let mut taken = core::mem::take(&mut self.taken);
+            let (generations, stale) = (&mut self.generations, &mut self.stale);
+            self.ladder.take_first(&mut taken, |entry| leaves(generations, stale, entry));
+            taken.sort_unstable_by_key(Entry::wide);
+            taken.drain(..).for_each(|entry| self.run.push_last(entry));
+            self.taken = taken;
+            self.outside = self.ladder.len();
+            if let Some(last) = self.run.last() {
+                self.ladder.set_base(last.wide());
+            }
+        }
+    }
+
+    /// Forgets the entries that hold no longer.
+    #[cold]
+    fn clear_out(&mut self) {
+        let mut all = Vec::with_capacity(self.late.len() + self.ladder.len());
+        all.extend(self.late.drain().map(|Reverse(Late(entry))| entry));
+        while self.ladder.len() > 0 {
+            self.ladder.take_first(&mut all, |_| true);
+        }
+        all.retain(|entry| self.generations[entry.flow as usize] == entry.generation);
+        self.stale = 0;
+        let base = self.run.last().map_or(0, Entry::wide);
+        self.ladder.set_base(base);
+        self.outside = all.len();
+        all.into_iter().for_each(|entry| self.ladder.insert(entry));
+    }
+
+    /// Bytes of memory held, for the memory report.
+    pub(crate) fn memory(&self) -> usize {
+        self.run.memory()
+            + self.late.capacity() * size_of::<Late>()
+            + self.ladder.memory()
+            + self.generations.capacity() * size_of::<u32>()
+    }
+}
+
+/// Whether an entry that leaves the ladder or the heap holds: then its flow is in neither any more.
+fn leaves(generations: &mut [u32], stale: &mut usize, entry: &Entry) -> bool {
+    let generation = &mut generations[entry.flow as usize];
+    let holds = *generation == entry.generation;
+    *generation = generation.wrapping_add(u32::from(holds));
+    *stale -= usize::from(!holds);
+    holds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    /// A ladder and a sorted map, with the same flows.
+    struct Twins {
+        ladder: FlowLadder,
+        queues: Queues,
+        ranks: BTreeMap<u32, Rank>,
+        sorted: BTreeSet<(Rank, u32)>,
+        order: u64,
+    }
+
+    impl Twins {
+        fn new(flows: u32) -> Twins {
+            let (mut ladder, mut queues) = (FlowLadder::default(), Queues::default());
+            ladder.reach(flows);
+            queues.reach(flows);
+            Twins { ladder, queues, ranks: BTreeMap::new(), sorted: BTreeSet::new(), order: 0 }
+        }
+
+        fn set(&mut self, flow: u32, key: u64) {
+            self.order += 1;
+            self.rank(flow, (key, self.order));
+        }
+
+        fn rank(&mut self, flow: u32, rank: Rank) {
+            self.ladder.set(FlowIx(flow), rank, &self.queues);
+            if let Some(before) = self.ranks.insert(flow, rank) {
+                self.sorted.remove(&(before, flow));
+            }
+            self.sorted.insert((rank, flow));
+        }
+
+        fn remove(&mut self, flow: u32) {
+            self.ladder.remove(FlowIx(flow), &self.queues);
+            if let Some(before) = self.ranks.remove(&flow) {
+                self.sorted.remove(&(before, flow));
+            }
+        }
+
+        fn check(&self, what: &str) {
+            let least = self.sorted.first().map(|(rank, flow)| (*rank, FlowIx(*flow)));
+            assert_eq!(self.ladder.top(), least, "{what}");
+        }
+    }
+
+    /// Sets, removals, returns with the old rank, and the first sent again, with ranks that are close, far, equal, late and
+    /// at the ends of the range.
+    #[test]
+    fn agrees_with_a_sorted_map() {
+        for seed in 0..60u64 {
+            let mut rng = Rng::named(seed, "ladder");
+            let flows = [3, 40, 400, 5_000][seed as usize % 4];
+            let spread = [1, 50, 1 << 20, 1 << 44, u64::MAX / 4][seed as usize / 4 % 5];
+            let mut twins = Twins::new(flows);
+            let mut now = 1u64 << 60;
+            for step in 0..6_000 {
+                let flow = rng.below(u64::from(flows)) as u32;
+                match rng.below(100) {
+                    0..35 => twins.set(flow, now + rng.below(spread)),
+                    35..40 => twins.set(flow, [0, 1, u64::MAX - 1, u64::MAX][rng.below(4) as usize]),
+                    40..50 => twins.remove(flow),
+                    // Held, and let go: the same rank again, more often than not.
+                    50..60 => {
+                        if let Some(rank) = twins.ranks.get(&flow).copied() {
+                            (0..1 + rng.below(20)).for_each(|_| {
+                                twins.remove(flow);
+                                twins.rank(flow, rank);
+                            });
+                        }
+                    }
+                    _ => {
+                        if let Some((rank, flow)) = twins.sorted.first().copied() {
+                            now = now.max(rank.0.min(1 << 62));
+                            twins.set(flow, now + rng.below(spread));
+                        }
+                    }
+                }
+                twins.check(&format!("seed {seed}, step {step}"));
+                assert_eq!(twins.ladder.contains(FlowIx(flow)), twins.ranks.contains_key(&flow));
+            }
+            while let Some((_, flow)) = twins.sorted.first().copied() {
+                twins.remove(flow);
+                twins.check("at the end");
+            }
+        }
+    }
+
+    /// Who is held and let go over and over leaves no more behind than there are flows.
+    #[test]
+    fn memory_does_not_grow_with_removals() {
+        let mut twins = Twins::new(1_000);
+        (0..1_000).for_each(|flow| twins.set(flow, 1_000 + u64::from(flow)));
+        let mut most = 0;
+        for round in 0..100_000u32 {
+            let flow = 100 + round % 900;
+            twins.remove(flow);
+            twins.set(flow, 2_000 + u64::from(round));
+            most = most.max(twins.ladder.ladder.len() + twins.ladder.late.len());
+        }
+        assert!(most <= 2 * 1_000 + STALE + 2, "{most}");
+        twins.check("at the end");
+    }
+}

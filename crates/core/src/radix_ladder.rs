@@ -1,0 +1,199 @@
+//! Entries by rank, for many of them: appended to buckets, and sorted out as their turn comes.
+//!
+//! All ranks lie at or above the *base*. An entry is in the bucket of the highest hexadecimal digit in which its rank differs
+//! from the base, and of what that digit is: buckets of a lower digit come before those of a higher one, and within a
+//! digit the smaller comes first. The first bucket is taken as a whole when it is small; a larger one is spread over the
+//! buckets of lower digits first. So an entry is moved once for every digit that tells it from those before it: memory is
+//! read and written in sequence, where a heap of many entries jumps.
+
+use crate::run::Entry;
+
+/// Bits of a digit.
+const DIGIT: u32 = 4;
+/// Values of a digit.
+const DIGITS: usize = 1 << DIGIT;
+/// Digits of a rank.
+const LEVELS: usize = (u128::BITS / DIGIT) as usize;
+/// Entries in a chunk of a bucket: what is taken at once at the most.
+pub(crate) const CHUNK: usize = 16;
+const NONE: u32 = u32::MAX;
+
+/// Some entries of a bucket.
+#[derive(Clone, Debug)]
+struct Chunk {
+    entries: [Entry; CHUNK],
+    len: u32,
+    /// The next chunk of the bucket, or of those that are free.
+    next: u32,
+}
+
+/// The chunks of every bucket, and which buckets have any.
+#[derive(Clone, Debug)]
+struct Buckets {
+    first: [[u32; DIGITS]; LEVELS],
+    /// A bit for every digit whose bucket has entries.
+    filled: [u16; LEVELS],
+    /// A bit for every level that has such a bucket.
+    levels: u32,
+}
+
+/// Entries at or above a base, by rank.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RadixLadder {
+    base: u128,
+    /// Made when it is needed first.
+    buckets: Option<Box<Buckets>>,
+    chunks: Vec<Chunk>,
+    free: u32,
+    len: usize,
+}
+
+impl RadixLadder {
+    /// How many entries there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The least rank that may be put in.
+    #[inline]
+    pub(crate) fn base(&self) -> u128 {
+        self.base
+    }
+
+    /// Sets the base of a ladder that is empty, or raises it to a rank that no entry lies below and that is in
+    /// the bucket that was taken last.
+    pub(crate) fn set_base(&mut self, base: u128) {
+        self.base = base;
+    }
+
+    /// Puts an entry in; its rank is not below the base.
+    pub(crate) fn insert(&mut self, entry: Entry) {
+        debug_assert!(entry.wide() >= self.base);
+        self.len += 1;
+        self.put(entry);
+    }
+
+    #[inline]
+    fn put(&mut self, entry: Entry) {
+        let rank = entry.wide();
+        let level = ((rank ^ self.base) | 1).ilog2() / DIGIT;
+        let digit = (rank >> (level * DIGIT)) as usize % DIGITS;
+        let level = level as usize;
+        let buckets = self.buckets.get_or_insert_with(|| {
+            self.free = NONE;
+            Box::new(Buckets { first: [[NONE; DIGITS]; LEVELS], filled: [0; LEVELS], levels: 0 })
+        });
+        let first = &mut buckets.first[level][digit];
+        if let Some(chunk) = self.chunks.get_mut(*first as usize)
+            && let Some(place) = chunk.entries.get_mut(chunk.len as usize)
+        {
+            *place = entry;
+            chunk.len = chunk.len.wrapping_add(1);
+            return;
+        }
+        buckets.filled[level] |= 1 << digit;
+        buckets.levels |= 1 << level;
+        let new = self.free;
+        match self.chunks.get_mut(new as usize) {
+            Some(chunk) => {
+                self.free = chunk.next;
+                (chunk.entries[0], chunk.len, chunk.next) = (entry, 1, *first);
+                *first = new;
+            }
+            None => {
+                let new = self.chunks.len() as u32;
+                self.chunks.push(Chunk { entries: [entry; CHUNK], len: 1, next: *first });
+                *first = new;
+            }
+        }
+    }
+
+    /// Takes out the entries with the smallest ranks, at most `CHUNK` of those that `holds`, not sorted; those that do
+    /// not hold are forgotten.
+    pub(crate) fn take_first(&mut self, taken: &mut Vec<Entry>, mut holds: impl FnMut(&Entry) -> bool) {
+        while let Some(buckets) = &mut self.buckets
+            && buckets.levels != 0
+        {
+            let level = buckets.levels.trailing_zeros() as usize;
+            let digit = buckets.filled[level].trailing_zeros() as usize;
+            let first = core::mem::replace(&mut buckets.first[level][digit], NONE);
+            buckets.filled[level] &= buckets.filled[level].wrapping_sub(1);
+            buckets.levels &= !(u32::from(buckets.filled[level] == 0) << level);
+            let is_small = self.chunks[first as usize].next == NONE;
+            // At the lowest digit all ranks are equal: one entry holds at the most.
+            if is_small || level == 0 {
+                let before = taken.len();
+                self.empty(first, |_, entry| {
+                    if holds(&entry) {
+                        taken.push(entry);
+                    }
+                });
+                if taken.len() > before {
+                    return;
+                }
+                continue;
+            }
+            let shift = level as u32 * DIGIT;
+            let above = self.base.checked_shr(shift + DIGIT).unwrap_or(0) << DIGIT | digit as u128;
+            self.base = above << shift;
+            self.empty(first, |ladder, entry| {
+                ladder.len = ladder.len.wrapping_add(1);
+                ladder.put(entry);
+            });
+        }
+    }
+
+    /// Lowers the base to a rank that no entry lies below. Entries that differ from the old base in lower digits only
+    /// now differ from the new one in the highest digit that the two do not share: whole buckets go there.
+    pub(crate) fn lower_base(&mut self, base: u128) {
+        let level = ((self.base ^ base) | 1).ilog2() / DIGIT;
+        let digit = (self.base >> (level * DIGIT)) as usize % DIGITS;
+        self.base = base;
+        let Some(buckets) = &mut self.buckets else { return };
+        let lower = buckets.levels & ((1 << level) - 1);
+        if lower == 0 {
+            return;
+        }
+        let level = level as usize;
+        for from in (0..level).filter(|from| lower >> from & 1 == 1) {
+            buckets.filled[from] = 0;
+            for nth in 0..DIGITS {
+                let first = core::mem::replace(&mut buckets.first[from][nth], NONE);
+                let mut last = first;
+                while let Some(chunk) = self.chunks.get(last as usize)
+                    && chunk.next != NONE
+                {
+                    last = chunk.next;
+                }
+                if let Some(chunk) = self.chunks.get_mut(last as usize) {
+                    chunk.next = core::mem::replace(&mut buckets.first[level][digit], first);
+                }
+            }
+        }
+        buckets.filled[level] |= 1 << digit;
+        buckets.levels = buckets.levels & !lower | 1 << level;
+    }
+
+    /// Takes the entries of a bucket, and frees its chunks.
+    fn empty(&mut self, first: u32, mut each: impl FnMut(&mut RadixLadder, Entry)) {
+        let mut at = first;
+        while at != NONE {
+            let Chunk { len, next, .. } = self.chunks[at as usize];
+            for nth in 0..len as usize {
+                let entry = self.chunks[at as usize].entries[nth];
+                each(self, entry);
+            }
+            // Only now: what is put in elsewhere would have been written over it.
+            self.chunks[at as usize].next = core::mem::replace(&mut self.free, at);
+            self.len = self.len.wrapping_sub(len as usize);
+            at = next;
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        let buckets = self.buckets.as_ref().map_or(0, |_| size_of::<Buckets>());
+        buckets + self.chunks.capacity() * size_of::<Chunk>()
+    }
+}

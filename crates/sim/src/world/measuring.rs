@@ -1,0 +1,69 @@
+//! What a run is to measure: from its network and its probes.
+
+use crate::fingerprint::Fingerprint;
+use crate::measures::{KeptChecks, Measures};
+use crate::network::{FlowSetup, Network};
+use crate::probe::{Probes, Series};
+use crate::record::{DelayCounts, FlowRecord};
+use crate::watch::Watch;
+use crate::workahead::{self, Workaheads};
+use std::collections::BTreeMap;
+use tidegate_core::contract::Refused;
+use tidegate_core::stats::Moments;
+use tidegate_core::switch::plan::PortPlan;
+use tidegate_core::units::{Span, Time};
+
+/// What is to be measured.
+///
+/// # Errors
+/// When an ideal server would have no rate.
+pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, Refused> {
+    let (groups, flows) = (network.groups.len(), network.flows.len());
+    let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
+    let enveloped = |flow: &FlowSetup| flow.envelope.is_some() && !at_gate(&flow.route[0]);
+    let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| enveloped(flow));
+    let has_meters = |port: &PortPlan| {
+        !port.meters.is_empty() || port.classes.iter().any(|class| !class.meters.is_empty())
+    };
+    let metered = network.links.iter().any(|link| has_meters(&link.port));
+    let warm_at = Time::ORIGIN + network.warmup;
+    let workaheads = (!probes.workahead.is_empty())
+        .then(|| Workaheads::new(network.flows.iter().map(observed), &probes.workahead, warm_at))
+        .transpose()?;
+    Ok(Measures {
+        warm_at,
+        warm: network.warmup == Span::ZERO,
+        records: vec![FlowRecord::default(); flows],
+        fingerprint: Fingerprint::default(),
+        packet_hops: 0,
+        group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
+        flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
+        series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
+        workaheads,
+        watch: probes.watch.clone().map(|watch| watching(watch, network)),
+        log: probes.log.then(Vec::new),
+        envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
+        losses: BTreeMap::new(),
+        drops: BTreeMap::new(),
+        checks: vec![KeptChecks::default(); flows],
+    })
+}
+
+/// A flow of which the workahead is measured: at the most that it ever reserves.
+fn observed(flow: &FlowSetup) -> workahead::Route<'_> {
+    workahead::Route {
+        name: &flow.name,
+        reserve: flow.terms().map(|terms| terms.reserve),
+        enveloped: flow.envelope.is_some(),
+        links: flow.route.len(),
+        depths: &flow.depths,
+    }
+}
+
+/// A watch that knows its flow.
+fn watching(watch: Watch, network: &Network) -> Watch {
+    match network.flows.get(watch.flow()) {
+        Some(flow) => watch.of(flow.route[0] as u32, flow.terms(), flow.envelope.is_some()),
+        None => watch,
+    }
+}
