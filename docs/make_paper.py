@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tidegate import papers
 from tidegate.papers import directory
-from tidegate.papers.words import allowed, figure, label, published
+from tidegate.papers.words import allowed, figure, label, measured, published
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "papers"
@@ -39,24 +39,41 @@ def choices(paper: papers.Paper) -> str:
 def claims(outcome: papers.Outcome, paper: str) -> str:
     """Return an experiment's table."""
     experiment = outcome.experiment
-    beside = list(dict.fromkeys(name for one in outcome.findings for name in one.beside))
-    rows = []
-    for one in outcome.findings:
-        # A star alone would begin an emphasis.
-        name = label(one.claim).replace("*", "\\*")
-        cells = [name, published(one.claim), figure(one.measured), allowed(one.claim)]
-        cells.append(VERDICTS[one.holds] if one.claim.judged else "")
-        cells += [figure(one.beside[name]) if name in one.beside else "" for name in beside]
-        rows.append(f"| {' | '.join(cells)} |")
     scenario = experiment.scenario.name
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
-    return (
+    parts = [
         f"**{experiment.title}: {experiment.about}.** "
         f"{experiment.where.capitalize()}; {len(outcome.seeds)} runs, "
         f"{outcome.duration:g} s measured{warmup}.\n"
-        f"Scenario: [`{scenario}`](../../python/tidegate/papers/{paper}/{scenario}).\n\n"
-        + table(["figure", "paper", "measured", "tolerance", "holds", *beside], rows)
-    )
+        f"Scenario: [`{scenario}`](../../python/tidegate/papers/{paper}/{scenario}).\n"
+    ]
+    if outcome.listed:
+        parts.append(listed(outcome.listed))
+    parts += [cells(one, outcome) for one in experiment.tables]
+    return "\n".join(parts)
+
+
+def listed(findings: list[papers.Finding]) -> str:
+    """Return a table with a row for each finding."""
+    beside = list(dict.fromkeys(name for one in findings for name in one.beside))
+    rows = []
+    for one in findings:
+        # A star alone would begin an emphasis.
+        name = label(one.claim).replace("*", "\\*")
+        row = [name, published(one.claim), measured(one), allowed(one.claim)]
+        row.append(VERDICTS[one.holds] if one.claim.judged else "")
+        row += [figure(one.beside[name]) if name in one.beside else "" for name in beside]
+        rows.append(f"| {' | '.join(row)} |")
+    return table(["figure", "paper", "measured", "tolerance", "holds", *beside], rows)
+
+
+def cells(published_table: papers.Table, outcome: papers.Outcome) -> str:
+    """Return a table of the paper, in each cell the published figure and ours."""
+    rows = [
+        f"| {' | '.join([row, *(f'{published(one.claim)} → {figure(one.measured)}' for one in findings)])} |"
+        for row, findings in zip(published_table.rows, outcome.cells(published_table), strict=True)
+    ]
+    return table([published_table.heading, *published_table.columns], rows)
 
 
 def verdict(report: papers.Report) -> str:
@@ -75,7 +92,7 @@ def verdict(report: papers.Report) -> str:
                     "we do not know why" if one.holds is False else "these runs differ too much to decide it"
                 )
                 reasons.setdefault(one.why or unknown, []).append(
-                    f"{outcome.experiment.title}: {one.claim.name} {figure(one.measured)}, "
+                    f"{outcome.experiment.title}: {one.claim.name} {measured(one)}, "
                     f"{expected(one.claim)}{' (undecided)' if one.holds is None else ''}"
                 )
     for why, names in reasons.items():

@@ -15,9 +15,11 @@ from conftest import call, start
 from test_process import wait_for_threads
 from tidegate import TidegateError, papers
 from tidegate.papers import paper as data
+from tidegate.papers import planned
+from tidegate.papers.axel.common import POLICIES
 from tidegate.papers.claims import MAIN, Claim, find
 from tidegate.papers.virtualclock.burstiness import Point, at_delay
-from tidegate.papers.words import allowed, figure, label, published
+from tidegate.papers.words import allowed, figure, label, measured, published
 from tidegate.summary import Estimate
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -86,6 +88,50 @@ def test_a_limit_is_undecided_while_it_lies_within_the_interval(values, at_most,
     assert Claim("x", at_least=1.0).holds(values) is at_least
 
 
+@pytest.mark.parametrize(
+    ("values", "holds"),
+    [
+        ([4.1, 4.11, 4.1, 4.11], True),
+        ([24.9, 24.91, 24.9, 24.91], True),
+        ([3.9, 3.91, 3.9, 3.91], False),
+        ([25.1, 25.11, 25.1, 25.11], False),
+        # The lower limit, 4, lies within the interval.
+        ([3.0, 6.0, 4.5], None),
+        ([10.0], None),
+        ([None], None),
+    ],
+)
+def test_a_factor_is_a_limit_on_either_side(values, holds):
+    assert Claim("x", paper=10.0, factor=2.5).holds(values) is holds
+
+
+@pytest.mark.parametrize(
+    ("values", "at_most", "at_least"),
+    [
+        ([0.2, 0.9, 1.0], True, False),
+        # The mean is within the limit, one run is not.
+        ([0.2, 0.3, 1.1], False, False),
+        ([1.0, 5.0, 2.0], False, True),
+        ([0.5], True, False),
+        ([None], None, None),
+    ],
+)
+def test_a_limit_on_every_replication_is_decided_by_the_worst(values, at_most, at_least):
+    assert Claim("x", at_most=1.0, every=True).holds(values) is at_most
+    assert Claim("x", at_least=1.0, every=True).holds(values) is at_least
+
+
+def test_the_worst_replication_is_the_one_closest_to_the_limit():
+    values = [0.2, None, 0.9, 0.4]
+    assert Claim("x", at_most=1.0, every=True).worst(values) == 0.9
+    assert Claim("x", at_least=0.1, every=True).worst(values) == 0.2
+    assert Claim("x", at_most=1.0).worst(values) is None
+    assert Claim("x", at_most=1.0, every=True).worst([None]) is None
+    (finding,) = find((Claim("a", at_most=1.0, every=True),), {MAIN: {"a": [0.5, 0.75]}})
+    assert measured(finding).endswith(", worst 0.75")
+    assert allowed(finding.claim) == "≤ 1 in each run"
+
+
 def test_what_must_be_exact_is_decided_by_every_replication():
     losses = Claim("losses", paper=0, tolerance=0)
     assert losses.holds([0, 0, 0]) is True
@@ -138,8 +184,10 @@ def test_the_data_of_every_paper_are_complete(paper):
         assert len(names) == len(set(names))
         assert len(experiment.about) + len(experiment.title) < 90
         for claim in experiment.claims:
-            ways = (claim.tolerance, claim.at_most, claim.at_least)
+            ways = (claim.tolerance, claim.factor, claim.at_most, claim.at_least)
             assert sum(way is not None for way in ways) <= 1
+            assert claim.factor is None or (claim.paper and claim.factor > 1)
+            assert not claim.every or (claim.at_most, claim.at_least) != (None, None)
             assert claim.tolerance is None or (claim.paper is not None and claim.tolerance >= 0)
             assert claim.judged or not claim.required
             assert not claim.unmet or (claim.required and claim.why)
@@ -249,7 +297,7 @@ def test_jobs_change_nothing():
     ("arguments", "words"),
     [
         (["virtualclok"], "did you mean `virtualclock`"),
-        (["zzz"], "there are virtualclock"),
+        (["zzz"], "there are axel, virtualclock"),
         (["virtualclock", "--replications", 0], "at least 1 replication"),
         (["virtualclock", "--jobs", 0], "at least 1 job"),
     ],
@@ -302,11 +350,60 @@ def make_paper():
 def test_the_page_of_a_paper_holds_its_data(paper, make_paper):
     page = (DOCS / "papers" / f"{paper.name}.md").read_text()
     assert make_paper.choices(paper) in page
-    rows = {tuple(cell.strip() for cell in line.split("|")) for line in page.splitlines() if line[:1] == "|"}
-    shown = {(row[1].replace("\\", ""), row[2], row[4]) for row in rows if len(row) > 5}
     for experiment in paper.experiments:
+        start, end = (page.index(f"<!-- {mark}{experiment.name} -->") for mark in ("", "/"))
+        lines = [line for line in page[start:end].splitlines() if line[:1] == "|"]
+        rows = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in lines]
+        shown = {(row[0].replace("\\", ""), row[1], row[3]) for row in rows if len(row) > 4}
+        cells = {table.cell(*place): (table, place) for table in experiment.tables for place in table.places}
         for claim in experiment.claims:
-            assert (label(claim), published(claim), allowed(claim)) in shown
+            if claim.name not in cells:
+                assert (label(claim), published(claim), allowed(claim)) in shown
+                continue
+            table, (column, row) = cells[claim.name]
+            heading = rows.index((table.heading, *table.columns))
+            values = next(one for one in rows[heading:] if one[0] == row)
+            assert values[1 + table.columns.index(column)].startswith(f"{published(claim)} → ")
+
+
+def test_an_experiment_without_its_file_is_skipped_with_the_reason(tmp_path, monkeypatch):
+    paper = papers.load("virtualclock")
+    done, skipped = paper.experiments[:2]
+    film = tmp_path / "film.txt"
+    measure = dataclasses.replace(skipped.measure, needs=film)
+    few = (dataclasses.replace(done, sets=SHORT), dataclasses.replace(skipped, measure=measure, sets=SHORT))
+    paper = dataclasses.replace(paper, experiments=few)
+    monkeypatch.setattr(papers, "load", lambda _: paper)
+    printed = call("paper", "virtualclock", "--replications", 1)
+    assert printed.exit_code in (0, 3)
+    assert f"{skipped.title}: skipped, there is no file" in printed.stdout
+    document = papers.conduct(paper, replications=1).document()
+    assert document["skipped"] == {skipped.name: f"there is no file {film}"}
+    assert {one["experiment"] for one in document["claims"]} == {done.name}
+    film.touch()
+    assert papers.conduct(paper, replications=1).document()["skipped"] == {}
+
+
+def test_experiments_that_run_the_same_look_at_the_same_runs(monkeypatch):
+    conducted = []
+    run = planned.runs.run
+    monkeypatch.setattr(
+        planned.runs,
+        "run",
+        lambda source, **how: conducted.append((source.scenario.toml, how)) or run(source, **how),
+    )
+    paper = papers.load("axel")
+    experiments = [one for one in paper.experiments if one.name in ("table-3", "table-7", "table-9")]
+    short = tuple(dataclasses.replace(one, sets=[("duration", "100ms")]) for one in experiments)
+    shares = []
+    report = papers.conduct(
+        dataclasses.replace(paper, experiments=short), replications=1, progress=shares.append
+    )
+    assert len(conducted) == len({toml for toml, _ in conducted}) == len(POLICIES)
+    assert all(how["workahead"] == (1.02, 1.0) for _, how in conducted)
+    assert len({str(outcome.fingerprints) for outcome in report.outcomes}) == 1
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -334,17 +431,17 @@ def test_a_required_claim_that_comes_out_otherwise_than_its_data_say_is_named(va
 
 @pytest.fixture(scope="module", params=papers.names())
 def report(request):
-    """Every experiment of a paper, as `tidegate paper` carries it out: a minute and more."""
+    """Every experiment of a paper, as `tidegate paper` carries it out: minutes."""
     return papers.conduct(papers.load(request.param))
 
 
-@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="a minute: make verify runs it")
+@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="minutes: make verify runs it")
 def test_the_page_of_a_paper_holds_what_is_measured(report, make_paper):
     page = (DOCS / "papers" / f"{report.paper.name}.md").read_text()
     for name, body in make_paper.sections(report).items():
         assert f"<!-- {name} -->\n{body}<!-- /{name} -->" in page
 
 
-@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="a minute: make verify runs it")
+@pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="minutes: make verify runs it")
 def test_required_claims_hold_but_those_known_not_to(report):
     assert report.unexpected == []

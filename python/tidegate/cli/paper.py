@@ -15,8 +15,10 @@ from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as RichTable
 
     from tidegate.papers.claims import Finding
+    from tidegate.papers.paper import Table
     from tidegate.papers.report import Outcome, Report
 
 BROKEN = 3
@@ -101,6 +103,9 @@ def _print(report: Report) -> None:
     )
     for outcome in report.outcomes:
         _print_outcome(outcome, console)
+    for experiment in report.skipped:
+        console.print()
+        console.print(f"{experiment.title}: skipped, there is no file {experiment.missing}", style="bold")
     console.print()
     counts = {holds: sum(one.holds is holds for one in report.findings) for holds in VERDICTS}
     console.print(
@@ -115,7 +120,6 @@ def _print(report: Report) -> None:
 
 def _print_outcome(outcome: Outcome, console: Console) -> None:
     from tidegate.cli import screen
-    from tidegate.papers.words import allowed, figure, label, published
 
     experiment = outcome.experiment
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
@@ -126,20 +130,43 @@ def _print_outcome(outcome: Outcome, console: Console) -> None:
         style="dim",
     )
     console.print()
-    beside = list(dict.fromkeys(name for one in outcome.findings for name in one.beside))
-    judged = any(one.claim.judged for one in outcome.findings)
+    reasons = list(dict.fromkeys(one.why for one in outcome.findings if one.why is not None))
+    if outcome.listed:
+        console.print(_listed(outcome.listed, reasons))
+    for table in experiment.tables:
+        console.print()
+        console.print(_cells(table, outcome))
+    _print_reasons(reasons, console)
+
+
+def _listed(findings: list[Finding], reasons: list[str]) -> RichTable:
+    """Return a table with a row for each finding."""
+    from tidegate.cli import screen
+    from tidegate.papers.words import allowed, figure, label, measured, published
+
+    beside = list(dict.fromkeys(name for one in findings for name in one.beside))
+    judged = any(one.claim.judged for one in findings)
     table = screen.table("", "paper", "measured", *(("tolerance", "holds") if judged else ()), *beside)
     if judged:
         table.columns[4].justify = "left"
-    reasons = list(dict.fromkeys(one.why for one in outcome.findings if one.why is not None))
-    for one in outcome.findings:
+    for one in findings:
         cells = (allowed(one.claim), _verdict(one, reasons)) if judged else ()
         others = (figure(one.beside[name]) if name in one.beside else "" for name in beside)
         table.add_row(
-            label(one.claim), published(one.claim), figure(one.measured), *cells, *others, style=_style(one)
+            label(one.claim), published(one.claim), measured(one), *cells, *others, style=_style(one)
         )
-    console.print(table)
-    _print_reasons(reasons, console)
+    return table
+
+
+def _cells(published_table: Table, outcome: Outcome) -> RichTable:
+    """Return a table of the paper, each cell with the published figure above ours."""
+    from tidegate.cli import screen
+    from tidegate.papers.words import figure, published
+
+    table = screen.table(published_table.heading, *published_table.columns)
+    for row, findings in zip(published_table.rows, outcome.cells(published_table), strict=True):
+        table.add_row(row, *(f"{published(one.claim)}\n{figure(one.measured)}" for one in findings))
+    return table
 
 
 def _verdict(finding: Finding, reasons: list[str]) -> str:

@@ -7,7 +7,7 @@ report.findings  # claims: published, measured, and whether they hold
 """
 
 from tidegate.papers.claims import Claim, Finding
-from tidegate.papers.paper import Paper, load, names
+from tidegate.papers.paper import Paper, Table, load, names
 from tidegate.papers.report import Outcome, Report, conduct
 
-__all__ = ["Claim", "Finding", "Outcome", "Paper", "Report", "conduct", "load", "names"]
+__all__ = ["Claim", "Finding", "Outcome", "Paper", "Report", "Table", "conduct", "load", "names"]

@@ -17,12 +17,14 @@ class Curve:
         x: Where its points are.
         y: At each point, the figure of every replication.
         points: Whether its points are marked: those of a sweep are, those of a distribution are not.
+        joined: Whether they are joined by a line; else they are dots.
     """
 
     name: str
     x: Sequence[float]
     y: Sequence[Values]
     points: bool = True
+    joined: bool = True
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,21 @@ class Measure:
             names, and returns the figures of this one.
         settings: What is set over the scenario, by the name of the setting.
         series: Whether it needs queues, utilisation and throughput over time.
+        histogram: Whether it needs how often each delay occurred: some 10 MB for each run of many packets.
+        workahead: Factors on reserved rates at which it needs the exact W of flows along their routes.
         panels: Takes what was measured under each setting, and returns the curves that tell the story; None
             where there is nothing to draw but the figures.
+        needs: A file that its settings play and that is no part of the package, relative to the working
+            directory; the experiment is skipped without it.
     """
 
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
     settings: Mapping[str, Overrides] = field(default_factory=lambda: {MAIN: ()})
     series: bool = False
+    histogram: bool = False
+    workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel, ...]] | None = None
+    needs: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,37 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Figures that a paper publishes as a table: each cell is a claim that is shown and not judged.
+
+    Attributes:
+        title: What is in its cells.
+        unit: Their unit.
+        columns: Names of its columns.
+        rows: Names of its rows.
+    """
+
+    title: str
+    unit: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """Column and row of every cell, row by row."""
+        return [(column, row) for row in self.rows for column in self.columns]
+
+    @property
+    def heading(self) -> str:
+        """Its title with its unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    def cell(self, column: str, row: str) -> str:
+        """Return the name of a cell's claim."""
+        return f"{self.title}, {column}, {row}"
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One of a paper's experiments.
 
@@ -73,6 +111,7 @@ class Experiment:
         scenario: Its scenario.
         measure: How its figures are measured.
         claims: What is published.
+        tables: Which of the claims are shown as tables.
         sets: What is set over the scenario, under every setting.
         times: How many runs of it make one replication of the paper: more where runs differ too much for
             as many as the others have to decide a required claim.
@@ -85,6 +124,7 @@ class Experiment:
     scenario: Path
     measure: Measure
     claims: tuple[Claim, ...]
+    tables: tuple[Table, ...] = ()
     sets: Overrides = ()
     times: int = 1
 
@@ -92,6 +132,12 @@ class Experiment:
     def where(self) -> str:
         """Where the paper describes it, as `section 4.2.1`."""
         return f"section{'s' if ',' in self.section else ''} {self.section}"
+
+    @property
+    def missing(self) -> Path | None:
+        """The file without which it is skipped, if that is not there."""
+        needs = self.measure.needs
+        return None if needs is None or needs.is_file() else needs
 
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.
@@ -174,8 +220,27 @@ def read(folder: Path) -> dict[str, Any]:
 def _experiment(
     data: dict[str, Any], folder: Path, measure: Measure, explanations: Mapping[str, str]
 ) -> Experiment:
-    claims = tuple(_claim(claim, explanations) for claim in data.pop("claims"))
-    return Experiment(scenario=folder / data.pop("scenario"), measure=measure, claims=claims, **data)
+    claims = tuple(_claim(claim, explanations) for claim in data.pop("claims", ()))
+    tables = [_table(table) for table in data.pop("table", ())]
+    return Experiment(
+        scenario=folder / data.pop("scenario"),
+        measure=measure,
+        claims=(*claims, *(claim for _, cells in tables for claim in cells)),
+        tables=tuple(table for table, _ in tables),
+        **data,
+    )
+
+
+def _table(data: dict[str, Any]) -> tuple[Table, list[Claim]]:
+    """Read a table and the claims of its cells, row by row."""
+    rows: dict[str, list[float]] = data["rows"]
+    table = Table(data["title"], data["unit"], tuple(data["columns"]), tuple(rows))
+    cells = [
+        Claim(table.cell(column, row), table.unit, value)
+        for row, values in rows.items()
+        for column, value in zip(table.columns, values, strict=True)
+    ]
+    return table, cells
 
 
 def _claim(data: dict[str, Any], explanations: Mapping[str, str]) -> Claim:

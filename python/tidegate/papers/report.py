@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate import _tidegate
-from tidegate import replications as runs
 from tidegate.papers.claims import Columns, Finding, find
 from tidegate.papers.curves import Panel
-from tidegate.papers.paper import Experiment, Paper
+from tidegate.papers.paper import Experiment, Paper, Table
+from tidegate.papers.planned import Planned
 from tidegate.replications import Progress
-from tidegate.source import Source
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,17 @@ class Outcome:
     scenario_hashes: Mapping[str, str]
     panels: tuple[Panel, ...] = ()
 
+    @property
+    def listed(self) -> list[Finding]:
+        """The findings that are not cells of the experiment's tables."""
+        cells = {table.cell(*at) for table in self.experiment.tables for at in table.places}
+        return [one for one in self.findings if one.claim.name not in cells]
+
+    def cells(self, table: Table) -> list[list[Finding]]:
+        """Return the findings of a table, row by row."""
+        by_name = {one.claim.name: one for one in self.findings}
+        return [[by_name[table.cell(column, row)] for column in table.columns] for row in table.rows]
+
 
 @dataclass(frozen=True)
 class Report:
@@ -51,6 +61,7 @@ class Report:
         outcomes: What became of each experiment.
         wall_seconds: Seconds that it took.
         version: Version of tidegate.
+        skipped: Experiments that were not carried out, for want of a file that is no part of the package.
     """
 
     paper: Paper
@@ -58,6 +69,7 @@ class Report:
     outcomes: tuple[Outcome, ...]
     wall_seconds: float
     version: str
+    skipped: tuple[Experiment, ...] = ()
 
     @property
     def findings(self) -> list[Finding]:
@@ -100,6 +112,7 @@ class Report:
             "replications": self.replications,
             "claims": [_claim(experiment, one) for experiment, one in rows if one.claim.judged],
             "figures": [_figure(experiment, one) for experiment, one in rows if not one.claim.judged],
+            "skipped": {one.name: f"there is no file {one.missing}" for one in self.skipped},
         }
 
 
@@ -122,28 +135,17 @@ def conduct(
     Raises:
         TidegateError: A scenario has a mistake, or an argument is out of range.
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
+
+    An experiment whose file is missing (`Measure.needs`) is skipped, and `Report.skipped` says so.
     """
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
-    sources = [one.sources() for one in paper.experiments]
-    work = (
-        experiment.times * _work(source)
-        for experiment, by_name in zip(paper.experiments, sources, strict=True)
-        for source in by_name.values()
-    )
-    meter = _Meter(progress, sum(work))
+    experiments = [one for one in paper.experiments if one.missing is None]
+    planned = Planned(experiments, progress)
     outcomes = []
     figures: dict[str, Columns] = {}
-    for experiment, by_name in zip(paper.experiments, sources, strict=True):
-        results = {}
-        for name, source in by_name.items():
-            results[name] = runs.run(
-                source,
-                replications=replications * experiment.times,
-                jobs=jobs,
-                series=experiment.measure.series,
-                progress=meter.part(experiment.times * _work(source)),
-            )
+    for experiment in experiments:
+        results = planned.results(experiment, replications, jobs)
         figures[experiment.name] = experiment.measure.figures(results, figures)
         draw = experiment.measure.panels
         first = next(iter(results.values()))
@@ -160,37 +162,19 @@ def conduct(
             )
         )
     wall = time.perf_counter() - started
-    return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__)
-
-
-def _work(source: Source) -> float:
-    """Return about how much work a run is."""
-    return source.scenario.duration * len(source.scenario.flows)
-
-
-class _Meter:
-    """Progress over runs of unequal length."""
-
-    def __init__(self, progress: Progress | None, whole: float) -> None:
-        self._progress = progress
-        self._whole = whole
-        self._done = 0.0
-
-    def part(self, work: float) -> Progress | None:
-        """Return what is to be told the progress of the next run, which is of this much work."""
-        before, self._done = self._done, self._done + work
-        tell = self._progress
-        if tell is None:
-            return None
-        return lambda share: tell((before + share * work) / self._whole)
+    skipped = tuple(one for one in paper.experiments if one not in experiments)
+    return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__, skipped)
 
 
 def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:
     claim = finding.claim
     return _figure(experiment, finding) | {
         "tolerance": claim.tolerance,
+        "factor": claim.factor,
         "at_most": claim.at_most,
         "at_least": claim.at_least,
+        "every_replication": claim.every,
+        "worst": finding.worst,
         "required": claim.required,
         "holds": finding.holds,
         "why": finding.why,

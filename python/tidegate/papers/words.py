@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tidegate.papers.claims import Claim
+from tidegate.papers.claims import Claim, Finding
 from tidegate.show import NOTHING
 from tidegate.summary import Estimate
 
@@ -29,14 +29,24 @@ def published(claim: Claim) -> str:
 
 
 def allowed(claim: Claim) -> str:
-    """Return what a claim allows: a tolerance, or a limit."""
+    """Return what a claim allows: a tolerance, a factor, or a limit."""
+    each = " in each run" if claim.every else ""
     if claim.at_most is not None:
-        return f"≤ {claim.at_most:g}"
+        return f"≤ {claim.at_most:g}{each}"
     if claim.at_least is not None:
-        return f"≥ {claim.at_least:g}"
+        return f"≥ {claim.at_least:g}{each}"
+    if claim.factor is not None:
+        return f"factor {claim.factor:g}"
     if claim.tolerance is None:
         return ""
     return "exact" if claim.tolerance == 0 else f"± {float(f'{claim.tolerance:.{DIGITS}g}'):,g}"
+
+
+def measured(finding: Finding) -> str:
+    """Return what was measured for a claim; for a limit on every replication, with the worst of them."""
+    if finding.worst is None:
+        return figure(finding.measured)
+    return f"{figure(finding.measured)}, worst {finding.worst:,.3g}"
 
 
 def figure(one: Estimate) -> str:

@@ -64,6 +64,9 @@ def _line(axes: Axes, curve: Curve, index: int, log: bool) -> None:
     # An interval that reaches below zero ends, on a logarithmic axis, at the axis.
     lower = [min(half, mean * (1 - 1e-6)) if log else half for mean, half in zip(means, halves, strict=True)]
     look = style.look(index)
+    if not curve.joined:
+        axes.plot(xs, means, ".", markersize=2, color=look["color"], label=curve.name)
+        return
     if curve.points:
         marker = "oDs^v<>"[index % 7]
         axes.errorbar(

@@ -240,4 +240,4 @@ def _alone_panels(runs: Runs) -> tuple[Panel, ...]:
 
 
 DATAGRAMS = Measure(_figures, SETTINGS, panels=_panels)
-ALONE = Measure(_alone, {MAIN: (), "FIFO": FIFO}, panels=_alone_panels)
+ALONE = Measure(_alone, {MAIN: (), "FIFO": FIFO}, histogram=True, panels=_alone_panels)

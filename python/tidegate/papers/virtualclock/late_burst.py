@@ -69,4 +69,4 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     )
 
 
-LATE_BURST = Measure(_figures, SETTINGS, panels=_panels)
+LATE_BURST = Measure(_figures, SETTINGS, histogram=True, panels=_panels)

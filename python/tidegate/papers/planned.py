@@ -1,0 +1,115 @@
+"""The runs of a paper's experiments: those that run the same look at the same runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tidegate import replications as runs
+from tidegate.papers.paper import Experiment
+from tidegate.replications import Progress
+from tidegate.results import Results
+from tidegate.source import Source
+
+
+@dataclass
+class _Run:
+    """Runs of a scenario that several experiments may look at.
+
+    Attributes:
+        source: The scenario.
+        times: How many of them make one replication of the paper.
+        series: Whether an experiment needs quantities over time.
+        histogram: Whether one needs how often each delay occurred.
+        workahead: Factors at which an experiment needs the exact W of flows.
+        left: How many experiments' settings are still to look at them.
+        done: What was measured; None before the runs, and when nobody looks at it any more.
+    """
+
+    source: Source
+    times: int
+    series: bool = False
+    histogram: bool = False
+    workahead: tuple[float, ...] = ()
+    left: int = 0
+    done: Results | None = None
+
+    @property
+    def work(self) -> float:
+        """About how much work they are."""
+        return self.times * self.source.scenario.duration * len(self.source.scenario.flows)
+
+
+class Planned:
+    """What is to be run. Every scenario is read before the first one runs; probes change no outcome.
+
+    Args:
+        experiments: The experiments, in the order in which they are carried out.
+        progress: Called with the share that is done, 0 to 1.
+
+    Raises:
+        TidegateError: A scenario has a mistake.
+    """
+
+    def __init__(self, experiments: Sequence[Experiment], progress: Progress | None) -> None:
+        self._runs: dict[tuple[str, Path, int], _Run] = {}
+        self._settings = {one.name: self._plan(one) for one in experiments}
+        self._meter = _Meter(progress, sum(run.work for run in self._runs.values()))
+
+    def _plan(self, experiment: Experiment) -> dict[str, _Run]:
+        measure = experiment.measure
+        settings = {}
+        for name, source in experiment.sources().items():
+            key = (source.scenario.toml, source.base_dir, experiment.times)
+            run = self._runs.setdefault(key, _Run(source, experiment.times))
+            run.series |= measure.series
+            run.histogram |= measure.histogram
+            run.workahead = tuple(dict.fromkeys((*run.workahead, *measure.workahead)))
+            run.left += 1
+            settings[name] = run
+        return settings
+
+    def results(self, experiment: Experiment, replications: int, jobs: int | None) -> dict[str, Results]:
+        """Return what was measured under each setting of an experiment, whose turn it is, by their names."""
+        return {
+            name: self._results(run, replications, jobs)
+            for name, run in self._settings[experiment.name].items()
+        }
+
+    def _results(self, run: _Run, replications: int, jobs: int | None) -> Results:
+        """Carry runs out, unless that has been done, and keep what they measured while it is needed."""
+        results = run.done or self._conduct(run, replications, jobs)
+        run.left -= 1
+        run.done = results if run.left else None
+        return results
+
+    def _conduct(self, run: _Run, replications: int, jobs: int | None) -> Results:
+        results = runs.run(
+            run.source,
+            replications=replications * run.times,
+            jobs=jobs,
+            series=run.series,
+            workahead=run.workahead,
+            progress=self._meter.part(run.work),
+        )
+        if run.histogram:
+            return results
+        return replace(results, tables={**results.tables, "histogram": results.histogram.slice(0, 0)})
+
+
+class _Meter:
+    """Progress over runs of unequal length."""
+
+    def __init__(self, progress: Progress | None, whole: float) -> None:
+        self._progress = progress
+        self._whole = whole
+        self._done = 0.0
+
+    def part(self, work: float) -> Progress | None:
+        """Return what is to be told the progress of the next run, which is of this much work."""
+        before, self._done = self._done, self._done + work
+        tell = self._progress
+        if tell is None:
+            return None
+        return lambda share: tell((before + share * work) / self._whole)
