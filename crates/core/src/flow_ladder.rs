@@ -155,7 +155,7 @@ impl FlowLadder {
     #[inline(never)]
     fn remove_elsewhere(&mut self, flow: FlowIx) {
         let generation = &mut self.generations[flow.ix()];
-        if *generation % 2 == 0 {
+        if generation.is_multiple_of(2) {
             if let Some(nth) = self.run.find(flow) {
                 self.run.remove(nth);
             }
