@@ -92,6 +92,42 @@ def chain(binary: str, counts: bool) -> list[list[str]]:
     return rows + [[*peer, ""] for peer in PEERS]
 
 
+# Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock with its
+# queues, and the whole switch.
+SHARES = {1_000: (0.6, 0.9), 100_000: (0.3, 0.45), 1_000_000: (0.2, 0.3)}
+
+
+def schedulers(binary: str) -> list[list[str]]:
+    """Rows of a packet at VirtualClock and in the whole switch beside a heap, taken in one run each."""
+    rows = []
+    for flows, bars in SHARES.items():
+        lines = [json.loads(line) for line in run(binary, "--json", "--barred", flows).splitlines()]
+        for entry, bar, what in zip(
+            lines, bars, ("VirtualClock with its queues", "the whole switch"), strict=True
+        ):
+            taken, heap, longest = entry["ns"], entry["heap_ns"], entry["longest_ns"]
+            share = f"{entry['ratio']:.2f} of a heap"
+            figure = f"{share} ({taken:.0f} of {heap:.0f} ns; longest {longest / 1000:,.0f} µs)"
+            rows.append([f"a packet at {what}, {flows:,} flows", figure, f"{bar}"])
+    return rows
+
+
+def disciplines(binary: str) -> list[list[str]]:
+    """Instructions per packet of every discipline with its queues, by backlogged flows."""
+    sizes = (16, 1_000, 16_000, 100_000)
+    rows = []
+    for name in run(binary, "names").split():
+        row = [f"`{name}`"]
+        for flows in sizes:
+            settled = 3 * flows
+            (short, _), (long, _) = (
+                instructions(binary, "count", name, flows, settled + more) for more in (0, 50_000)
+            )
+            row.append(f"{(long - short) / 50_000:,.0f}")
+        rows.append(row)
+    return rows
+
+
 def push_out(binary: str, flows: int) -> float:
     """Instructions per arriving packet under sustained push-out."""
     (short, _), (long, _) = (instructions(binary, flows, packets) for packets in (20_000, 120_000))
@@ -120,6 +156,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         rows.append(
             [f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"]
         )
+    rows += schedulers(found["schedulers"])
     measured = json.loads(run(found["subscribers"], "--json"))
     for key, state in (("idle_bytes", "idle"), ("active_bytes", "with a flow")):
         rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
@@ -162,6 +199,9 @@ def main() -> None:
     first = ["five servers in a row", "M packet-hops per CPU s", "instructions per packet-hop", "bar"]
     second = ["what", "measured", "bar"]
     tables = [(first, chain(found["chain"], counts)), (second, others(found, counts))]
+    if counts:
+        third = ["instructions a packet, backlogged flows:", "16", "1,000", "16,000", "100,000"]
+        tables.append((third, disciplines(found["schedulers"])))
     for header, rows in tables:
         show("", header, rows)
     if "--readme" in sys.argv[1:]:

@@ -5,7 +5,8 @@
 //! a `BinaryHeap` with an entry for every packet, stamped by the same clocks, and the whole switch with VirtualClock,
 //! interleaved in one process.
 //!
-//! `cargo bench --bench schedulers [-- [--json] [FLOWS…]]` compares them; `-- names` lists them; `-- count NAME FLOWS OPERATIONS` runs one of them under an instruction counter, where NAME is a discipline,
+//! `cargo bench --bench schedulers [-- [--json] [--barred] [FLOWS…]]` compares them, or those alone that have bars; `-- names`
+//! lists them; `-- count NAME FLOWS OPERATIONS` runs one of them under an instruction counter, where NAME is a discipline,
 //! `heap` or `switch`. Subtract two runs of different length to take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
@@ -293,9 +294,9 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// Nanoseconds per packet of each of these, interleaved; the medians.
 fn compare(names: &[&str], flows: u32) -> Result<Vec<f64>, String> {
-    const ROUNDS: usize = 5;
+    const ROUNDS: usize = 15;
     let sizes = sizes();
-    let operations = (flows as usize).max(200_000);
+    let operations = (flows as usize / 4).max(100_000);
     let mut held = Vec::new();
     for name in names {
         let mut one = make(name, flows)?;
@@ -330,10 +331,10 @@ fn names() -> Vec<&'static str> {
     [HEAP, SWITCH].into_iter().chain(disciplines).collect()
 }
 
-fn show(json: bool, flows: &[u32]) -> Result<(), String> {
+fn show(json: bool, barred_only: bool, flows: &[u32]) -> Result<(), String> {
     // Those of the bars in one run, each of the others with the heap.
     let barred = [HEAP, MEASURED, SWITCH];
-    let others = names().into_iter().filter(|name| !barred.contains(name));
+    let others = names().into_iter().filter(|name| !barred_only && !barred.contains(name));
     let groups: Vec<Vec<&str>> =
         std::iter::once(barred.to_vec()).chain(others.map(|name| vec![HEAP, name])).collect();
     for &flows in flows {
@@ -374,7 +375,7 @@ fn main() -> ExitCode {
         _ => {
             let flows: Vec<u32> = words.iter().filter_map(|word| word.parse().ok()).collect();
             let flows = if flows.is_empty() { vec![16, 1_000, 16_000, 100_000, 1_000_000] } else { flows };
-            show(words.contains(&"--json"), &flows)
+            show(words.contains(&"--json"), words.contains(&"--barred"), &flows)
         }
     };
     match done {
