@@ -88,4 +88,28 @@ pub const FLOWS: &[Mistake] = &[
         None,
     ),
     ("stop = \"50s\"", "stop = \"0s\"", "a.toml:43:8: `stop` is not later than `start`", None),
+    (
+        "class = \"inner\"",
+        "peak = \"63kbit\"",
+        "a.toml:41:8: `peak` (63kbit) is below `reserve` (64kbit)",
+        None,
+    ),
+    (
+        "class = \"inner\"",
+        "workahead = \"159B\"",
+        "a.toml:41:13: `workahead` (159B) is less than a packet (160B)",
+        None,
+    ),
+    (
+        "class = \"inner\"",
+        "workahead = \"0B\"",
+        "a.toml:41:13: `workahead`: `0B` is no size: a size is at least 1B",
+        None,
+    ),
+    (
+        "priority = 3",
+        "workahead = \"2kB\"",
+        "a.toml:52:13: `workahead` says nothing of a flow without a reservation",
+        Some("give it a `reserve`"),
+    ),
 ];
