@@ -163,9 +163,10 @@ impl SchedulerKind {
     }
 }
 
-/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch.
+/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch. What those do that are named first
+/// is inlined where packets come and go; the others cost a call.
 macro_rules! schedulers {
-    ($($variant:ident($params:path),)*) => {
+    (inlined: $($inlined:ident),*; $($variant:ident($params:path),)*) => {
         registry! {
             /// A built-in scheduler with its parameters.
             pub enum BuiltInScheduler { $($variant($params),)* }
@@ -196,11 +197,21 @@ macro_rules! schedulers {
                 }
             };
         }
+
+        macro_rules! each_inlined {
+            ($self:expr, $scheduler:ident => $call:expr, $others:expr) => {
+                match $self {
+                    $(AnyScheduler::$inlined($scheduler) => $call,)*
+                    _ => $others,
+                }
+            };
+        }
     };
 }
 
 // The registry: one line a scheduler.
 schedulers! {
+    inlined: Fifo, VirtualClock;
     Fifo(fifo::FifoParams),
     StrictPriority(strict_priority::StrictPriorityParams),
     VirtualClock(virtual_clock::VirtualClockParams),
@@ -229,7 +240,17 @@ impl AnyScheduler {
     /// something to be sent.
     #[inline(always)]
     pub(crate) fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
+        each_inlined!(self, s => s.serve(cx, queues, packet), self.serve_by_call(cx, queues, packet))
+    }
+
+    #[inline(never)]
+    fn serve_by_call(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
         each!(self, s => s.serve(cx, queues, packet))
+    }
+
+    #[inline(never)]
+    fn enqueue_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each!(self, s => s.enqueue(cx, packet, queues))
     }
 }
 
@@ -269,7 +290,7 @@ impl Scheduler for AnyScheduler {
 
     #[inline(always)]
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        each!(self, s => s.enqueue(cx, packet, queues))
+        each_inlined!(self, s => s.enqueue(cx, packet, queues), self.enqueue_by_call(cx, packet, queues))
     }
 
     #[inline]
