@@ -141,12 +141,15 @@ fn a_killed_gate_is_followed_by_its_bridge() {
         let gate = Gate::start(&net, open());
         wait_for_bridge(&net);
         let duration = Duration::from_millis(2000);
+        let ends = Instant::now() + duration;
         let flows = [flow(&net, true, 7000, duration), flow(&net, false, 7000, duration)];
         std::thread::sleep(Duration::from_millis(1000));
         let quiet = Duration::from_millis(700);
         let waits = lock_waits(&net, quiet);
         let killed = Instant::now();
         gate.signal(Signal::KILL);
+        // Of flows that are over, nothing could pass.
+        let in_time = killed + quiet < ends;
         let (mut before, mut after) = (0.0_f64, 0.0_f64);
         for flow in flows {
             let arrivals = flow.join().unwrap();
@@ -160,11 +163,11 @@ fn a_killed_gate_is_followed_by_its_bridge() {
                 after * 1e3,
                 arrivals.last().unwrap().0 + 1,
             );
-            assert!(after < quiet.as_secs_f64(), "nothing passes any more");
+            assert!(!in_time || after < quiet.as_secs_f64(), "nothing passes any more");
         }
         drop(gate);
         let waits = waits.join().unwrap();
-        if before <= SLACK && waits <= MAX_LOCK_WAIT {
+        if in_time && before <= SLACK && waits <= MAX_LOCK_WAIT {
             assert!(after <= MAX_OUTAGE, "{after} s without traffic");
             return;
         }
