@@ -113,8 +113,8 @@ class Experiment:
         claims: What is published.
         tables: Which of the claims are shown as tables.
         sets: What is set over the scenario, under every setting.
-        times: How many runs of it make one replication of the paper: more where runs differ too much for
-            as many as the others have to decide a required claim.
+        times: How many runs of it make one replication of the paper: more than one where runs differ too
+            much to decide a required claim, less than one where they are long and nothing is to be decided.
     """
 
     name: str
@@ -126,7 +126,7 @@ class Experiment:
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = ()
     sets: Overrides = ()
-    times: int = 1
+    times: float = 1.0
 
     @property
     def where(self) -> str:
@@ -138,6 +138,10 @@ class Experiment:
         """The file without which it is skipped, if that is not there."""
         needs = self.measure.needs
         return None if needs is None or needs.is_file() else needs
+
+    def runs(self, replications: int) -> int:
+        """Return its number of runs in so many replications of the paper, at least 1."""
+        return max(round(replications * self.times), 1)
 
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.

@@ -19,7 +19,7 @@ class _Run:
 
     Attributes:
         source: The scenario.
-        times: How many of them make one replication of the paper.
+        count: How many of them.
         series: Whether an experiment needs quantities over time.
         histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
@@ -28,7 +28,7 @@ class _Run:
     """
 
     source: Source
-    times: int
+    count: int
     series: bool = False
     histogram: bool = False
     workahead: tuple[float, ...] = ()
@@ -38,7 +38,7 @@ class _Run:
     @property
     def work(self) -> float:
         """About how much work they are."""
-        return self.times * self.source.scenario.duration * len(self.source.scenario.flows)
+        return self.count * self.source.scenario.duration * len(self.source.scenario.flows)
 
 
 class Planned:
@@ -46,23 +46,27 @@ class Planned:
 
     Args:
         experiments: The experiments, in the order in which they are carried out.
+        replications: Replications of the paper.
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
         TidegateError: A scenario has a mistake.
     """
 
-    def __init__(self, experiments: Sequence[Experiment], progress: Progress | None) -> None:
+    def __init__(
+        self, experiments: Sequence[Experiment], replications: int, progress: Progress | None
+    ) -> None:
         self._runs: dict[tuple[str, Path, int], _Run] = {}
-        self._settings = {one.name: self._plan(one) for one in experiments}
+        self._settings = {one.name: self._plan(one, replications) for one in experiments}
         self._meter = _Meter(progress, sum(run.work for run in self._runs.values()))
 
-    def _plan(self, experiment: Experiment) -> dict[str, _Run]:
+    def _plan(self, experiment: Experiment, replications: int) -> dict[str, _Run]:
         measure = experiment.measure
+        count = experiment.runs(replications)
         settings = {}
         for name, source in experiment.sources().items():
-            key = (source.scenario.toml, source.base_dir, experiment.times)
-            run = self._runs.setdefault(key, _Run(source, experiment.times))
+            key = (source.scenario.toml, source.base_dir, count)
+            run = self._runs.setdefault(key, _Run(source, count))
             run.series |= measure.series
             run.histogram |= measure.histogram
             run.workahead = tuple(dict.fromkeys((*run.workahead, *measure.workahead)))
@@ -70,24 +74,21 @@ class Planned:
             settings[name] = run
         return settings
 
-    def results(self, experiment: Experiment, replications: int, jobs: int | None) -> dict[str, Results]:
+    def results(self, experiment: Experiment, jobs: int | None) -> dict[str, Results]:
         """Return what was measured under each setting of an experiment, whose turn it is, by their names."""
-        return {
-            name: self._results(run, replications, jobs)
-            for name, run in self._settings[experiment.name].items()
-        }
+        return {name: self._results(run, jobs) for name, run in self._settings[experiment.name].items()}
 
-    def _results(self, run: _Run, replications: int, jobs: int | None) -> Results:
+    def _results(self, run: _Run, jobs: int | None) -> Results:
         """Carry runs out, unless that has been done, and keep what they measured while it is needed."""
-        results = run.done or self._conduct(run, replications, jobs)
+        results = run.done or self._conduct(run, jobs)
         run.left -= 1
         run.done = results if run.left else None
         return results
 
-    def _conduct(self, run: _Run, replications: int, jobs: int | None) -> Results:
+    def _conduct(self, run: _Run, jobs: int | None) -> Results:
         results = runs.run(
             run.source,
-            replications=replications * run.times,
+            replications=run.count,
             jobs=jobs,
             series=run.series,
             workahead=run.workahead,

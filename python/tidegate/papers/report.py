@@ -128,7 +128,7 @@ def conduct(
     Args:
         paper: What `tidegate.papers.load` returned.
         replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment may
-            have a multiple of it (`Experiment.times`).
+            have more or fewer (`Experiment.times`).
         jobs: Runs at a time; by default as many as there are processors.
         progress: Called with the share that is done, 0 to 1.
 
@@ -141,11 +141,11 @@ def conduct(
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
     experiments = [one for one in paper.experiments if one.missing is None]
-    planned = Planned(experiments, progress)
+    planned = Planned(experiments, replications, progress)
     outcomes = []
     figures: dict[str, Columns] = {}
     for experiment in experiments:
-        results = planned.results(experiment, replications, jobs)
+        results = planned.results(experiment, jobs)
         figures[experiment.name] = experiment.measure.figures(results, figures)
         draw = experiment.measure.panels
         first = next(iter(results.values()))
