@@ -116,10 +116,15 @@ def fill(text: str, name: str, body: str) -> str:
     return re.sub(rf"<!-- {name} -->\n.*?<!-- /{name} -->", lambda _: filled, text, flags=re.S)
 
 
+def tell(share: float) -> None:
+    """Print the share of the runs that is done."""
+    print(f"\r{share:4.0%}", end="", file=sys.stderr, flush=True)
+
+
 def main() -> None:
     """Run the paper that is named, and fill its page."""
     (name,) = sys.argv[1:]
-    report = papers.conduct(papers.load(name))
+    report = papers.conduct(papers.load(name), progress=tell)
     page = PAGES / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     for marker, body in sections(report).items():
