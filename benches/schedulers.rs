@@ -115,24 +115,21 @@ impl Node {
 impl Hold for Node {
     #[inline]
     fn hold(&mut self, size: u32) -> u32 {
-        self.scheduler.advance(self.now, &self.queues);
-        let flow = loop {
-            match self.scheduler.select(self.now, &self.queues) {
-                Select::Flow(flow) => break flow,
-                Select::NotBefore(at) => {
-                    self.now = self.now.max(at);
-                    self.scheduler.advance(self.now, &self.queues);
-                }
-                Select::Idle => unreachable!("every flow has packets"),
+        let mut packet = Packet::new(BodyId(0), 0);
+        loop {
+            let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
+            if self.scheduler.serve(&mut cx, &mut self.queues, &mut packet) {
+                break;
             }
-        };
-        let Some(first) = self.queues.pop_first(flow) else { unreachable!("it was selected") };
-        let mut packet = first.packet;
-        let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
-        self.scheduler.dequeued(&mut cx, &mut packet, &self.queues);
+            match self.scheduler.select(self.now, &self.queues) {
+                Select::NotBefore(at) => self.now = self.now.max(at),
+                Select::Flow(_) | Select::Idle => unreachable!("every flow has packets"),
+            }
+        }
+        self.scheduler.read_ahead(&self.queues);
         self.now += self.link.time_for(packet.len);
-        self.enqueue(flow, size);
-        flow.0
+        self.enqueue(packet.flow, size);
+        packet.flow.0
     }
 }
 
@@ -203,7 +200,6 @@ impl Hold for Heap {
 /// A whole switch of one port: arrival, service, counters.
 struct Whole {
     switch: Switch,
-    legs: Vec<Leg>,
     link: Rate,
     now: Time,
     rng: Rng,
@@ -211,9 +207,9 @@ struct Whole {
 }
 
 impl Whole {
-    fn arrive(&mut self, flow: u32, size: u32) {
+    fn arrive(&mut self, flow: FlowIx, size: u32) {
         let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
-        _ = self.switch.arrive(&mut cx, &[self.legs[flow as usize]], Packet::new(BodyId(flow), size));
+        _ = self.switch.arrive(&mut cx, &[Leg { port: PortIx(0), flow }], Packet::new(BodyId(0), size));
     }
 
     fn new(kind: BuiltInScheduler, count: u32) -> Result<Whole, Refused> {
@@ -221,13 +217,13 @@ impl Whole {
         let port = PortPlan { rate: Some(link), ..PortPlan::new(SchedulerKind::BuiltIn(kind)) };
         let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };
         let mut switch = Switch::new(Time::ORIGIN, &plan)?;
-        let mut legs = Vec::new();
         for contract in contracts {
-            legs.push(switch.open(Time::ORIGIN, PortIx(0), &FlowPlan { contract, ..FlowPlan::default() })?);
+            switch.open(Time::ORIGIN, PortIx(0), &FlowPlan { contract, ..FlowPlan::default() })?;
         }
         let (rng, out) = (Rng::named(3, "switch"), Vec::new());
-        let mut whole = Whole { switch, legs, link, now: Time::ORIGIN, rng, out };
-        fill(count, |flow, size| whole.arrive(flow, size));
+        let mut whole = Whole { switch, link, now: Time::ORIGIN, rng, out };
+        // Flows of a new port are numbered in order.
+        fill(count, |flow, size| whole.arrive(FlowIx(flow), size));
         Ok(whole)
     }
 }
@@ -240,7 +236,7 @@ impl Hold for Whole {
         self.now += self.link.time_for(packet.len);
         let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
         self.switch.finish(&mut cx, PortIx(0));
-        self.arrive(packet.flow.0, size);
+        self.arrive(packet.flow, size);
         packet.flow.0
     }
 }

@@ -1,15 +1,14 @@
 //! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the flows.
 //!
 //! The smallest ranks stand sorted in a short ring, the [run](crate::run). With more flows than it holds, the others wait
-//! in a [radix ladder](crate::radix_ladder), and the next few of them move into the run at once when it is empty. What they will
-//! be asked for then is read at once, too: many reads that wait for memory together cost little more than one.
+//! in a [radix ladder](crate::radix_ladder), and the next few of them move into the run at once when it is empty. What is
+//! known of them can then be read at once, too: many reads that wait for memory together cost little more than one.
 //!
 //! A rank that comes late, below those that are in the ladder already, goes into the run if it belongs there, else into a
 //! heap between the two, until there are enough of them to lower the ladder's base. An entry of the ladder or the heap whose flow was taken out or ranked again stays where it is
 //! and is forgotten when its turn comes; when most are such, all are cleared out.
 
 use crate::packet::FlowIx;
-use crate::queues::Queues;
 use crate::radix_ladder::{CHUNK, RadixLadder};
 use crate::run::{Entry, RUN, Rank, Run};
 use core::cmp::Reverse;
@@ -44,7 +43,7 @@ impl Ord for Late {
 }
 
 /// Flows by rank. A flow is in it at most once.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowLadder {
     /// The flows with the smallest ranks. Empty only when all is.
     run: Run,
@@ -57,7 +56,24 @@ pub(crate) struct FlowLadder {
     generations: Vec<u32>,
     /// Entries outside the run that hold no longer.
     stale: usize,
-    taken: Vec<Entry>,
+    /// The flows that have come into the run together, as long as nobody has asked for them.
+    near: [FlowIx; RUN],
+    near_len: usize,
+}
+
+impl Default for FlowLadder {
+    fn default() -> FlowLadder {
+        FlowLadder {
+            run: Run::default(),
+            late: BinaryHeap::new(),
+            ladder: RadixLadder::default(),
+            outside: 0,
+            generations: Vec::new(),
+            stale: 0,
+            near: [FlowIx(0); RUN],
+            near_len: 0,
+        }
+    }
 }
 
 impl FlowLadder {
@@ -70,19 +86,12 @@ impl FlowLadder {
 
     /// The flow with the smallest rank.
     #[inline]
-    pub(crate) fn top(&self) -> Option<(Rank, FlowIx)> {
-        self.run.first().map(|entry| (entry.rank, FlowIx(entry.flow)))
+    pub(crate) fn top(&self) -> Option<FlowIx> {
+        self.run.first().map(|entry| FlowIx(entry.flow))
     }
 
     fn contains(&self, flow: FlowIx) -> bool {
         self.run.find(flow).is_some() || self.generations[flow.ix()] % 2 == 1
-    }
-
-    /// Puts the flow in with this rank, or changes its rank. What `queues` will be asked for next may be read ahead.
-    #[inline]
-    pub(crate) fn set(&mut self, flow: FlowIx, rank: Rank, queues: &Queues) {
-        self.remove(flow, queues);
-        self.insert(flow, rank);
     }
 
     /// Puts a flow in that is not in.
@@ -141,14 +150,14 @@ impl FlowLadder {
 
     /// Takes the flow out, if it is in.
     #[inline]
-    pub(crate) fn remove(&mut self, flow: FlowIx, queues: &Queues) {
+    pub(crate) fn remove(&mut self, flow: FlowIx) {
         match self.run.first() {
             // Nearly always: the flow that has just sent.
             Some(first) if first.flow == flow.0 => self.run.pop_first(),
             _ => return self.remove_elsewhere(flow),
         }
         if self.run.len == 0 && self.outside > 0 {
-            self.refill(queues);
+            self.refill();
         }
     }
 
@@ -168,13 +177,21 @@ impl FlowLadder {
         }
     }
 
-    /// Moves the next flows into the empty run, and reads ahead what they will be asked for.
+    /// The flows that have come into the run together, if they have since this was asked for last: the next to be on top.
+    #[inline(always)]
+    pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
+        match core::mem::take(&mut self.near_len) {
+            0 => None,
+            len => self.near.get(..len),
+        }
+    }
+
+    /// Moves the next flows into the empty run.
     #[inline(never)]
-    fn refill(&mut self, queues: &Queues) {
+    fn refill(&mut self) {
         self.move_next();
-        let mut flows = [FlowIx(0); RUN];
-        flows.iter_mut().zip(self.run.flows()).for_each(|(place, flow)| *place = flow);
-        queues.read_ahead(&flows[..self.run.len]);
+        self.near.iter_mut().zip(self.run.flows()).for_each(|(place, flow)| *place = flow);
+        self.near_len = self.run.len;
     }
 
     fn move_next(&mut self) {
@@ -189,12 +206,16 @@ impl FlowLadder {
             if self.ladder.len() == 0 {
                 return;
             }
-            let mut taken = core::mem::take(&mut self.taken);
-            let (generations, stale) = (&mut self.generations, &mut self.stale);
-            self.ladder.take_first(&mut taken, |entry| leaves(generations, stale, entry));
-            taken.sort_unstable_by_key(Entry::wide);
-            taken.drain(..).for_each(|entry| self.run.push_last(entry));
-            self.taken = taken;
+            let (run, generations, stale) = (&mut self.run, &mut self.generations, &mut self.stale);
+            let before = run.len;
+            self.ladder.take_first(|entry| {
+                let holds = leaves(generations, stale, entry);
+                if holds {
+                    run.push_last(*entry);
+                }
+                holds
+            });
+            run.sort_from(before);
             self.outside = self.ladder.len();
             if let Some(last) = self.run.last() {
                 self.ladder.set_base(last.wide());
@@ -208,7 +229,10 @@ impl FlowLadder {
         let mut all = Vec::with_capacity(self.late.len() + self.ladder.len());
         all.extend(self.late.drain().map(|Reverse(Late(entry))| entry));
         while self.ladder.len() > 0 {
-            self.ladder.take_first(&mut all, |_| true);
+            self.ladder.take_first(|entry| {
+                all.push(*entry);
+                true
+            });
         }
         all.retain(|entry| self.generations[entry.flow as usize] == entry.generation);
         self.stale = 0;
@@ -228,11 +252,12 @@ impl FlowLadder {
 }
 
 /// Whether an entry that leaves the ladder or the heap holds: then its flow is in neither any more.
+#[inline(always)]
 fn leaves(generations: &mut [u32], stale: &mut usize, entry: &Entry) -> bool {
     let generation = &mut generations[entry.flow as usize];
     let holds = *generation == entry.generation;
     *generation = generation.wrapping_add(u32::from(holds));
-    *stale -= usize::from(!holds);
+    *stale = stale.wrapping_sub(usize::from(!holds));
     holds
 }
 
@@ -245,7 +270,6 @@ mod tests {
     /// A ladder and a sorted map, with the same flows.
     struct Twins {
         ladder: FlowLadder,
-        queues: Queues,
         ranks: BTreeMap<u32, Rank>,
         sorted: BTreeSet<(Rank, u32)>,
         order: u64,
@@ -253,10 +277,9 @@ mod tests {
 
     impl Twins {
         fn new(flows: u32) -> Twins {
-            let (mut ladder, mut queues) = (FlowLadder::default(), Queues::default());
+            let mut ladder = FlowLadder::default();
             ladder.reach(flows);
-            queues.reach(flows);
-            Twins { ladder, queues, ranks: BTreeMap::new(), sorted: BTreeSet::new(), order: 0 }
+            Twins { ladder, ranks: BTreeMap::new(), sorted: BTreeSet::new(), order: 0 }
         }
 
         fn set(&mut self, flow: u32, key: u64) {
@@ -265,7 +288,8 @@ mod tests {
         }
 
         fn rank(&mut self, flow: u32, rank: Rank) {
-            self.ladder.set(FlowIx(flow), rank, &self.queues);
+            self.ladder.remove(FlowIx(flow));
+            self.ladder.insert(FlowIx(flow), rank);
             if let Some(before) = self.ranks.insert(flow, rank) {
                 self.sorted.remove(&(before, flow));
             }
@@ -273,14 +297,14 @@ mod tests {
         }
 
         fn remove(&mut self, flow: u32) {
-            self.ladder.remove(FlowIx(flow), &self.queues);
+            self.ladder.remove(FlowIx(flow));
             if let Some(before) = self.ranks.remove(&flow) {
                 self.sorted.remove(&(before, flow));
             }
         }
 
         fn check(&self, what: &str) {
-            let least = self.sorted.first().map(|(rank, flow)| (*rank, FlowIx(*flow)));
+            let least = self.sorted.first().map(|(_, flow)| FlowIx(*flow));
             assert_eq!(self.ladder.top(), least, "{what}");
         }
     }

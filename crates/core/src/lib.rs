@@ -12,6 +12,8 @@ pub mod dropper;
 pub mod endpoint;
 pub mod flow_heap;
 mod flow_ladder;
+mod flow_ranks;
+mod flow_tournament;
 pub mod headers;
 mod lazy_table;
 pub mod link;

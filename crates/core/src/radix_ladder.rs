@@ -19,7 +19,7 @@ pub(crate) const CHUNK: usize = 16;
 const NONE: u32 = u32::MAX;
 
 /// Some entries of a bucket.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Chunk {
     entries: [Entry; CHUNK],
     len: u32,
@@ -109,37 +109,33 @@ impl RadixLadder {
         }
     }
 
-    /// Takes out the entries with the smallest ranks, at most `CHUNK` of those that `holds`, not sorted; those that do
-    /// not hold are forgotten.
-    pub(crate) fn take_first(&mut self, taken: &mut Vec<Entry>, mut holds: impl FnMut(&Entry) -> bool) {
+    /// Takes out the entries with the smallest ranks, at most `CHUNK` of those that `take` says still hold; not sorted.
+    pub(crate) fn take_first(&mut self, mut take: impl FnMut(&Entry) -> bool) {
+        let mut any_held = false;
         while let Some(buckets) = &mut self.buckets
             && buckets.levels != 0
+            && !any_held
         {
-            let level = buckets.levels.trailing_zeros() as usize;
-            let digit = buckets.filled[level].trailing_zeros() as usize;
-            let first = core::mem::replace(&mut buckets.first[level][digit], NONE);
-            buckets.filled[level] &= buckets.filled[level].wrapping_sub(1);
-            buckets.levels &= !(u32::from(buckets.filled[level] == 0) << level);
+            let level = buckets.levels.trailing_zeros();
+            let filled = &mut buckets.filled[level as usize];
+            let digit = filled.trailing_zeros();
+            *filled &= filled.wrapping_sub(1);
+            buckets.levels &= !(u32::from(*filled == 0) << level);
+            let first = core::mem::replace(&mut buckets.first[level as usize][digit as usize], NONE);
             let is_small = self.chunks[first as usize].next == NONE;
             // At the lowest digit all ranks are equal: one entry holds at the most.
             if is_small || level == 0 {
-                let before = taken.len();
-                self.empty(first, |_, entry| {
-                    if holds(&entry) {
-                        taken.push(entry);
-                    }
+                self.each_chunk(first, |_, entries| {
+                    entries.iter().for_each(|entry| any_held |= take(entry));
                 });
-                if taken.len() > before {
-                    return;
-                }
                 continue;
             }
-            let shift = level as u32 * DIGIT;
-            let above = self.base.checked_shr(shift + DIGIT).unwrap_or(0) << DIGIT | digit as u128;
+            let shift = level * DIGIT;
+            let above = self.base.checked_shr(shift + DIGIT).unwrap_or(0) << DIGIT | u128::from(digit);
             self.base = above << shift;
-            self.empty(first, |ladder, entry| {
-                ladder.len = ladder.len.wrapping_add(1);
-                ladder.put(entry);
+            self.each_chunk(first, |ladder, entries| {
+                ladder.len = ladder.len.wrapping_add(entries.len());
+                entries.iter().for_each(|entry| ladder.put(*entry));
             });
         }
     }
@@ -176,17 +172,15 @@ impl RadixLadder {
     }
 
     /// Takes the entries of a bucket, and frees its chunks.
-    fn empty(&mut self, first: u32, mut each: impl FnMut(&mut RadixLadder, Entry)) {
+    #[inline]
+    fn each_chunk(&mut self, first: u32, mut each: impl FnMut(&mut RadixLadder, &[Entry])) {
         let mut at = first;
-        while at != NONE {
-            let Chunk { len, next, .. } = self.chunks[at as usize];
-            for nth in 0..len as usize {
-                let entry = self.chunks[at as usize].entries[nth];
-                each(self, entry);
-            }
-            // Only now: what is put in elsewhere would have been written over it.
-            self.chunks[at as usize].next = core::mem::replace(&mut self.free, at);
+        while let Some(chunk) = self.chunks.get_mut(at as usize) {
+            // A copy: the chunk may be filled again by what is done with its entries.
+            let Chunk { entries, len, next } = *chunk;
+            chunk.next = core::mem::replace(&mut self.free, at);
             self.len = self.len.wrapping_sub(len as usize);
+            each(self, &entries[..len as usize]);
             at = next;
         }
     }

@@ -102,10 +102,27 @@ impl Run {
     }
 
     /// Puts an entry behind all others; there is room for it.
+    #[inline(always)]
     pub(crate) fn push_last(&mut self, entry: Entry) {
-        let place = self.place(self.len);
-        self.ring[place] = entry;
-        self.len += 1;
+        self.ring[self.place(self.len)] = entry;
+        self.len = self.len.wrapping_add(1);
+    }
+
+    /// Sorts the entries from the `nth` on, whose ranks are not below those before them.
+    pub(crate) fn sort_from(&mut self, nth: usize) {
+        for to in nth.wrapping_add(1)..self.len {
+            let entry = self.ring[self.place(to)];
+            let mut at = to;
+            while at > nth {
+                let before = self.ring[self.place(at.wrapping_sub(1))];
+                if before.wide() <= entry.wide() {
+                    break;
+                }
+                self.ring[self.place(at)] = before;
+                at = at.wrapping_sub(1);
+            }
+            self.ring[self.place(at)] = entry;
+        }
     }
 
     /// The flows, those with the smallest ranks first.

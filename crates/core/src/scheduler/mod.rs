@@ -105,6 +105,14 @@ pub trait Scheduler {
     /// written to it (`carry`) leaves with it.
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
+    /// Reads what it and the queues will be asked for soon, where several flows have just come near to being selected:
+    /// reads that wait for memory together cost little more than one. Returns these flows, so that the driver reads what
+    /// it knows of them. Comes after [`dequeued`](Self::dequeued); nothing depends on it but time.
+    fn read_ahead(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
+        let _ = queues;
+        None
+    }
+
     /// `packet` has just been taken out of its flow's queue and will not be sent. Clocks keep the
     /// advance.
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal);
@@ -239,13 +247,33 @@ impl AnyScheduler {
     /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was
     /// something to be sent.
     #[inline(always)]
-    pub(crate) fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
+    pub fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
         each_inlined!(self, s => s.serve(cx, queues, packet), self.serve_by_call(cx, queues, packet))
     }
 
     #[inline(never)]
     fn serve_by_call(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
         each!(self, s => s.serve(cx, queues, packet))
+    }
+
+    #[inline(never)]
+    fn select_by_call(&self, now: Time, queues: &Queues) -> Select {
+        each!(self, s => s.select(now, queues))
+    }
+
+    #[inline(never)]
+    fn advance_by_call(&mut self, now: Time, queues: &Queues) {
+        each!(self, s => s.advance(now, queues))
+    }
+
+    #[inline(never)]
+    fn dequeued_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each!(self, s => s.dequeued(cx, packet, queues))
+    }
+
+    #[inline(never)]
+    fn read_ahead_by_call(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
+        each!(self, s => s.read_ahead(queues))
     }
 
     #[inline(never)]
@@ -295,17 +323,22 @@ impl Scheduler for AnyScheduler {
 
     #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
-        each!(self, s => s.select(now, queues))
+        each_inlined!(self, s => s.select(now, queues), self.select_by_call(now, queues))
     }
 
     #[inline]
     fn advance(&mut self, now: Time, queues: &Queues) {
-        each!(self, s => s.advance(now, queues))
+        each_inlined!(self, s => s.advance(now, queues), self.advance_by_call(now, queues))
     }
 
     #[inline]
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        each!(self, s => s.dequeued(cx, packet, queues))
+        each_inlined!(self, s => s.dequeued(cx, packet, queues), self.dequeued_by_call(cx, packet, queues))
+    }
+
+    #[inline(always)]
+    fn read_ahead(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
+        each_inlined!(self, s => s.read_ahead(queues), self.read_ahead_by_call(queues))
     }
 
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {

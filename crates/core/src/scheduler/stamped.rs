@@ -5,7 +5,7 @@ use super::fifo::InOrder;
 use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::flow_ladder::FlowLadder;
+use crate::flow_ranks::FlowRanks;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::run::Rank;
@@ -54,6 +54,12 @@ pub trait StampRule {
         let _ = (now, packet, queues);
     }
 
+    /// Reads what will be asked for at the flow's next packet.
+    #[inline]
+    fn read_ahead(&self, flow: FlowIx) {
+        let _ = flow;
+    }
+
     /// See [`Scheduler::release`].
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
@@ -73,13 +79,13 @@ pub trait StampRule {
 pub struct Stamped<R> {
     rule: R,
     /// Flows that may be selected, by the rank of their first packet.
-    heads: FlowLadder,
+    heads: FlowRanks,
 }
 
 impl<R: StampRule> Stamped<R> {
     /// A scheduler of this rule, without flows.
     pub fn new(rule: R) -> Stamped<R> {
-        Stamped { rule, heads: FlowLadder::default() }
+        Stamped { rule, heads: FlowRanks::default() }
     }
 
     #[inline]
@@ -118,7 +124,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     #[inline]
     fn select(&self, _now: Time, _queues: &Queues) -> Select {
         match self.heads.top() {
-            Some((_, flow)) => Select::Flow(flow),
+            Some(flow) => Select::Flow(flow),
             None => Select::Idle,
         }
     }
@@ -127,6 +133,14 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.rule.dequeued(cx.now, packet, queues);
         self.renew_head(packet.flow, queues);
+    }
+
+    #[inline(always)]
+    fn read_ahead(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
+        let near = self.heads.take_near()?;
+        near.iter().for_each(|flow| self.rule.read_ahead(*flow));
+        queues.read_ahead(near);
+        Some(near)
     }
 
     fn removed(&mut self, _cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
@@ -188,16 +202,16 @@ impl<R: StampRule> Stamped<R> {
     #[inline(always)]
     fn renew_head(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
-            Some(head) => self.heads.set(flow, self.rank(flow, head), queues),
-            None => self.heads.remove(flow, queues),
+            Some(head) => self.heads.set(flow, self.rank(flow, head)),
+            None => self.heads.remove(flow),
         }
     }
 
     /// Brings the flow's place up to date after its keys or its participation have changed.
     pub(super) fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
-            Some(first) if queues.takes_part(flow) => self.heads.set(flow, self.rank(flow, first), queues),
-            Some(_) => self.heads.remove(flow, queues),
+            Some(first) if queues.takes_part(flow) => self.heads.set(flow, self.rank(flow, first)),
+            Some(_) => self.heads.remove(flow),
             None => {}
         }
     }

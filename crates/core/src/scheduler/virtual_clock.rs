@@ -43,6 +43,7 @@ use crate::params::{
 };
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
+use core::hint::black_box;
 
 parameters! {
     /// What can be set of VirtualClock.
@@ -350,6 +351,11 @@ impl StampRule for VirtualClock {
         if self.pending > 0 && (queues.is_empty() || is_datagram()) {
             self.emptied += 1;
         }
+    }
+
+    #[inline]
+    fn read_ahead(&self, flow: FlowIx) {
+        black_box(self.clocks.get(flow.ix()).map(|clock| clock.aux_vc));
     }
 
     fn release(&mut self, flow: FlowIx) {

@@ -9,6 +9,7 @@ use crate::queues::Participation;
 use crate::shaper::{Ceiling, ShaperPlan};
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
+use core::hint::black_box;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
@@ -118,6 +119,13 @@ impl FlowTable {
             self.forgettable.resize_with(node + 1, BinaryHeap::new);
         }
         self.forgettable[node].push(Reverse((at, flow)));
+    }
+
+    /// Reads what will be asked for at the next packets of these flows.
+    pub(super) fn read_ahead(&self, flows: &[FlowIx]) {
+        for flow in flows {
+            black_box(self.flows.get(flow.ix()).map(|entry| entry.state));
+        }
     }
 
     /// A packet of the flow was marked.

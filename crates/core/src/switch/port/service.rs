@@ -18,7 +18,7 @@ impl Port {
         }
         let taken = match self.is_plain && self.table.with_ceiling == 0 {
             // No flow has a ceiling, so that none is held.
-            true => self.tree.take_plain(cx, &mut self.serving),
+            true => self.take_plain(cx),
             false => self.take(cx, pool),
         };
         if !taken {
@@ -30,6 +30,16 @@ impl Port {
         true
     }
 
+    /// Takes the packet to be sent now to `serving`, without classes and ceilings. Whether there was one.
+    #[inline(always)]
+    fn take_plain(&mut self, cx: &mut Ctx<'_>) -> bool {
+        let taken = self.tree.take_plain(cx, &mut self.serving);
+        if let Some(near) = self.tree.read_ahead_plain() {
+            self.table.read_ahead(near);
+        }
+        taken
+    }
+
     /// Takes the packet to be sent now to `serving`, under ceilings. Whether there was one.
     #[inline(never)]
     fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
@@ -38,7 +48,7 @@ impl Port {
             self.let_go(cx.now);
         }
         let node = match self.is_plain {
-            true => self.tree.take_plain(cx, &mut self.serving).then_some(ROOT),
+            true => self.take_plain(cx).then_some(ROOT),
             false => self.take_selected(cx, pool),
         };
         let Some(node) = node else { return false };

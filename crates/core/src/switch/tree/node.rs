@@ -109,6 +109,7 @@ impl Node {
     pub(super) fn pop_first(&mut self, cx: &mut Ctx<'_>, slot: FlowIx) -> Option<Packet> {
         let mut packet = self.queues.pop_first(slot)?.packet;
         self.scheduler.dequeued(cx, &mut packet, &self.queues);
+        self.scheduler.read_ahead(&self.queues);
         self.renew_first(slot);
         self.popped_first(slot);
         Some(packet)

@@ -4,7 +4,7 @@ use super::{Member, Node, ROOT, Tree};
 use crate::context::Ctx;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::Participation;
-use crate::scheduler::{Removal, Select};
+use crate::scheduler::{Removal, Scheduler, Select};
 use crate::units::Time;
 
 /// Where a packet is queued: the node, its flow's index there and its flow's index at the port.
@@ -60,6 +60,13 @@ impl Tree {
     #[inline(always)]
     pub(in crate::switch) fn take_plain(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> bool {
         self.nodes.root.serve(cx, packet)
+    }
+
+    /// The port's flows whose packets are soon to be taken out of a plain tree, where several have just come near.
+    #[inline(always)]
+    pub(in crate::switch) fn read_ahead_plain(&mut self) -> Option<&[FlowIx]> {
+        let root = &mut self.nodes.root;
+        root.scheduler.read_ahead(&root.queues)
     }
 
     /// What is to be sent now.

@@ -1,0 +1,154 @@
+//! Flows by rank, however many: what schedulers ask at every packet.
+//!
+//! Few flows stand sorted in a short [run](crate::run). More than fit there are in a
+//! [tournament](crate::flow_tournament), and in a [ladder](crate::flow_ladder) where more flows are open than the
+//! processor's nearest caches hold ranks of.
+
+use crate::flow_ladder::FlowLadder;
+use crate::flow_tournament::FlowTournament;
+use crate::packet::FlowIx;
+use crate::run::{Entry, Rank, Run};
+
+/// The most flows of a tournament.
+const MOST: u32 = 4096;
+/// The most flows of the run: with more, a match is cheaper than a step.
+const SHORT: usize = 8;
+/// So few flows move from the tournament back into the run.
+const BACK: usize = SHORT / 2;
+
+/// Where the flows are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Run,
+    Tournament,
+    Ladder,
+}
+
+/// Flows by rank. A flow is in it at most once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowRanks {
+    place: Place,
+    run: Run,
+    tournament: FlowTournament,
+    ladder: Option<Box<FlowLadder>>,
+}
+
+impl FlowRanks {
+    /// Gives every flow index below `flows` a place.
+    pub(crate) fn reach(&mut self, flows: u32) {
+        if let Some(ladder) = &mut self.ladder {
+            return ladder.reach(flows);
+        }
+        if flows <= MOST {
+            return self.tournament.reach(flows);
+        }
+        let mut ladder = Box::<FlowLadder>::default();
+        ladder.reach(flows);
+        while let Some(entry) = self.run.pop_last() {
+            ladder.insert(FlowIx(entry.flow), entry.rank);
+        }
+        while let Some((flow, rank)) = self.tournament.pop() {
+            ladder.insert(flow, rank);
+        }
+        *self = FlowRanks { place: Place::Ladder, ladder: Some(ladder), ..FlowRanks::default() };
+    }
+
+    /// The flow with the smallest rank.
+    #[inline(always)]
+    pub(crate) fn top(&self) -> Option<FlowIx> {
+        match self.place {
+            Place::Run => self.run.first().map(|entry| FlowIx(entry.flow)),
+            Place::Tournament => self.tournament.top(),
+            Place::Ladder => self.ladder.as_ref().and_then(|ladder| ladder.top()),
+        }
+    }
+
+    /// Puts the flow in with this rank, or changes its rank.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, flow: FlowIx, rank: Rank) {
+        if self.place == Place::Tournament {
+            return self.tournament.set(flow, rank);
+        }
+        self.remove(flow);
+        self.insert(flow, rank);
+    }
+
+    /// Puts a flow in that is not in.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, flow: FlowIx, rank: Rank) {
+        if self.place != Place::Run || self.run.len == SHORT {
+            return self.insert_among_many(flow, rank);
+        }
+        self.run.insert(Entry { rank, flow: flow.0, generation: 0 });
+    }
+
+    #[inline(never)]
+    fn insert_among_many(&mut self, flow: FlowIx, rank: Rank) {
+        if self.place == Place::Run {
+            while let Some(Entry { rank, flow, .. }) = self.run.pop_last() {
+                self.tournament.set(FlowIx(flow), rank);
+            }
+            self.place = Place::Tournament;
+        }
+        match &mut self.ladder {
+            Some(ladder) => ladder.insert(flow, rank),
+            None => self.tournament.set(flow, rank),
+        }
+    }
+
+    /// Takes the flow out, if it is in.
+    #[inline(always)]
+    pub(crate) fn remove(&mut self, flow: FlowIx) {
+        match self.place {
+            Place::Run => self.remove_from_run(flow),
+            _ => self.remove_from_many(flow),
+        }
+    }
+
+    #[inline(always)]
+    fn remove_from_run(&mut self, flow: FlowIx) {
+        match self.run.first() {
+            // Nearly always: the flow that has just sent.
+            Some(first) if first.flow == flow.0 => self.run.pop_first(),
+            _ => self.remove_within_run(flow),
+        }
+    }
+
+    #[inline(never)]
+    fn remove_within_run(&mut self, flow: FlowIx) {
+        if let Some(nth) = self.run.find(flow) {
+            self.run.remove(nth);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_from_many(&mut self, flow: FlowIx) {
+        if let Some(ladder) = &mut self.ladder {
+            return ladder.remove(flow);
+        }
+        self.tournament.remove(flow);
+        if self.tournament.len() > BACK {
+            return;
+        }
+        while let Some((flow, rank)) = self.tournament.pop() {
+            self.run.push_last(Entry { rank, flow: flow.0, generation: 0 });
+        }
+        self.place = Place::Run;
+    }
+
+    /// The next flows to be on top, where several have just come near together ([`FlowLadder::take_near`]).
+    #[inline(always)]
+    pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
+        match &mut self.ladder {
+            Some(ladder) => ladder.take_near(),
+            None => None,
+        }
+    }
+
+    /// Bytes of memory held, for the memory report.
+    pub(crate) fn memory(&self) -> usize {
+        let ladder = self.ladder.as_ref().map_or(0, |ladder| size_of::<FlowLadder>() + ladder.memory());
+        self.run.memory() + self.tournament.memory() + ladder
+    }
+}
