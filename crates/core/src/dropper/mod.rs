@@ -1,7 +1,9 @@
 //! Is this packet dropped or marked?
 
+pub mod codel;
 pub mod drop_tail;
 mod early_detection;
+pub mod pie;
 pub mod red;
 pub mod rio;
 pub mod wred;
@@ -141,6 +143,8 @@ droppers! {
     Red(red::RedParams),
     Rio(rio::RioParams),
     Wred(wred::WredParams),
+    Codel(codel::CodelParams),
+    Pie(pie::PieParams),
 }
 
 impl Dropper for AnyDropper {
