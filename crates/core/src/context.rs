@@ -87,8 +87,10 @@ pub enum Notice {
 pub enum Reason {
     /// The queue would have been longer than its dropper allows.
     QueueLimit,
-    /// The dropper chose it before its queue was full (RFC 7567, section 2.1).
+    /// The dropper chose it at random before its queue was full (RFC 7567, section 2.1).
     EarlyDrop,
+    /// The average queue was at the threshold from which on every packet is chosen.
+    ForcedDrop,
     /// It had been queued too long when its turn came (RFC 8289).
     SojournTime,
     /// It was out of its profile at a meter.
@@ -103,9 +105,10 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
         Reason::QueueLimit,
         Reason::EarlyDrop,
+        Reason::ForcedDrop,
         Reason::SojournTime,
         Reason::Meter,
         Reason::PushedOut,
@@ -118,6 +121,7 @@ impl Reason {
         match self {
             Reason::QueueLimit => "queue-limit",
             Reason::EarlyDrop => "early-drop",
+            Reason::ForcedDrop => "forced-drop",
             Reason::SojournTime => "sojourn-time",
             Reason::Meter => "meter",
             Reason::PushedOut => "pushed-out",

@@ -7,6 +7,7 @@ mod common;
 use common::lines::Lines;
 use common::{World, every_scheduler, pick, plans, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::dropper::DropperKind;
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
@@ -21,6 +22,7 @@ struct Storm {
     plan: SwitchPlan,
     /// Which ones its plans have.
     schedulers: Vec<SchedulerKind>,
+    droppers: Vec<DropperKind>,
     open: Vec<(Leg, FlowPlan)>,
     /// Closed, and perhaps not yet drained.
     closing: Vec<(Leg, FlowPlan)>,
@@ -33,15 +35,23 @@ struct Storm {
 }
 
 impl Storm {
-    fn new(seed: u64, name: &str, ports: usize, schedulers: Vec<SchedulerKind>) -> Storm {
+    fn new(
+        seed: u64,
+        name: &str,
+        ports: usize,
+        schedulers: Vec<SchedulerKind>,
+        droppers: Vec<DropperKind>,
+    ) -> Storm {
         let mut rng = Rng::named(seed, name);
         let plan = plans::switch(&mut rng, ports, &schedulers);
+        let plan = plans::with_droppers(&mut rng, plan, &droppers);
         let lines = Lines::new(World::new(&plan), &vec![rate(10_000_000); ports]);
         Storm {
             rng,
             lines,
             plan,
             schedulers,
+            droppers,
             open: Vec::new(),
             closing: Vec::new(),
             shut: BTreeSet::new(),
@@ -152,7 +162,8 @@ impl Storm {
     /// The same, the same with other rates and ceilings, or something else altogether.
     fn another_plan(&mut self) -> SwitchPlan {
         let ports = (self.plan.ports.len() + self.rng.below(2) as usize).min(4);
-        let mut wanted = plans::switch(&mut self.rng, ports, &self.schedulers);
+        let wanted = plans::switch(&mut self.rng, ports, &self.schedulers);
+        let mut wanted = plans::with_droppers(&mut self.rng, wanted, &self.droppers);
         if self.rng.chance(0.6) {
             for (port, before) in wanted.ports.iter_mut().zip(&self.plan.ports) {
                 let drawn = std::mem::replace(&mut port.classes, before.classes.clone());
@@ -233,7 +244,8 @@ impl Storm {
 #[test]
 fn nothing_is_lost_duplicated_or_reordered() {
     for seed in 0..rounds(60) {
-        let mut storm = Storm::new(seed, "storm", 1 + seed as usize % 3, plans::schedulers());
+        let mut storm =
+            Storm::new(seed, "storm", 1 + seed as usize % 3, plans::schedulers(), plans::droppers());
         while storm.open.len() < 4 {
             storm.open();
         }
@@ -257,7 +269,7 @@ fn forgetful() -> Vec<SchedulerKind> {
 #[test]
 fn any_way_to_a_plan_ends_in_the_same_switch() {
     for seed in 0..rounds(30) {
-        let mut storm = Storm::new(seed, "plans", 1 + seed as usize % 2, forgetful());
+        let mut storm = Storm::new(seed, "plans", 1 + seed as usize % 2, forgetful(), plans::drop_tails());
         while storm.open.len() < 6 {
             storm.open();
         }

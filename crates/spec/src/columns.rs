@@ -213,7 +213,7 @@ pub const TABLES: &[TableRecord] = &[
             text(
                 "reason",
                 "`queue-limit` (the queue was full), `early-drop` (the dropper chose the packet before that), \
-                 `sojourn-time` (it was queued too long), `meter` (out of its profile), `pushed-out` (the shared buffer \
+                 `forced-drop` (the average queue was too long), `sojourn-time` (it was queued too long), `meter` (out of its profile), `pushed-out` (the shared buffer \
                  was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the port)",
             ),
             whole("dropped_packets", "packets", "Packets dropped for it"),

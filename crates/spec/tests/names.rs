@@ -17,6 +17,8 @@ const OFFERED: &[&str] = &[
     "python/tidegate/cli/replay.py",
     "python/tidegate/replay/__init__.py",
     "python/tidegate/source.py",
+    // A colour of the terminal is called like a dropper.
+    "python/tidegate/cli/paper.py",
     // Experiments with certain policies.
     "python/tidegate/lab/",
     "python/tidegate/papers/",

@@ -4,11 +4,10 @@ mod common;
 
 use common::{FULL, parse};
 use std::collections::BTreeSet;
-use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::link::{Loss, Trace};
 use tidegate_core::params::{BuiltIn, Limit, Value};
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::{Chosen, FlowGroup, NodeKind, Scenario, Source, route};
+use tidegate_spec::{DropperSpec, FlowGroup, NodeKind, Scenario, Source, route};
 
 fn minimal(topology: &str) -> String {
     format!("version = 1\nduration = \"1s\"\ntopology = {topology}\n")
@@ -86,7 +85,7 @@ fn ports_of_switches_hosts_and_single_links_differ() {
     assert_eq!(switch.scheduler.policy.record().name, "virtual-clock");
     let dropper = switch.dropper.as_ref().unwrap();
     assert_eq!(
-        (dropper.policy.record().name, dropper.policy.values()),
+        (dropper.chosen.policy.record().name, dropper.chosen.policy.values()),
         ("drop-tail", vec![("limit", Value::Limit(Limit::Packets(100)))])
     );
     assert_eq!(
@@ -115,7 +114,7 @@ fn hosts_classes_and_flows_may_have_guards_of_their_own() {
     let (switch, host) = (&scenario.links[0].port, &scenario.links[4].port);
     assert_eq!(switch.scheduler.policy.record().name, "virtual-clock");
     assert_eq!(host.scheduler.policy.record().name, "strict-priority");
-    let limit = |dropper: &Option<Chosen<BuiltInDropper>>| dropper.as_ref().unwrap().policy.values();
+    let limit = |dropper: &Option<DropperSpec>| dropper.as_ref().unwrap().chosen.policy.values();
     assert_eq!(limit(&host.dropper), [("limit", Value::Limit(Limit::Packets(5)))]);
     assert_eq!(limit(&scenario.classes[0].dropper), [("limit", Value::Limit(Limit::Packets(9)))]);
     let plan = scenario.classes[0].plan();
@@ -225,7 +224,7 @@ fn overrides_change_values_and_keep_comments() {
     assert_eq!(scenario.duration, Span::from_secs(10));
     assert_eq!(scenario.links[0].port.scheduler.policy.record().name, "fifo");
     assert_eq!(
-        scenario.links[0].port.dropper.as_ref().unwrap().policy.values(),
+        scenario.links[0].port.dropper.as_ref().unwrap().chosen.policy.values(),
         [("limit", Value::Limit(Limit::Packets(50)))]
     );
     assert_eq!(group(&scenario, "voice").source, Source::Cbr { rate: 2_000_000, times: 1.0 });
@@ -279,7 +278,7 @@ fn overrides_make_what_is_not_there() {
     ];
     let scenario = parse(text, &sets).unwrap_or_else(|errors| panic!("{errors}"));
     assert_eq!(scenario.name, "2024-01-01");
-    assert_eq!(scenario.links[0].port.dropper.as_ref().unwrap().policy.record().name, "drop-tail");
+    assert_eq!(scenario.links[0].port.dropper.as_ref().unwrap().chosen.policy.record().name, "drop-tail");
     assert_eq!(scenario.nodes[0].buffer, Some(Limit::Packets(7)));
     assert_eq!(group(&scenario, "f").source, Source::Cbr { rate: 1_000, times: 2.5 });
     assert_eq!(burst(group(&scenario, "f")), Some(Value::Size(2_000)));

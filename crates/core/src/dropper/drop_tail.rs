@@ -70,10 +70,6 @@ impl Dropper for DropTail {
     #[inline]
     fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let limit = if packet.mark.colour() == Colour::Red { self.marked } else { self.limit };
-        if limit.admits(at.queue.packets + 1, at.queue.bytes + u64::from(packet.len)) {
-            Verdict::Accept
-        } else {
-            Verdict::Drop(Reason::QueueLimit)
-        }
+        if at.has_room(limit, packet.len) { Verdict::Accept } else { Verdict::Drop(Reason::QueueLimit) }
     }
 }

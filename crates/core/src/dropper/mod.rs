@@ -1,6 +1,12 @@
 //! Is this packet dropped or marked?
 
+pub mod codel;
 pub mod drop_tail;
+mod early_detection;
+pub mod pie;
+pub mod red;
+pub mod rio;
+pub mod wred;
 
 use crate::context::{Ctx, Verdict};
 use crate::contract::{Contract, Refused};
@@ -21,6 +27,14 @@ pub struct Occupancy {
     pub pool: Count,
     /// The limit of the switch's memory; `None` is without limit.
     pub limit: Option<Limit>,
+}
+
+impl Occupancy {
+    /// Whether the guarded queue stays within a limit when a packet of `len` bytes joins it.
+    #[inline]
+    pub fn has_room(&self, limit: Limit, len: u32) -> bool {
+        limit.admits(self.queue.packets + 1, self.queue.bytes + u64::from(len))
+    }
 }
 
 /// How a packet that a dropper has let in left the queue that it guards.
@@ -67,6 +81,12 @@ pub trait Dropper {
     /// A packet that this dropper has let in is not in its queue any more.
     fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, how: Left) {
         let _ = (cx, packet, at, how);
+    }
+
+    /// Shows what is to be seen of the dropper, by name and in base units (packets, bytes, seconds), probabilities
+    /// as numbers from 0 to 1: for probes.
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = show;
     }
 }
 
@@ -120,6 +140,11 @@ macro_rules! droppers {
 // The registry: one line a dropper.
 droppers! {
     DropTail(drop_tail::DropTailParams),
+    Red(red::RedParams),
+    Rio(rio::RioParams),
+    Wred(wred::WredParams),
+    Codel(codel::CodelParams),
+    Pie(pie::PieParams),
 }
 
 impl Dropper for AnyDropper {
@@ -144,5 +169,9 @@ impl Dropper for AnyDropper {
     #[inline]
     fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, how: Left) {
         each!(self, d => d.left(cx, packet, at, how))
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, d => d.gauges(show))
     }
 }

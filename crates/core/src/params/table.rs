@@ -123,6 +123,20 @@ whole! {
     u32, "4 GiB";
 }
 
+/// Numbers, from 0 to 1 unless the table says otherwise.
+impl Parameter for f64 {
+    const KIND: Kind = Kind::Number(0.0, 1.0);
+
+    fn of(value: &Value) -> Result<f64, String> {
+        let Value::Number(number) = value else { return Err(WRONG_KIND.into()) };
+        Ok(*number)
+    }
+
+    fn value(&self, _: Kind) -> Option<Value> {
+        Some(Value::Number(*self))
+    }
+}
+
 /// Writes a struct of parameters. A field's comment is the help; `Option` is what may be left out,
 /// a value after `=` what then holds, and everything else must be given. `as Integer(1, 8)` is a
 /// whole number's range, `as Size` makes it a size in bytes.

@@ -14,6 +14,7 @@ mod fair_rule;
 pub mod fifo;
 pub mod fifo_plus;
 mod floors;
+pub mod fq_codel;
 pub mod jitter_edd;
 pub mod peak_vc;
 pub mod pulse;
@@ -236,6 +237,7 @@ schedulers! {
     FifoPlus(fifo_plus::FifoPlusParams),
     RoundRobin(round_robin::RoundRobinParams),
     Drr(drr::DrrParams),
+    FqCodel(fq_codel::FqCodelParams),
     Edf(edf::EdfParams),
     JitterEdd(jitter_edd::JitterEddParams),
 }

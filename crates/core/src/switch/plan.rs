@@ -20,14 +20,16 @@ pub const MOST_CLASSES: usize = u16::MAX as usize - 1;
 /// A switch has at most so many ports.
 pub const MOST_PORTS: usize = u16::MAX as usize;
 
-/// What a dropper guards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Scope {
-    /// The queue of its port or class as a whole.
-    #[default]
-    Node,
-    /// Each flow's own queue there, with a dropper of its own.
-    Flow,
+words! {
+    /// What a dropper guards.
+    #[derive(Default)]
+    pub enum Scope {
+        /// The queue of its port or class as a whole.
+        #[default]
+        Node = "queue",
+        /// Each flow's own queue there, with a dropper of its own.
+        Flow = "flow",
+    }
 }
 
 /// A dropper at a port or a class.

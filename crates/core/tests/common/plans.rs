@@ -7,7 +7,7 @@ use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::meter::flow_monitor::{self, FlowMonitorParams};
 use tidegate_core::meter::policer::{self, PolicerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::params::{Limit, PolicyParams};
+use tidegate_core::params::{BuiltIn, Limit, PolicyParams};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -52,10 +52,33 @@ pub fn drop_tail(limit: Limit) -> DropperKind {
     DropperKind::BuiltIn(BuiltInDropper::DropTail(DropTailParams { limit, marked: None }))
 }
 
+const LIMITS: [Limit; 3] = [Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)];
+
+/// The droppers that keep nothing of what was.
+pub fn drop_tails() -> Vec<DropperKind> {
+    LIMITS.into_iter().map(drop_tail).collect()
+}
+
 fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
-    let limit = pick(rng, &[Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)]);
+    let limit = pick(rng, &LIMITS);
     let scope = pick(rng, &[Scope::Node, Scope::Node, Scope::Flow]);
     rng.chance(0.3).then(|| DropperPlan { kind: drop_tail(limit), scope })
+}
+
+/// Every built-in dropper.
+pub fn droppers() -> Vec<DropperKind> {
+    BuiltInDropper::examples().into_iter().map(DropperKind::BuiltIn).collect()
+}
+
+/// The plan with these droppers wherever it has one.
+pub fn with_droppers(rng: &mut Rng, mut plan: SwitchPlan, of: &[DropperKind]) -> SwitchPlan {
+    for port in &mut plan.ports {
+        let classes = port.classes.iter_mut().map(|class| &mut class.dropper);
+        for dropper in classes.chain([&mut port.dropper]).flatten() {
+            dropper.kind = of[rng.below(of.len() as u64) as usize].clone();
+        }
+    }
+    plan
 }
 
 fn meters(rng: &mut Rng) -> Vec<MeterKind> {

@@ -3,7 +3,7 @@
 
 use tidegate_core::params::{Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::{ClassPlan, PushOut};
+use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PushOut, Scope};
 use tidegate_sim::network::Network;
 
 /// With shares, a switch counts as held what it has noted as held, and it notes that a ceiling is over when it looks at the
@@ -26,6 +26,24 @@ pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) 
         let mut classes = plan.port.classes.iter();
         let has_turns = turns(&plan.port.scheduler) || classes.any(|class| turns(&class.scheduler));
         has_turns && holds_members(network, link)
+    })
+}
+
+/// Droppers that remember, and schedulers that look at their flows when a packet is to be sent, are followed packet by packet by
+/// oracles of their own (`droppers` and `fq_codel` of the core's tests). The model has no stream of random numbers, drops
+/// nothing at the head of a queue, and looks at its flows when packets come and go: of such switches only the invariants
+/// are checked.
+pub fn others_follow_it(network: &Network, switch: usize) -> bool {
+    let is_modelled = |dropper: &DropperPlan| {
+        dropper.kind.record().is_some_and(|record| record.name == "drop-tail") && dropper.scope == Scope::Node
+    };
+    let looks_late = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.name == "fq-codel");
+    let mut ports = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
+    ports.any(|port| {
+        let mut classes = port.classes.iter();
+        looks_late(&port.scheduler)
+            || !port.dropper.iter().all(is_modelled)
+            || classes.any(|class| looks_late(&class.scheduler) || !class.dropper.iter().all(is_modelled))
     })
 }
 

@@ -2,15 +2,14 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
-use crate::port::ContractSpec;
+use crate::port::{ContractSpec, DropperSpec};
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;
 use std::collections::BTreeMap;
-use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, DropperPlan, MOST_CLASSES};
+use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, MOST_CLASSES};
 use tidegate_core::units::Rate;
 
 /// A class of flows, present on every switch port.
@@ -25,7 +24,7 @@ pub struct Class {
     /// What sees whether its flows keep their contracts; `None` leaves that to the port.
     pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival in it; `None` leaves that to the port.
-    pub dropper: Option<Chosen<BuiltInDropper>>,
+    pub dropper: Option<DropperSpec>,
     /// What it states to the scheduler above it.
     pub contract: ContractSpec,
     /// Bits per second that it never exceeds at a port.
@@ -38,13 +37,12 @@ impl Class {
     /// The class at a port.
     pub fn plan(&self) -> ClassPlan {
         let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone()));
-        let dropper = self.dropper.as_ref().map(|dropper| DropperKind::BuiltIn(dropper.policy.clone()));
         ClassPlan {
             parent: self.parent.map(|parent| parent as u16),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
             meters: meter.into_iter().collect(),
-            dropper: dropper.map(DropperPlan::from),
+            dropper: self.dropper.as_ref().map(DropperSpec::plan),
             ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
     }
@@ -77,7 +75,7 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
             parent,
             scheduler: Chosen::read(values, "scheduler", report)?,
             meter: Chosen::read(values, "meter", report),
-            dropper: Chosen::read(values, "dropper", report),
+            dropper: DropperSpec::read(values, "dropper", report),
             contract,
             ceiling,
             place: values.place,

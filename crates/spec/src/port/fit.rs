@@ -2,10 +2,9 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
-use crate::port::Class;
+use crate::port::{Class, DropperSpec};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
@@ -13,14 +12,14 @@ use tidegate_core::scheduler::BuiltInScheduler;
 /// Checks meters and droppers against their link; of mistakes at one place, the first is told.
 pub(crate) fn check_guards<'c>(
     meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
-    droppers: impl Iterator<Item = &'c Chosen<BuiltInDropper>>,
+    droppers: impl Iterator<Item = &'c DropperSpec>,
     node: &NodeContext<'_>,
     at: &str,
     told: &mut BTreeSet<Place>,
     report: &mut Report,
 ) {
     let faults = meters.filter_map(|meter| fault_of(meter, node));
-    for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(dropper, node))) {
+    for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(&dropper.chosen, node))) {
         if told.insert(place) {
             report.add(place, Complaint::new(format!("{} {at}", fault.message)));
         }

@@ -2,17 +2,18 @@
 
 pub(crate) mod classes;
 mod contract;
+mod dropper;
 pub(crate) mod fit;
 
 pub use classes::Class;
 pub use contract::ContractSpec;
 pub(crate) use contract::{check_promise, check_warnings, interval_fault, workahead_fault};
+pub use dropper::DropperSpec;
 
 use crate::error::Report;
 use crate::policy::Chosen;
 use crate::values::Values;
 use std::collections::BTreeSet;
-use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::BuiltIn;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
@@ -27,7 +28,7 @@ pub struct PortSpec {
     /// What sees whether flows keep their contracts; `None` for nothing.
     pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival; `None` for nothing.
-    pub dropper: Option<Chosen<BuiltInDropper>>,
+    pub dropper: Option<DropperSpec>,
     /// Bits per second that the port never exceeds, when below the link's rate.
     pub ceiling: Option<u64>,
 }
@@ -38,10 +39,9 @@ impl PortSpec {
     pub fn plan(&self, link: Rate, stated: &BTreeSet<&'static str>) -> PortPlan {
         let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
         let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
-        let dropper = self.dropper.as_ref().map(|dropper| dropper.policy.clone());
         PortPlan {
             meters: meter.map(MeterKind::BuiltIn).into_iter().collect(),
-            dropper: dropper.map(|dropper| DropperKind::BuiltIn(dropper).into()),
+            dropper: self.dropper.as_ref().map(DropperSpec::plan),
             rate: Some(link),
             ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
@@ -52,7 +52,7 @@ impl PortSpec {
         Some(PortSpec {
             scheduler: Chosen::read(port, "scheduler", report)?,
             meter: Chosen::read(port, "meter", report),
-            dropper: Chosen::read(port, "dropper", report),
+            dropper: DropperSpec::read(port, "dropper", report),
             ceiling: None,
         })
     }
@@ -62,7 +62,7 @@ impl PortSpec {
 pub(crate) struct OwnPolicies {
     scheduler: Option<Chosen<BuiltInScheduler>>,
     meter: Option<Chosen<BuiltInMeter>>,
-    dropper: Option<Chosen<BuiltInDropper>>,
+    dropper: Option<DropperSpec>,
 }
 
 impl OwnPolicies {
@@ -70,7 +70,7 @@ impl OwnPolicies {
         OwnPolicies {
             scheduler: Chosen::read(link, "scheduler", report),
             meter: Chosen::read(link, "meter", report),
-            dropper: Chosen::read(link, "dropper", report),
+            dropper: DropperSpec::read(link, "dropper", report),
         }
     }
 

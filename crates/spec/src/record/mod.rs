@@ -18,7 +18,8 @@ use scenario::{class, loss, port, trace, version};
 
 use crate::units::show_value;
 use std::borrow::Cow;
-use tidegate_core::params::{Kind, Param, PolicyRecord};
+use tidegate_core::params::{Kind, Param, Parameter, PolicyRecord};
+use tidegate_core::switch::plan::Scope;
 
 /// A table with declared keys: a section, a policy, a kind of source or of topology.
 #[derive(Clone, Debug)]
@@ -177,7 +178,16 @@ fn scheduler() -> Shape {
 }
 
 fn dropper() -> Shape {
-    policies("dropper", None, tidegate_core::dropper::RECORDS)
+    const SCOPES: Kind = <Scope as Parameter>::KIND;
+    let guards = "What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there, with a \
+                  dropper of its own";
+    let with_scope = |record| {
+        let mut section = Section::of_policy(record);
+        section.fields.push(defaulted("scope", Shape::Value(SCOPES), "queue", guards));
+        section
+    };
+    let options = tidegate_core::dropper::RECORDS.iter().map(with_scope).collect();
+    Shape::OneOf(OneOf { what: "dropper", default_kind: None, options })
 }
 
 fn meter() -> Shape {

@@ -3,6 +3,7 @@
 use crate::error::{Complaint, Origin, Report, SpecErrors};
 use crate::gate::{GateFile, policies};
 use crate::policy::Chosen;
+use crate::port::DropperSpec;
 use crate::scenario::network::Link;
 use crate::values::Values;
 use std::path::Path;
@@ -37,7 +38,7 @@ pub(super) fn load(
             gate.port.meter = Chosen::read(port, "meter", report);
         }
         if port.given("dropper") {
-            gate.port.dropper = Chosen::read(port, "dropper", report);
+            gate.port.dropper = DropperSpec::read(port, "dropper", report);
         }
         // What does not fit the gate's flows now is what was put there: the file itself was in order.
         let here = port.place_of("scheduler");

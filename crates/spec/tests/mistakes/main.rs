@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod droppers;
 mod flows;
 mod head;
 mod network;

@@ -5,7 +5,7 @@ use std::path::Path;
 use tidegate_spec::GateFile;
 
 /// A link of 1 Mbit/s with a port, classes and flows.
-fn scenario(rest: &str) -> String {
+pub fn scenario(rest: &str) -> String {
     format!(
         "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\" }}\n{rest}"
     )

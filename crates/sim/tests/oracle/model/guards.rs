@@ -164,13 +164,12 @@ struct DropTail {
 }
 
 impl DropTail {
-    fn new(plan: &DropperPlan) -> DropTail {
+    /// `None` for another dropper: ports with one are not followed.
+    fn new(plan: &DropperPlan) -> Option<DropTail> {
         let DropperKind::BuiltIn(policy) = &plan.kind else { panic!("no model of it") };
-        assert_eq!(
-            (policy.record().name, plan.scope),
-            ("drop-tail", Scope::Node),
-            "there is no model of others"
-        );
+        if policy.record().name != "drop-tail" || plan.scope != Scope::Node {
+            return None;
+        }
         let limit = |key| {
             policy.values().into_iter().find_map(|(name, value)| match value {
                 Value::Limit(limit) if name == key => Some(limit),
@@ -178,7 +177,7 @@ impl DropTail {
             })
         };
         let all = limit("limit").unwrap();
-        DropTail { limit: all, marked: limit("marked").unwrap_or(all), packets: 0, bytes: 0 }
+        Some(DropTail { limit: all, marked: limit("marked").unwrap_or(all), packets: 0, bytes: 0 })
     }
 }
 
@@ -199,7 +198,7 @@ impl Guards {
         let place = |above: Option<usize>, meters: &[MeterKind], dropper: Option<&DropperPlan>| Place {
             above,
             meters: meters.iter().map(Meter::new).collect(),
-            queue: dropper.map(DropTail::new),
+            queue: dropper.and_then(DropTail::new),
         };
         let mut places = vec![place(None, &plan.meters, plan.dropper.as_ref())];
         for class in &plan.classes {

@@ -64,7 +64,8 @@ impl Rule {
     /// The rule of a plan, in front of a server of this rate.
     pub fn new(kind: &SchedulerKind, rate: Option<Rate>) -> Rule {
         match kind.record().map(|record| record.name) {
-            Some("fifo") => Rule::Fifo,
+            // Ports with the second are not followed.
+            Some("fifo" | "fq-codel") => Rule::Fifo,
             Some("strict-priority") => Rule::StrictPriority,
             Some("virtual-clock") => {
                 let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));

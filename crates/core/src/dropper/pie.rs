@@ -1,0 +1,283 @@
+//! PIE (RFC 8033): arriving packets are dropped or marked at random, with a probability that a proportional-integral
+//! controller updates by how long the queue takes to be sent.
+//!
+//! ```text
+//! at every update   p ← p + scale(p) · (α · (delay − target) + β · (delay − delay before))
+//! ```
+//!
+//! with the RFC's table for scale(p), its limit of 0.02 an update from p = 0.1 on (section 5.5), its decay by 0.98 while the
+//! delay is zero, its burst allowance (section 4.4), and drops spread by an accumulated probability (section 5.4). Policies
+//! have no timers: updates that are due are made at the next call, with the queue as it stood.
+//!
+//! Choices where the RFC leaves one:
+//! - The delay is the queue over the departure rate (section 5.2). The rate is that of the link, where it is known, until a
+//!   first measurement is complete, and again once it changes; without either the delay is taken as zero.
+//! - A measurement begins at a departure that leaves at least 16 KiB behind, and ends when so much has departed since. It
+//!   divides by what has departed, which may be more than 16 KiB.
+//! - The queue includes the packet in service, whole.
+//! - The burst allowance is decremented and reset at updates.
+//! - A queue that stands still for more than 65 536 updates is taken to have stood still for so many.
+
+use super::{Dropper, Left, Occupancy};
+use crate::context::{Ctx, Reason, Verdict};
+use crate::contract::Refused;
+use crate::packet::Packet;
+use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::rng::Rng;
+use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
+
+parameters! {
+    /// What can be set of PIE.
+    pub struct PieParams {
+        /// Queueing delay that is aimed at, above 0
+        target: Span = Span::from_millis(15),
+        /// Time from one update of the drop probability to the next, above 0
+        update: Span = Span::from_millis(15),
+        /// Length of a burst that is let through before packets are dropped at random
+        max_burst: Span = Span::from_millis(150),
+        /// Weight of the delay's distance from `target`, per second
+        alpha: f64 as Number(0.0, 1000.0) = 0.125,
+        /// Weight of the delay's change since the last update, per second
+        beta: f64 as Number(0.0, 1000.0) = 1.25,
+        /// Drop probability below which ECN-capable packets are marked; from there on they are dropped like others
+        mark_below: f64 = 0.1,
+        /// Length of a typical packet: with no more than two of them queued, nothing is dropped at random
+        mean_packet: u32 as Size = 1_500,
+        /// Longest queue, the packet in service included; without it, what the switch's memory allows
+        limit: Option<Limit>,
+    }
+}
+
+impl PolicyParams for PieParams {
+    type Made = Pie;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "pie",
+        title: "PIE",
+        role: Role::Dropper,
+        help: "Proportional integral controller enhanced: drops or marks arriving packets at random, with a probability that \
+               keeps the queueing delay near a target.",
+        source: "RFC 8033",
+        params: PieParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Pie, Refused> {
+        Ok(Pie {
+            params: *self,
+            next: None,
+            queue: 0,
+            control: Control { p: 0.0, before: 0.0, burst: self.max_burst },
+            accumulated: 0.0,
+            departures: Departures::default(),
+        })
+    }
+
+    fn example() -> PieParams {
+        PieParams {
+            target: Span::from_millis(20),
+            update: Span::from_millis(10),
+            max_burst: Span::from_millis(50),
+            alpha: 0.125,
+            beta: 1.25,
+            mark_below: 0.2,
+            mean_packet: 1_000,
+            limit: Some(Limit::Packets(60)),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        for (key, span) in [("target", self.target), ("update", self.update)] {
+            if span == Span::ZERO {
+                return Err(Fault::at(key, format!("`{key}` is zero")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What must have departed for a measurement, in bytes (DQ_THRESHOLD).
+const MEASURED: u64 = 1 << 14;
+/// The weight of one measurement.
+const WEIGHT: f64 = 0.25;
+/// Most updates of a queue that stands still.
+const MOST_UPDATES: u32 = 1 << 16;
+/// The accumulated probability below which no packet is chosen.
+const FEW: f64 = 0.85;
+/// The accumulated probability from which on a packet is chosen in any case.
+const MANY: f64 = 8.5;
+
+/// The departure rate, as the time that a byte takes.
+#[derive(Clone, Copy, Default)]
+struct Departures {
+    /// Ticks a byte, of the link.
+    link: Option<f64>,
+    /// Ticks a byte, as measured.
+    measured: Option<f64>,
+    /// Since when a measurement goes on, and what has departed since.
+    measuring: Option<(Time, u64)>,
+}
+
+impl Departures {
+    /// How long a queue of so many bytes takes to be sent, in seconds.
+    fn delay(&self, queue: u64) -> f64 {
+        let ticks = self.measured.or(self.link).unwrap_or(0.0);
+        queue as f64 * ticks / TICKS_PER_SECOND as f64
+    }
+
+    /// A packet has departed from a queue of which so many bytes are left.
+    fn departed(&mut self, now: Time, len: u32, left: u64) {
+        if let Some((since, departed)) = &mut self.measuring {
+            *departed += u64::from(len);
+            if *departed < MEASURED {
+                return;
+            }
+            let ticks = now.since(*since).ticks() as f64 / *departed as f64;
+            self.measured = Some(match self.measured {
+                Some(before) => WEIGHT * ticks + (1.0 - WEIGHT) * before,
+                None => ticks,
+            });
+        }
+        self.measuring = (left >= MEASURED).then_some((now, 0));
+    }
+}
+
+/// What updates change.
+#[derive(Clone, Copy, PartialEq)]
+struct Control {
+    /// The drop probability.
+    p: f64,
+    /// The delay at the last update, in seconds.
+    before: f64,
+    /// What is left of the burst allowance.
+    burst: Span,
+}
+
+impl Control {
+    fn update(&mut self, delay: f64, params: &PieParams) {
+        let target = params.target.as_secs_f64();
+        let mut change = params.alpha * (delay - target) + params.beta * (delay - self.before);
+        change /= match self.p {
+            p if p < 0.000_001 => 2048.0,
+            p if p < 0.000_01 => 512.0,
+            p if p < 0.000_1 => 128.0,
+            p if p < 0.001 => 32.0,
+            p if p < 0.01 => 8.0,
+            p if p < 0.1 => 2.0,
+            _ => 1.0,
+        };
+        if self.p >= 0.1 {
+            change = change.min(0.02);
+        }
+        self.p += change;
+        if delay == 0.0 && self.before == 0.0 {
+            self.p *= 0.98;
+        }
+        self.p = self.p.clamp(0.0, 1.0);
+        let calm = self.p == 0.0 && delay < target / 2.0 && self.before < target / 2.0;
+        self.burst = if calm { params.max_burst } else { self.burst - params.update };
+        self.before = delay;
+    }
+}
+
+/// PIE over one queue.
+pub struct Pie {
+    params: PieParams,
+    /// When the next update is due; `None` before the first call.
+    next: Option<Time>,
+    /// The queue since the last call, in bytes.
+    queue: u64,
+    control: Control,
+    /// Drop probabilities of the packets since the last one that was chosen.
+    accumulated: f64,
+    departures: Departures,
+}
+
+impl Pie {
+    /// Makes the updates that are due, while the queue stood at so many bytes.
+    #[inline]
+    fn catch_up(&mut self, now: Time, queue: u64) {
+        let next = *self.next.get_or_insert(now + self.params.update);
+        if next <= now {
+            self.update(now, next, queue);
+        }
+    }
+
+    #[cold]
+    fn update(&mut self, now: Time, next: Time, queue: u64) {
+        let delay = self.departures.delay(queue);
+        let update = self.params.update.ticks();
+        let due = now.since(next).ticks() / update + 1;
+        for _ in 0..due.min(u64::from(MOST_UPDATES)) {
+            let before = self.control;
+            self.control.update(delay, &self.params);
+            if self.control == before {
+                break;
+            }
+        }
+        self.next = Some(next + Span::from_ticks(due.saturating_mul(update)));
+    }
+
+    /// Whether an arriving packet is chosen.
+    fn chooses(&mut self, queue: u64, rng: &mut Rng) -> bool {
+        let Control { p, before, burst } = self.control;
+        let calm = before < self.params.target.as_secs_f64() / 2.0 && p < 0.2;
+        if burst > Span::ZERO || calm || queue <= 2 * u64::from(self.params.mean_packet) {
+            return false;
+        }
+        if p == 0.0 {
+            self.accumulated = 0.0;
+        }
+        self.accumulated += p;
+        let chosen = self.accumulated >= FEW && (self.accumulated >= MANY || rng.chance(p));
+        if chosen {
+            self.accumulated = 0.0;
+        }
+        chosen
+    }
+}
+
+impl Dropper for Pie {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.catch_up(now, self.queue);
+        let fractions = f64::from(1u32 << Rate::FRACTION_BITS);
+        let link = rate.map(|rate| rate.exact_time_for(1) as f64 / fractions);
+        self.departures = Departures { link, ..Departures::default() };
+    }
+
+    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        self.catch_up(cx.now, at.queue.bytes);
+        let verdict = if self.params.limit.is_some_and(|limit| !at.has_room(limit, packet.len)) {
+            Verdict::Drop(Reason::QueueLimit)
+        } else if !self.chooses(at.queue.bytes, cx.rng) {
+            Verdict::Accept
+        } else if self.control.p < self.params.mark_below {
+            Verdict::Congested(Reason::EarlyDrop)
+        } else {
+            Verdict::Drop(Reason::EarlyDrop)
+        };
+        let joins = verdict.on(packet.mark).is_ok();
+        self.queue = at.queue.bytes + if joins { u64::from(packet.len) } else { 0 };
+        verdict
+    }
+
+    fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, how: Left) {
+        let len = if how == Left::Refused { 0 } else { u64::from(packet.len) };
+        self.catch_up(cx.now, at.queue.bytes + len);
+        self.queue = at.queue.bytes;
+        if how == Left::Sent {
+            self.departures.departed(cx.now, packet.len, at.queue.bytes);
+        }
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("drop_probability", self.control.p);
+        show("queue_delay", self.departures.delay(self.queue));
+        show("burst_allowance", self.control.burst.as_secs_f64());
+    }
+}

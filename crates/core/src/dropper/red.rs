@@ -1,0 +1,130 @@
+//! RED (Floyd and Jacobson 1993): packets are dropped or marked at random, with a probability that rises with the
+//! average queue.
+//!
+//! Choices where the paper leaves one:
+//! - The queue is what an arriving packet finds, the packet in service included.
+//! - `count` is the number of packets since the last one that was chosen, as the paper's text defines it. Distances are then
+//!   uniform over 1, 2, …, 1/p_b, as its section VII shows. (Its Figure 2 increments `count` before it is used, also at
+//!   the first packet after one that was chosen: distances then end at 1/p_b − 1.)
+//! - Thresholds in bytes are byte mode: the average is in bytes, and p_b is scaled by the packet's length over
+//!   `mean_packet`.
+//! - m is the idle time over the transmission time of `mean_packet` and not rounded.
+//! - A packet that the queue's limit does not admit updates the average and restarts `count`.
+
+use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
+use super::{Dropper, Left, Occupancy};
+use crate::context::{Ctx, Verdict};
+use crate::contract::Refused;
+use crate::packet::Packet;
+use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::units::{Rate, Time};
+
+parameters! {
+    /// What can be set of RED.
+    pub struct RedParams {
+        /// Average queue from which on packets are chosen at random; in bytes for byte mode
+        min_th: Limit,
+        /// Average queue from which on every packet is chosen, or with `slope = "gentle"` more and more of them
+        max_th: Limit,
+        /// Probability with which a packet is chosen when the average queue comes near `max_th`, above 0
+        max_p: f64 = 0.1,
+        /// Weight of one arrival in the average queue (w_q), above 0
+        weight: f64 = 0.002,
+        /// Longest queue, the packet in service included
+        limit: Limit,
+        /// What follows above `max_th`: all packets, or a probability that rises to 1 at twice `max_th`
+        slope: Slope = Slope::Step,
+        /// How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice is random and
+        /// drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its limit
+        signal: Signal = Signal::MarkThenDrop,
+        /// Length of a typical packet: what an idle link could have sent is counted in it, and byte mode scales by it
+        mean_packet: u32 as Size = 500,
+    }
+}
+
+impl PolicyParams for RedParams {
+    type Made = Red;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "red",
+        title: "RED",
+        role: Role::Dropper,
+        help: "Random early detection: drops or marks arriving packets at random, with a probability that rises with the \
+               average queue.",
+        source: "Floyd and Jacobson 1993",
+        params: RedParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Red, Refused> {
+        Ok(Red {
+            settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_th),
+            thresholds: Thresholds::new(self.min_th, self.max_th, self.max_p, self.slope),
+            server: Server::new(self.mean_packet),
+            average: Average::new(self.weight),
+            spread: Spread::default(),
+        })
+    }
+
+    fn example() -> RedParams {
+        RedParams {
+            min_th: Limit::Packets(5),
+            max_th: Limit::Packets(15),
+            max_p: 0.1,
+            weight: 0.02,
+            limit: Limit::Packets(40),
+            slope: Slope::Gentle,
+            signal: Signal::Mark,
+            mean_packet: 1_000,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let stated = Stated {
+            min: ("min_th", self.min_th),
+            max: ("max_th", self.max_th),
+            max_p: ("max_p", self.max_p),
+        };
+        check(&[stated], self.weight, self.limit)
+    }
+}
+
+/// RED over one queue.
+pub struct Red {
+    settings: Settings,
+    thresholds: Thresholds,
+    server: Server,
+    average: Average,
+    spread: Spread,
+}
+
+impl Dropper for Red {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.average.pass_idle(now, &self.server);
+        self.server.set_rate(rate);
+    }
+
+    #[inline]
+    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        let queue = self.settings.length(at.queue);
+        let average = self.average.arrive(cx.now, queue, &self.server);
+        self.settings.judge(&self.thresholds, &mut self.spread, average, (packet.len, at), cx.rng)
+    }
+
+    #[inline]
+    fn left(&mut self, cx: &mut Ctx<'_>, _: &Packet, at: &Occupancy, _: Left) {
+        if at.queue.packets == 0 {
+            self.average.emptied(cx.now);
+        }
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("average_queue", self.average.value());
+        show("drop_probability", self.thresholds.probability(self.average.value()));
+    }
+}

@@ -1,0 +1,231 @@
+//! RIO (Clark and Fang 1998, Figure 6): two REDs over one queue, one for packets in profile (*in*, green), one for packets
+//! out of profile (*out*, red and yellow).
+//!
+//! An *in* packet is judged by the average number of *in* packets, which *in* packets alone update. By which average an
+//! *out* packet is judged is a setting: that of all packets, as in the paper, which all packets update; of *out* packets,
+//! which *out* packets update; of *in* packets; or *both*, the greater of the last two.
+//!
+//! Choices where the paper leaves one:
+//! - Each average decays while there is no packet in the queue that it counts.
+//! - Drops of *in* and of *out* packets are spread apart, each by a count of its own.
+//! - Packets that were queued before the dropper was there count in no average of one colour.
+
+use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
+use super::{Dropper, Left, Occupancy};
+use crate::context::{Ctx, Verdict};
+use crate::contract::Refused;
+use crate::packet::{Colour, Packet};
+use crate::params::{
+    Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
+};
+use crate::stats::Count;
+use crate::units::{Rate, Time};
+
+words! {
+    /// The average by which packets out of profile are judged.
+    pub enum Governs {
+        /// Of all packets.
+        Total = "total",
+        /// Of packets out of profile.
+        Out = "out",
+        /// Of packets in profile.
+        In = "in",
+        /// The greater of those of packets in and out of profile.
+        Both = "both",
+    }
+}
+
+parameters! {
+    /// What can be set of RIO.
+    pub struct RioParams {
+        /// Average queue of *in* packets from which on they are chosen at random; thresholds in bytes are byte mode
+        min_in: Limit,
+        /// Average queue of *in* packets from which on every one is chosen
+        max_in: Limit,
+        /// Probability with which an *in* packet is chosen when the average comes near `max_in`, above 0
+        max_p_in: f64 = 0.02,
+        /// Average queue from which on *out* packets are chosen at random
+        min_out: Limit,
+        /// Average queue from which on every *out* packet is chosen
+        max_out: Limit,
+        /// Probability with which an *out* packet is chosen when the average comes near `max_out`, above 0
+        max_p_out: f64 = 0.1,
+        /// Average by which *out* packets are judged: of all packets, of *out* packets, of *in* packets, or the greater of
+        /// the last two
+        governs: Governs = Governs::Total,
+        /// Weight of one arrival in an average queue (w_q), above 0
+        weight: f64 = 0.002,
+        /// Longest queue, the packet in service included
+        limit: Limit,
+        /// What follows above `max_in` and `max_out`: all packets, or a probability that rises to 1 at twice the threshold
+        slope: Slope = Slope::Step,
+        /// How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice is random and
+        /// drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its limit
+        signal: Signal = Signal::MarkThenDrop,
+        /// Length of a typical packet: what an idle link could have sent is counted in it, and byte mode scales by it
+        mean_packet: u32 as Size = 500,
+    }
+}
+
+impl PolicyParams for RioParams {
+    type Made = Rio;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "rio",
+        title: "RIO",
+        role: Role::Dropper,
+        help: "RED with in and out: drops or marks packets out of profile, which are red or yellow, at shorter average \
+               queues than packets in profile, which are green.",
+        source: "Clark and Fang 1998, Figure 6",
+        params: RioParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Rio, Refused> {
+        let average = Average::new(self.weight);
+        Ok(Rio {
+            settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_in),
+            within: Twin::new(self.min_in, self.max_in, self.max_p_in, self),
+            beyond: Twin::new(self.min_out, self.max_out, self.max_p_out, self),
+            total: average,
+            governs: self.governs,
+            server: Server::new(self.mean_packet),
+        })
+    }
+
+    fn example() -> RioParams {
+        RioParams {
+            min_in: Limit::Packets(10),
+            max_in: Limit::Packets(20),
+            max_p_in: 0.02,
+            min_out: Limit::Packets(3),
+            max_out: Limit::Packets(12),
+            max_p_out: 0.2,
+            governs: Governs::Both,
+            weight: 0.02,
+            limit: Limit::Packets(40),
+            slope: Slope::Gentle,
+            signal: Signal::Mark,
+            mean_packet: 1_000,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let stated = [
+            Stated {
+                min: ("min_in", self.min_in),
+                max: ("max_in", self.max_in),
+                max_p: ("max_p_in", self.max_p_in),
+            },
+            Stated {
+                min: ("min_out", self.min_out),
+                max: ("max_out", self.max_out),
+                max_p: ("max_p_out", self.max_p_out),
+            },
+        ];
+        check(&stated, self.weight, self.limit)
+    }
+}
+
+/// One of the two REDs.
+struct Twin {
+    thresholds: Thresholds,
+    average: Average,
+    spread: Spread,
+    /// Its packets in the queue.
+    queued: Count,
+}
+
+impl Twin {
+    fn new(min: Limit, max: Limit, max_p: f64, params: &RioParams) -> Twin {
+        Twin {
+            thresholds: Thresholds::new(min, max, max_p, params.slope),
+            average: Average::new(params.weight),
+            spread: Spread::default(),
+            queued: Count::default(),
+        }
+    }
+}
+
+/// RIO over one queue.
+pub struct Rio {
+    settings: Settings,
+    /// For packets in profile.
+    within: Twin,
+    /// For packets out of profile.
+    beyond: Twin,
+    /// Of all packets.
+    total: Average,
+    governs: Governs,
+    server: Server,
+}
+
+impl Rio {
+    fn twin(&mut self, packet: &Packet) -> &mut Twin {
+        if packet.mark.colour() == Colour::Green { &mut self.within } else { &mut self.beyond }
+    }
+
+    /// The average by which packets out of profile are judged.
+    fn governing(&self) -> f64 {
+        let (within, beyond) = (self.within.average.value(), self.beyond.average.value());
+        match self.governs {
+            Governs::Total => self.total.value(),
+            Governs::Out => beyond,
+            Governs::In => within,
+            Governs::Both => within.max(beyond),
+        }
+    }
+}
+
+impl Dropper for Rio {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        for average in [&mut self.total, &mut self.within.average, &mut self.beyond.average] {
+            average.pass_idle(now, &self.server);
+        }
+        self.server.set_rate(rate);
+    }
+
+    #[inline]
+    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        let (settings, server) = (self.settings, self.server);
+        self.total.arrive(cx.now, settings.length(at.queue), &server);
+        let twin = self.twin(packet);
+        let own = twin.average.arrive(cx.now, settings.length(twin.queued), &server);
+        let average = if packet.mark.colour() == Colour::Green { own } else { self.governing() };
+        let twin = self.twin(packet);
+        let verdict = settings.judge(&twin.thresholds, &mut twin.spread, average, (packet.len, at), cx.rng);
+        if verdict.on(packet.mark).is_ok() {
+            twin.queued.add(packet.len);
+        }
+        verdict
+    }
+
+    #[inline]
+    fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, _: Left) {
+        let twin = self.twin(packet);
+        // A packet may have been queued before the dropper was there.
+        twin.queued.packets = twin.queued.packets.saturating_sub(1);
+        twin.queued.bytes = twin.queued.bytes.saturating_sub(u64::from(packet.len));
+        if twin.queued.packets == 0 {
+            twin.average.emptied(cx.now);
+        }
+        if at.queue.packets == 0 {
+            self.total.emptied(cx.now);
+            (self.within.queued, self.beyond.queued) = (Count::default(), Count::default());
+        }
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let (within, governing) = (self.within.average.value(), self.governing());
+        show("average_queue", self.total.value());
+        show("average_queue_in", within);
+        show("average_queue_out", self.beyond.average.value());
+        show("drop_probability_in", self.within.thresholds.probability(within));
+        show("drop_probability_out", self.beyond.thresholds.probability(governing));
+    }
+}

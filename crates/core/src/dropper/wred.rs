@@ -1,0 +1,165 @@
+//! WRED: RED over one average queue, with thresholds and a probability for each of the three drop precedences of assured
+//! forwarding (RFC 2597, section 4), which are a packet's colours.
+//!
+//! All packets count in the average and update it, as in routers of the field; what differs from colour to colour is
+//! how long the average queue may be. Drops of each colour are spread by a count of its own. The choices of RED hold.
+
+use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
+use super::{Dropper, Left, Occupancy};
+use crate::context::{Ctx, Verdict};
+use crate::contract::Refused;
+use crate::packet::Packet;
+use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::units::{Rate, Time};
+
+parameters! {
+    /// What can be set of WRED.
+    pub struct WredParams {
+        /// Average queue from which on green packets are chosen at random; thresholds in bytes are byte mode
+        min_green: Limit,
+        /// Average queue from which on every green packet is chosen
+        max_green: Limit,
+        /// Probability with which a green packet is chosen when the average comes near `max_green`, above 0
+        max_p_green: f64 = 0.02,
+        /// Average queue from which on yellow packets are chosen at random
+        min_yellow: Limit,
+        /// Average queue from which on every yellow packet is chosen
+        max_yellow: Limit,
+        /// Probability with which a yellow packet is chosen when the average comes near `max_yellow`, above 0
+        max_p_yellow: f64 = 0.05,
+        /// Average queue from which on red packets are chosen at random
+        min_red: Limit,
+        /// Average queue from which on every red packet is chosen
+        max_red: Limit,
+        /// Probability with which a red packet is chosen when the average comes near `max_red`, above 0
+        max_p_red: f64 = 0.1,
+        /// Weight of one arrival in the average queue (w_q), above 0
+        weight: f64 = 0.002,
+        /// Longest queue, the packet in service included
+        limit: Limit,
+        /// What follows above an upper threshold: all packets, or a probability that rises to 1 at twice the threshold
+        slope: Slope = Slope::Step,
+        /// How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice is random and
+        /// drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its limit
+        signal: Signal = Signal::MarkThenDrop,
+        /// Length of a typical packet: what an idle link could have sent is counted in it, and byte mode scales by it
+        mean_packet: u32 as Size = 500,
+    }
+}
+
+impl PolicyParams for WredParams {
+    type Made = Wred;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "wred",
+        title: "WRED",
+        role: Role::Dropper,
+        help: "Weighted RED: drops or marks packets at random by one average queue, with thresholds and a probability for \
+               each colour.",
+        source: "RFC 2597, section 4; Floyd and Jacobson 1993",
+        params: WredParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Wred, Refused> {
+        let thresholds = |min, max, max_p| Thresholds::new(min, max, max_p, self.slope);
+        Ok(Wred {
+            settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_green),
+            thresholds: [
+                thresholds(self.min_green, self.max_green, self.max_p_green),
+                thresholds(self.min_yellow, self.max_yellow, self.max_p_yellow),
+                thresholds(self.min_red, self.max_red, self.max_p_red),
+            ],
+            server: Server::new(self.mean_packet),
+            average: Average::new(self.weight),
+            spreads: [Spread::default(); 3],
+        })
+    }
+
+    fn example() -> WredParams {
+        WredParams {
+            min_green: Limit::Packets(12),
+            max_green: Limit::Packets(20),
+            max_p_green: 0.02,
+            min_yellow: Limit::Packets(8),
+            max_yellow: Limit::Packets(16),
+            max_p_yellow: 0.05,
+            min_red: Limit::Packets(4),
+            max_red: Limit::Packets(12),
+            max_p_red: 0.2,
+            weight: 0.02,
+            limit: Limit::Packets(40),
+            slope: Slope::Gentle,
+            signal: Signal::Mark,
+            mean_packet: 1_000,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let stated = [
+            Stated {
+                min: ("min_green", self.min_green),
+                max: ("max_green", self.max_green),
+                max_p: ("max_p_green", self.max_p_green),
+            },
+            Stated {
+                min: ("min_yellow", self.min_yellow),
+                max: ("max_yellow", self.max_yellow),
+                max_p: ("max_p_yellow", self.max_p_yellow),
+            },
+            Stated {
+                min: ("min_red", self.min_red),
+                max: ("max_red", self.max_red),
+                max_p: ("max_p_red", self.max_p_red),
+            },
+        ];
+        check(&stated, self.weight, self.limit)
+    }
+}
+
+/// WRED over one queue.
+pub struct Wred {
+    settings: Settings,
+    /// By colour.
+    thresholds: [Thresholds; 3],
+    server: Server,
+    average: Average,
+    /// By colour.
+    spreads: [Spread; 3],
+}
+
+impl Dropper for Wred {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        self.average.pass_idle(now, &self.server);
+        self.server.set_rate(rate);
+    }
+
+    #[inline]
+    fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        let colour = packet.mark.colour() as usize;
+        let average = self.average.arrive(cx.now, self.settings.length(at.queue), &self.server);
+        let (thresholds, spread) = (&self.thresholds[colour], &mut self.spreads[colour]);
+        self.settings.judge(thresholds, spread, average, (packet.len, at), cx.rng)
+    }
+
+    #[inline]
+    fn left(&mut self, cx: &mut Ctx<'_>, _: &Packet, at: &Occupancy, _: Left) {
+        if at.queue.packets == 0 {
+            self.average.emptied(cx.now);
+        }
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let average = self.average.value();
+        show("average_queue", average);
+        let names = ["drop_probability_green", "drop_probability_yellow", "drop_probability_red"];
+        for (name, thresholds) in names.into_iter().zip(&self.thresholds) {
+            show(name, thresholds.probability(average));
+        }
+    }
+}

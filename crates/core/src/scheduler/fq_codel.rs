@@ -1,0 +1,247 @@
+//! FQ-CoDel's scheduler (RFC 8290): deficit round robin among flows, in which a flow that has just become backlogged is
+//! served before the others until it has sent a quantum.
+//!
+//! ```text
+//! a flow that is in no list      joins the new list, deficit ← quantum
+//! the first new flow, else the first old one:
+//!     deficit ≤ 0                deficit ← deficit + quantum, and it goes to the end of the old list
+//!     it has no packet           it goes from the new list to the end of the old one, or out of the old one
+//!     else                       its first packet is sent, deficit ← deficit − len
+//! ```
+//!
+//! With CoDel at each flow's queue (`scope = "flow"` of the dropper) it is FQ-CoDel. Flows are those that the classifier
+//! tells apart: there is no hash, and no collision.
+//!
+//! Choices where the RFC leaves one:
+//! - A flow is looked at when a packet is to be sent: one whose last packet is in service keeps its place.
+//! - When no flow may send before its deficit has grown, as many rounds as that takes are counted at once.
+//! - A packet that is dropped at the head of its queue is not charged.
+//! - Push-out takes the packet that would be sent in the latest round, as it was when the flow's latest packet came, of
+//!   several the latest arrival. As quanta are equal, its flow has the largest backlog in bytes, to a quantum. (The RFC drops
+//!   at the head of that flow's queue, half of it or 64 packets at a time.)
+//! - A flow that was **held** joins the old list with its deficit, one that was **absent** the new list as a newcomer.
+
+use super::turns::Turns;
+use super::{Participation, Removal, Scheduler, Select};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::queues::{Queued, Queues};
+use crate::units::Time;
+
+parameters! {
+    /// What can be set of FQ-CoDel's scheduler.
+    #[derive(Eq)]
+    pub struct FqCodelParams {
+        /// Quantum: what a flow may send before it is another one's turn
+        quantum: u32 as Size = 1_514,
+    }
+}
+
+impl PolicyParams for FqCodelParams {
+    type Made = FqCodel;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "fq-codel",
+        title: "FQ-CoDel's scheduler",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Lets backlogged flows take turns of a quantum of bytes, and serves those first that have just become backlogged. \
+               With CoDel at each flow's queue it is FQ-CoDel.",
+        source: "RFC 8290",
+        params: FqCodelParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<FqCodel, Refused> {
+        let quantum = i64::from(self.quantum.max(1));
+        Ok(FqCodel { quantum, new: Turns::default(), old: Turns::default(), flows: Vec::new() })
+    }
+
+    fn example() -> FqCodelParams {
+        FqCodelParams { quantum: 1_000 }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    /// What it may still send, in bytes; below zero by less than a packet.
+    deficit: i64,
+    /// The round in which its latest packet is sent.
+    latest: u64,
+}
+
+/// FQ-CoDel's scheduler.
+pub struct FqCodel {
+    quantum: i64,
+    new: Turns,
+    old: Turns,
+    flows: Vec<Flow>,
+}
+
+impl FqCodel {
+    /// The flow that is looked at first, and whether it is a new one.
+    #[inline]
+    fn first(&self) -> Option<(FlowIx, bool)> {
+        match self.new.first() {
+            Some(flow) => Some((flow, true)),
+            None => self.old.first().map(|flow| (flow, false)),
+        }
+    }
+
+    /// After how many more quanta the flow may send.
+    fn quanta(&self, flow: FlowIx) -> i64 {
+        let deficit = self.flows[flow.ix()].deficit;
+        if deficit > 0 { 0 } else { -deficit / self.quantum + 1 }
+    }
+
+    /// Lets turns pass until the first flow may send its first packet.
+    #[inline]
+    fn settle(&mut self, queues: &Queues) {
+        let mut passed = 0;
+        while let Some((flow, is_new)) = self.first() {
+            let waits = self.flows[flow.ix()].deficit <= 0;
+            if !waits && queues.len(flow) > 0 {
+                return;
+            }
+            if waits {
+                self.flows[flow.ix()].deficit += self.quantum;
+                passed += 1;
+            }
+            match (is_new, waits) {
+                (true, _) => {
+                    self.new.leave(flow);
+                    self.old.join(flow);
+                }
+                (false, true) => self.old.end_turn(),
+                (false, false) => self.old.leave(flow),
+            }
+            if passed > self.old.len() && self.new.len() == 0 {
+                self.skip_rounds();
+                passed = 0;
+            }
+        }
+    }
+
+    /// Nobody may send in a whole round: lets all rounds pass but the one in which somebody may.
+    #[cold]
+    fn skip_rounds(&mut self) {
+        let rounds = self.old.iter().map(|flow| self.quanta(flow)).min().unwrap_or(0) - 1;
+        if rounds > 0 {
+            self.old.iter().for_each(|flow| self.flows[flow.ix()].deficit += rounds * self.quantum);
+            self.old.skip_rounds(rounds as u64);
+        }
+    }
+
+    fn leave(&mut self, flow: FlowIx) {
+        self.new.leave(flow);
+        self.old.leave(flow);
+    }
+
+    /// Notes in which round the flow sends the packet that comes after so many bytes.
+    fn note_latest(&mut self, flow: FlowIx, before: u64) {
+        let listed = self.old.contains(flow);
+        let round = if listed { self.old.round(flow) } else { self.old.next_round() };
+        let state = &mut self.flows[flow.ix()];
+        let wanted = i64::try_from(before).unwrap_or(i64::MAX).saturating_sub(state.deficit);
+        let quanta = if wanted < 0 { 0 } else { wanted / self.quantum + 1 };
+        state.latest = round.saturating_add(quanta as u64);
+    }
+
+    fn join_new(&mut self, flow: FlowIx) {
+        self.flows[flow.ix()].deficit = self.quantum;
+        self.new.join(flow);
+    }
+}
+
+impl Scheduler for FqCodel {
+    fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
+        self.new.reach(flow.0 + 1);
+        self.old.reach(flow.0 + 1);
+        if self.flows.len() <= flow.ix() {
+            self.flows.resize(flow.ix() + 1, Flow::default());
+        }
+        Ok(())
+    }
+
+    fn forgettable_at(&self, _: FlowIx) -> Time {
+        Time::from_ticks(0)
+    }
+
+    #[inline]
+    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        let flow = packet.flow;
+        let listed = self.new.contains(flow) || self.old.contains(flow);
+        if !listed && queues.takes_part(flow) {
+            self.join_new(flow);
+        }
+        self.note_latest(flow, queues.bytes_of(flow));
+    }
+
+    #[inline]
+    fn advance(&mut self, _: Time, queues: &Queues) {
+        self.settle(queues);
+    }
+
+    #[inline]
+    fn select(&self, _: Time, queues: &Queues) -> Select {
+        match self.first() {
+            Some((flow, _)) if self.quanta(flow) == 0 && queues.len(flow) > 0 => Select::Flow(flow),
+            Some(_) => {
+                // Of those that are sent in the earliest round the first, new ones before old ones of that round; but
+                // a new one whose deficit is spent is an old one, behind all that have something left.
+                let listed = self.new.iter().chain(self.old.iter());
+                let waiting = listed.filter(|flow| queues.len(*flow) > 0);
+                waiting.min_by_key(|flow| self.quanta(*flow)).map_or(Select::Idle, Select::Flow)
+            }
+            None => Select::Idle,
+        }
+    }
+
+    #[inline]
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
+        self.flows[packet.flow.ix()].deficit -= i64::from(packet.len);
+    }
+
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
+        let last = queues.last(packet.flow).map_or(0, |last| u64::from(last.packet.len));
+        self.note_latest(packet.flow, queues.bytes_of(packet.flow) - last);
+    }
+
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
+        self.flows[flow.ix()].latest
+    }
+
+    fn take_part(&mut self, _: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        match queues.participation(flow) {
+            Participation::Active if before == Participation::Active || queues.len(flow) == 0 => return,
+            Participation::Active if before == Participation::Held => self.old.join(flow),
+            Participation::Active => self.join_new(flow),
+            Participation::Held => self.leave(flow),
+            Participation::Absent => {
+                self.leave(flow);
+                self.flows[flow.ix()].deficit = self.quantum;
+            }
+        }
+        let last = queues.last(flow).map_or(0, |last| u64::from(last.packet.len));
+        self.note_latest(flow, queues.bytes_of(flow) - last);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        self.leave(flow);
+    }
+
+    fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        show("deficit", self.flows[flow.ix()].deficit as f64);
+        show("is_new", f64::from(u8::from(self.new.contains(flow))));
+    }
+
+    fn memory(&self) -> usize {
+        self.new.memory() + self.old.memory() + self.flows.capacity() * size_of::<Flow>()
+    }
+}
