@@ -68,7 +68,11 @@ pub enum Role {
     /// Delays packets until they conform.
     Shaper,
     /// Sees whether flows keep their contracts.
-    Meter,
+    Meter {
+        /// Whether it divides a profile's packets by colour into those inside and those outside, so that what is inside
+        /// has to be provisioned for.
+        colours: bool,
+    },
     /// Makes both ends of a connection.
     Transport {
         /// Whether what is sent depends on what the network does with it.

@@ -35,6 +35,7 @@ fn contract(rng: &mut Rng) -> Contract {
         workahead: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
         peak: reserve.filter(|_| rng.chance(0.5)).map(|reserve| reserve.max(any_rate(rng))),
         deadline: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(100))),
+        ..Contract::default()
     }
 }
 
