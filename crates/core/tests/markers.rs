@@ -6,7 +6,7 @@ mod common;
 use common::{pick, rate, rounds};
 use tidegate_core::context::{Ctx, Verdict};
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::marker::Mode;
+use tidegate_core::meter::mode::Mode;
 use tidegate_core::meter::srtcm::SrTcmParams;
 use tidegate_core::meter::trtcm::TrTcmParams;
 use tidegate_core::meter::{BuiltInMeter, Meter, MeterKind, ProfileIx};

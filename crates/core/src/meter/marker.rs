@@ -1,33 +1,12 @@
 //! What markers of three colours by token buckets have in common: everything but the buckets.
 
+use super::mode::Mode;
 use super::profiles::{Profiles, Usage};
 use super::{Meter, ProfileIx, Reading};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Contract;
-use crate::packet::{Colour, Mark, Packet};
-use crate::params::words;
+use crate::packet::{Colour, Packet};
 use crate::units::Time;
-
-words! {
-    /// What a marker makes of the colour with which a packet comes (RFC 2697 and 2698, section 1).
-    pub enum Mode {
-        /// Nothing: every packet counts as uncoloured, and gets a new colour.
-        Blind = "colour-blind",
-        /// A packet is never marked better than it came.
-        Aware = "colour-aware",
-    }
-}
-
-impl Mode {
-    /// The colour with which a packet comes, as far as it counts.
-    #[inline]
-    fn colour_of(self, mark: Mark) -> Colour {
-        match self {
-            Mode::Blind => Colour::Green,
-            Mode::Aware => mark.shown_colour(),
-        }
-    }
-}
 
 /// The token buckets of one profile.
 pub trait Buckets: Copy {

@@ -1,12 +1,18 @@
 //! Does a flow, or several flows together, keep a profile?
 
+pub mod estimator;
 pub mod flow_monitor;
 pub mod marker;
+pub mod mode;
 pub mod policer;
 mod profiles;
+pub mod rate_marker;
 pub mod srtcm;
 mod tokens;
 pub mod trtcm;
+pub mod tsw2cm;
+pub mod tsw3cm;
+pub mod tsw_tagger;
 
 pub use profiles::Usage;
 
@@ -84,6 +90,12 @@ pub trait Meter {
         let _ = (profile, terms);
     }
 
+    /// The window over which a profile's rate is averaged follows the round-trip time that a transport has measured.
+    /// Nothing for a meter without a window, and for a span of zero.
+    fn set_window(&mut self, profile: ProfileIx, window: Span) {
+        let _ = (profile, window);
+    }
+
     /// A packet of this profile has arrived.
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading;
 
@@ -151,6 +163,9 @@ meters! {
     Policer(policer::PolicerParams),
     SrTcm(srtcm::SrTcmParams),
     TrTcm(trtcm::TrTcmParams),
+    TswTagger(tsw_tagger::TswTaggerParams),
+    Tsw2Cm(tsw2cm::Tsw2CmParams),
+    Tsw3Cm(tsw3cm::Tsw3CmParams),
 }
 
 /// The meter of a port that names none.

@@ -14,7 +14,8 @@
 //!
 //! A profile without a reservation, and one whose CBS is not stated, is not metered.
 
-use super::marker::{Buckets, Marker, Mode};
+use super::marker::{Buckets, Marker};
+use super::mode::Mode;
 use super::tokens::Tokens;
 use super::{check_bursts, check_targets};
 use crate::contract::{Contract, Refused};
