@@ -171,18 +171,6 @@ meters! {
 /// The meter of a port that names none.
 pub const DEFAULT: &PolicyRecord = &FlowMonitorParams::RECORD;
 
-/// Checks that no profile is promised more than the link carries at which it is metered.
-///
-/// # Errors
-/// At the `reserve` of the first that is.
-fn check_targets(node: &NodeContext<'_>) -> Result<(), Fault> {
-    let promised = |reserve| node.steady && reserve > node.link;
-    match node.members.iter().position(|member| member.contract.reserve.is_some_and(promised)) {
-        Some(index) => Err(Fault::of(index, 0, "reserve", "its `reserve` is above the rate of the link")),
-        None => Ok(()),
-    }
-}
-
 /// Checks that each profile with a rate has a committed burst, and that no burst is smaller than a packet of the profile:
 /// such packets would never conform (RFC 2697 and 2698, section 2).
 ///

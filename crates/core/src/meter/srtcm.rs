@@ -14,10 +14,10 @@
 //!
 //! A profile without a reservation, and one whose CBS is not stated, is not metered.
 
+use super::check_bursts;
 use super::marker::{Buckets, Marker};
 use super::mode::Mode;
 use super::tokens::Tokens;
-use super::{check_bursts, check_targets};
 use crate::contract::{Contract, Refused};
 use crate::packet::Colour;
 use crate::params::{
@@ -62,7 +62,6 @@ impl PolicyParams for SrTcmParams {
     }
 
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        check_targets(node)?;
         check_bursts(node)
     }
 }

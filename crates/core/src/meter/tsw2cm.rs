@@ -4,15 +4,12 @@
 //! Up to CTR, the profile's `reserve`, a packet is green; above it is red with P = (average − CTR) / average, and else
 //! green. Of traffic of a constant rate, CTR is green in the long run.
 
-use super::check_targets;
 use super::estimator::{Average, Rates};
 use super::mode::Mode;
 use super::rate_marker::{RateMarker, Rule};
 use crate::contract::Refused;
 use crate::packet::Colour;
-use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
-};
+use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::rng::Rng;
 use crate::units::Span;
 
@@ -58,10 +55,6 @@ impl PolicyParams for Tsw2CmParams {
 
     fn check(&self) -> Result<(), Fault> {
         Average::of(self.window, self.packets).map(|_| ())
-    }
-
-    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        check_targets(node)
     }
 }
 

@@ -11,15 +11,12 @@
 //! - A colour-aware mode, for a meter that checks what another has marked: red packets stay red and do not count in the
 //!   rate, and no packet is marked better than it came.
 
-use super::check_targets;
 use super::estimator::{Average, Rates};
 use super::mode::Mode;
 use super::rate_marker::{RateMarker, Rule};
 use crate::contract::Refused;
 use crate::packet::Colour;
-use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
-};
+use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::rng::Rng;
 use crate::units::Span;
 
@@ -66,10 +63,6 @@ impl PolicyParams for Tsw3CmParams {
 
     fn check(&self) -> Result<(), Fault> {
         Average::of(self.window, self.packets).map(|_| ())
-    }
-
-    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        check_targets(node)
     }
 }
 

@@ -16,15 +16,12 @@
 //! - A meter that checks what another has tagged (section II.B) is colour-aware: out packets stay out, and the rate is that of
 //!   the in packets.
 
-use super::check_targets;
 use super::estimator::{Average, Rates};
 use super::mode::Mode;
 use super::rate_marker::{RateMarker, Rule};
 use crate::contract::Refused;
 use crate::packet::Colour;
-use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
-};
+use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::rng::Rng;
 use crate::units::Span;
 
@@ -102,10 +99,6 @@ impl PolicyParams for TswTaggerParams {
 
     fn check(&self) -> Result<(), Fault> {
         Average::of(self.window, self.packets).map(|_| ())
-    }
-
-    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        check_targets(node)
     }
 }
 

@@ -33,6 +33,8 @@ pub enum Kind {
     Integer(i64, i64),
     /// A number within a range (inclusive).
     Number(f64, f64),
+    /// A differentiated services code point (RFC 2474): a whole number of six bits, or its name: `ef`.
+    Dscp,
     /// One of a few words.
     Word(&'static [&'static str]),
     /// Free text.

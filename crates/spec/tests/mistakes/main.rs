@@ -5,6 +5,7 @@ mod common;
 mod connections;
 mod flows;
 mod head;
+mod meters;
 mod network;
 mod policies;
 mod sources;
