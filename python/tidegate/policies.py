@@ -546,9 +546,127 @@ class Policer(Record):
     excess: Literal["drop", "mark"] | None = None
 
 
-MeterName = Literal["flow-monitor", "policer"]
+@dataclass(frozen=True, kw_only=True)
+class Srtcm(Record):
+    """Single rate three colour marker (srTCM).
 
-MeterKind = FlowMonitor | Policer
+    Colours a profile's packets: green within `reserve` (CIR) and `workahead` (CBS), yellow within
+    `excess_burst` (EBS) beyond that, red otherwise.
+
+    Attributes:
+        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
+            colour-aware). Default: colour-blind.
+
+    Source: RFC 2697.
+    """
+
+    _kind: ClassVar[str | None] = "srtcm"
+
+    mode: Literal["colour-blind", "colour-aware"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trtcm(Record):
+    """Two rate three colour marker (trTCM).
+
+    Colours a profile's packets: red beyond `peak` (PIR) and `peak_burst` (PBS), yellow beyond `reserve` (CIR)
+    and `workahead` (CBS), green otherwise.
+
+    Attributes:
+        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
+            colour-aware). Default: colour-blind.
+
+    Source: RFC 2698.
+    """
+
+    _kind: ClassVar[str | None] = "trtcm"
+
+    mode: Literal["colour-blind", "colour-aware"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TswTagger(Record):
+    """Time sliding window tagger (TSW).
+
+    Tags a profile's packets as in (green) or out (red) of profile, by its estimated rate and its target rate,
+    `reserve`; without one, all are out.
+
+    Attributes:
+        window: Window of the time sliding window: how much of the past is averaged over (a time such as
+            "5ms").
+        packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
+            number from 1 to 65535).
+        approach: Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3
+            R_T, for one of a round-trip time (long or short). Default: short.
+        tagging: Share of packets that are out above that rate: (average - R_T) / R_T, at random, or all
+            (probabilistic or deterministic). Default: probabilistic.
+        mode: Use of the colour with which a packet comes: none, or what is out stays out and does not count
+            (colour-blind or colour-aware). Default: colour-blind.
+
+    Source: Clark and Fang 1998, section III.C.
+    """
+
+    _kind: ClassVar[str | None] = "tsw-tagger"
+
+    window: str | None = None
+    packets: int | None = None
+    approach: Literal["long", "short"] | None = None
+    tagging: Literal["probabilistic", "deterministic"] | None = None
+    mode: Literal["colour-blind", "colour-aware"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tsw2cm(Record):
+    """Time sliding window two colour marker (TSW2CM).
+
+    Colours the share of a profile's packets above `reserve` (CTR) red, at random, by its estimated rate.
+
+    Attributes:
+        window: Window of the time sliding window (AVG_INTERVAL): how much of the past is averaged over (a
+            time such as "5ms").
+        packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
+            number from 1 to 65535).
+        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
+            colour-aware). Default: colour-blind.
+
+    Source: RFC 2859, with one target rate.
+    """
+
+    _kind: ClassVar[str | None] = "tsw2cm"
+
+    window: str | None = None
+    packets: int | None = None
+    mode: Literal["colour-blind", "colour-aware"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tsw3cm(Record):
+    """Time sliding window three colour marker (TSW3CM).
+
+    Colours the share of a profile's packets above `reserve` (CTR) yellow, and the share above `peak` (PTR)
+    red, at random, by its estimated rate.
+
+    Attributes:
+        window: Window of the time sliding window (AVG_INTERVAL): how much of the past is averaged over (a
+            time such as "5ms").
+        packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
+            number from 1 to 65535).
+        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
+            colour-aware). Default: colour-blind.
+
+    Source: RFC 2859.
+    """
+
+    _kind: ClassVar[str | None] = "tsw3cm"
+
+    window: str | None = None
+    packets: int | None = None
+    mode: Literal["colour-blind", "colour-aware"] | None = None
+
+
+MeterName = Literal["flow-monitor", "policer", "srtcm", "trtcm", "tsw-tagger", "tsw2cm", "tsw3cm"]
+
+MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -846,6 +964,10 @@ class Answers(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
+        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
+            it, none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
+            `workahead` (a size such as "250B").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
@@ -860,6 +982,8 @@ class Answers(Record):
     workahead: str | None = None
     peak: str | None = None
     deadline: str | None = None
+    excess_burst: str | None = None
+    peak_burst: str | None = None
     profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None
@@ -896,6 +1020,10 @@ class Connection(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
+        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
+            it, none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
+            `workahead` (a size such as "250B").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
@@ -924,6 +1052,8 @@ class Connection(Record):
     workahead: str | None = None
     peak: str | None = None
     deadline: str | None = None
+    excess_burst: str | None = None
+    peak_burst: str | None = None
     profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None
@@ -945,7 +1075,8 @@ class Headers(Record):
         flow: The first one's addresses, ports and protocol, from the sender to the receiver, as
             `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for what is not IP
             (text).
-        dscp: Differentiated services code point (a whole number from 0 to 63). Default: 0.
+        dscp: Differentiated services code point (a name such as "ef" or "af41", or a whole number from 0 to
+            63). Default: 0.
         vlan: Identifier of a VLAN tag; without it, no tag (a whole number from 0 to 4095).
         each: What each of `count` flows has of its own, counted up from the first: the address inside, the
             IPv4 address or IPv6 /64 inside, or only the port inside (host or subscriber or 5-tuple). Default:
@@ -953,7 +1084,7 @@ class Headers(Record):
     """
 
     flow: str
-    dscp: int | None = None
+    dscp: int | str | None = None
     vlan: int | None = None
     each: Literal["host", "subscriber", "5-tuple"] | None = None
 
@@ -1012,6 +1143,10 @@ class Flow(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
+        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
+            it, none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
+            `workahead` (a size such as "250B").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
@@ -1048,6 +1183,8 @@ class Flow(Record):
     workahead: str | None = None
     peak: str | None = None
     deadline: str | None = None
+    excess_burst: str | None = None
+    peak_burst: str | None = None
     profile: str | None = None
     class_: str | None = None
     ceiling: str | None = None
@@ -1081,6 +1218,10 @@ class Profile(Record):
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
+            it, none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
+            `workahead` (a size such as "250B").
 
     Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
     """
@@ -1090,6 +1231,8 @@ class Profile(Record):
     interval: str | None = None
     workahead: str | None = None
     peak: str | None = None
+    excess_burst: str | None = None
+    peak_burst: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

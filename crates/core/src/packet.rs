@@ -93,6 +93,7 @@ impl Mark {
     pub const NONE: Mark = Mark(0);
     const ECN_SHIFT: u32 = 6;
     const ECN_CE: u16 = 0b11;
+    const ECT_0: u16 = 0b10;
     const COLOUR_SHIFT: u32 = 8;
     const EFCI: u16 = 1 << 10;
     const SET: u16 = 1 << 11;
@@ -118,14 +119,33 @@ impl Mark {
         Mark(self.0 & !0x3f | (dscp & 0x3f) as u16 | Self::SET)
     }
 
-    /// The DSCP that shows the colour. An assured-forwarding codepoint (RFC 2597: AFxy, class x,
-    /// drop precedence y) gets at least the precedence of the colour, 1 for green, 2 for yellow, 3 for red;
-    /// what came with a higher one keeps it. Other codepoints cannot show a colour, and stay.
-    pub const fn coloured_dscp(self) -> u8 {
+    /// The drop precedence of an assured-forwarding codepoint, 1 to 3 (RFC 2597: AFxy, class x, drop precedence y);
+    /// `None` for others.
+    const fn drop_precedence(self) -> Option<u8> {
         let (class, precedence) = (self.dscp() >> 3, self.dscp() >> 1 & 0b11);
         let assured = matches!(class, 1..=4) && precedence > 0 && self.dscp() & 1 == 0;
+        if assured { Some(precedence) } else { None }
+    }
+
+    /// The DSCP that shows the colour. An assured-forwarding codepoint (RFC 2597) gets at least the precedence of the
+    /// colour, 1 for green, 2 for yellow, 3 for red; what came with a higher one keeps it. Other codepoints cannot show
+    /// a colour, and stay.
+    pub const fn coloured_dscp(self) -> u8 {
         let shown = self.colour() as u8 + 1;
-        if assured && shown > precedence { class << 3 | shown << 1 } else { self.dscp() }
+        match self.drop_precedence() {
+            Some(precedence) if shown > precedence => self.dscp() & 0b11_1000 | shown << 1,
+            _ => self.dscp(),
+        }
+    }
+
+    /// The colour with which a packet comes: the worse of the one that was written on it and the drop precedence of its
+    /// assured-forwarding codepoint.
+    pub const fn shown_colour(self) -> Colour {
+        match (self.drop_precedence(), self.colour()) {
+            (Some(3), _) | (_, Colour::Red) => Colour::Red,
+            (Some(2), _) | (_, Colour::Yellow) => Colour::Yellow,
+            _ => Colour::Green,
+        }
     }
 
     /// Whether this may say something else than the headers that [`from_ip`](Self::from_ip) was given.
@@ -166,6 +186,23 @@ impl Mark {
     pub const fn is_congested(self) -> bool {
         self.0 & Self::EFCI != 0
     }
+
+    /// Whether congestion was experienced anywhere: on the way from its source, or before the headers that
+    /// [`from_ip`](Self::from_ip) was given.
+    pub const fn has_met_congestion(self) -> bool {
+        self.is_congested() || self.ecn() == Self::ECN_CE as u8
+    }
+
+    /// The same mark with the congestion indications off: ECT(0) for CE, which does not say whether it was ECT(0) or
+    /// ECT(1), and no EFCI.
+    #[must_use]
+    pub const fn congestion_cleared(self) -> Mark {
+        if !self.has_met_congestion() {
+            return self;
+        }
+        let ecn = if self.is_ecn_capable() { Self::ECT_0 << Self::ECN_SHIFT } else { 0 };
+        Mark(self.0 & !(Self::ECN_CE << Self::ECN_SHIFT | Self::EFCI) | ecn | Self::SET)
+    }
 }
 
 #[cfg(test)]
@@ -197,6 +234,21 @@ mod tests {
         }
     }
 
+    /// RFC 3168, section 5: what was CE is ECN-capable again; whether it was ECT(0) or ECT(1) is not known.
+    #[test]
+    fn congestion_is_cleared_and_nothing_else() {
+        for (ecn, cleared) in [(0, 0), (1, 0b10), (2, 0b10), (3, 0b10)] {
+            let came = Mark::from_ip(46, ecn).coloured(Colour::Yellow);
+            assert_eq!(came.has_met_congestion(), ecn == 3);
+            let mark = came.congested().congestion_cleared();
+            assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (46, cleared, Colour::Yellow));
+            assert!(!mark.is_congested() && !mark.has_met_congestion() && mark.is_news());
+        }
+        let came = Mark::from_ip(46, 1);
+        assert_eq!(came.congestion_cleared(), came);
+        assert_eq!(Mark::from_ip(46, 3).congestion_cleared().ecn(), 0b10);
+    }
+
     /// RFC 2597, section 6: AF11 is 10, AF12 is 12, AF13 is 14, and so on to AF43, 38.
     #[test]
     fn colours_show_in_assured_forwarding_alone() {
@@ -208,6 +260,9 @@ mod tests {
                 for (colour, least) in [(Colour::Green, 2), (Colour::Yellow, 4), (Colour::Red, 6)] {
                     let expected = if assured { class << 3 | low.max(least) } else { dscp };
                     assert_eq!(shown(dscp, colour), expected);
+                    let precedence = if assured { expected & 0b110 } else { least };
+                    let comes = Mark::from_ip(dscp, 0).coloured(colour).shown_colour();
+                    assert_eq!(comes as u8 * 2 + 2, precedence);
                 }
             }
         }

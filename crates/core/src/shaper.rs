@@ -73,8 +73,7 @@ impl TokenBucketParams {
         let nobody =
             |key, theirs| Fault::at(key, format!("`{key}` is left out, and the flow has no {theirs}"));
         let rate = self.rate.or(contract.reserve).ok_or_else(|| nobody("rate", "`reserve`"))?;
-        let of_contract = || Some(u32::try_from(contract.max_workahead()?).unwrap_or(u32::MAX));
-        let burst = self.burst.or_else(of_contract);
+        let burst = self.burst.or_else(|| contract.committed_burst());
         let burst = burst.ok_or_else(|| nobody("burst", "`workahead` and no `interval`"))?;
         let peak = self.peak.or(contract.peak.filter(|_| self.rate.is_none()));
         if peak.is_some_and(|peak| peak < rate) {

@@ -136,6 +136,7 @@ impl How {
                 workahead: (flow % 3 == 1).then_some(9_000 * (flow as u32 + 1) * self.larger),
                 peak: reserve.filter(|_| flow % 3 > 0).map(|bits| self.rate(4 * bits)),
                 deadline: (flow % 4 < 3).then(|| self.span(30 * (flow as u64 + 1))),
+                ..Contract::default()
             };
             let class = self.in_tree.then_some(flow as u16 % 2);
             legs[flow] = Some(world.open(0, &FlowPlan { class, contract, ..FlowPlan::default() }));

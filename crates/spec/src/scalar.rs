@@ -1,5 +1,6 @@
 //! One value of a parameter's kind: read, and its range checked.
 
+use crate::dscp;
 use crate::error::Complaint;
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::Content;
@@ -19,6 +20,7 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
         Kind::Size => parse_size(text).map(Value::Size),
         Kind::Limit => parse_limit(text).map(Value::Limit),
         Kind::Integer(..) | Kind::Number(..) => Err(unquoted(text)),
+        Kind::Dscp => dscp::named(text).map(Value::Integer),
         Kind::Text | Kind::Word(_) => Ok(Value::Text(text.to_owned())),
     };
     let value = match (kind, content) {
@@ -26,6 +28,7 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
         (Kind::Integer(low, high), Content::Integer(number)) => {
             in_range(kind, low..=high, *number).map(Value::Integer)
         }
+        (Kind::Dscp, Content::Integer(number)) => dscp::numbered(*number).map(Value::Integer),
         (Kind::Number(low, high), Content::Integer(number)) => {
             in_range(kind, low..=high, *number as f64).map(Value::Number)
         }
@@ -89,6 +92,7 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::Integer(low, high) if low == high => low.to_string(),
         Kind::Integer(low, high) => format!("a whole number from {low} to {high}"),
         Kind::Number(low, high) => format!("a number from {low} to {high}"),
+        Kind::Dscp => dscp::TAKES.to_owned(),
         Kind::Word(words) => format!("one of {}", words.join(", ")),
         Kind::Text => "text".to_owned(),
     }
@@ -101,6 +105,7 @@ pub(crate) fn example(kind: Kind) -> Option<&'static str> {
         Kind::Time => Some("\"5ms\""),
         Kind::Size => Some("\"250B\""),
         Kind::Limit => Some("\"100p\""),
+        Kind::Dscp => Some("\"ef\""),
         Kind::Integer(..) | Kind::Number(..) | Kind::Word(_) | Kind::Text => None,
     }
 }
@@ -108,7 +113,7 @@ pub(crate) fn example(kind: Kind) -> Option<&'static str> {
 /// A record's default as it would be written in a file.
 pub(crate) fn content_of_default(kind: Kind, text: &str) -> Content {
     let as_number = match kind {
-        Kind::Integer(..) => text.parse().ok().map(Content::Integer),
+        Kind::Integer(..) | Kind::Dscp => text.parse().ok().map(Content::Integer),
         Kind::Number(..) => text.parse().ok().map(Content::Number),
         Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Word(_) | Kind::Text => None,
     };

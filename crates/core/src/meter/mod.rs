@@ -1,12 +1,25 @@
 //! Does a flow, or several flows together, keep a profile?
 
+pub mod estimator;
 pub mod flow_monitor;
+pub mod marker;
+pub mod mode;
 pub mod policer;
+mod profiles;
+pub mod rate_marker;
+pub mod srtcm;
+mod tokens;
+pub mod trtcm;
+pub mod tsw2cm;
+pub mod tsw3cm;
+pub mod tsw_tagger;
+
+pub use profiles::Usage;
 
 use crate::context::{Ctx, Notice, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
-use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
+use crate::params::{Fault, Member, NodeContext, PolicyKind, PolicyParams, PolicyRecord, registry};
 use crate::units::{Span, Time};
 use flow_monitor::FlowMonitorParams;
 
@@ -47,7 +60,7 @@ pub struct Check {
     pub virtual_clock: Time,
 }
 
-/// What a meter has counted of a profile.
+/// What a flow monitor has counted of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metered {
     /// Checks.
@@ -77,6 +90,12 @@ pub trait Meter {
         let _ = (profile, terms);
     }
 
+    /// The window over which a profile's rate is averaged follows the round-trip time that a transport has measured.
+    /// Nothing for a meter without a window, and for a span of zero.
+    fn set_window(&mut self, profile: ProfileIx, window: Span) {
+        let _ = (profile, window);
+    }
+
     /// A packet of this profile has arrived.
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading;
 
@@ -92,7 +111,13 @@ pub trait Meter {
         let _ = profile;
     }
 
-    /// What was counted of a profile; `None` for one that is not metered.
+    /// What of a profile has been used; `None` when the meter does not tell, or the profile is not metered.
+    fn usage(&self, profile: ProfileIx) -> Option<Usage> {
+        let _ = profile;
+        None
+    }
+
+    /// What was counted of a profile by the clock of a flow monitor; `None` for one that has none.
     fn metered(&self, profile: ProfileIx) -> Option<Metered> {
         let _ = profile;
         None
@@ -136,7 +161,38 @@ macro_rules! meters {
 meters! {
     FlowMonitor(flow_monitor::FlowMonitorParams),
     Policer(policer::PolicerParams),
+    SrTcm(srtcm::SrTcmParams),
+    TrTcm(trtcm::TrTcmParams),
+    TswTagger(tsw_tagger::TswTaggerParams),
+    Tsw2Cm(tsw2cm::Tsw2CmParams),
+    Tsw3Cm(tsw3cm::Tsw3CmParams),
 }
 
 /// The meter of a port that names none.
 pub const DEFAULT: &PolicyRecord = &FlowMonitorParams::RECORD;
+
+/// Checks that each profile with a rate has a committed burst, and that no burst is smaller than a packet of the profile:
+/// such packets would never conform (RFC 2697 and 2698, section 2).
+///
+/// # Errors
+/// At the member of the first that has none, or too small a one.
+fn check_bursts(node: &NodeContext<'_>) -> Result<(), Fault> {
+    for (index, Member { contract, largest, .. }) in node.members.iter().enumerate() {
+        if contract.reserve.is_none() {
+            continue;
+        }
+        let Some(committed) = contract.committed_burst() else {
+            let message = "it has no committed burst size (CBS): state its `workahead`, or its `interval`";
+            return Err(Fault::of(index, 0, "workahead", message));
+        };
+        let bursts = [("workahead", Some(committed)), ("peak_burst", contract.peak_burst)];
+        for (key, burst) in bursts {
+            if let Some(burst) = burst.filter(|burst| burst < largest) {
+                let message =
+                    format!("its `{key}` ({burst}B) is smaller than its largest packet ({largest}B)");
+                return Err(Fault::of(index, 0, key, message));
+            }
+        }
+    }
+    Ok(())
+}

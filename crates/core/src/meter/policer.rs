@@ -40,7 +40,7 @@ impl PolicyParams for PolicerParams {
     const RECORD: PolicyRecord = PolicyRecord {
         name: "policer",
         title: "Policer of contracts",
-        role: Role::Meter,
+        role: Role::Meter { colours: false },
         help: "Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`, or \
                faster than `peak`, where that is stated.",
         source: "Pincheira 1994, section 2.1; RFC 2475, section 2.3.3 (policing)",
@@ -73,8 +73,7 @@ struct Terms {
 
 impl Terms {
     fn of(contract: &Contract) -> Option<Terms> {
-        let (rate, workahead) = (contract.reserve?, contract.max_workahead()?);
-        let workahead = u32::try_from(workahead).unwrap_or(u32::MAX);
+        let (rate, workahead) = (contract.reserve?, contract.committed_burst()?);
         // A reservation may have been raised above it.
         let peak = contract.peak.map(|peak| peak.max(rate));
         Some(Terms { rate, workahead, peak })

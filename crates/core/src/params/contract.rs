@@ -25,6 +25,10 @@ parameters! {
         peak: Option<Rate>,
         /// Local delay bound (d): the time after a packet's arrival at a port by which it should be sent
         deadline: Option<Span>,
+        /// Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without it, none
+        excess_burst: Option<u32> as Size,
+        /// Peak burst size (PBS): what comes at once without exceeding `peak`; without it, `workahead`
+        peak_burst: Option<u32> as Size,
     }
 }
 
@@ -33,6 +37,12 @@ impl Contract {
     pub fn max_workahead(&self) -> Option<u64> {
         let from_interval = || Some(self.reserve?.bytes_in(self.interval?));
         self.workahead.map(u64::from).or_else(from_interval)
+    }
+
+    /// The committed burst size (CBS, RFC 2697 and 2698) in bytes, which is W: the depth of a bucket that fills at AR; at
+    /// most 4 GiB.
+    pub fn committed_burst(&self) -> Option<u32> {
+        Some(u32::try_from(self.max_workahead()?).unwrap_or(u32::MAX))
     }
 
     /// W / r: what AR takes to serve the maximum workahead, which is AI where W follows from it; zero where neither is

@@ -33,6 +33,8 @@ pub enum Kind {
     Integer(i64, i64),
     /// A number within a range (inclusive).
     Number(f64, f64),
+    /// A differentiated services code point (RFC 2474): a whole number of six bits, or its name: `ef`.
+    Dscp,
     /// One of a few words.
     Word(&'static [&'static str]),
     /// Free text.
@@ -68,7 +70,11 @@ pub enum Role {
     /// Delays packets until they conform.
     Shaper,
     /// Sees whether flows keep their contracts.
-    Meter,
+    Meter {
+        /// Whether it divides a profile's packets by colour into those inside and those outside, so that what is inside
+        /// has to be provisioned for.
+        colours: bool,
+    },
     /// Makes both ends of a connection.
     Transport {
         /// Whether what is sent depends on what the network does with it.

@@ -35,6 +35,8 @@ fn contract(rng: &mut Rng) -> Contract {
         workahead: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
         peak: reserve.filter(|_| rng.chance(0.5)).map(|reserve| reserve.max(any_rate(rng))),
         deadline: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(100))),
+        excess_burst: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
+        peak_burst: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
     }
 }
 
@@ -81,15 +83,15 @@ pub fn with_droppers(rng: &mut Rng, mut plan: SwitchPlan, of: &[DropperKind]) ->
     plan
 }
 
+/// Any meter, also one that refuses packets.
 fn meters(rng: &mut Rng) -> Vec<MeterKind> {
-    let policer = |excess| MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess }));
-    let kinds = [
-        monitor(flow_monitor::Excess::Warn),
-        monitor(flow_monitor::Excess::Drop),
-        policer(policer::Excess::Drop),
-        policer(policer::Excess::Mark),
-    ];
-    rng.chance(0.3).then(|| kinds[rng.below(4) as usize].clone()).into_iter().collect()
+    let policer = |excess| BuiltInMeter::Policer(PolicerParams { excess });
+    let mut kinds = BuiltInMeter::examples();
+    kinds.push(policer(policer::Excess::Mark));
+    let mut every: Vec<MeterKind> = kinds.into_iter().map(MeterKind::BuiltIn).collect();
+    every.push(monitor(flow_monitor::Excess::Drop));
+    let drawn = every.swap_remove(rng.below(every.len() as u64) as usize);
+    rng.chance(0.3).then_some(drawn).into_iter().collect()
 }
 
 /// Every built-in scheduler, for plans drawn at random: a frame of slots divides more than the link has, so that

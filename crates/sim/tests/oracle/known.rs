@@ -1,9 +1,11 @@
 //! What is not asserted because it is known to be wrong, or is being decided. Each has one predicate, which says where; a
 //! predicate goes when its defect does.
 
-use tidegate_core::params::{Role, Service};
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::params::{BuiltIn, Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PushOut, Scope};
+use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PortPlan, PushOut, Scope};
 use tidegate_sim::network::Network;
 
 /// With shares, a switch counts as held what it has noted as held, and it notes that a ceiling is over when it looks at the
@@ -45,6 +47,25 @@ pub fn others_follow_it(network: &Network, switch: usize) -> bool {
             || !port.dropper.iter().all(is_modelled)
             || classes.any(|class| looks_late(&class.scheduler) || !class.dropper.iter().all(is_modelled))
     })
+}
+
+/// The colours of markers, some of which draw them at random, are not modelled: where a dropper heeds colours in a network
+/// that has markers, only the invariants are checked.
+pub fn colours_are_not_modelled(network: &Network, switch: usize) -> bool {
+    let colours =
+        |meter: &MeterKind| meter.record().is_some_and(|record| record.role == Role::Meter { colours: true });
+    let marked = |dropper: &DropperPlan| match &dropper.kind {
+        DropperKind::BuiltIn(policy) => policy.values().iter().any(|(name, _)| *name == "marked"),
+        DropperKind::Custom(_) => false,
+    };
+    let has_marker = |port: &PortPlan| {
+        port.meters.iter().chain(port.classes.iter().flat_map(|class| &class.meters)).any(colours)
+    };
+    let heeds = |port: &PortPlan| {
+        port.dropper.iter().chain(port.classes.iter().flat_map(|class| &class.dropper)).any(marked)
+    };
+    network.links.iter().any(|link| has_marker(&link.port))
+        && network.links.iter().any(|link| link.from == switch && heeds(&link.port))
 }
 
 /// Whether flows or classes of a link may be held: by a ceiling, or as a class that is idle while packets wait.

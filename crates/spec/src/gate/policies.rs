@@ -10,7 +10,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::params::{BuiltIn, Member, NodeContext};
 use tidegate_core::units::Rate;
 
-/// Checks the schedulers of both directions. `placed` says where a mistake is told that is made at a place of
+/// Checks the policies of both directions. `placed` says where a mistake is told that is made at a place of
 /// the gate file.
 pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &mut Report) {
     let mut told = BTreeSet::new();
@@ -42,7 +42,29 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
     for direction in Direction::BOTH {
         let at = direction.name();
         check_guards(meters(), droppers(), &server(gate, direction), at, &mut told, report);
+        let of_classes = gate.classes.iter().enumerate().map(|(class, one)| (Some(class), &one.class.meter));
+        for (class, meter) in std::iter::once((None, &gate.port.meter)).chain(of_classes) {
+            let Some(meter) = meter else { continue };
+            let metered = metered(gate, class, direction, &placed);
+            check_node(meter, server(gate, direction), &metered, || at.to_owned(), &mut told, report);
+        }
     }
+}
+
+/// Whose packets pass the meter of a class, or of the port: flows in it, and in classes within it.
+fn metered<'g>(
+    gate: &'g GateFile,
+    class: Option<usize>,
+    direction: Direction,
+    placed: &impl Fn(Place) -> Place,
+) -> Vec<Named<'g>> {
+    let above = |at: usize| std::iter::successors(Some(at), |at| gate.classes[*at].class.parent);
+    let is_within = |at: Option<usize>| match (at, class) {
+        (_, None) => true,
+        (at, Some(class)) => at.is_some_and(|at| above(at).any(|above| above == class)),
+    };
+    let places = std::iter::once(None).chain((0..gate.classes.len()).map(Some));
+    places.filter(|at| is_within(*at)).flat_map(|at| flows(gate, at, direction, placed)).collect()
 }
 
 /// The link of a direction, with nobody at it.
@@ -63,33 +85,48 @@ fn members<'g>(
     direction: Direction,
     placed: &impl Fn(Place) -> Place,
 ) -> Vec<Named<'g>> {
-    let named = |contract, what: &'static str, name: &'g str, place| Named {
+    let inner = gate.classes.iter().filter(|one| one.class.parent == class).map(|one| {
+        let contract = one.terms[direction as usize].contract(&one.class.contract);
+        named(contract, "class", &one.class.name, placed(one.class.place))
+    });
+    inner.chain(flows(gate, class, direction, placed)).collect()
+}
+
+/// A class, a flow or a circuit, as the file names it.
+fn named<'g>(contract: Contract, what: &'static str, name: &'g str, place: Place) -> Named<'g> {
+    Named {
         // How large packets will be nobody knows.
         member: Member { count: 1, contract, largest: 0, signalled: false },
         name: Box::new(move |_| Cow::Owned(format!("{what} `{name}`"))),
-        place: placed(place),
-        reserve_place: placed(place),
-    };
-    let inner = gate.classes.iter().filter(|one| one.class.parent == class).map(|one| {
-        let contract = one.terms[direction as usize].contract(&one.class.contract);
-        named(contract, "class", &one.class.name, one.class.place)
-    });
-    let mut members: Vec<Named<'g>> = inner.collect();
+        place,
+        reserve_place: place,
+    }
+}
+
+/// The flows directly in a class, or in none, in the order of the file.
+fn flows<'g>(
+    gate: &'g GateFile,
+    class: Option<usize>,
+    direction: Direction,
+    placed: &impl Fn(Place) -> Place,
+) -> Vec<Named<'g>> {
+    let mut members: Vec<Named<'g>> = Vec::new();
     for flow in &gate.flows {
         match &flow.circuits {
             Some(circuits) if goes(flow, direction) => {
                 let plan = flow.plan(direction);
                 let own = (0..circuits.len() as u32).map(|ix| (ix, circuits.plan(ix, direction, &plan)));
                 let inside = own.filter(|(_, plan)| plan.class.map(usize::from) == class);
+                let place = placed(flow.place);
                 members.extend(
-                    inside.map(|(ix, plan)| named(plan.contract, "circuit", circuits.name(ix), flow.place)),
+                    inside.map(|(ix, plan)| named(plan.contract, "circuit", circuits.name(ix), place)),
                 );
             }
             Some(_) => {}
             // What is one flow is opened in both directions, whichever its packets take.
             None if flow.class == class && (flow.each.is_none() || goes(flow, direction)) => {
                 let contract: Contract = flow.plan(direction).contract;
-                members.push(named(contract, "flow", &flow.name, flow.place));
+                members.push(named(contract, "flow", &flow.name, placed(flow.place)));
             }
             None => {}
         }

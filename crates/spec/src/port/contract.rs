@@ -60,7 +60,7 @@ pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report
         report.add(values.place_of("interval"), Complaint::new("`interval` is zero"));
     }
     if !reserves {
-        for key in ["interval", "head_start", "workahead", "peak"] {
+        for key in ["interval", "head_start", "workahead", "peak", "excess_burst", "peak_burst"] {
             if values.given(key) {
                 let message = format!("`{key}` says nothing of a flow without a reservation");
                 report.add(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));

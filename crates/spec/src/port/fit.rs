@@ -65,9 +65,9 @@ pub(crate) struct Named<'a> {
     pub(crate) reserve_place: Place,
 }
 
-/// Checks a scheduler at a server; of mistakes at one place, the first is told.
-pub(crate) fn check_node(
-    scheduler: &Chosen<BuiltInScheduler>,
+/// Checks a policy with its members: a scheduler at a server, or a meter; of mistakes at one place, the first is told.
+pub(crate) fn check_node<B: BuiltIn>(
+    policy: &Chosen<B>,
     server: NodeContext<'_>,
     named: &[Named<'_>],
     at: impl Fn() -> String,
@@ -75,11 +75,11 @@ pub(crate) fn check_node(
     report: &mut Report,
 ) {
     let members: Vec<Member> = named.iter().map(|one| one.member).collect();
-    let Err(fault) = scheduler.policy.check_at(&NodeContext { members: &members, ..server }) else {
+    let Err(fault) = policy.policy.check_at(&NodeContext { members: &members, ..server }) else {
         return;
     };
     let (place, message) = match fault.key {
-        Key::Param(param) => (scheduler.place_of(param), format!("{} {}", fault.message, at())),
+        Key::Param(param) => (policy.place_of(param), format!("{} {}", fault.message, at())),
         Key::Member { index, nth, key } => {
             let one = &named[index];
             let place = if key == "reserve" { one.reserve_place } else { one.place };

@@ -38,7 +38,7 @@ fn headers() -> Section {
             "The first one's addresses, ports and protocol, from the sender to the receiver, as \
              `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for what is not IP",
         ),
-        defaulted("dscp", Shape::Value(Kind::Integer(0, 63)), "0", "Differentiated services code point"),
+        defaulted("dscp", Shape::Value(Kind::Dscp), "0", "Differentiated services code point"),
         optional(
             "vlan",
             Shape::Value(Kind::Integer(0, 4_095)),

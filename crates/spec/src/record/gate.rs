@@ -181,7 +181,7 @@ fn flow() -> Section {
         optional("ceiling", rate(), "Rate that the flow never exceeds; without it, no ceiling"),
         optional(
             "set_dscp",
-            Shape::Value(Kind::Integer(0, 63)),
+            Shape::Value(Kind::Dscp),
             "Differentiated services code point that its packets leave with; without it, the one that they came with",
         ),
     ]);
@@ -244,11 +244,7 @@ fn matching() -> Section {
             text(),
             "Protocol by its name (tcp, udp, icmp, icmp6, esp and so on) or IANA number; without it, any",
         ),
-        optional(
-            "dscp",
-            Shape::Value(Kind::Integer(0, 63)),
-            "Differentiated services code point; without it, any",
-        ),
+        optional("dscp", Shape::Value(Kind::Dscp), "Differentiated services code point; without it, any"),
         optional(
             "vlan",
             Shape::Value(Kind::Integer(0, 4_095)),

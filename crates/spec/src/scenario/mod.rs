@@ -6,6 +6,7 @@ mod gate;
 mod headers;
 mod limits;
 mod load;
+mod metered;
 mod network;
 pub(crate) mod policies;
 mod profiles;
@@ -122,12 +123,14 @@ impl Scenario {
     }
 
     fn check_loads(&self, loads: &[Load], report: &mut Report) {
-        let Scenario { links, nodes, classes, groups, admission, .. } = self;
+        let Scenario { links, nodes, classes, profiles, groups, admission, .. } = self;
         // With admission, whether a flow fits is known when it is set up.
         if admission.is_none() {
             reservations::check(links, nodes, classes, groups, loads, report);
         }
-        policies::check(&Parts { links, nodes, classes, groups, loads, admission: *admission }, report);
+        let parts = Parts { links, nodes, classes, profiles, groups, loads, admission: *admission };
+        policies::check(&parts, report);
+        metered::check(&parts, report);
     }
 
     /// What flows and profiles state, a group of flows once.

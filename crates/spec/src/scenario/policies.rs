@@ -8,6 +8,7 @@ use crate::scenario::admission::Admission;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
+use crate::scenario::profiles::Profile;
 use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ pub(super) struct Parts<'s> {
     pub links: &'s [Link],
     pub nodes: &'s [Node],
     pub classes: &'s [Class],
+    pub profiles: &'s [Profile],
     pub groups: &'s [FlowGroup],
     pub loads: &'s [Load],
     pub admission: Option<Admission>,

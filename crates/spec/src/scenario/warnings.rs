@@ -1,6 +1,6 @@
 //! What is no mistake, and yet is seldom meant.
 
-use super::Scenario;
+use super::{Scenario, metered};
 use crate::error::{Complaint, Place, SpecError};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, NodeKind};
@@ -12,7 +12,9 @@ use tidegate_core::units::Span;
 impl Scenario {
     /// What is no mistake, and yet is seldom meant, with its place.
     pub fn warnings(&self) -> Vec<SpecError> {
-        let found = [self.overload(), self.open_pool(), self.open_queue()];
+        let Scenario { links, nodes, classes, profiles, groups, .. } = self;
+        let oversubscribed = metered::oversubscribed(links, nodes, classes, profiles, groups);
+        let found = [self.overload(), self.open_pool(), self.open_queue(), oversubscribed];
         found.into_iter().flatten().map(|(place, complaint)| self.origin.error(place, complaint)).collect()
     }
 

@@ -134,6 +134,7 @@ fn annotation(shape: &Shape) -> String {
         Shape::Value(Kind::Word(words)) => literal(words),
         Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text) => "str".to_owned(),
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
+        Shape::Value(Kind::Dscp) => "int | str".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
         Shape::OneOrMore(_) | Shape::OneOrMoreNames => "str | list[str] | tuple[str, ...]".to_owned(),
         Shape::Flag => "bool".to_owned(),

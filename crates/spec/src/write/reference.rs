@@ -158,7 +158,7 @@ fn value(kind: Kind) -> String {
         Kind::Word(words) => {
             words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(" or ")
         }
-        Kind::Integer(..) | Kind::Number(..) | Kind::Text => scalar::describe(kind),
+        Kind::Integer(..) | Kind::Number(..) | Kind::Dscp | Kind::Text => scalar::describe(kind),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scenario format as a JSON Schema.
 
 use super::catalogue::Catalogue;
+use crate::dscp;
 use crate::record::{Field, OneOf, Section, Shape, gate, scenario};
 use crate::units::{PACKETS, RATES, SIZES, TIMES, Unit};
 use serde_json::{Map, Value, json};
@@ -104,7 +105,7 @@ fn property(field: &Field) -> Value {
 
 fn default_value(shape: &Shape, text: &str) -> Value {
     match shape {
-        Shape::Value(Kind::Integer(..) | Kind::Number(..)) | Shape::Flag | Shape::Table(_) => {
+        Shape::Value(Kind::Integer(..) | Kind::Number(..) | Kind::Dscp) | Shape::Flag | Shape::Table(_) => {
             serde_json::from_str(text).unwrap_or_else(|_| json!(text))
         }
         _ => json!(text),
@@ -146,6 +147,10 @@ fn value(kind: Kind) -> Value {
         Kind::Limit => quantity(&[PACKETS].iter().chain(SIZES).collect::<Vec<_>>()),
         Kind::Integer(low, high) => json!({ "type": "integer", "minimum": low, "maximum": high }),
         Kind::Number(low, high) => json!({ "type": "number", "minimum": low, "maximum": high }),
+        Kind::Dscp => {
+            let names: Vec<_> = dscp::NAMES.iter().map(|(name, _)| name).collect();
+            json!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": 63 }, { "enum": names }] })
+        }
         Kind::Word(words) => json!({ "enum": words }),
         Kind::Text => json!({ "type": "string" }),
     }

@@ -6,6 +6,7 @@ mod connections;
 mod droppers;
 mod flows;
 mod head;
+mod meters;
 mod network;
 mod policies;
 mod sources;

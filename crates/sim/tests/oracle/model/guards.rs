@@ -7,7 +7,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::Colour;
-use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::params::{BuiltIn, Limit, Role, Value};
 use tidegate_core::switch::plan::{DropperPlan, PortPlan, Scope};
 use tidegate_core::units::Span;
 
@@ -38,6 +38,8 @@ const NOTHING: Reading = Reading { checked: None, drop: false, red: false };
 enum Meter {
     Monitor(Monitor),
     Policer(Policer),
+    /// It colours packets, and lets all pass: its colours are not modelled.
+    Marker,
 }
 
 impl Meter {
@@ -49,6 +51,7 @@ impl Meter {
                 let marks = policy.values().contains(&("excess", Value::Text("mark".into())));
                 Meter::Policer(Policer { marks, policed: BTreeMap::new() })
             }
+            _ if policy.record().role == (Role::Meter { colours: true }) => Meter::Marker,
             other => panic!("there is no model of {other}"),
         }
     }
@@ -58,6 +61,7 @@ impl Meter {
         match self {
             Meter::Monitor(monitor) => monitor.clocks.entry(whose).or_default().contract = contract,
             Meter::Policer(policer) => policer.policed.entry(whose).or_default().contract = contract,
+            Meter::Marker => {}
         }
     }
 
@@ -65,6 +69,7 @@ impl Meter {
         match self {
             Meter::Monitor(monitor) => monitor.see(now, whose, len),
             Meter::Policer(policer) => policer.see(now, whose, len),
+            Meter::Marker => NOTHING,
         }
     }
 }

@@ -1,0 +1,73 @@
+//! What markers by an estimated rate have in common: everything but the rule that makes a colour of the rate.
+
+use super::estimator::{Average, Estimators, Rates};
+use super::mode::Mode;
+use super::profiles::Usage;
+use super::{Meter, ProfileIx, Reading};
+use crate::context::{Ctx, Verdict};
+use crate::contract::Contract;
+use crate::packet::{Colour, Packet};
+use crate::rng::Rng;
+use crate::units::{Span, Time};
+
+/// How a packet is coloured.
+pub trait Rule {
+    /// The colour of a packet at these rates.
+    fn colour(&self, rates: &Rates, rng: &mut Rng) -> Colour;
+}
+
+/// A marker: it colours packets by the rate of their profile, and lets all of them pass. In the colour-aware mode, that
+/// of a meter that checks what a meter before it has marked, a red packet stays red and does not count in the rate, and
+/// no packet is marked better than it came.
+pub struct RateMarker<R> {
+    mode: Mode,
+    rule: R,
+    estimators: Estimators,
+}
+
+impl<R: Rule> RateMarker<R> {
+    /// A marker without profiles.
+    pub(super) fn new(mode: Mode, average: Average, rule: R) -> RateMarker<R> {
+        RateMarker { mode, rule, estimators: Estimators::new(average) }
+    }
+}
+
+impl<R: Rule> Meter for RateMarker<R> {
+    fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
+        self.estimators.set_profile(profile, terms);
+    }
+
+    fn set_window(&mut self, profile: ProfileIx, window: Span) {
+        self.estimators.set_window(profile, window);
+    }
+
+    fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
+        let came = self.mode.colour_of(packet.mark);
+        let colour = match came {
+            Colour::Red => came,
+            Colour::Green | Colour::Yellow => match self.estimators.see(cx.now, profile, packet.len) {
+                Some(rates) => self.rule.colour(&rates, cx.rng).max(came),
+                None => return Verdict::Accept.into(),
+            },
+        };
+        self.estimators.profiles.count(profile, colour, packet.mark, packet.len);
+        packet.mark = packet.mark.coloured(colour);
+        Verdict::Accept.into()
+    }
+
+    fn forgettable_at(&self, profile: ProfileIx) -> Time {
+        self.estimators.forgettable_at(profile)
+    }
+
+    fn forget(&mut self, profile: ProfileIx) {
+        self.estimators.profiles.forget(profile);
+    }
+
+    fn usage(&self, profile: ProfileIx) -> Option<Usage> {
+        self.estimators.profiles.usage(profile)
+    }
+
+    fn memory(&self) -> usize {
+        self.estimators.profiles.memory()
+    }
+}

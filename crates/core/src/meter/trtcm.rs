@@ -1,0 +1,155 @@
+//! The two rate three colour marker (trTCM, RFC 2698).
+//!
+//! Two token buckets, P of PBS bytes that fills at PIR and C of CBS bytes that fills at CIR, are full at the start. A packet
+//! is red if P does not have tokens for all of it, and none are taken; else yellow if C does not, and they are taken out
+//! of P; else green, and they are taken out of both. In the colour-aware mode a packet is never marked better than it
+//! came.
+//!
+//! Choices where the RFC is silent, or leaves the choice:
+//! - CIR is the profile's `reserve`, CBS its `workahead` (or `reserve` times `interval`), PIR its `peak`, PBS its
+//!   `peak_burst`. Without a `peak`, or once `reserve` is raised above it, PIR is CIR; without a `peak_burst`, PBS is CBS.
+//!   Bytes are those that the packet is charged with.
+//! - Buckets fill continuously ([`tokens`](super::tokens)).
+//! - The colour with which a packet comes is the worse of the one that was written on it and the drop precedence of its
+//!   assured-forwarding codepoint (RFC 2597).
+//! - Changed terms count from the profile's last packet on; tokens stay, in bytes, as far as there is room.
+//!
+//! A profile without a reservation, and one whose CBS is not stated, is not metered.
+
+use super::check_bursts;
+use super::marker::{Buckets, Marker};
+use super::mode::Mode;
+use super::tokens::Tokens;
+use crate::contract::{Contract, Refused};
+use crate::packet::Colour;
+use crate::params::{
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+};
+use crate::units::{Rate, Time};
+
+parameters! {
+    /// What can be set of the two rate three colour marker.
+    #[derive(Eq)]
+    pub struct TrTcmParams {
+        /// Use of the colour with which a packet comes: none, or it is marked no better
+        mode: Mode = Mode::Blind,
+    }
+}
+
+impl PolicyParams for TrTcmParams {
+    type Made = Marker<TrTcmBuckets>;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "trtcm",
+        title: "Two rate three colour marker (trTCM)",
+        role: Role::Meter { colours: true },
+        help: "Colours a profile's packets: red beyond `peak` (PIR) and `peak_burst` (PBS), yellow beyond `reserve` (CIR) \
+               and `workahead` (CBS), green otherwise.",
+        source: "RFC 2698",
+        params: TrTcmParams::PARAMS,
+        reads: &["reserve", "interval", "workahead", "peak", "peak_burst"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: Some("reserve"),
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Marker<TrTcmBuckets>, Refused> {
+        Ok(Marker::new(self.mode))
+    }
+
+    fn example() -> TrTcmParams {
+        TrTcmParams { mode: Mode::Blind }
+    }
+
+    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
+        check_bursts(node)
+    }
+}
+
+/// What a profile states.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Terms {
+    cir: Rate,
+    pir: Rate,
+    /// Bytes.
+    cbs: u32,
+    /// Bytes.
+    pbs: u32,
+}
+
+impl Terms {
+    fn of(contract: &Contract) -> Option<Terms> {
+        let (cir, cbs) = (contract.reserve?, contract.committed_burst()?);
+        Some(Terms { cir, pir: contract.peak_rate()?, cbs, pbs: contract.peak_burst.unwrap_or(cbs) })
+    }
+}
+
+/// The two buckets of a profile: one cache line.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct TrTcmBuckets {
+    /// `None` for one that is not metered.
+    terms: Option<Terms>,
+    /// When the buckets were filled last.
+    filled: Time,
+    committed: Tokens,
+    peak: Tokens,
+}
+
+impl Buckets for TrTcmBuckets {
+    const NEWCOMER: TrTcmBuckets = TrTcmBuckets {
+        terms: None,
+        filled: Time::from_ticks(0),
+        committed: Tokens::NONE,
+        peak: Tokens::NONE,
+    };
+
+    fn set(&mut self, terms: &Contract) {
+        let terms = Terms::of(terms);
+        if let Some(Terms { cir, pir, cbs, pbs }) = terms {
+            let full = [Tokens::of(cir, cbs), Tokens::of(pir, pbs)];
+            [self.committed, self.peak] = match self.terms {
+                None => full,
+                Some(before) => [
+                    self.committed.moved(before.cir, cir, full[0]),
+                    self.peak.moved(before.pir, pir, full[1]),
+                ],
+            };
+        }
+        self.terms = terms;
+    }
+
+    fn are_metered(&self) -> bool {
+        self.terms.is_some()
+    }
+
+    #[inline]
+    fn colour(&mut self, now: Time, len: u32, came: Colour) -> Option<Colour> {
+        let Terms { cir, pir, cbs, pbs } = self.terms?;
+        let gained = Tokens::in_span(now.since(self.filled));
+        self.committed.fill(gained, Tokens::of(cir, cbs));
+        self.peak.fill(gained, Tokens::of(pir, pbs));
+        self.filled = now;
+        if came == Colour::Red || !self.peak.take(Tokens::of(pir, len)) {
+            return Some(Colour::Red);
+        }
+        let green = came == Colour::Green && self.committed.take(Tokens::of(cir, len));
+        Some(if green { Colour::Green } else { Colour::Yellow })
+    }
+
+    fn full_at(&self) -> Time {
+        let Some(Terms { cir, pir, cbs, pbs }) = self.terms else { return self.filled };
+        let committed = self.committed.time_to(Tokens::of(cir, cbs));
+        self.filled + committed.max(self.peak.time_to(Tokens::of(pir, pbs)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_profile_is_one_cache_line() {
+        assert_eq!(size_of::<super::TrTcmBuckets>(), 64);
+    }
+}

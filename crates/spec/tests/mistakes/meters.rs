@@ -1,0 +1,213 @@
+//! Meters that contradict themselves, or do not fit the profiles and the links that they are for; codepoints that do not
+//! exist.
+
+use super::{check, parse};
+use tidegate_spec::GateFile;
+
+/// A link of 1 Mbit/s to whose port a meter belongs, and a flow with a profile.
+fn scenario(meter: &str, profile: &str, flow: &str) -> String {
+    format!(
+        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\" }}\n\
+         port = {{ meter = {meter} }}\nprofile = [{{ name = \"p\"{profile} }}]\n\
+         flow = [{{ name = \"f\", from = \"s1\", to = \"s2\", size = \"1500B\"{flow}, \
+         source = {{ kind = \"cbr\", rate = \"100kbit\" }} }}]\n"
+    )
+}
+
+/// Where something stands in a line, from 1.
+fn column(text: &str, line: usize, what: &str) -> usize {
+    text.lines().nth(line - 1).unwrap().find(what).unwrap() + 1
+}
+
+#[test]
+fn a_rate_is_averaged_over_time_or_over_packets() {
+    for kind in ["tsw-tagger", "tsw2cm", "tsw3cm"] {
+        let with = |keys: &str| scenario(&format!("{{ kind = \"{kind}\"{keys} }}"), "", "");
+        for keys in [", window = \"100ms\"", ", packets = 20", ", window = \"1us\", mode = \"colour-aware\""]
+        {
+            parse(&with(keys), &[]).unwrap();
+        }
+        for (keys, at, message) in [
+            (", window = \"0s\"", "\"0s\"", "`window` is zero"),
+            ("", "{ kind", "`window` is missing"),
+            (
+                ", window = \"1s\", packets = 20",
+                "20",
+                "`packets` and `window` contradict each other: an average is over packets, or over time",
+            ),
+        ] {
+            let text = with(keys);
+            check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, at)), None);
+        }
+        let text = with(", packets = 0");
+        check(
+            &text,
+            &[],
+            &format!("a.toml:4:{}: `packets`: 0 is out of range", column(&text, 4, "0 }")),
+            Some("it takes a whole number from 1 to 65535"),
+        );
+    }
+}
+
+#[test]
+fn buckets_have_a_depth_and_hold_a_packet() {
+    for kind in ["srtcm", "trtcm"] {
+        let meter = format!("\"{kind}\"");
+        let with = |profile: &str| scenario(&meter, profile, ", profile = \"p\"");
+        let good = ", reserve = \"500kbit\", workahead = \"3kB\"";
+        parse(&with(good), &[]).unwrap();
+        parse(&with(", reserve = \"500kbit\", interval = \"100ms\""), &[]).unwrap();
+        parse(
+            &with(&format!("{good}, peak = \"1mbit\", excess_burst = \"100B\", peak_burst = \"4kB\"")),
+            &[],
+        )
+        .unwrap();
+        for (profile, message) in [
+            (
+                ", reserve = \"500kbit\"",
+                "profile `p` on link s1->s2: it has no committed burst size (CBS): state its `workahead`, or its \
+                 `interval`",
+            ),
+            (
+                ", reserve = \"500kbit\", workahead = \"1499B\"",
+                "profile `p` on link s1->s2: its `workahead` (1499B) is smaller than its largest packet (1500B)",
+            ),
+            (
+                ", reserve = \"500kbit\", workahead = \"3kB\", peak_burst = \"40B\"",
+                "profile `p` on link s1->s2: its `peak_burst` (40B) is smaller than its largest packet (1500B)",
+            ),
+        ] {
+            let text = with(profile);
+            check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "{ name")), None);
+        }
+        for key in ["workahead", "excess_burst", "peak_burst"] {
+            let text = with(&format!(", reserve = \"500kbit\", {key} = \"0B\""));
+            let message = format!("`{key}`: `0B` is no size: a size is at least 1B");
+            check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "\"0B\"")), None);
+            let text = with(&format!(", {key} = \"3kB\""));
+            let message = format!("`{key}` says nothing of a flow without a reservation");
+            let place = format!("a.toml:5:{}: {message}", column(&text, 5, "\"3kB\""));
+            check(&text, &[], &place, Some("give it a `reserve`"));
+        }
+        let text = with(", reserve = \"500kbit\", peak = \"400kbit\", workahead = \"3kB\"");
+        let message = "`peak` (400kbit) is below `reserve` (500kbit)";
+        check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "\"400kbit\"")), None);
+        // A flow's own contract, too.
+        let text = scenario(&meter, "", ", reserve = \"500kbit\"");
+        let message = "f on link s1->s2: it has no committed burst size (CBS): state its `workahead`, or its `interval`";
+        check(&text, &[], &format!("a.toml:6:{}: {message}", column(&text, 6, "{ name")), None);
+    }
+}
+
+#[test]
+fn no_profile_promises_more_than_its_link_carries() {
+    let meter = "{ kind = \"tsw-tagger\", window = \"100ms\" }";
+    let with = |reserve: &str| scenario(meter, &format!(", reserve = \"{reserve}\""), ", profile = \"p\"");
+    parse(&with("1mbit"), &[]).unwrap();
+    let text = with("1001kbit");
+    check(
+        &text,
+        &[],
+        &format!(
+            "a.toml:5:{}: profile `p` has a target of 1001kbit, above the rate of link s1->s2 (1mbit), where its packets \
+             are metered",
+            column(&text, 5, "{ name")
+        ),
+        None,
+    );
+    // A flow monitor promises nothing.
+    let monitored = text.replace(meter, "\"flow-monitor\"");
+    parse(&monitored, &[]).unwrap();
+    let own = scenario(meter, "", ", reserve = \"1001kbit\"");
+    let errors = parse(&own, &[]).unwrap_err().to_string();
+    assert!(errors.contains("1001kbit is reserved on link s1->s2 (1mbit)"), "{errors}");
+}
+
+/// One flow, at a gate and behind one.
+#[test]
+fn a_gate_knows_whose_bursts_are_missing() {
+    let file = |meter: &str| {
+        let text = format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n\
+             port = {{ meter = \"{meter}\" }}\nclass = [{{ name = \"c\", scheduler = \"fifo\" }}]\n\
+             flow = [{{ name = \"v\", class = \"c\", reserve = \"200kbit\" }}]\n"
+        );
+        GateFile::parse(&text, "gate.toml", &[])
+    };
+    file("flow-monitor").unwrap();
+    let errors = file("srtcm").unwrap_err().to_string();
+    let expected = "gate.toml:5:9: flow `v` up: it has no committed burst size (CBS): state its `workahead`, or its \
+                    `interval`";
+    assert!(errors.starts_with(expected), "{errors}");
+}
+
+#[test]
+fn codepoints_have_names_and_six_bits() {
+    let gate = |keys: &str| {
+        let text = format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n\
+             flow = [{{ name = \"v\", {keys} }}]\n"
+        );
+        GateFile::parse(&text, "gate.toml", &[])
+    };
+    for (written, number) in
+        [("\"ef\"", 46), ("46", 46), ("\"af41\"", 34), ("\"be\"", 0), ("\"le\"", 1), ("63", 63)]
+    {
+        let file = gate(&format!("match = {{ dscp = {written} }}, set_dscp = {written}")).unwrap();
+        assert_eq!((file.flows[0].matching.dscp, file.flows[0].set_dscp), (Some(number), Some(number)));
+    }
+    for (written, message, help) in [
+        ("\"EF\"", "there is no codepoint `EF`", "did you mean `ef`?"),
+        ("\"af44\"", "there is no codepoint `af44`", "did you mean `af41`?"),
+        ("\"46\"", "there is no codepoint `46`", "write 46 without quotes"),
+        (
+            "184",
+            "184 is out of range",
+            "did you mean 46? A codepoint is the upper six bits of its byte, without ECN",
+        ),
+        (
+            "-1",
+            "-1 is out of range",
+            "it takes a name such as \"ef\" or \"af41\", or a whole number from 0 to 63",
+        ),
+        (
+            "300",
+            "300 is out of range",
+            "it takes a name such as \"ef\" or \"af41\", or a whole number from 0 to 63",
+        ),
+    ] {
+        let errors = gate(&format!("set_dscp = {written}")).unwrap_err().to_string();
+        assert!(errors.starts_with(&format!("gate.toml:3:34: `set_dscp`: {message}")), "{errors}");
+        assert!(errors.contains(help), "{errors}");
+    }
+}
+
+/// With the sum of its profiles a link is full; above it, what is inside them may be lost, which is no mistake.
+#[test]
+fn profiles_beyond_a_bottleneck_are_warned_of() {
+    let meter = "{ kind = \"tsw-tagger\", window = \"100ms\" }";
+    let warnings = |first: &str, second: &str, meter: &str| {
+        let text = format!(
+            "version = 1\nduration = \"1s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 2, rate = \"1mbit\", access = {{ rate = \"10mbit\" }} }}\n\
+             host = {{ scheduler = \"fifo\", meter = {meter} }}\nswitch = {{ buffer = \"100p\" }}\n\
+             profile = [{{ name = \"p\", reserve = \"{first}\" }}, {{ name = \"q\", reserve = \"{second}\" }}]\n\
+             flow = [{{ name = \"f\", profile = \"p\", from = \"l1\", to = \"r1\", size = \"1kB\", source = {{ kind = \
+             \"cbr\", rate = \"1mbit\" }} }}, {{ name = \"g\", count = 3, profile = \"q\", from = \"l2\", to = \"r2\", \
+             size = \"1kB\", source = {{ kind = \"cbr\", rate = \"1mbit\" }} }}]\n"
+        );
+        let scenario = parse(&text, &[]).unwrap();
+        scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    // A profile counts once, whoever shares it.
+    assert_eq!(warnings("600kbit", "400kbit", meter), [""; 0]);
+    let found = warnings("600kbit", "401kbit", meter);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains("sum up to 1001kbit, and it carries 1mbit: what is inside them may be lost"),
+        "{found:?}"
+    );
+    assert!(found[0].contains("the provisioning rule"), "{found:?}");
+    // Where nothing is coloured, nothing is promised.
+    assert_eq!(warnings("600kbit", "401kbit", "\"flow-monitor\""), [""; 0]);
+}
