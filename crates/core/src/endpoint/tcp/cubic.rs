@@ -90,3 +90,86 @@ impl Stage {
         C * from_k * from_k * from_k + self.w_max
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const RTT: Span = Span::from_millis(100);
+
+    /// Runs so many round trips of full windows, one acknowledgement a segment. Returns the windows in segments at
+    /// their ends.
+    fn run(cubic: &mut Cubic, mut cwnd: u64, begins: Time, rtt: Span, rounds: u64) -> Vec<f64> {
+        let mut windows = Vec::new();
+        for round in 0..rounds {
+            let segments = cwnd / MSS;
+            for nth in 0..segments {
+                let within = Span::from_ticks(rtt.ticks() * nth / segments);
+                let now = begins + Span::from_ticks(rtt.ticks() * round) + within;
+                cwnd = cubic.grow(now, rtt, cwnd, MSS, MSS);
+            }
+            windows.push(cwnd as f64 / MSS as f64);
+        }
+        windows
+    }
+
+    /// Section 4.1: a window of 1000 segments comes back to W_max after K = ∛(1000 · 0.3 / 0.4) s = 9.09 s. The target
+    /// is W_cubic one round trip ahead, and the window reaches it one round trip later.
+    #[test]
+    fn a_large_window_is_the_cubic_function() {
+        let mut cubic = Cubic::default();
+        let left = cubic.decrease(1000 * MSS, 1000 * MSS, MSS);
+        assert_eq!(left, 700 * MSS);
+        let windows = run(&mut cubic, left, Time::ORIGIN, RTT, 150);
+        let k = libm::cbrt(300.0 / 0.4);
+        for (round, window) in windows.iter().enumerate().skip(5) {
+            let t = (round + 1) as f64 * 0.1;
+            let expected = 0.4 * (t - k) * (t - k) * (t - k) + 1000.0;
+            assert!((window / expected - 1.0).abs() < 0.01, "{round}: {window} of {expected}");
+        }
+        let passed = windows.iter().position(|window| *window >= 1000.0).unwrap() as f64 * 0.1;
+        assert!((passed - k).abs() < 1.0, "{passed} of {k}");
+    }
+
+    /// Section 4.3: with a small window and a short round trip it grows as Reno's estimate does, α a round trip.
+    #[test]
+    fn a_small_window_is_reno_friendly() {
+        let mut cubic = Cubic::default();
+        let left = cubic.decrease(20 * MSS, 20 * MSS, MSS);
+        let windows = run(&mut cubic, left, Time::ORIGIN, Span::from_millis(10), 10);
+        for (round, pair) in windows.windows(2).enumerate() {
+            let grown = pair[1] - pair[0];
+            assert!((grown - ALPHA).abs() < 0.08, "{round}: {grown}");
+        }
+    }
+
+    /// Section 4.7: a window that shrinks before it has come back leaves room, W_max = cwnd · (1 + β) / 2.
+    #[test]
+    fn a_second_reduction_below_the_first_gives_way() {
+        let mut cubic = Cubic::default();
+        cubic.decrease(100 * MSS, 100 * MSS, MSS);
+        assert_eq!(cubic.w_max, Some(100.0));
+        cubic.decrease(80 * MSS, 80 * MSS, MSS);
+        assert_eq!(cubic.w_max, Some(80.0 * 1.7 / 2.0));
+        cubic.decrease(90 * MSS, 90 * MSS, MSS);
+        assert_eq!(cubic.w_max, Some(90.0));
+    }
+
+    /// Section 4.8: after a timeout a stage begins at the flat part of the function; section 5.8: time without use of the
+    /// window does not count.
+    #[test]
+    fn a_stage_begins_flat_and_waits_for_use() {
+        let mut cubic = Cubic::default();
+        cubic.decrease(100 * MSS, 100 * MSS, MSS);
+        cubic.begin_anew();
+        let windows = run(&mut cubic, 400 * MSS, Time::ORIGIN, RTT, 12);
+        let mut waiting = Cubic::default();
+        waiting.begin_anew();
+        waiting.grow(Time::ORIGIN, RTT, 400 * MSS, MSS, MSS);
+        waiting.not_used(Time::ORIGIN + Span::from_secs(100));
+        let later = run(&mut waiting, 400 * MSS, Time::ORIGIN + Span::from_secs(100), RTT, 12);
+        assert!((windows[0] - 400.0).abs() < 1.5, "{windows:?}");
+        assert!(windows.iter().zip(&later).all(|(one, other)| (one - other).abs() < 1.0), "{later:?}");
+    }
+}

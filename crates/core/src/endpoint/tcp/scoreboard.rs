@@ -114,3 +114,7 @@ impl Scoreboard {
         (self.lost_before, self.high_rxt) = (0, 0);
     }
 }
+
+#[cfg(test)]
+#[path = "scoreboard_tests.rs"]
+mod tests;
