@@ -917,6 +917,48 @@ EnvelopeKind = TokenBucket
 
 
 @dataclass(frozen=True, kw_only=True)
+class Tcp(Record):
+    """TCP.
+
+    Sends as much as the network takes, in order and again where it was lost: Reno, NewReno, SACK or CUBIC,
+    with or without ECN. The congestion window grows until packets are lost or marked, and shrinks then.
+
+    Attributes:
+        variant: Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack),
+            RFC 6675 with the window of RFC 9438 (cubic) (reno or newreno or sack or cubic). Default: cubic.
+        ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender answers to
+            marks (on or off). Default: off.
+        granularity: Tick of the clock that round trips and timeouts are read from; 500 ms in the 1990s (a
+            time such as "5ms"). Default: 1ms.
+        minimum_rto: Least retransmission timeout, at least `granularity`; 1 s in RFC 6298 (a time such as
+            "5ms"). Default: 200ms.
+        maximum_rto: Greatest retransmission timeout (a time such as "5ms"). Default: 60s.
+        delayed_acks: Time for which an acknowledgement waits for a second segment, below 500 ms (RFC 5681,
+            section 4.2); without it, every segment is acknowledged at once (a time such as "5ms").
+        initial_window: Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s (a whole number
+            from 1 to 1000). Default: 10.
+        receiver_window: Room for data at the receiver, which limits what is in flight (a size such as
+            "250B"). Default: 1048576B.
+        header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
+            such as "250B"). Default: 40B.
+
+    Source: RFC 5681, 6298, 6582, 2018, 6675, 3168, 9438.
+    """
+
+    _kind: ClassVar[str | None] = "tcp"
+
+    variant: Literal["reno", "newreno", "sack", "cubic"] | None = None
+    ecn: Literal["on", "off"] | None = None
+    granularity: str | None = None
+    minimum_rto: str | None = None
+    maximum_rto: str | None = None
+    delayed_acks: str | None = None
+    initial_window: int | None = None
+    receiver_window: str | None = None
+    header: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Window(Record):
     """Fixed window.
 
@@ -939,9 +981,9 @@ class Window(Record):
     timeout: str | None = None
 
 
-TransportName = Literal["window"]
+TransportName = Literal["tcp", "window"]
 
-TransportKind = Window
+TransportKind = Tcp | Window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1496,5 +1538,5 @@ ORDERED_STAMPS = (
 )
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
 
-RESPONSIVE = ("greedy", "window")
+RESPONSIVE = ("greedy", "tcp", "window")
 """Kinds of source and of transport that send more or less according to what the network does."""

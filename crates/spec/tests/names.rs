@@ -9,6 +9,9 @@ const OFFERED: &[&str] = &[
     // A greedy source has a key with the name of a transport.
     "crates/spec/src/source.rs",
     "crates/spec/src/record/source.rs",
+    // A protocol has the name of a transport.
+    "crates/core/src/classifier.rs",
+    "python/tidegate/replay/names.py",
     // Written from the records.
     "python/tidegate/policies.py",
     // An example of use, and what is compared when nothing else is asked for.

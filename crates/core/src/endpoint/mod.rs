@@ -4,6 +4,7 @@
 //! other. Time is handed in and packets are handed out, so that an endpoint is a plain state machine. A
 //! [`Transport`] makes both ends of a connection.
 
+pub mod tcp;
 mod transport;
 pub mod window;
 
@@ -73,6 +74,8 @@ pub enum Payload {
     None,
     /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of credits.
     Words([u64; 3]),
+    /// A TCP segment's header.
+    Tcp(tcp::Segment),
 }
 
 /// What the driver hands to every call: the time, and a list for what the endpoint does.

@@ -15,6 +15,12 @@ pub trait Transport: fmt::Debug {
 
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;
+
+    /// Whether data are sent ECN-capable, so that a policy on the way may mark them in place of dropping them
+    /// (RFC 3168).
+    fn negotiates_ecn(&self) -> bool {
+        false
+    }
 }
 
 /// How to make a transport: what a plan holds.
@@ -48,5 +54,6 @@ macro_rules! transports {
 
 // The registry: one line a transport.
 transports! {
+    Tcp(super::tcp::TcpParams),
     Window(super::window::WindowParams),
 }

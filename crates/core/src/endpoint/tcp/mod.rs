@@ -1,0 +1,204 @@
+//! TCP: a segment-accurate sender and receiver with the loss recovery and congestion control of the RFCs.
+//!
+//! Bulk data go one way and acknowledgements the other; there is no handshake, and bytes are numbered from 0. Where
+//! the RFCs leave a choice, the page `docs/transports/tcp.md` says which was made.
+
+mod congestion;
+mod cubic;
+mod ranges;
+mod receiver;
+mod recovery;
+mod scoreboard;
+mod segment;
+mod sender;
+mod timer;
+
+pub use segment::{Block, MOST_BLOCKS, Segment};
+pub use sender::Sender;
+
+use super::{Endpoint, Seat, Transport};
+use crate::contract::Refused;
+use crate::params::{
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
+};
+use crate::units::Span;
+use receiver::Receiver;
+
+words! {
+    /// How losses are recovered from, and how the window grows.
+    pub enum Variant {
+        /// Fast retransmit and fast recovery (RFC 5681)
+        Reno = "reno",
+        /// Fast recovery that goes on at partial acknowledgements (RFC 6582)
+        NewReno = "newreno",
+        /// Recovery by selective acknowledgements (RFC 2018, RFC 6675)
+        Sack = "sack",
+        /// The same recovery, with the window of RFC 9438
+        Cubic = "cubic",
+    }
+}
+
+impl Variant {
+    /// Whether the receiver reports what has arrived out of order.
+    fn uses_sack(self) -> bool {
+        matches!(self, Variant::Sack | Variant::Cubic)
+    }
+}
+
+words! {
+    /// Whether both ends are ECN-capable (RFC 3168).
+    pub enum Ecn {
+        /// They are
+        On = "on",
+        /// They are not
+        Off = "off",
+    }
+}
+
+parameters! {
+    /// What can be set of TCP.
+    #[derive(Eq)]
+    pub struct TcpParams {
+        /// Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack), RFC 6675 with the window of RFC 9438 (cubic)
+        variant: Variant = Variant::Cubic,
+        /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender answers to marks
+        ecn: Ecn = Ecn::Off,
+        /// Tick of the clock that round trips and timeouts are read from; 500 ms in the 1990s
+        granularity: Span = Span::from_millis(1),
+        /// Least retransmission timeout, at least `granularity`; 1 s in RFC 6298
+        minimum_rto: Span = Span::from_millis(200),
+        /// Greatest retransmission timeout
+        maximum_rto: Span = Span::from_secs(60),
+        /// Time for which an acknowledgement waits for a second segment, below 500 ms (RFC 5681, section 4.2); without it,
+        /// every segment is acknowledged at once
+        delayed_acks: Option<Span>,
+        /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
+        initial_window: u32 as Integer(1, 1_000) = 10,
+        /// Room for data at the receiver, which limits what is in flight
+        receiver_window: u32 as Size = 1_048_576,
+        /// Headers of a packet, and the size of an acknowledgement: data are `size` less this
+        header: u32 as Size = 40,
+    }
+}
+
+impl TcpParams {
+    /// Whether both ends are ECN-capable.
+    fn negotiates_ecn(&self) -> bool {
+        self.ecn == Ecn::On
+    }
+
+    /// Data in a packet of `size` bytes (SMSS).
+    fn segment_size(&self, size: u32) -> u32 {
+        size.saturating_sub(self.header).max(1)
+    }
+}
+
+impl PolicyParams for TcpParams {
+    type Made = Tcp;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "tcp",
+        title: "TCP",
+        role: Role::Transport { responsive: true },
+        help: "Sends as much as the network takes, in order and again where it was lost: Reno, NewReno, SACK or CUBIC, with or \
+               without ECN. The congestion window grows until packets are lost or marked, and shrinks then.",
+        source: "RFC 5681, 6298, 6582, 2018, 6675, 3168, 9438",
+        params: TcpParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Tcp, Refused> {
+        Ok(Tcp { params: *self })
+    }
+
+    fn example() -> TcpParams {
+        TcpParams {
+            variant: Variant::Sack,
+            ecn: Ecn::On,
+            granularity: Span::from_millis(1),
+            minimum_rto: Span::from_millis(200),
+            maximum_rto: Span::from_secs(60),
+            delayed_acks: Some(Span::from_millis(100)),
+            initial_window: 2,
+            receiver_window: 65_536,
+            header: 40,
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let TcpParams { granularity, minimum_rto, maximum_rto, delayed_acks, .. } = *self;
+        if granularity == Span::ZERO {
+            return Err(Fault::at("granularity", "`granularity` is zero: a clock needs ticks"));
+        }
+        if minimum_rto < granularity {
+            let message = format!(
+                "`minimum_rto` ({minimum_rto:?}) is below `granularity` ({granularity:?}), a tick of its clock"
+            );
+            return Err(Fault::at("minimum_rto", message));
+        }
+        if maximum_rto < minimum_rto {
+            let message = format!("`maximum_rto` ({maximum_rto:?}) is below `minimum_rto` ({minimum_rto:?})");
+            return Err(Fault::at("maximum_rto", message));
+        }
+        match delayed_acks {
+            Some(Span::ZERO) => {
+                Err(Fault::at("delayed_acks", "`delayed_acks` is zero: leave it out to delay none"))
+            }
+            Some(delay) if delay >= Span::from_millis(500) => {
+                let message = format!("`delayed_acks` ({delay:?}) is not below 0.5s (RFC 5681, section 4.2)");
+                Err(Fault::at("delayed_acks", message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A packet must hold data, and the receiver's window a packet.
+    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
+        let Some(largest) = node.members.iter().map(|member| member.largest).max() else { return Ok(()) };
+        if largest <= self.header {
+            let message = format!(
+                "`header` ({}B) leaves no room for data in a packet of `size` ({largest}B)",
+                self.header
+            );
+            return Err(Fault::at("header", message));
+        }
+        let segment = self.segment_size(largest);
+        if self.receiver_window < segment {
+            let message =
+                format!("`receiver_window` ({}B) is below a segment ({segment}B)", self.receiver_window);
+            return Err(Fault::at("receiver_window", message));
+        }
+        Ok(())
+    }
+}
+
+/// TCP, as [`TcpParams`] describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Tcp {
+    params: TcpParams,
+}
+
+impl Transport for Tcp {
+    fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint> {
+        let mut sender = Sender::new(&self.params, seat.stop, size);
+        sender.offer(u64::MAX);
+        Box::new(sender)
+    }
+
+    fn receiver(&self, _: Seat) -> Box<dyn Endpoint> {
+        Box::new(Receiver::new(&self.params))
+    }
+
+    fn largest_answer(&self) -> u32 {
+        self.params.header
+    }
+
+    fn negotiates_ecn(&self) -> bool {
+        self.params.negotiates_ecn()
+    }
+}

@@ -1,0 +1,142 @@
+//! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4) and the echo of congestion
+//! (RFC 3168, section 6.1.3).
+
+use super::TcpParams;
+use super::ranges::Ranges;
+use super::segment::{Block, MOST_BLOCKS, Segment};
+use crate::endpoint::{Endpoint, HostCx, Notice, Payload};
+use crate::packet::{Mark, Packet};
+use crate::units::{Span, Time};
+
+/// The codepoint of a packet that met congestion (CE).
+const CE: u8 = 0b11;
+
+/// The end that receives data. Its application reads at once, so the window that it advertises is always whole.
+#[derive(Debug)]
+pub(super) struct Receiver {
+    header: u32,
+    window: u32,
+    sack: bool,
+    ecn: bool,
+    /// For how long an acknowledgement may wait; `None` for not at all.
+    delay: Option<Span>,
+    /// Number of the next byte that is expected (RCV.NXT).
+    next: u64,
+    /// What has arrived beyond it.
+    beyond: Ranges,
+    /// Where the ranges beyond start, the one with the latest data first.
+    latest: Vec<u64>,
+    /// Segments in order that are not acknowledged.
+    waiting: u32,
+    /// When they are acknowledged at the latest.
+    due: Time,
+    /// Whether acknowledgements carry ECN-Echo.
+    echo: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(params: &TcpParams) -> Receiver {
+        Receiver {
+            header: params.header,
+            window: params.receiver_window,
+            sack: params.variant.uses_sack(),
+            ecn: params.negotiates_ecn(),
+            delay: params.delayed_acks,
+            next: 0,
+            beyond: Ranges::default(),
+            latest: Vec::new(),
+            waiting: 0,
+            due: Time::NEVER,
+            echo: false,
+        }
+    }
+
+    /// Takes the data of a segment. Returns whether its acknowledgement may wait: it must not when data are out of
+    /// order, fill a gap or have come before (RFC 5681, section 4.2).
+    fn take(&mut self, segment: &Segment) -> bool {
+        if segment.sequence > self.next {
+            self.beyond.insert(segment.sequence, segment.end());
+            self.note_latest(segment.sequence);
+            return false;
+        }
+        if segment.end() <= self.next {
+            return false;
+        }
+        let in_order = self.beyond.is_empty();
+        self.next = segment.end();
+        if let Some((_, end)) = self.beyond.around(self.next) {
+            self.next = end;
+        }
+        self.beyond.remove_below(self.next);
+        self.latest.retain(|start| *start > self.next);
+        in_order
+    }
+
+    /// The byte `number` came last: the range around it is the first to be reported.
+    fn note_latest(&mut self, number: u64) {
+        let Receiver { beyond, latest, .. } = self;
+        let start_of = |number| beyond.around(number).map(|range| range.0);
+        let first = start_of(number);
+        latest.retain(|start| start_of(*start) == Some(*start) && first != Some(*start));
+        latest.splice(..0, first);
+    }
+
+    /// Sends an acknowledgement.
+    fn acknowledge(&mut self, cx: &mut HostCx<'_>) {
+        let mut sack = [Block::default(); MOST_BLOCKS];
+        if self.sack {
+            let reported = self.latest.iter().filter_map(|start| self.beyond.around(*start));
+            for (block, (start, end)) in sack.iter_mut().zip(reported) {
+                *block = Block { start, end };
+            }
+        }
+        let segment = Segment {
+            acknowledgement: self.next,
+            window: self.window,
+            echo: self.echo,
+            sack,
+            ..Segment::default()
+        };
+        cx.send(self.header, Mark::NONE, Payload::Tcp(segment));
+        (self.waiting, self.due) = (0, Time::NEVER);
+    }
+
+    /// An acknowledgement is due, after the second segment or when the first has waited long enough.
+    fn acknowledge_second(&mut self, cx: &mut HostCx<'_>, delay: Span) {
+        self.waiting += 1;
+        if self.waiting >= 2 {
+            self.acknowledge(cx);
+        } else {
+            self.due = cx.now() + delay;
+        }
+    }
+}
+
+impl Endpoint for Receiver {
+    fn wake(&mut self, cx: &mut HostCx<'_>) -> Time {
+        if self.due <= cx.now() {
+            self.acknowledge(cx);
+        }
+        self.due
+    }
+
+    fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time {
+        let Payload::Tcp(segment) = payload else { return self.due };
+        // The mark of a packet that says "reduced" is news of congestion after the reduction.
+        self.echo &= !segment.reduced;
+        self.echo |= self.ecn && packet.mark.ecn() == CE;
+        match (self.take(segment), self.delay) {
+            (true, Some(delay)) => self.acknowledge_second(cx, delay),
+            _ => self.acknowledge(cx),
+        }
+        self.due
+    }
+
+    fn notice(&mut self, _: &mut HostCx<'_>, _: Notice) -> Time {
+        self.due
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("delivered", self.next as f64);
+    }
+}

@@ -1,0 +1,46 @@
+//! What a packet of a connection carries: numbers, flags and SACK blocks (RFC 9293, section 3.1; RFC 2018; RFC 3168).
+
+/// The most SACK blocks of an acknowledgement: as many as fit beside a timestamp option (RFC 2018, section 3).
+pub const MOST_BLOCKS: usize = 3;
+
+/// The part of a TCP header that the two ends read, and how many bytes of data stand behind it.
+///
+/// Bytes are numbered from 0, in 64 bits: numbers do not wrap around.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Number of the first byte of data (SEG.SEQ).
+    pub sequence: u64,
+    /// Bytes of data (SEG.LEN); 0 in an acknowledgement.
+    pub length: u32,
+    /// Number of the next byte that is expected (SEG.ACK).
+    pub acknowledgement: u64,
+    /// Bytes from there on that the receiver has room for (SEG.WND).
+    pub window: u32,
+    /// ECN-Echo (ECE): a data packet came with congestion marked (CE).
+    pub echo: bool,
+    /// Congestion window reduced (CWR).
+    pub reduced: bool,
+    /// SACK blocks, the one with the latest data first; those that are not used are empty.
+    pub sack: [Block; MOST_BLOCKS],
+}
+
+/// Bytes that have arrived: from `start` to before `end`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Block {
+    /// Number of the first byte.
+    pub start: u64,
+    /// Number of the byte after the last.
+    pub end: u64,
+}
+
+impl Segment {
+    /// Number of the byte after the last byte of data.
+    pub fn end(&self) -> u64 {
+        self.sequence + u64::from(self.length)
+    }
+
+    /// The SACK blocks that are used.
+    pub fn blocks(&self) -> impl Iterator<Item = Block> {
+        self.sack.into_iter().filter(|block| block.start < block.end)
+    }
+}

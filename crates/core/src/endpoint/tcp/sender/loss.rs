@@ -1,0 +1,117 @@
+//! What a sender does about losses: fast retransmit and fast recovery (RFC 5681, section 3.2; RFC 6582, section 3.2;
+//! RFC 6675, section 5), and timeouts (RFC 5681, section 3.1).
+
+use super::Sender;
+use crate::endpoint::HostCx;
+use crate::endpoint::tcp::Variant;
+use crate::endpoint::tcp::recovery::Recovery;
+use crate::endpoint::tcp::scoreboard::DUP_THRESH;
+
+impl Sender {
+    /// An acknowledgement of `new` bytes has come; SND.UNA has moved.
+    pub(super) fn progress(&mut self, cx: &mut HostCx<'_>, new: u64) {
+        (self.recovery.duplicates, self.recovery.limited) = (0, 0);
+        let mut restarts = true;
+        if self.recovery.active {
+            let is_full = self.una >= self.recovery.recover;
+            match self.variant {
+                Variant::Reno => self.leave(self.congestion.ssthresh()),
+                Variant::NewReno if is_full => {
+                    let left = self.flight().max(self.mss) + self.mss;
+                    self.leave(self.congestion.ssthresh().min(left));
+                }
+                Variant::NewReno => {
+                    restarts = !self.recovery.had_partial;
+                    self.recovery.had_partial = true;
+                    self.partial(cx, new);
+                }
+                Variant::Sack | Variant::Cubic if is_full => self.leave(self.congestion.cwnd()),
+                Variant::Sack | Variant::Cubic => {}
+            }
+        }
+        if self.flight() == 0 && !self.held {
+            self.timer.stop();
+        } else if restarts {
+            self.timer.restart(cx.now());
+        }
+    }
+
+    /// A partial acknowledgement (RFC 6582, step 3): the next segment is sent again, and the window shrinks by what
+    /// was acknowledged.
+    fn partial(&mut self, cx: &mut HostCx<'_>, new: u64) {
+        let end = self.max.min(self.una + self.mss);
+        self.send(cx, self.una, end);
+        let deflated = self.congestion.cwnd().saturating_sub(new);
+        self.congestion.set(if new >= self.mss { deflated + self.mss } else { deflated });
+    }
+
+    /// Recovery ends.
+    fn leave(&mut self, cwnd: u64) {
+        self.recovery.active = false;
+        self.congestion.set(cwnd);
+    }
+
+    /// A duplicate acknowledgement has come.
+    pub(super) fn duplicate(&mut self, cx: &mut HostCx<'_>) {
+        if self.recovery.active {
+            if !self.variant.uses_sack() {
+                // A segment has left the network.
+                self.congestion.set(self.congestion.cwnd() + self.mss);
+            }
+            return;
+        }
+        self.recovery.duplicates += 1;
+        let is_lost = match self.variant.uses_sack() {
+            true => self.recovery.duplicates >= DUP_THRESH || self.scoreboard.first_is_lost(self.una),
+            false => self.recovery.duplicates == DUP_THRESH,
+        };
+        if is_lost && self.recovery.may_begin(self.una, self.variant.uses_sack()) {
+            self.enter(cx);
+        }
+    }
+
+    /// Fast retransmit: the first segment that is not acknowledged is sent again, and recovery begins.
+    fn enter(&mut self, cx: &mut HostCx<'_>) {
+        // Losses and marks of one window reduce it once (RFC 3168, section 6.1.2).
+        if !self.ecn || self.una >= self.answered_to {
+            self.congestion.reduce(self.flight() - self.recovery.limited);
+            self.reduced();
+        }
+        self.recovery.active = true;
+        self.recovery.had_partial = false;
+        if self.variant != Variant::Reno {
+            self.recovery.recover = self.max;
+        }
+        let ssthresh = self.congestion.ssthresh();
+        let gap = self.scoreboard.next_gap(self.una, self.max);
+        let end = gap.map_or(self.max, |(_, end)| end).min(self.una + self.mss);
+        if self.variant.uses_sack() {
+            self.congestion.set(ssthresh);
+            self.scoreboard.begin_recovery(end);
+        } else {
+            self.congestion.set(ssthresh + u64::from(DUP_THRESH) * self.mss);
+        }
+        self.send(cx, self.una, end);
+        self.timer.restart(cx.now());
+    }
+
+    /// The timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1): everything is sent again from the
+    /// first byte that is not acknowledged, as the window grows from one segment.
+    pub(super) fn timed_out(&mut self) {
+        self.held = false;
+        if self.flight() == 0 {
+            return self.timer.stop();
+        }
+        self.timeouts += 1;
+        // ssthresh stays when the same segment is sent again by the timer.
+        if self.timed_out_at.replace(self.una) != Some(self.una) {
+            self.congestion.reduce(self.flight());
+        }
+        self.congestion.timed_out();
+        self.reduced();
+        self.recovery = Recovery { recover: self.max, ..Recovery::default() };
+        self.scoreboard.clear();
+        self.nxt = self.una;
+        self.timer.back_off();
+    }
+}

@@ -1,0 +1,304 @@
+//! The sending end: what leaves at each acknowledgement and at each timeout.
+//!
+//! Names are those of the RFCs: SND.UNA, SND.NXT, FlightSize, cwnd, ssthresh, `recover`. A number that an RFC gives as
+//! the highest byte is held as that of the byte after it.
+
+mod loss;
+
+use crate::endpoint::tcp::congestion::Congestion;
+use crate::endpoint::tcp::recovery::Recovery;
+use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
+use crate::endpoint::tcp::segment::Segment;
+use crate::endpoint::tcp::timer::Timer;
+use crate::endpoint::tcp::{TcpParams, Variant};
+use crate::endpoint::{Endpoint, HostCx, Notice, Payload};
+use crate::packet::{Mark, Packet};
+use crate::units::Time;
+
+/// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
+const ECT_0: u8 = 0b10;
+
+/// The end that sends data.
+#[derive(Debug)]
+pub struct Sender {
+    variant: Variant,
+    mss: u64,
+    header: u32,
+    ecn: bool,
+    stop: Time,
+    /// Bytes that the application has handed over.
+    offered: u64,
+    /// SND.UNA: the first byte that is not acknowledged.
+    una: u64,
+    /// SND.NXT: the next byte to be sent; before `max` after a timeout.
+    nxt: u64,
+    /// Where data end that were ever sent (HighData).
+    max: u64,
+    /// SND.WND: what the receiver has room for.
+    window: u64,
+    initial: u64,
+    congestion: Congestion,
+    scoreboard: Scoreboard,
+    recovery: Recovery,
+    timer: Timer,
+    /// When data were sent last.
+    last_sent: Option<Time>,
+    /// The first byte when the timer expired last.
+    timed_out_at: Option<u64>,
+    /// Marks are answered again once more than the bytes before this one is acknowledged: the segment that says that
+    /// the window was reduced has then arrived.
+    answered_to: u64,
+    /// Whether the next new segment says that the window was reduced (CWR).
+    says_reduced: bool,
+    /// Whether new data wait for the timer: congestion was marked with a window of one segment.
+    held: bool,
+    retransmissions: u64,
+    timeouts: u64,
+}
+
+impl Sender {
+    /// A sender of packets of `size` bytes, without data yet. From `stop` on it sends nothing.
+    pub fn new(params: &TcpParams, stop: Time, size: u32) -> Sender {
+        let mss = u64::from(params.segment_size(size));
+        let initial = u64::from(params.initial_window) * mss;
+        let window = u64::from(params.receiver_window);
+        let is_cubic = params.variant == Variant::Cubic;
+        Sender {
+            variant: params.variant,
+            mss,
+            header: params.header,
+            ecn: params.negotiates_ecn(),
+            stop,
+            offered: 0,
+            una: 0,
+            nxt: 0,
+            max: 0,
+            window,
+            initial,
+            congestion: Congestion::new(mss, initial, window.max(2 * mss), is_cubic),
+            scoreboard: Scoreboard::default(),
+            recovery: Recovery::default(),
+            timer: Timer::new(params),
+            last_sent: None,
+            timed_out_at: None,
+            answered_to: 0,
+            says_reduced: false,
+            held: false,
+            retransmissions: 0,
+            timeouts: 0,
+        }
+    }
+
+    /// The application hands over so many bytes more; [`u64::MAX`] is data without end. They are sent from the next
+    /// call of the endpoint on.
+    pub fn offer(&mut self, bytes: u64) {
+        self.offered = self.offered.saturating_add(bytes);
+    }
+
+    /// FlightSize: bytes that were sent and are not acknowledged.
+    fn flight(&self) -> u64 {
+        self.max - self.una
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { una: self.una, max: self.max, mss: self.mss }
+    }
+
+    /// An acknowledgement has come.
+    fn acknowledged(&mut self, cx: &mut HostCx<'_>, segment: &Segment) {
+        let acknowledgement = segment.acknowledgement;
+        if acknowledgement < self.una || acknowledgement > self.max {
+            return;
+        }
+        let before = self.flight();
+        let was_full = self.outstanding() + self.mss > self.congestion.cwnd();
+        let new = acknowledgement - self.una;
+        let same_window = self.window == u64::from(segment.window);
+        self.window = u64::from(segment.window);
+        self.una = acknowledgement;
+        self.nxt = self.nxt.max(self.una);
+        let has_news = self.scoreboard.update(self.extent(), segment.blocks());
+        if new > 0 {
+            self.timer.acknowledged(self.una, cx.now());
+        }
+        let marked = self.ecn && segment.echo && self.answer_mark(cx, before);
+        if new > 0 {
+            let was_recovering = self.recovery.active;
+            self.progress(cx, new);
+            if !was_recovering && !marked && was_full {
+                self.congestion.grow(cx.now(), new, self.timer.srtt());
+            } else if !was_full {
+                self.congestion.not_used(cx.now());
+            }
+        }
+        let repeats = new == 0 && before > 0 && same_window;
+        if if self.variant.uses_sack() { has_news } else { repeats } {
+            self.duplicate(cx);
+        }
+    }
+
+    /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of data. Returns whether
+    /// the window may not grow.
+    fn answer_mark(&mut self, cx: &mut HostCx<'_>, flight: u64) -> bool {
+        if self.una <= self.answered_to || self.recovery.active {
+            return true;
+        }
+        if self.congestion.cwnd() <= self.mss {
+            self.held = true;
+        }
+        self.congestion.reduce_marked(flight);
+        self.reduced();
+        if self.held {
+            self.timer.restart(cx.now());
+        }
+        true
+    }
+
+    /// The window was reduced, for whatever reason: what is under way gives no further reason.
+    fn reduced(&mut self) {
+        (self.answered_to, self.says_reduced) = (self.max, self.ecn);
+    }
+
+    /// Bytes that count against the congestion window outside of recovery: sent since the last timeout, and neither
+    /// acknowledged nor SACKed.
+    fn outstanding(&self) -> u64 {
+        self.nxt - self.una - self.scoreboard.sacked_below(self.nxt)
+    }
+
+    /// Sends what the windows allow.
+    fn fill(&mut self, cx: &mut HostCx<'_>) {
+        if cx.now() >= self.stop {
+            return self.timer.stop();
+        }
+        self.restart_after_idle(cx.now());
+        if self.recovery.active && self.variant.uses_sack() {
+            return self.fill_recovering(cx);
+        }
+        while let Some((start, end)) = self.next_in_order() {
+            let allowed = self.congestion.cwnd() + self.limited_transmit();
+            if self.outstanding() + (end - start) > allowed || !self.receiver_has_room(end) {
+                return;
+            }
+            if start >= self.max {
+                self.recovery.count_limited(end - start);
+            }
+            self.send(cx, start, end);
+            self.nxt = end;
+        }
+    }
+
+    /// RFC 6675, step C: one segment after the other by the scoreboard, while `pipe` leaves room for a segment.
+    fn fill_recovering(&mut self, cx: &mut HostCx<'_>) {
+        let mut pipe = self.scoreboard.pipe(self.extent());
+        while pipe + self.mss <= self.congestion.cwnd() {
+            let new = self.next_new().filter(|(_, end)| self.receiver_has_room(*end));
+            let Some((start, end)) = self.scoreboard.next_segment(self.extent(), new) else { return };
+            self.send(cx, start, end);
+            self.nxt = self.max;
+            pipe += end - start;
+        }
+    }
+
+    /// The segment at SND.NXT: after a timeout, what was not SACKed of what was sent before; then new data.
+    fn next_in_order(&mut self) -> Option<(u64, u64)> {
+        match self.scoreboard.next_gap(self.nxt, self.max) {
+            Some((start, end)) => {
+                self.nxt = start;
+                Some((start, end.min(start + self.mss)))
+            }
+            None => {
+                self.nxt = self.max;
+                self.next_new()
+            }
+        }
+    }
+
+    /// The next segment of new data: a whole one, or the last of what was offered.
+    fn next_new(&self) -> Option<(u64, u64)> {
+        let end = self.offered.min(self.max.saturating_add(self.mss));
+        (end > self.max && !self.held).then_some((self.max, end))
+    }
+
+    /// Limited transmit (RFC 3042; RFC 5681, section 3.2, step 1): new data beyond the window for the first two
+    /// duplicate acknowledgements. With SACK, what was SACKed makes room (RFC 6675, step 3).
+    fn limited_transmit(&self) -> u64 {
+        let is_new = self.nxt == self.max && !self.variant.uses_sack();
+        if is_new { u64::from(self.recovery.limited_segments(self.una)) * self.mss } else { 0 }
+    }
+
+    fn receiver_has_room(&self, end: u64) -> bool {
+        end <= self.una + self.window
+    }
+
+    /// After an idle time of more than the timeout, the window is at most the initial one (RFC 5681, section 4.1).
+    fn restart_after_idle(&mut self, now: Time) {
+        let is_idle = self.last_sent.is_some_and(|sent| now.since(sent) > self.timer.rto());
+        if is_idle && self.flight() == 0 && self.next_new().is_some() {
+            self.congestion.restart(self.initial);
+        }
+    }
+
+    /// Sends the bytes from `start` to before `end`, for the first time or again.
+    fn send(&mut self, cx: &mut HostCx<'_>, start: u64, end: u64) {
+        let again = start < self.max;
+        let mut segment = Segment { sequence: start, length: (end - start) as u32, ..Segment::default() };
+        let mut mark = Mark::NONE;
+        if again {
+            self.retransmissions += 1;
+            self.timer.forget_timed();
+        } else {
+            self.max = end;
+            self.timer.time(end, cx.now());
+            segment.reduced = std::mem::take(&mut self.says_reduced);
+            if self.ecn {
+                mark = Mark::from_ip(0, ECT_0);
+            }
+        }
+        cx.send(self.header + segment.length, mark, Payload::Tcp(segment));
+        self.last_sent = Some(cx.now());
+        self.timer.run(cx.now());
+    }
+
+    /// When the endpoint is to be woken.
+    fn next(&self) -> Time {
+        if self.timer.due() < self.stop { self.timer.due() } else { Time::NEVER }
+    }
+}
+
+impl Endpoint for Sender {
+    fn wake(&mut self, cx: &mut HostCx<'_>) -> Time {
+        if self.last_sent.is_none() {
+            self.timer.begin(cx.now());
+        }
+        if self.timer.due() <= cx.now() && cx.now() < self.stop {
+            self.timed_out();
+        }
+        self.fill(cx);
+        self.next()
+    }
+
+    fn receive(&mut self, cx: &mut HostCx<'_>, _: &Packet, payload: &Payload) -> Time {
+        if let Payload::Tcp(segment) = payload
+            && cx.now() < self.stop
+        {
+            self.acknowledged(cx, segment);
+            self.fill(cx);
+        }
+        self.next()
+    }
+
+    fn notice(&mut self, _: &mut HostCx<'_>, _: Notice) -> Time {
+        self.next()
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let segments = |bytes: u64| bytes as f64 / self.mss as f64;
+        show("cwnd", segments(self.congestion.cwnd()));
+        show("ssthresh", segments(self.congestion.ssthresh()));
+        show("flight", segments(self.flight()));
+        show("srtt", self.timer.srtt().map_or(f64::NAN, |srtt| srtt.as_secs_f64()));
+        show("rto", self.timer.rto().as_secs_f64());
+        show("retransmissions", self.retransmissions as f64);
+        show("timeouts", self.timeouts as f64);
+    }
+}

@@ -1,0 +1,209 @@
+//! The retransmission timer (RFC 6298): what a round trip takes, and when to stop waiting for an acknowledgement.
+//!
+//! A host reads a clock that advances in ticks of the granularity, counted from when the connection starts. A round
+//! trip takes the ticks that pass in it, at least one, and the timer expires at a tick.
+
+use super::TcpParams;
+use crate::units::{Span, Time};
+
+/// The timeout before the first round trip was measured (RFC 6298, rule 2.1).
+const FIRST: Span = Span::from_secs(1);
+
+/// The estimates of one connection, and its timer.
+#[derive(Clone, Debug)]
+pub(super) struct Timer {
+    granularity: u64,
+    minimum: Span,
+    maximum: Span,
+    /// When the connection started: where ticks are counted from.
+    began: Time,
+    /// SRTT and RTTVAR, once a round trip was measured.
+    estimates: Option<(Span, Span)>,
+    rto: Span,
+    /// The segment whose round trip is measured: the byte after its last, and when it was sent.
+    timed: Option<(u64, Time)>,
+    /// When the timer expires; [`Time::NEVER`] while it is off.
+    due: Time,
+}
+
+impl Timer {
+    pub(super) fn new(params: &TcpParams) -> Timer {
+        let mut timer = Timer {
+            granularity: params.granularity.ticks().max(1),
+            minimum: params.minimum_rto,
+            maximum: params.maximum_rto,
+            began: Time::ORIGIN,
+            estimates: None,
+            rto: FIRST,
+            timed: None,
+            due: Time::NEVER,
+        };
+        timer.set(FIRST);
+        timer
+    }
+
+    /// The connection starts.
+    pub(super) fn begin(&mut self, now: Time) {
+        self.began = now;
+    }
+
+    /// When the timer expires; [`Time::NEVER`] while it is off.
+    pub(super) fn due(&self) -> Time {
+        self.due
+    }
+
+    /// The timeout (RTO).
+    pub(super) fn rto(&self) -> Span {
+        self.rto
+    }
+
+    /// The smoothed round-trip time (SRTT), once one was measured.
+    pub(super) fn srtt(&self) -> Option<Span> {
+        self.estimates.map(|(srtt, _)| srtt)
+    }
+
+    /// Data are sent, or sent again: the timer runs (rule 5.1).
+    pub(super) fn run(&mut self, now: Time) {
+        if self.due == Time::NEVER {
+            self.restart(now);
+        }
+    }
+
+    /// Rule 5.3: the timer expires a timeout from now.
+    pub(super) fn restart(&mut self, now: Time) {
+        let after = (now + self.rto).since(self.began).ticks();
+        self.due = self.began + Span::from_ticks(after.div_ceil(self.granularity) * self.granularity);
+    }
+
+    /// Rule 5.2: nothing is outstanding.
+    pub(super) fn stop(&mut self) {
+        self.due = Time::NEVER;
+    }
+
+    /// Rule 5.5: the timer has expired, and the timeout doubles. It stays so until a round trip is measured.
+    pub(super) fn back_off(&mut self) {
+        self.set(self.rto + self.rto);
+        self.due = Time::NEVER;
+    }
+
+    /// A segment leaves for the first time. One is measured at a time.
+    pub(super) fn time(&mut self, end: u64, now: Time) {
+        self.timed.get_or_insert((end, now));
+    }
+
+    /// Something was sent again: an acknowledgement would not tell which was meant (Karn's algorithm, section 3).
+    pub(super) fn forget_timed(&mut self) {
+        self.timed = None;
+    }
+
+    /// Everything before `acknowledgement` is acknowledged.
+    pub(super) fn acknowledged(&mut self, acknowledgement: u64, now: Time) {
+        if let Some((_, sent)) = self.timed.take_if(|(end, _)| *end <= acknowledgement) {
+            let passed = self.clock(now) - self.clock(sent);
+            self.measured(Span::from_ticks(passed.max(1) * self.granularity));
+        }
+    }
+
+    /// What the host's clock shows.
+    fn clock(&self, now: Time) -> u64 {
+        now.since(self.began).ticks() / self.granularity
+    }
+
+    /// A round trip has taken `took`: rules 2.2 and 2.3, with α = 1/8 and β = 1/4.
+    fn measured(&mut self, took: Span) {
+        let (srtt, variation) = match self.estimates {
+            None => (took, Span::from_ticks(took.ticks() / 2)),
+            Some((srtt, variation)) => {
+                let apart = srtt.ticks().abs_diff(took.ticks());
+                (
+                    Span::from_ticks((7 * srtt.ticks() + took.ticks()) / 8),
+                    Span::from_ticks((3 * variation.ticks() + apart) / 4),
+                )
+            }
+        };
+        self.estimates = Some((srtt, variation));
+        let margin = (4 * variation.ticks()).max(self.granularity);
+        self.set(srtt + Span::from_ticks(margin));
+    }
+
+    /// The timeout within its bounds (rules 2.4 and 2.5).
+    fn set(&mut self, rto: Span) {
+        self.rto = rto.max(self.minimum).min(self.maximum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::PolicyParams;
+
+    fn ms(milliseconds: u64) -> Span {
+        Span::from_millis(milliseconds)
+    }
+
+    fn timer(granularity: u64, minimum: u64) -> Timer {
+        let (granularity, minimum_rto) = (ms(granularity), ms(minimum));
+        Timer::new(&TcpParams { granularity, minimum_rto, ..TcpParams::example() })
+    }
+
+    /// A round trip of so many milliseconds that begins `at` milliseconds after the start.
+    fn measure(timer: &mut Timer, at: u64, took: u64) {
+        timer.time(at, Time::ORIGIN + ms(at));
+        timer.acknowledged(at, Time::ORIGIN + ms(at + took));
+    }
+
+    /// RFC 6298, section 2, by hand: R = 100 ms, then 180 ms.
+    #[test]
+    fn estimates_follow_the_rules() {
+        let mut timer = timer(1, 1);
+        assert_eq!((timer.rto(), timer.srtt()), (ms(1000), None));
+        measure(&mut timer, 10, 100);
+        // SRTT = R, RTTVAR = R / 2, RTO = SRTT + 4 RTTVAR.
+        assert_eq!((timer.srtt(), timer.rto()), (Some(ms(100)), ms(300)));
+        measure(&mut timer, 500, 180);
+        // RTTVAR = 3/4 · 50 + 1/4 · 80 = 57.5; SRTT = 7/8 · 100 + 1/8 · 180 = 110; RTO = 110 + 230.
+        assert_eq!((timer.srtt(), timer.rto()), (Some(ms(110)), ms(340)));
+        // With the variation gone, the granularity is the least margin (rule 2.3).
+        (0..200).for_each(|round| measure(&mut timer, 1000 + 200 * round, 110));
+        assert_eq!(timer.rto(), ms(111));
+    }
+
+    #[test]
+    fn the_timeout_doubles_up_to_its_maximum_and_waits_for_a_measurement() {
+        let mut timer = timer(1, 200);
+        measure(&mut timer, 0, 100);
+        let mut seen = Vec::new();
+        for _ in 0..10 {
+            timer.back_off();
+            seen.push(timer.rto().ticks() / ms(1).ticks());
+        }
+        assert_eq!(seen, [600, 1200, 2400, 4800, 9600, 19_200, 38_400, 60_000, 60_000, 60_000]);
+        // Karn: what was sent again is not measured.
+        timer.time(5, Time::ORIGIN + ms(200_000));
+        timer.forget_timed();
+        timer.acknowledged(5, Time::ORIGIN + ms(200_100));
+        assert_eq!(timer.rto(), ms(60_000));
+        measure(&mut timer, 300_000, 100);
+        assert_eq!(timer.rto(), ms(250));
+    }
+
+    /// The era's clock: 500 ms ticks, at least one second.
+    #[test]
+    fn a_coarse_clock_sees_ticks() {
+        let mut timer = timer(500, 1000);
+        timer.begin(Time::ORIGIN + ms(7));
+        // From 107 ms to 407 ms no tick passes: one tick. RTO = 500 + 4 · 250.
+        measure(&mut timer, 107, 300);
+        assert_eq!((timer.srtt(), timer.rto()), (Some(ms(500)), ms(1500)));
+        // From 457 ms to 557 ms, one at 507 ms.
+        measure(&mut timer, 457, 100);
+        assert_eq!((timer.srtt(), timer.rto()), (Some(ms(500)), ms(1250)));
+        (0..40).for_each(|round| measure(&mut timer, 1107 + 500 * round, 300));
+        assert_eq!(timer.rto(), ms(1000));
+        // It expires at a tick: 507 ms, 1007 ms and so on.
+        timer.restart(Time::ORIGIN + ms(600));
+        assert_eq!(timer.due(), Time::ORIGIN + ms(2007));
+        timer.restart(Time::ORIGIN + ms(1007));
+        assert_eq!(timer.due(), Time::ORIGIN + ms(2007));
+    }
+}
