@@ -48,6 +48,7 @@ fn wild(rng: &mut Rng, kind: Kind, given: String) -> String {
             [low, (low + high) / 2.0, high, high * 2.0][rng.below(4) as usize].to_string()
         }
         Kind::Word(words) => quoted(pick(rng, words)),
+        Kind::Dscp => pick(rng, &["0", "63", "64", "\"af11\"", "\"ef\"", "\"af14\""]).to_owned(),
         Kind::Text => given,
     }
 }
