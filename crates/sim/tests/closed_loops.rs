@@ -131,7 +131,7 @@ impl Endpoint for RelativeRate {
                 *bits = if *marked == 1 { *bits * (1.0 - DECREASE) } else { *bits + INCREASE };
                 *next
             }
-            (RelativeRate::Source { next, .. }, Payload::None) => *next,
+            (RelativeRate::Source { next, .. }, _) => *next,
         }
     }
     fn notice(&mut self, _: &mut HostCx<'_>, _: Notice) -> Time {
