@@ -38,6 +38,13 @@ impl Switch {
         }
     }
 
+    /// Shows what the dropper of a port's whole queue has to show: names and values in base units.
+    pub fn dropper_gauges(&self, port: PortIx, show: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(port) = self.ports.get(usize::from(port.0)) {
+            port.guards.gauges(show);
+        }
+    }
+
     /// What waits at a port in its schedulers' queues, flow by flow, each in its order: the packets, and
     /// whose they are.
     pub fn waiting(&self, port: PortIx) -> impl Iterator<Item = (FlowIx, &Packet)> {
