@@ -15,6 +15,7 @@
 use super::estimator::Average;
 use super::marker::Marker;
 use super::mode::Mode;
+use super::profiles::{Profile, Profiles};
 use super::rate_marker::RateMarker;
 use super::srtcm::SrTcmBuckets;
 use super::tsw_tagger::{Approach, Tagger, Tagging};
@@ -80,7 +81,7 @@ impl PolicyParams for ClearingParams {
                 Box::new(RateMarker::new(Mode::Blind, Average::Window(window), tagger))
             }
         };
-        Ok(ClearingMeter { drops: self.excess == Excess::Drop, judge })
+        Ok(ClearingMeter { drops: self.excess == Excess::Drop, congested: Profiles::new(()), judge })
     }
 
     fn example() -> ClearingParams {
@@ -107,12 +108,15 @@ impl PolicyParams for ClearingParams {
 /// The profiles of receivers.
 pub struct ClearingMeter {
     drops: bool,
-    /// Colours a packet green that is inside, and counts.
+    /// What met congestion.
+    congested: Profiles<()>,
+    /// Colours a packet green that is inside, and red otherwise.
     judge: Box<dyn Meter + Send>,
 }
 
 impl Meter for ClearingMeter {
     fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
+        self.congested.open(profile);
         // Nothing between inside and outside.
         self.judge.set_profile(profile, &Contract { excess_burst: None, ..*terms });
     }
@@ -126,7 +130,11 @@ impl Meter for ClearingMeter {
         // What is not metered keeps the colour.
         judged.mark = packet.mark.coloured(Colour::Red);
         self.judge.see(cx, profile, &mut judged);
-        if judged.mark.colour() == Colour::Green {
+        let colour = judged.mark.colour();
+        if let Some(Profile { usage, .. }) = self.congested.get_mut(profile) {
+            usage.add_congested(colour, packet.len, packet.mark);
+        }
+        if colour == Colour::Green {
             packet.mark = packet.mark.congestion_cleared();
         } else if self.drops {
             return Verdict::Drop(Reason::Meter).into();
@@ -139,14 +147,16 @@ impl Meter for ClearingMeter {
     }
 
     fn forget(&mut self, profile: ProfileIx) {
+        self.congested.forget(profile);
         self.judge.forget(profile);
     }
 
     fn usage(&self, profile: ProfileIx) -> Option<Usage> {
-        self.judge.usage(profile)
+        let coloured = self.judge.usage(profile)?.coloured;
+        Some(Usage { coloured, ..self.congested.usage(profile)? })
     }
 
     fn memory(&self) -> usize {
-        self.judge.memory()
+        self.congested.memory() + self.judge.memory()
     }
 }
