@@ -9,6 +9,9 @@ const OFFERED: &[&str] = &[
     // A greedy source has a key with the name of a transport.
     "crates/spec/src/source.rs",
     "crates/spec/src/record/source.rs",
+    // And so has an average over time.
+    "crates/core/src/meter/estimator.rs",
+    "crates/core/src/meter/clearing.rs",
     // Written from the records.
     "python/tidegate/policies.py",
     // An example of use, and what is compared when nothing else is asked for.
