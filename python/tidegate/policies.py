@@ -685,9 +685,39 @@ class Tsw3cm(Record):
     mode: Literal["colour-blind", "colour-aware"] | None = None
 
 
-MeterName = Literal["flow-monitor", "policer", "srtcm", "trtcm", "tsw-tagger", "tsw2cm", "tsw3cm"]
+@dataclass(frozen=True, kw_only=True)
+class ClearingMeter(Record):
+    """Clearing meter (receiver-based control).
 
-MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm
+    Takes the congestion indication (CE, EFCI) off the packets inside a receiver's profile; those outside keep
+    it, or are dropped.
+
+    Attributes:
+        window: Window of the time sliding window over which the rate is averaged; without it, the profile is
+            a token bucket of `reserve` and `workahead` (a time such as "5ms").
+        approach: Rate above which packets are outside, with a `window`: R_T, or the peak of a sawtooth, 4/3
+            R_T (long or short). Default: short.
+        tagging: Share of packets that are outside above that rate, with a `window`: (average - R_T) / R_T, at
+            random, or all (probabilistic or deterministic). Default: probabilistic.
+        excess: Fate of packets outside the profile: they pass as they came, or are dropped (pass or drop).
+            Default: pass.
+
+    Source: Clark and Fang 1998, section II.E.
+    """
+
+    _kind: ClassVar[str | None] = "clearing-meter"
+
+    window: str | None = None
+    approach: Literal["long", "short"] | None = None
+    tagging: Literal["probabilistic", "deterministic"] | None = None
+    excess: Literal["pass", "drop"] | None = None
+
+
+MeterName = Literal[
+    "flow-monitor", "policer", "srtcm", "trtcm", "tsw-tagger", "tsw2cm", "tsw3cm", "clearing-meter"
+]
+
+MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm | ClearingMeter
 
 
 @dataclass(frozen=True, kw_only=True)

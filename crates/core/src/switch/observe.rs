@@ -3,7 +3,7 @@
 use super::Switch;
 use super::counters::{ByReason, FlowCounters, QueueStats};
 use super::port::Port;
-use crate::meter::Metered;
+use crate::meter::{Metered, Usage};
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::Scheduler;
 use crate::stats::Count;
@@ -98,6 +98,16 @@ impl Switch {
         let port = self.ports.get(usize::from(leg.port.0))?;
         let entry = port.table.flows.get(leg.flow.ix())?;
         port.metering.metered(usize::from(entry.node), leg.flow)
+    }
+
+    /// What has been used of the profiles to which the flow belongs, at each meter that its packets pass and that tells, in
+    /// their order; nothing for an unknown leg.
+    pub fn usage(&self, leg: Leg) -> impl Iterator<Item = Usage> {
+        let port = self.ports.get(usize::from(leg.port.0));
+        let entry = port.and_then(|port| Some((port, port.table.flows.get(leg.flow.ix())?)));
+        entry
+            .into_iter()
+            .flat_map(move |(port, entry)| port.metering.usage(usize::from(entry.node), leg.flow))
     }
 
     /// What a port has dropped, by reason.
