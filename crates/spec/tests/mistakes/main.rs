@@ -8,6 +8,7 @@ mod head;
 mod network;
 mod policies;
 mod sources;
+mod tcp;
 
 use common::{FULL, parse};
 use flows::FLOWS;
