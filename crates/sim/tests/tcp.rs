@@ -114,6 +114,22 @@ fn outcome(network: &Network, seed: u64) -> [(f64, f64); 2] {
     })
 }
 
+/// One connection alone fills a link whose queue holds its bandwidth-delay product, whatever slow start has cost.
+#[test]
+fn a_connection_alone_fills_its_link() {
+    for variant in ["reno", "newreno", "sack", "cubic"] {
+        let network = network(&format!(
+            "version = 1\nduration = \"60s\"\nwarmup = \"10s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 1, rate = \"2mbit\", delay = \"20ms\" }}\n\
+             port = {{ dropper = {{ kind = \"drop-tail\", limit = \"20p\" }} }}\n\
+             [[connection]]\nname = \"c\"\nfrom = \"l1\"\nto = \"r1\"\nsize = \"1kB\"\n\
+             transport = {{ kind = \"tcp\", variant = \"{variant}\" }}"
+        ));
+        let measured = throughput(&network, &run(&network, 1), 0);
+        assert!(measured > 1.9e6, "{variant}: {measured}");
+    }
+}
+
 /// In the long run two equal connections share equally: the mean share over replications is one half within its 99.9 %
 /// interval, and that is narrow.
 #[test]
