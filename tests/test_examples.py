@@ -184,8 +184,7 @@ def test_a_window_over_a_round_trip():
 def test_acknowledgements_are_compressed_in_two_way_traffic():
     path = EXAMPLES / "tcp.toml"
     alone, both = (
-        tidegate.simulate(tidegate.load(path, sets))
-        for sets in ([("connection.back.start", "59s")], [])
+        tidegate.simulate(tidegate.load(path, sets)) for sets in ([("connection.back.start", "59s")], [])
     )
     rows = [{row.group: row for row in results.groups()} for results in (alone, both)]
     # A packet of 1000 bytes takes 4 ms: alone, acknowledgements do not wait.
