@@ -11,6 +11,7 @@ const OFFERED: &[&str] = &[
     "crates/spec/src/record/source.rs",
     // A protocol has the name of a transport.
     "crates/core/src/classifier.rs",
+    "python/tidegate/replay/kinds.py",
     "python/tidegate/replay/names.py",
     // And so has an average over time.
     "crates/core/src/meter/estimator.rs",
