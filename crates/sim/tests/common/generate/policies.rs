@@ -49,7 +49,6 @@ fn wild(rng: &mut Rng, kind: Kind, given: String) -> String {
         }
         Kind::Dscp => pick(rng, &["0", "63", "64", "\"ef\"", "\"eff\""]).to_owned(),
         Kind::Word(words) => quoted(pick(rng, words)),
-        Kind::Dscp => pick(rng, &["0", "63", "64", "\"af11\"", "\"ef\"", "\"af14\""]).to_owned(),
         Kind::Text => given,
     }
 }
