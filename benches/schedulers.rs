@@ -118,7 +118,7 @@ impl Hold for Node {
         let mut packet = Packet::new(BodyId(0), 0);
         loop {
             let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut self.out };
-            if self.scheduler.serve(&mut cx, &mut self.queues, &mut packet) {
+            if self.scheduler.serve(&mut cx, &mut self.queues, &mut packet, |_| ()) {
                 break;
             }
             match self.scheduler.select(self.now, &self.queues) {
@@ -126,7 +126,6 @@ impl Hold for Node {
                 Select::Flow(_) | Select::Idle => unreachable!("every flow has packets"),
             }
         }
-        self.scheduler.read_ahead(&self.queues);
         self.now += self.link.time_for(packet.len);
         self.enqueue(packet.flow, size);
         packet.flow.0

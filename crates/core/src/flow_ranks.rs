@@ -16,7 +16,7 @@ const SHORT: usize = 8;
 /// So few flows move from the tournament back into the run.
 const BACK: usize = SHORT / 2;
 
-/// Where the flows are.
+/// Where the flows are. The run is empty when they are not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -57,8 +57,17 @@ impl FlowRanks {
     /// The flow with the smallest rank.
     #[inline(always)]
     pub(crate) fn top(&self) -> Option<FlowIx> {
+        match self.run.first() {
+            Some(first) => Some(FlowIx(first.flow)),
+            None => self.top_elsewhere(),
+        }
+    }
+
+    /// The same when the run is empty.
+    #[inline]
+    fn top_elsewhere(&self) -> Option<FlowIx> {
         match self.place {
-            Place::Run => self.run.first().map(|entry| FlowIx(entry.flow)),
+            Place::Run => None,
             Place::Tournament => self.tournament.top(),
             Place::Ladder => self.ladder.as_ref().and_then(|ladder| ladder.top()),
         }
@@ -67,6 +76,19 @@ impl FlowRanks {
     /// Puts the flow in with this rank, or changes its rank.
     #[inline(always)]
     pub(crate) fn set(&mut self, flow: FlowIx, rank: Rank) {
+        match self.run.first() {
+            // Nearly always: the flow that has just sent.
+            Some(first) if first.flow == flow.0 => {
+                self.run.pop_first();
+                self.run.insert(Entry { rank, flow: flow.0, generation: 0 });
+            }
+            _ => self.set_elsewhere(flow, rank),
+        }
+    }
+
+    /// The same when the flow is not the first of the run.
+    #[inline]
+    fn set_elsewhere(&mut self, flow: FlowIx, rank: Rank) {
         if self.place == Place::Tournament {
             return self.tournament.set(flow, rank);
         }
@@ -100,18 +122,10 @@ impl FlowRanks {
     /// Takes the flow out, if it is in.
     #[inline(always)]
     pub(crate) fn remove(&mut self, flow: FlowIx) {
-        match self.place {
-            Place::Run => self.remove_from_run(flow),
-            _ => self.remove_from_many(flow),
-        }
-    }
-
-    #[inline(always)]
-    fn remove_from_run(&mut self, flow: FlowIx) {
         match self.run.first() {
-            // Nearly always: the flow that has just sent.
             Some(first) if first.flow == flow.0 => self.run.pop_first(),
-            _ => self.remove_within_run(flow),
+            _ if self.place == Place::Run => self.remove_within_run(flow),
+            _ => self.remove_from_many(flow),
         }
     }
 
@@ -140,10 +154,7 @@ impl FlowRanks {
     /// The next flows to be on top, where several have just come near together ([`FlowLadder::take_near`]).
     #[inline(always)]
     pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
-        match &mut self.ladder {
-            Some(ladder) => ladder.take_near(),
-            None => None,
-        }
+        if self.place == Place::Ladder { self.ladder.as_mut()?.take_near() } else { None }
     }
 
     /// Bytes of memory held, for the memory report.

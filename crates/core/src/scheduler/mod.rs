@@ -247,15 +247,31 @@ pub const DEFAULT: &PolicyRecord = &fifo::FifoParams::RECORD;
 
 impl AnyScheduler {
     /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was
-    /// something to be sent.
+    /// something to be sent. `ahead` is given the flows of [`Scheduler::read_ahead`].
     #[inline(always)]
-    pub fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
-        each_inlined!(self, s => s.serve(cx, queues, packet), self.serve_by_call(cx, queues, packet))
+    pub fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        each_inlined!(
+            self,
+            s => s.serve(cx, queues, packet, ahead),
+            self.serve_by_call(cx, queues, packet, ahead)
+        )
     }
 
     #[inline(never)]
-    fn serve_by_call(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
-        each!(self, s => s.serve(cx, queues, packet))
+    fn serve_by_call(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        each!(self, s => s.serve(cx, queues, packet, ahead))
     }
 
     #[inline(never)]
@@ -287,12 +303,21 @@ impl AnyScheduler {
 /// [`AnyScheduler::serve`] for one kind of scheduler.
 trait Serve: Scheduler {
     #[inline(always)]
-    fn serve(&mut self, cx: &mut Ctx<'_>, queues: &mut Queues, packet: &mut Packet) -> bool {
+    fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
         self.advance(cx.now, queues);
         let Select::Flow(flow) = self.select(cx.now, queues) else { return false };
         let Some(first) = queues.pop_first(flow) else { return false };
         *packet = first.packet;
         self.dequeued(cx, packet, queues);
+        if let Some(near) = self.read_ahead(queues) {
+            ahead(near);
+        }
         true
     }
 }
@@ -320,7 +345,12 @@ impl Scheduler for AnyScheduler {
 
     #[inline(always)]
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        each_inlined!(self, s => s.enqueue(cx, packet, queues), self.enqueue_by_call(cx, packet, queues))
+        each_inlined!(self, s => s.enqueue(cx, packet, queues), {
+            // A copy: a packet that no call gets the address of stays in registers.
+            let mut passed = *packet;
+            self.enqueue_by_call(cx, &mut passed, queues);
+            *packet = passed;
+        })
     }
 
     #[inline]

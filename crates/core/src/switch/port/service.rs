@@ -33,11 +33,7 @@ impl Port {
     /// Takes the packet to be sent now to `serving`, without classes and ceilings. Whether there was one.
     #[inline(always)]
     fn take_plain(&mut self, cx: &mut Ctx<'_>) -> bool {
-        let taken = self.tree.take_plain(cx, &mut self.serving);
-        if let Some(near) = self.tree.read_ahead_plain() {
-            self.table.read_ahead(near);
-        }
-        taken
+        self.tree.take_plain(cx, &mut self.serving, |near| self.table.read_ahead(near))
     }
 
     /// Takes the packet to be sent now to `serving`, under ceilings. Whether there was one.

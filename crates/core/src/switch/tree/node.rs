@@ -117,8 +117,13 @@ impl Node {
 
     /// Selects and pops to `packet`. Whether there was something to be sent.
     #[inline(always)]
-    pub(super) fn serve(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> bool {
-        let served = self.scheduler.serve(cx, &mut self.queues, packet);
+    pub(super) fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        let served = self.scheduler.serve(cx, &mut self.queues, packet, ahead);
         if served {
             self.popped_first(packet.flow);
         }

@@ -4,7 +4,7 @@ use super::{Member, Node, ROOT, Tree};
 use crate::context::Ctx;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::Participation;
-use crate::scheduler::{Removal, Scheduler, Select};
+use crate::scheduler::{Removal, Select};
 use crate::units::Time;
 
 /// Where a packet is queued: the node, its flow's index there and its flow's index at the port.
@@ -56,17 +56,16 @@ impl Tree {
         self.nodes.classes.is_empty() && self.nodes.root.ceiling.is_none()
     }
 
-    /// Takes the packet to be sent now out of a plain tree and writes it to `packet`. Whether there was one.
+    /// Takes the packet to be sent now out of a plain tree and writes it to `packet`. Whether there was one. `ahead` is
+    /// given the port's flows that have just come near together, if there are any.
     #[inline(always)]
-    pub(in crate::switch) fn take_plain(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) -> bool {
-        self.nodes.root.serve(cx, packet)
-    }
-
-    /// The port's flows whose packets are soon to be taken out of a plain tree, where several have just come near.
-    #[inline(always)]
-    pub(in crate::switch) fn read_ahead_plain(&mut self) -> Option<&[FlowIx]> {
-        let root = &mut self.nodes.root;
-        root.scheduler.read_ahead(&root.queues)
+    pub(in crate::switch) fn take_plain(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        self.nodes.root.serve(cx, packet, ahead)
     }
 
     /// What is to be sent now.
