@@ -255,11 +255,12 @@ fn nothing_is_lost_duplicated_or_reordered() {
     }
 }
 
-/// The schedulers that forget all that was: slots are laid out in the order in which flows came, and Pulse keeps what its
-/// flows have not sent.
+/// The schedulers that forget all that was: slots are laid out in the order in which flows came, Pulse keeps what its
+/// flows have not sent, and FQ-CoDel keeps a flow in its lists until its next turn.
 fn forgetful() -> Vec<SchedulerKind> {
+    let remembers = ["pulse", "fq-codel"];
     let forgets = |kind: &SchedulerKind| {
-        !kind.is_slotted() && kind.record().is_some_and(|record| record.name != "pulse")
+        !kind.is_slotted() && kind.record().is_some_and(|record| !remembers.contains(&record.name))
     };
     every_scheduler().into_iter().filter(forgets).collect()
 }
