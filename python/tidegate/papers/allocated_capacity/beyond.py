@@ -12,6 +12,7 @@ from tidegate.papers.allocated_capacity.common import (
     CONNECTIONS,
     PACKETS,
     RIO_TSW,
+    WINDOW,
     Figures,
     at_bottleneck,
     rio,
@@ -39,7 +40,7 @@ def _beside(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     return {name: _shown(results) for name, results in runs.items()}
 
 
-DETERMINISTIC = tagged('window = "100ms", tagging = "deterministic"')
+DETERMINISTIC = tagged(f'{WINDOW}, tagging = "deterministic"')
 
 TAGGING = Measure(
     _beside,

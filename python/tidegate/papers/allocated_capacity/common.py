@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ MBIT = 1e6
 RED, RIO_TSW = "RED", "RIO-TSW"
 """The two columns of the paper's tables."""
 
-PACKETS = 'weight = 0.002, limit = "200p", signal = "drop", mean_packet = "1000B"'
+PACKETS = 'weight = 0.002, limit = "200p", signal = "drop", mean_packet = "1500B"'
 """What the paper leaves open of its droppers."""
 
 
@@ -49,10 +49,14 @@ def rio(max_p_out: float, others: str = PACKETS) -> Overrides:
     return at_bottleneck(f'{{ kind = "rio", {within}, {beyond}, {others} }}')
 
 
-def tagged(others: str = 'window = "100ms"', connections: Sequence[str] = CONNECTIONS) -> Overrides:
+WINDOW = 'window = "200ms"'
+"""The window of the tagger: the round-trip time that it presumes."""
+
+
+def tagged(others: str = WINDOW, hosts: Iterable[int] = range(10)) -> Overrides:
     """Return what puts a TSW tagger on the access links of senders; `others` is what is set of it."""
     tagger = f'{{ kind = "tsw-tagger", {others} }}'
-    return [(f"link.l{name[1:]}-left.meter", tagger) for name in connections]
+    return [(f"link.l{host}-left.meter", tagger) for host in hosts]
 
 
 def tcp(**keys: str) -> Overrides:

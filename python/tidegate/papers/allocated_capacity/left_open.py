@@ -86,10 +86,19 @@ def _beside_table_1(others: Mapping[str, Both]) -> Measure:
     return Measure(_figures, settings, series=True)
 
 
+def transport(delayed_acks: str = "") -> Both:
+    """Set the TCP of Table I with other delayed acknowledgements, or without."""
+    tcp = (
+        'kind = "tcp", variant = "reno", granularity = "100ms", minimum_rto = "200ms", initial_window = 1, '
+        f'receiver_window = "128000B", header = "40B"{delayed_acks}'
+    )
+    return alike(connections("transport", f"{{ {tcp} }}"))
+
+
 TAGGER = _beside_table_1(
     {
         f"{window} window": {RED: (), RIO_TSW: tagged(f'window = "{window}"')}
-        for window in ("20ms", "50ms", "200ms", "1s")
+        for window in ("20ms", "50ms", "100ms", "1s")
     }
 )
 DROPPER = _beside_table_1(
@@ -100,13 +109,21 @@ DROPPER = _beside_table_1(
         "buffer of 1000": droppers(PACKETS.replace("200p", "1000p")),
     }
 )
-TCP = _beside_table_1(
+SEGMENTS = _beside_table_1(
     {
-        "500 B segments": alike(connections("size", "500B")),
-        "delayed ACKs": alike(tcp(delayed_acks="200ms")),
+        "500 bytes": alike(connections("size", "500B")),
+        "1000 bytes": alike(connections("size", "1000B")),
         "64 kB window": alike(tcp(receiver_window="65535B")),
-        "1 ms ticks, 200 ms minimum": alike(tcp(granularity="1ms", minimum_rto="200ms")),
-        "initial window of 10": alike(tcp(initial_window="10")),
+        "256 kB window": alike(tcp(receiver_window="256000B")),
+        "10 initially": alike(tcp(initial_window="10")),
+    }
+)
+TIMERS = _beside_table_1(
+    {
+        "no delayed ACKs": transport(),
+        "ACKs 200 ms late": transport(', delayed_acks = "200ms"'),
+        "500 ms ticks, 1 s": alike(tcp(granularity="500ms", minimum_rto="1s")),
+        "1 ms ticks, 200 ms": alike(tcp(granularity="1ms")),
     }
 )
 HOSTS = _beside_table_1(
@@ -118,4 +135,10 @@ HOSTS = _beside_table_1(
     }
 )
 
-MEASURES = {"open-tagger": TAGGER, "open-dropper": DROPPER, "open-tcp": TCP, "open-hosts": HOSTS}
+MEASURES = {
+    "open-tagger": TAGGER,
+    "open-dropper": DROPPER,
+    "open-segments": SEGMENTS,
+    "open-timers": TIMERS,
+    "open-hosts": HOSTS,
+}

@@ -40,7 +40,7 @@ WIDE = (16, 16, 50, 60, 90, 100, 120, 130, 150, 160)
 
 MARKING = (
     '{ kind = "red", min_th = "15p", max_th = "40p", max_p = 0.02, weight = 0.002, limit = "200p", '
-    'signal = "mark", mean_packet = "1000B" }'
+    'signal = "mark", mean_packet = "1500B" }'
 )
 """Table II: a RED that only marks, until the buffer is full."""
 
@@ -82,17 +82,9 @@ def _sack(runs: Runs, earlier: Earlier) -> Columns:
     return {MAIN: figures}
 
 
-def _window(milliseconds: int) -> str:
-    return f'window = "{milliseconds}ms"'
-
-
 def _in_host() -> Overrides:
     """Return what tags each connection's packets over a window of its round-trip time."""
-    return [
-        setting
-        for connection, rtt in zip(CONNECTIONS, WIDE, strict=True)
-        for setting in tagged(_window(rtt), (connection,))
-    ]
+    return [setting for host, rtt in enumerate(WIDE) for setting in tagged(f'window = "{rtt}ms"', [host])]
 
 
 RENO = {RED: (), RIO_TSW: [*rio(0.2), *tagged()]}
@@ -103,7 +95,7 @@ SACK = {
 
 ECN = {RED: [*tcp(ecn="on"), *at_bottleneck(MARKING)]}
 RIGHT = {OUTSIDE: [*rio(0.5), *tagged()], IN_HOST: [*rio(0.5), *_in_host()]}
-CBR_TOO = {RED: (), RIO_TSW: [*rio(0.5), *tagged()]}
+CBR_TOO = {RED: (), RIO_TSW: [*rio(0.5), *tagged(hosts=range(11))]}
 
 MEASURES = {
     "table-1": Measure(columns, RENO, series=True),
