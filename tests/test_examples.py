@@ -181,6 +181,18 @@ def test_a_window_over_a_round_trip():
     assert f"{3 * 8 / round_trip:.0f} kbit/s" in text
 
 
+def test_acknowledgements_are_compressed_in_two_way_traffic():
+    path = EXAMPLES / "tcp.toml"
+    alone, both = (
+        tidegate.simulate(tidegate.load(path, sets)) for sets in ([("connection.back.start", "59s")], [])
+    )
+    rows = [{row.group: row for row in results.groups()} for results in (alone, both)]
+    # A packet of 1000 bytes takes 4 ms: alone, acknowledgements do not wait.
+    assert rows[0]["there/ack"].queueing_mean.mean < 0.002 < 0.01 < rows[1]["there/ack"].queueing_mean.mean
+    assert rows[0]["there"].throughput.mean > 1.9e6
+    assert rows[1]["there"].throughput.mean < 0.9 * rows[0]["there"].throughput.mean
+
+
 def test_the_videos_keep_the_contract_that_is_found_for_their_file():
     found = tidegate.contract(EXAMPLES / "video-frames.txt", fps=25, rate="1.2mbit")
     scenario = tidegate.load(EXAMPLES / "video.toml")

@@ -435,6 +435,25 @@ class Drr(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FqCodel(Record):
+    """FQ-CoDel's scheduler.
+
+    Lets backlogged flows take turns of a quantum of bytes, and serves those first that have just become
+    backlogged. With CoDel at each flow's queue it is FQ-CoDel.
+
+    Attributes:
+        quantum: Quantum: what a flow may send before it is another one's turn (a size such as "250B").
+            Default: 1514B.
+
+    Source: RFC 8290.
+    """
+
+    _kind: ClassVar[str | None] = "fq-codel"
+
+    quantum: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Edf(Record):
     """Earliest deadline first.
 
@@ -476,6 +495,7 @@ SchedulerName = Literal[
     "fifo-plus",
     "round-robin",
     "drr",
+    "fq-codel",
     "edf",
     "jitter-edd",
 ]
@@ -497,6 +517,7 @@ SchedulerKind = (
     | FifoPlus
     | RoundRobin
     | Drr
+    | FqCodel
     | Edf
     | JitterEdd
 )
@@ -664,9 +685,39 @@ class Tsw3cm(Record):
     mode: Literal["colour-blind", "colour-aware"] | None = None
 
 
-MeterName = Literal["flow-monitor", "policer", "srtcm", "trtcm", "tsw-tagger", "tsw2cm", "tsw3cm"]
+@dataclass(frozen=True, kw_only=True)
+class ClearingMeter(Record):
+    """Clearing meter (receiver-based control).
 
-MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm
+    Takes the congestion indication (CE, EFCI) off the packets inside a receiver's profile; those outside keep
+    it, or are dropped.
+
+    Attributes:
+        window: Window of the time sliding window over which the rate is averaged; without it, the profile is
+            a token bucket of `reserve` and `workahead` (a time such as "5ms").
+        approach: Rate above which packets are outside, with a `window`: R_T, or the peak of a sawtooth, 4/3
+            R_T (long or short). Default: short.
+        tagging: Share of packets that are outside above that rate, with a `window`: (average - R_T) / R_T, at
+            random, or all (probabilistic or deterministic). Default: probabilistic.
+        excess: Fate of packets outside the profile: they pass as they came, or are dropped (pass or drop).
+            Default: pass.
+
+    Source: Clark and Fang 1998, section II.E.
+    """
+
+    _kind: ClassVar[str | None] = "clearing-meter"
+
+    window: str | None = None
+    approach: Literal["long", "short"] | None = None
+    tagging: Literal["probabilistic", "deterministic"] | None = None
+    excess: Literal["pass", "drop"] | None = None
+
+
+MeterName = Literal[
+    "flow-monitor", "policer", "srtcm", "trtcm", "tsw-tagger", "tsw2cm", "tsw3cm", "clearing-meter"
+]
+
+MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm | ClearingMeter
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -680,6 +731,8 @@ class DropTail(Record):
         limit: Longest queue of the port, the packet in service included (a limit such as "100p" or "64kB").
         marked: Longest queue that a packet marked as out of profile may join; without it, `limit` (a limit
             such as "100p" or "64kB").
+        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
+            with a dropper of its own (queue or flow). Default: queue.
 
     Source: RFC 7567, section 2.
     """
@@ -688,9 +741,238 @@ class DropTail(Record):
 
     limit: str
     marked: str | None = None
+    scope: Literal["queue", "flow"] | None = None
 
 
-DropperKind = DropTail
+@dataclass(frozen=True, kw_only=True)
+class Red(Record):
+    """RED.
+
+    Random early detection: drops or marks arriving packets at random, with a probability that rises with the
+    average queue.
+
+    Attributes:
+        min_th: Average queue from which on packets are chosen at random; in bytes for byte mode (a limit such
+            as "100p" or "64kB").
+        max_th: Average queue from which on every packet is chosen, or with `slope = "gentle"` more and more
+            of them (a limit such as "100p" or "64kB").
+        max_p: Probability with which a packet is chosen when the average queue comes near `max_th`, above 0
+            (a number from 0 to 1). Default: 0.1.
+        weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
+            0.002.
+        limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
+        slope: What follows above `max_th`: all packets, or a probability that rises to 1 at twice `max_th`
+            (step or gentle). Default: step.
+        signal: How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice
+            is random and drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its
+            limit (drop or mark-then-drop or mark). Default: mark-then-drop.
+        mean_packet: Length of a typical packet: what an idle link could have sent is counted in it, and byte
+            mode scales by it (a size such as "250B"). Default: 500B.
+        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
+            with a dropper of its own (queue or flow). Default: queue.
+
+    Source: Floyd and Jacobson 1993.
+    """
+
+    _kind: ClassVar[str | None] = "red"
+
+    min_th: str
+    max_th: str
+    max_p: float | None = None
+    weight: float | None = None
+    limit: str
+    slope: Literal["step", "gentle"] | None = None
+    signal: Literal["drop", "mark-then-drop", "mark"] | None = None
+    mean_packet: str | None = None
+    scope: Literal["queue", "flow"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rio(Record):
+    """RIO.
+
+    RED with in and out: drops or marks packets out of profile, which are red or yellow, at shorter average
+    queues than packets in profile, which are green.
+
+    Attributes:
+        min_in: Average queue of *in* packets from which on they are chosen at random; thresholds in bytes are
+            byte mode (a limit such as "100p" or "64kB").
+        max_in: Average queue of *in* packets from which on every one is chosen (a limit such as "100p" or
+            "64kB").
+        max_p_in: Probability with which an *in* packet is chosen when the average comes near `max_in`, above
+            0 (a number from 0 to 1). Default: 0.02.
+        min_out: Average queue from which on *out* packets are chosen at random (a limit such as "100p" or
+            "64kB").
+        max_out: Average queue from which on every *out* packet is chosen (a limit such as "100p" or "64kB").
+        max_p_out: Probability with which an *out* packet is chosen when the average comes near `max_out`,
+            above 0 (a number from 0 to 1). Default: 0.1.
+        governs: Average by which *out* packets are judged: of all packets, of *out* packets, of *in* packets,
+            or the greater of the last two (total or out or in or both). Default: total.
+        weight: Weight of one arrival in an average queue (w_q), above 0 (a number from 0 to 1). Default:
+            0.002.
+        limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
+        slope: What follows above `max_in` and `max_out`: all packets, or a probability that rises to 1 at
+            twice the threshold (step or gentle). Default: step.
+        signal: How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice
+            is random and drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its
+            limit (drop or mark-then-drop or mark). Default: mark-then-drop.
+        mean_packet: Length of a typical packet: what an idle link could have sent is counted in it, and byte
+            mode scales by it (a size such as "250B"). Default: 500B.
+        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
+            with a dropper of its own (queue or flow). Default: queue.
+
+    Source: Clark and Fang 1998, Figure 6.
+    """
+
+    _kind: ClassVar[str | None] = "rio"
+
+    min_in: str
+    max_in: str
+    max_p_in: float | None = None
+    min_out: str
+    max_out: str
+    max_p_out: float | None = None
+    governs: Literal["total", "out", "in", "both"] | None = None
+    weight: float | None = None
+    limit: str
+    slope: Literal["step", "gentle"] | None = None
+    signal: Literal["drop", "mark-then-drop", "mark"] | None = None
+    mean_packet: str | None = None
+    scope: Literal["queue", "flow"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wred(Record):
+    """WRED.
+
+    Weighted RED: drops or marks packets at random by one average queue, with thresholds and a probability for
+    each colour.
+
+    Attributes:
+        min_green: Average queue from which on green packets are chosen at random; thresholds in bytes are
+            byte mode (a limit such as "100p" or "64kB").
+        max_green: Average queue from which on every green packet is chosen (a limit such as "100p" or
+            "64kB").
+        max_p_green: Probability with which a green packet is chosen when the average comes near `max_green`,
+            above 0 (a number from 0 to 1). Default: 0.02.
+        min_yellow: Average queue from which on yellow packets are chosen at random (a limit such as "100p" or
+            "64kB").
+        max_yellow: Average queue from which on every yellow packet is chosen (a limit such as "100p" or
+            "64kB").
+        max_p_yellow: Probability with which a yellow packet is chosen when the average comes near
+            `max_yellow`, above 0 (a number from 0 to 1). Default: 0.05.
+        min_red: Average queue from which on red packets are chosen at random (a limit such as "100p" or
+            "64kB").
+        max_red: Average queue from which on every red packet is chosen (a limit such as "100p" or "64kB").
+        max_p_red: Probability with which a red packet is chosen when the average comes near `max_red`, above
+            0 (a number from 0 to 1). Default: 0.1.
+        weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
+            0.002.
+        limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
+        slope: What follows above an upper threshold: all packets, or a probability that rises to 1 at twice
+            the threshold (step or gentle). Default: step.
+        signal: How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice
+            is random and drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its
+            limit (drop or mark-then-drop or mark). Default: mark-then-drop.
+        mean_packet: Length of a typical packet: what an idle link could have sent is counted in it, and byte
+            mode scales by it (a size such as "250B"). Default: 500B.
+        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
+            with a dropper of its own (queue or flow). Default: queue.
+
+    Source: RFC 2597, section 4; Floyd and Jacobson 1993.
+    """
+
+    _kind: ClassVar[str | None] = "wred"
+
+    min_green: str
+    max_green: str
+    max_p_green: float | None = None
+    min_yellow: str
+    max_yellow: str
+    max_p_yellow: float | None = None
+    min_red: str
+    max_red: str
+    max_p_red: float | None = None
+    weight: float | None = None
+    limit: str
+    slope: Literal["step", "gentle"] | None = None
+    signal: Literal["drop", "mark-then-drop", "mark"] | None = None
+    mean_packet: str | None = None
+    scope: Literal["queue", "flow"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codel(Record):
+    """CoDel.
+
+    Controlled delay: drops or marks packets at the head of the queue while all of them have waited for longer
+    than a target.
+
+    Attributes:
+        target: Sojourn time that may stand, above 0 (a time such as "5ms"). Default: 5ms.
+        interval: Time for which the sojourn time is above `target` before a packet is dropped: about the
+            longest round trip, above 0 (a time such as "5ms"). Default: 100ms.
+        limit: Longest queue, the packet in service included; without it, what the switch's memory allows (a
+            limit such as "100p" or "64kB").
+        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
+            with a dropper of its own (queue or flow). Default: queue.
+
+    Source: RFC 8289.
+    """
+
+    _kind: ClassVar[str | None] = "codel"
+
+    target: str | None = None
+    interval: str | None = None
+    limit: str | None = None
+    scope: Literal["queue", "flow"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pie(Record):
+    """PIE.
+
+    Proportional integral controller enhanced: drops or marks arriving packets at random, with a probability
+    that keeps the queueing delay near a target.
+
+    Attributes:
+        target: Queueing delay that is aimed at, above 0 (a time such as "5ms"). Default: 15ms.
+        update: Time from one update of the drop probability to the next, above 0 (a time such as "5ms").
+            Default: 15ms.
+        max_burst: Length of a burst that is let through before packets are dropped at random (a time such as
+            "5ms"). Default: 150ms.
+        alpha: Weight of the delay's distance from `target`, per second (a number from 0 to 1000). Default:
+            0.125.
+        beta: Weight of the delay's change since the last update, per second (a number from 0 to 1000).
+            Default: 1.25.
+        mark_below: Drop probability below which ECN-capable packets are marked; from there on they are
+            dropped like others (a number from 0 to 1). Default: 0.1.
+        mean_packet: Length of a typical packet: with no more than two of them queued, nothing is dropped at
+            random (a size such as "250B"). Default: 1500B.
+        limit: Longest queue, the packet in service included; without it, what the switch's memory allows (a
+            limit such as "100p" or "64kB").
+        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
+            with a dropper of its own (queue or flow). Default: queue.
+
+    Source: RFC 8033.
+    """
+
+    _kind: ClassVar[str | None] = "pie"
+
+    target: str | None = None
+    update: str | None = None
+    max_burst: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    mark_below: float | None = None
+    mean_packet: str | None = None
+    limit: str | None = None
+    scope: Literal["queue", "flow"] | None = None
+
+
+DropperName = Literal["codel", "pie"]
+
+DropperKind = DropTail | Red | Rio | Wred | Codel | Pie
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1320,7 +1602,7 @@ class Class(Record):
     deadline: str | None = None
     ceiling: str | None = None
     meter: MeterName | MeterKind | None = None
-    dropper: DropperKind | None = None
+    dropper: DropperName | DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1355,7 +1637,7 @@ class Link(Record):
     duplex: bool | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
-    dropper: DropperKind | None = None
+    dropper: DropperName | DropperKind | None = None
     ceiling: str | None = None
 
 
@@ -1432,7 +1714,7 @@ class Host(Record):
 
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
-    dropper: DropperKind | None = None
+    dropper: DropperName | DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1451,7 +1733,7 @@ class Port(Record):
 
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
-    dropper: DropperKind | None = None
+    dropper: DropperName | DropperKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

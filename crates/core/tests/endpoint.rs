@@ -37,6 +37,8 @@ struct Wire {
     /// Data that arrived, and the largest packet of each direction.
     arrived: u64,
     largest: [u32; 2],
+    /// Whether any data were ECN-capable.
+    ecn_capable: bool,
     now: Time,
 }
 
@@ -46,7 +48,8 @@ impl Wire {
         let ends = [made.sender(seat(0, stop), SIZE), made.receiver(seat(1, Time::NEVER))];
         let (next, flying) = ([Time::ORIGIN; 2], Flying::new());
         let (sent, arrived, largest, now) = ([0; 2], 0, [0; 2], Time::ORIGIN);
-        Wire { ends, next, flying, delay, lose_each: 0, sent, arrived, largest, now }
+        let (lose_each, ecn_capable) = (0, false);
+        Wire { ends, next, flying, delay, lose_each, sent, arrived, largest, ecn_capable, now }
     }
 
     fn act(&mut self, end: usize, call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time) {
@@ -54,8 +57,9 @@ impl Wire {
         let mut cx = HostCx { now: self.now, out: &mut out };
         self.next[end] = call(self.ends[end].as_mut(), &mut cx).max(self.now);
         for action in out {
-            if let Action::Send { len, payload, .. } = action {
+            if let Action::Send { len, payload, mark } = action {
                 self.sent[end] += 1;
+                self.ecn_capable |= end == 0 && mark.is_ecn_capable();
                 self.largest[end] = self.largest[end].max(len);
                 let lost = end == 0 && self.lose_each > 0 && self.sent[0].is_multiple_of(self.lose_each);
                 if !lost {
@@ -119,6 +123,20 @@ fn every_transport_keeps_to_its_sizes_and_its_stop() {
         let answer = TransportKind::BuiltIn(transport.clone()).build().unwrap().largest_answer();
         assert!(wire.largest[0] <= SIZE && wire.largest[1] <= answer, "{transport:?}: {:?}", wire.largest);
     }
+}
+
+/// Data may be marked on their way only where the transport says so.
+#[test]
+fn every_transport_says_whether_its_data_are_ecn_capable() {
+    let mut said = BTreeSet::new();
+    for transport in BuiltInTransport::examples() {
+        let mut wire = Wire::new(&transport, Span::from_millis(10), Time::NEVER);
+        wire.run(Time::ORIGIN + Span::from_secs(1));
+        let negotiates = TransportKind::BuiltIn(transport.clone()).build().unwrap().negotiates_ecn();
+        assert_eq!(wire.ecn_capable, negotiates, "{transport:?}");
+        said.insert(negotiates);
+    }
+    assert_eq!(said.len(), 2);
 }
 
 /// A later beginning of time changes nothing.

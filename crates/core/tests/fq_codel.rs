@@ -44,6 +44,8 @@ impl Lists {
     }
 
     fn dequeue(&mut self) -> Option<(u32, u32)> {
+        // The link does not ask in vain.
+        self.flows.iter().find(|(_, packets)| !packets.is_empty())?;
         loop {
             let is_new = !self.new.is_empty();
             let list = if is_new { &mut self.new } else { &mut self.old };

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::context::{Ctx, Reason, Verdict};
+use tidegate_core::dropper::{BuiltInDropper, Dropper, DropperKind};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{Mark, Packet};
-use tidegate_core::params::Limit;
+use tidegate_core::params::{BuiltIn, Limit};
 use tidegate_core::units::Span;
 use tidegate_sim::build::build;
 use tidegate_sim::event_queue::Calendar;
@@ -221,6 +222,32 @@ fn what_is_dropped_and_marked_is_counted_by_reason_and_at_the_destination() {
         assert_eq!(texts(&tables, "drops", "reason"), ["early-drop", "meter"]);
         assert_eq!(whole(&tables, "drops", "dropped_packets"), [0, dropped]);
         assert_eq!(whole(&tables, "drops", "marked_packets"), [marked, 0]);
+    }
+}
+
+/// At an overloaded port: every quantity that its dropper shows is a series, and says that packets are chosen.
+#[test]
+fn a_series_has_what_a_dropper_shows() {
+    for dropper in BuiltInDropper::examples() {
+        let name = dropper.record().name;
+        let kind = DropperKind::BuiltIn(dropper);
+        let mut shown = BTreeSet::from(["queue", "utilisation", "throughput"]);
+        kind.build().unwrap().gauges(&mut |metric, _| _ = shown.insert(metric));
+        let mut network = chain(2, 10_000_000, Span::ZERO, "fifo", Span::from_secs(5));
+        network.links[0].port.dropper = Some(kind.into());
+        add(&mut network, 0..1, None, Traffic::Cbr { rate: rate(15_000_000), sizes: Arc::new([1000]) });
+        let tables = measured(&network);
+        let (metrics, values) = (texts(&tables, "series", "metric"), numbers(&tables, "series", "value"));
+        assert_eq!(metrics.iter().map(String::as_str).collect::<BTreeSet<_>>(), shown, "{name}");
+        assert!(values.iter().all(|value| value.is_finite() && *value >= 0.0), "{name}");
+        for wanted in shown.iter().filter(|metric| metric.starts_with("drop_probability")) {
+            let of = metrics.iter().zip(&values).filter(|(metric, _)| metric == wanted);
+            assert!(of.into_iter().all(|(_, p)| *p <= 1.0), "{name}");
+        }
+        let dropped: u64 = whole(&tables, "drops", "dropped_packets").iter().sum();
+        // A third of what comes is too much.
+        let [sent] = whole(&tables, "flows", "sent_packets")[..] else { panic!() };
+        assert!(dropped.abs_diff(sent / 3) < 100, "{name}: {dropped} of {sent}");
     }
 }
 

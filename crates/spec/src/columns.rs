@@ -233,7 +233,8 @@ pub const TABLES: &[TableRecord] = &[
                 "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
                  which a link was sending; with a trace, share used of the bytes that it could have delivered then), `throughput` (bit/s, over the interval), and where there are monitors \
                  `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
-                 (over the interval)",
+                 (over the interval); of a port's dropper what its chapter says, as of `average_queue` (packets or bytes), \
+                 `drop_probability` and `queue_delay` (s) at that instant",
             ),
             number("value", "", "Its value, in the unit of the metric"),
         ],

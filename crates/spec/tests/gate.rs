@@ -3,8 +3,11 @@
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::params::{BuiltIn, Limit};
-use tidegate_spec::{Scenario, SpecErrors};
+use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::switch::plan::Scope;
+use tidegate_spec::units::show_value;
+use tidegate_spec::{GateFile, Scenario, SpecErrors};
 
 const SCENARIO: &str = r#"version = 1
 duration = "1s"
@@ -66,6 +69,26 @@ fn what_the_scenario_states_takes_the_place_of_the_gates_own() {
     let gate = scenario.gate.as_ref().unwrap();
     assert_eq!((gate.port.scheduler.policy.record().name, gate.buffer), ("fifo", Limit::Packets(9)));
     assert_eq!(scenario.links[1].port.scheduler.policy.record().name, "fifo");
+}
+
+/// Each dropper, over the queue and over each flow's own, in a gate's file as in a scenario.
+#[test]
+fn a_gates_ports_have_droppers() {
+    let office = std::fs::read_to_string(gates().join("office.toml")).unwrap();
+    for dropper in BuiltInDropper::examples() {
+        let shown = |(name, value): &(&str, Value)| match value {
+            Value::Number(_) | Value::Integer(_) => format!("{name} = {}", show_value(value)),
+            _ => format!("{name} = \"{}\"", show_value(value)),
+        };
+        let settings: Vec<_> = dropper.values().iter().map(shown).collect();
+        let settings = format!("kind = \"{}\", {}", dropper.record().name, settings.join(", "));
+        for (scope, said) in [(Scope::Node, "queue"), (Scope::Flow, "flow")] {
+            let line = format!("[port]\ndropper = {{ {settings}, scope = \"{said}\" }}\n");
+            let gate = GateFile::parse(&office.replacen("[port]\n", &line, 1), "g.toml", &[]).unwrap();
+            let read = gate.port.dropper.unwrap();
+            assert_eq!((&read.chosen.policy, read.scope), (&dropper, scope));
+        }
+    }
 }
 
 #[test]

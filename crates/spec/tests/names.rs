@@ -11,7 +11,11 @@ const OFFERED: &[&str] = &[
     "crates/spec/src/record/source.rs",
     // A protocol has the name of a transport.
     "crates/core/src/classifier.rs",
+    "python/tidegate/replay/kinds.py",
     "python/tidegate/replay/names.py",
+    // And so has an average over time.
+    "crates/core/src/meter/estimator.rs",
+    "crates/core/src/meter/clearing.rs",
     // Written from the records.
     "python/tidegate/policies.py",
     // An example of use, and what is compared when nothing else is asked for.

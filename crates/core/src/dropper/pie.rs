@@ -49,7 +49,8 @@ parameters! {
 }
 
 impl PolicyParams for PieParams {
-    type Made = Pie;
+    // Boxed: a dropper of each flow takes as much as the largest.
+    type Made = Box<Pie>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "pie",
@@ -67,15 +68,15 @@ impl PolicyParams for PieParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Pie, Refused> {
-        Ok(Pie {
+    fn make(&self) -> Result<Box<Pie>, Refused> {
+        Ok(Box::new(Pie {
             params: *self,
             next: None,
             queue: 0,
             control: Control { p: 0.0, before: 0.0, burst: self.max_burst },
             accumulated: 0.0,
             departures: Departures::default(),
-        })
+        }))
     }
 
     fn example() -> PieParams {

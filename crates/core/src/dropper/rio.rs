@@ -68,7 +68,8 @@ parameters! {
 }
 
 impl PolicyParams for RioParams {
-    type Made = Rio;
+    // Boxed: a dropper of each flow takes as much as the largest.
+    type Made = Box<Rio>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "rio",
@@ -86,16 +87,16 @@ impl PolicyParams for RioParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Rio, Refused> {
+    fn make(&self) -> Result<Box<Rio>, Refused> {
         let average = Average::new(self.weight);
-        Ok(Rio {
+        Ok(Box::new(Rio {
             settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_in),
             within: Twin::new(self.min_in, self.max_in, self.max_p_in, self),
             beyond: Twin::new(self.min_out, self.max_out, self.max_p_out, self),
             total: average,
             governs: self.governs,
             server: Server::new(self.mean_packet),
-        })
+        }))
     }
 
     fn example() -> RioParams {

@@ -48,7 +48,8 @@ parameters! {
 }
 
 impl PolicyParams for WredParams {
-    type Made = Wred;
+    // Boxed: a dropper of each flow takes as much as the largest.
+    type Made = Box<Wred>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "wred",
@@ -66,9 +67,9 @@ impl PolicyParams for WredParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Wred, Refused> {
+    fn make(&self) -> Result<Box<Wred>, Refused> {
         let thresholds = |min, max, max_p| Thresholds::new(min, max, max_p, self.slope);
-        Ok(Wred {
+        Ok(Box::new(Wred {
             settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_green),
             thresholds: [
                 thresholds(self.min_green, self.max_green, self.max_p_green),
@@ -78,7 +79,7 @@ impl PolicyParams for WredParams {
             server: Server::new(self.mean_packet),
             average: Average::new(self.weight),
             spreads: [Spread::default(); 3],
-        })
+        }))
     }
 
     fn example() -> WredParams {

@@ -82,9 +82,28 @@ pub(super) struct Estimate {
     pending: f64,
 }
 
+impl Estimate {
+    /// The rates at a packet of `len` bytes.
+    #[inline]
+    pub(super) fn see(&mut self, average: Average, now: Time, len: u32) -> Rates {
+        let Estimate { rates, memory, front, pending } = self;
+        let (gap, size) = (now.since(*front).ticks() as f64, f64::from(len));
+        match average {
+            Average::Window(_) => rates.average = (rates.average * *memory + size) / (gap + *memory),
+            Average::Packets(_) if gap > 0.0 => {
+                rates.average = (1.0 - *memory) * rates.average + *memory * ((*pending + size) / gap);
+                *pending = 0.0;
+            }
+            Average::Packets(_) => *pending += size,
+        }
+        *front = now;
+        *rates
+    }
+}
+
 /// The estimators of a meter's profiles, and what has been used of each.
 pub(super) struct Estimators {
-    average: Average,
+    pub(super) average: Average,
     pub(super) profiles: Profiles<Estimate>,
 }
 
@@ -119,23 +138,6 @@ impl Estimators {
         }
     }
 
-    /// The rates at a packet; `None` for a profile that was never opened.
-    #[inline]
-    pub(super) fn see(&mut self, now: Time, profile: ProfileIx, len: u32) -> Option<Rates> {
-        let Estimate { rates, memory, front, pending } = self.profiles.get_mut(profile)?;
-        let (gap, size) = (now.since(*front).ticks() as f64, f64::from(len));
-        match self.average {
-            Average::Window(_) => rates.average = (rates.average * *memory + size) / (gap + *memory),
-            Average::Packets(_) if gap > 0.0 => {
-                rates.average = (1.0 - *memory) * rates.average + *memory * ((*pending + size) / gap);
-                *pending = 0.0;
-            }
-            Average::Packets(_) => *pending += size,
-        }
-        *front = now;
-        Some(*rates)
-    }
-
     /// From when on a new profile would be no better off: its average, decayed, is at the target.
     pub(super) fn forgettable_at(&self, profile: ProfileIx) -> Time {
         let Some(Estimate { rates, memory, front, .. }) = self.profiles.get(profile) else {
@@ -162,6 +164,11 @@ mod tests {
 
     const ONE: ProfileIx = ProfileIx(0);
 
+    fn see(estimators: &mut Estimators, now: Time, len: u32) -> Rates {
+        let average = estimators.average;
+        estimators.profiles.get_mut(ONE).unwrap().state.see(average, now, len)
+    }
+
     fn rate(bits: u64) -> Rate {
         Rate::from_bits_per_second(bits).unwrap()
     }
@@ -186,7 +193,7 @@ mod tests {
         // (1000 * 1 + 500) / (0 + 1), then (1500 + 500) / (1 + 1), then (1000 + 200) / (3 + 1).
         for (seconds, size, expected) in [(0, 500, 1500.0), (1, 500, 1000.0), (3, 200, 300.0)] {
             now += Span::from_secs(seconds);
-            let average = tsw.see(now, ONE, size).unwrap().average * 1e11;
+            let average = see(&mut tsw, now, size).average * 1e11;
             assert!((average - expected).abs() < 1e-9, "{average} for {expected}");
         }
     }
@@ -204,12 +211,12 @@ mod tests {
             let sent = rate(sent);
             let mut tsw = estimator(window(20), target * 100_000);
             let mut now = Time::ORIGIN;
-            tsw.profiles.get_mut(ONE).unwrap().front = now;
+            tsw.profiles.get_mut(ONE).unwrap().state.front = now;
             let off = |tsw: &Estimators| tsw.profiles.get(ONE).unwrap().rates.average / per_tick(Some(sent)) - 1.0;
             let start = off(&tsw);
             for size in sizes {
                 now += sent.time_for(size);
-                tsw.see(now, ONE, size);
+                see(&mut tsw, now, size);
             }
             let windows = now.since(Time::ORIGIN).ticks() as f64 / Span::from_millis(20).ticks() as f64;
             prop_assert!(off(&tsw).abs() <= start.abs() / (1.0 + windows) + 1e-9);
@@ -228,7 +235,7 @@ mod tests {
             for average in [window, Average::Packets(n)] {
                 let mut both = [10_000_000, 20_000_000].map(|target| estimator(average, target));
                 let mut now = Time::ORIGIN;
-                both.iter_mut().for_each(|one| _ = one.see(now, ONE, 1));
+                both.iter_mut().for_each(|one| _ = see(one, now, 1));
                 let apart = |both: &[Estimators; 2]| {
                     let [one, other] = both.each_ref().map(|one| one.profiles.get(ONE).unwrap().rates.average);
                     other - one
@@ -236,7 +243,7 @@ mod tests {
                 let before = apart(&both);
                 for (gap, size) in &packets {
                     now += Span::from_ticks(gap * 1_000_000);
-                    both.iter_mut().for_each(|one| _ = one.see(now, ONE, *size));
+                    both.iter_mut().for_each(|one| _ = see(one, now, *size));
                 }
                 let decayed = apart(&both) / before;
                 let (least, most) = match average {
@@ -268,7 +275,7 @@ mod tests {
             let mut now = Time::ORIGIN;
             for (gap, size) in packets {
                 now += Span::from_ticks(1 << (gap / 2) << (gap / 2));
-                let rates = estimators.see(now, ONE, size).unwrap();
+                let rates = see(&mut estimators, now, size);
                 prop_assert!(rates.average.is_finite() && rates.average > 0.0, "{rates:?}");
             }
         }

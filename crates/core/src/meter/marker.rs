@@ -1,7 +1,7 @@
 //! What markers of three colours by token buckets have in common: everything but the buckets.
 
 use super::mode::Mode;
-use super::profiles::{Profiles, Usage};
+use super::profiles::{Profile, Profiles, Usage};
 use super::{Meter, ProfileIx, Reading};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Contract;
@@ -50,9 +50,11 @@ impl<B: Buckets> Meter for Marker<B> {
 
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
         let came = self.mode.colour_of(packet.mark);
-        let Some(buckets) = self.profiles.get_mut(profile) else { return Verdict::Accept.into() };
-        if let Some(colour) = buckets.colour(cx.now, packet.len, came) {
-            self.profiles.count(profile, colour, packet.mark, packet.len);
+        let Some(Profile { state, usage }) = self.profiles.get_mut(profile) else {
+            return Verdict::Accept.into();
+        };
+        if let Some(colour) = state.colour(cx.now, packet.len, came) {
+            usage.add(colour, packet.len);
             packet.mark = packet.mark.coloured(colour);
         }
         Verdict::Accept.into()

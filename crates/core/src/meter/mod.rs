@@ -1,5 +1,6 @@
 //! Does a flow, or several flows together, keep a profile?
 
+pub mod clearing;
 pub mod estimator;
 pub mod flow_monitor;
 pub mod marker;
@@ -166,6 +167,7 @@ meters! {
     TswTagger(tsw_tagger::TswTaggerParams),
     Tsw2Cm(tsw2cm::Tsw2CmParams),
     Tsw3Cm(tsw3cm::Tsw3CmParams),
+    Clearing(clearing::ClearingParams),
 }
 
 /// The meter of a port that names none.

@@ -2,7 +2,7 @@
 
 use super::estimator::{Average, Estimators, Rates};
 use super::mode::Mode;
-use super::profiles::Usage;
+use super::profiles::{Profile, Usage};
 use super::{Meter, ProfileIx, Reading};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Contract;
@@ -43,14 +43,15 @@ impl<R: Rule> Meter for RateMarker<R> {
 
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
         let came = self.mode.colour_of(packet.mark);
+        let average = self.estimators.average;
+        let Some(Profile { state, usage }) = self.estimators.profiles.get_mut(profile) else {
+            return Verdict::Accept.into();
+        };
         let colour = match came {
             Colour::Red => came,
-            Colour::Green | Colour::Yellow => match self.estimators.see(cx.now, profile, packet.len) {
-                Some(rates) => self.rule.colour(&rates, cx.rng).max(came),
-                None => return Verdict::Accept.into(),
-            },
+            _ => self.rule.colour(&state.see(average, cx.now, packet.len), cx.rng).max(came),
         };
-        self.estimators.profiles.count(profile, colour, packet.mark, packet.len);
+        usage.add(colour, packet.len);
         packet.mark = packet.mark.coloured(colour);
         Verdict::Accept.into()
     }

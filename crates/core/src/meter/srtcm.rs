@@ -17,7 +17,7 @@
 use super::check_bursts;
 use super::marker::{Buckets, Marker};
 use super::mode::Mode;
-use super::tokens::Tokens;
+use super::tokens::{Fine, missing_after};
 use crate::contract::{Contract, Refused};
 use crate::packet::Colour;
 use crate::params::{
@@ -89,30 +89,25 @@ impl Terms {
 pub struct SrTcmBuckets {
     /// `None` for one that is not metered.
     terms: Option<Terms>,
-    /// When the buckets were filled last.
-    filled: Time,
-    committed: Tokens,
-    excess: Tokens,
+    /// When the last packet came.
+    seen: Time,
+    /// When C is full, or since when it has been, as far as E has got what came since.
+    committed: Fine,
+    /// What E lacks.
+    excess: Fine,
 }
 
 impl Buckets for SrTcmBuckets {
-    const NEWCOMER: SrTcmBuckets = SrTcmBuckets {
-        terms: None,
-        filled: Time::from_ticks(0),
-        committed: Tokens::NONE,
-        excess: Tokens::NONE,
-    };
+    const NEWCOMER: SrTcmBuckets =
+        SrTcmBuckets { terms: None, seen: Time::from_ticks(0), committed: Fine::ZERO, excess: Fine::ZERO };
 
     fn set(&mut self, terms: &Contract) {
         let terms = Terms::of(terms);
-        if let Some(Terms { cir, cbs, ebs }) = terms {
-            let full = [Tokens::of(cir, cbs), Tokens::of(cir, ebs)];
-            [self.committed, self.excess] = match self.terms {
-                None => full,
-                Some(Terms { cir: before, .. }) => {
-                    [self.committed.moved(before, cir, full[0]), self.excess.moved(before, cir, full[1])]
-                }
-            };
+        if let (Some(Terms { cir, cbs, ebs }), Some(new)) = (self.terms, terms) {
+            let seen = Fine::at(self.seen);
+            let missing = self.committed.since(seen);
+            self.committed = seen + missing_after(missing, (cir, cbs), (new.cir, new.cbs));
+            self.excess = missing_after(self.excess, (cir, ebs), (new.cir, new.ebs));
         }
         self.terms = terms;
     }
@@ -124,21 +119,28 @@ impl Buckets for SrTcmBuckets {
     #[inline]
     fn colour(&mut self, now: Time, len: u32, came: Colour) -> Option<Colour> {
         let Terms { cir, cbs, ebs } = self.terms?;
-        let spilled = self.committed.fill(Tokens::in_span(now.since(self.filled)), Tokens::of(cir, cbs));
-        self.excess.fill(spilled, Tokens::of(cir, ebs));
-        self.filled = now;
-        let need = Tokens::of(cir, len);
-        if came == Colour::Green && self.committed.take(need) {
+        let (at, need) = (Fine::at(now), Fine::of(cir, len));
+        self.seen = now;
+        if self.committed < at {
+            self.excess = self.excess.since(at.since(self.committed));
+            self.committed = at;
+        }
+        let committed = self.committed + need;
+        if came == Colour::Green && committed <= at + Fine::of(cir, cbs) {
+            self.committed = committed;
             return Some(Colour::Green);
         }
-        let yellow = came != Colour::Red && self.excess.take(need);
-        Some(if yellow { Colour::Yellow } else { Colour::Red })
+        let excess = self.excess + need;
+        if came != Colour::Red && excess <= Fine::of(cir, ebs) {
+            self.excess = excess;
+            return Some(Colour::Yellow);
+        }
+        Some(Colour::Red)
     }
 
     /// E fills when C is full.
     fn full_at(&self) -> Time {
-        let Some(Terms { cir, cbs, ebs }) = self.terms else { return self.filled };
-        self.filled + self.committed.time_to(Tokens::of(cir, cbs)) + self.excess.time_to(Tokens::of(cir, ebs))
+        (self.committed + self.excess).up()
     }
 }
 

@@ -1,61 +1,61 @@
-//! How full is a token bucket, exactly?
+//! When is a token bucket full, exactly?
 //!
-//! A token is a byte. Its worth is held as the time that it takes to come, in units of 2⁻²⁴ ticks, of which a [`Rate`]
-//! states a whole number a byte: filling is an addition, taking a subtraction, and nothing is ever rounded. Tokens come
-//! continuously, not at instants CIR times a second (RFC 2697 and 2698, section 3): between those instants a bucket of the
-//! RFCs holds less than a byte more or less.
-//!
-//! A change of the rate leaves the tokens as they are, in bytes, rounded down to a unit.
+//! A bucket is kept as the instant at which it will be full again (the virtual scheduling of ATM TM 4.0, section 4.4.2.2),
+//! in units of 2⁻²⁴ ticks, of which a [`Rate`] states a whole number a byte: filling takes no step at all, taking is an
+//! addition, and nothing is ever rounded. Tokens come continuously, not at instants CIR times a second (RFC 2697 and 2698,
+//! section 3): between those instants a bucket of the RFCs holds less than a byte more or less.
 
-use crate::units::{Rate, Span};
+use crate::units::{Rate, Time};
+use core::ops::Add;
 
-/// The tokens in a bucket, which belong to the rate at which it fills.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tokens(u128);
+/// An instant, or a span, in units of 2⁻²⁴ ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fine(u128);
 
-impl Tokens {
-    /// None.
-    pub(super) const NONE: Tokens = Tokens(0);
+impl Fine {
+    /// No time at all, and the zero of the scale.
+    pub(super) const ZERO: Fine = Fine(0);
 
-    /// Of a full bucket of `depth` bytes.
+    /// An instant.
     #[inline]
-    pub(super) fn of(rate: Rate, depth: u32) -> Tokens {
-        Tokens(rate.exact_time_for(depth))
+    pub(super) fn at(time: Time) -> Fine {
+        Fine(u128::from(time.ticks()) << Rate::FRACTION_BITS)
     }
 
-    /// What comes in `span`: the same number at every rate.
+    /// What the tokens for so many bytes take to come.
     #[inline]
-    pub(super) fn in_span(span: Span) -> Tokens {
-        Tokens(u128::from(span.ticks()) << Rate::FRACTION_BITS)
+    pub(super) fn of(rate: Rate, bytes: u32) -> Fine {
+        Fine(rate.exact_time_for(bytes))
     }
 
-    /// Adds tokens up to a full bucket, and gives back those that find no room.
+    /// From `earlier` to this; zero when `earlier` is the later one.
     #[inline]
-    pub(super) fn fill(&mut self, more: Tokens, full: Tokens) -> Tokens {
-        let level = self.0 + more.0;
-        self.0 = level.min(full.0);
-        Tokens(level - self.0)
+    pub(super) fn since(self, earlier: Fine) -> Fine {
+        Fine(self.0.saturating_sub(earlier.0))
     }
 
-    /// Takes tokens out if there are enough of them; whether there were.
+    /// The first tick that is no earlier; saturates.
+    pub(super) fn up(self) -> Time {
+        Time::from_ticks(u64::try_from(self.0.div_ceil(1 << Rate::FRACTION_BITS)).unwrap_or(u64::MAX))
+    }
+}
+
+impl Add for Fine {
+    type Output = Fine;
+
+    /// An instant is below 2⁸⁸, and what a bucket is filled with below 2⁹⁶: nothing wraps.
     #[inline]
-    pub(super) fn take(&mut self, need: Tokens) -> bool {
-        let left = self.0.checked_sub(need.0);
-        self.0 = left.unwrap_or(self.0);
-        left.is_some()
+    fn add(self, other: Fine) -> Fine {
+        Fine(self.0.wrapping_add(other.0))
     }
+}
 
-    /// As many bytes in a bucket with another rate, and at most what it holds.
-    pub(super) fn moved(self, from: Rate, to: Rate, full: Tokens) -> Tokens {
-        let (one, new) = (from.exact_time_for(1), to.exact_time_for(1));
-        // At most 2³² bytes of at most 2⁶⁴ units, and a rest below one byte.
-        let moved = self.0 / one * new + self.0 % one * new / one;
-        Tokens(moved.min(full.0))
-    }
-
-    /// How long a bucket takes to fill up; saturates.
-    pub(super) fn time_to(self, full: Tokens) -> Span {
-        let missing = full.0.saturating_sub(self.0).div_ceil(1 << Rate::FRACTION_BITS);
-        Span::from_ticks(u64::try_from(missing).unwrap_or(u64::MAX))
-    }
+/// What a bucket lacks of another rate and depth that holds as many tokens, in bytes, as this one, which lacks `missing`; at
+/// most what it can hold. Rounded up to a unit, so that tokens are rounded down.
+pub(super) fn missing_after(missing: Fine, (rate, depth): (Rate, u32), (to, deep): (Rate, u32)) -> Fine {
+    let tokens = Fine::of(rate, depth).since(missing).0;
+    let (one, new) = (rate.exact_time_for(1), to.exact_time_for(1));
+    // At most 2³² bytes of at most 2⁶⁴ units, and a rest below one byte.
+    let kept = tokens / one * new + tokens % one * new / one;
+    Fine::of(to, deep).since(Fine(kept))
 }

@@ -19,7 +19,7 @@
 use super::check_bursts;
 use super::marker::{Buckets, Marker};
 use super::mode::Mode;
-use super::tokens::Tokens;
+use super::tokens::{Fine, missing_after};
 use crate::contract::{Contract, Refused};
 use crate::packet::Colour;
 use crate::params::{
@@ -92,31 +92,25 @@ impl Terms {
 pub struct TrTcmBuckets {
     /// `None` for one that is not metered.
     terms: Option<Terms>,
-    /// When the buckets were filled last.
-    filled: Time,
-    committed: Tokens,
-    peak: Tokens,
+    /// When the last packet came.
+    seen: Time,
+    /// When C is full.
+    committed: Fine,
+    /// When P is full.
+    peak: Fine,
 }
 
 impl Buckets for TrTcmBuckets {
-    const NEWCOMER: TrTcmBuckets = TrTcmBuckets {
-        terms: None,
-        filled: Time::from_ticks(0),
-        committed: Tokens::NONE,
-        peak: Tokens::NONE,
-    };
+    const NEWCOMER: TrTcmBuckets =
+        TrTcmBuckets { terms: None, seen: Time::from_ticks(0), committed: Fine::ZERO, peak: Fine::ZERO };
 
     fn set(&mut self, terms: &Contract) {
         let terms = Terms::of(terms);
-        if let Some(Terms { cir, pir, cbs, pbs }) = terms {
-            let full = [Tokens::of(cir, cbs), Tokens::of(pir, pbs)];
-            [self.committed, self.peak] = match self.terms {
-                None => full,
-                Some(before) => [
-                    self.committed.moved(before.cir, cir, full[0]),
-                    self.peak.moved(before.pir, pir, full[1]),
-                ],
-            };
+        if let (Some(Terms { cir, pir, cbs, pbs }), Some(new)) = (self.terms, terms) {
+            let seen = Fine::at(self.seen);
+            let missing = |full: Fine| full.since(seen);
+            self.committed = seen + missing_after(missing(self.committed), (cir, cbs), (new.cir, new.cbs));
+            self.peak = seen + missing_after(missing(self.peak), (pir, pbs), (new.pir, new.pbs));
         }
         self.terms = terms;
     }
@@ -128,21 +122,23 @@ impl Buckets for TrTcmBuckets {
     #[inline]
     fn colour(&mut self, now: Time, len: u32, came: Colour) -> Option<Colour> {
         let Terms { cir, pir, cbs, pbs } = self.terms?;
-        let gained = Tokens::in_span(now.since(self.filled));
-        self.committed.fill(gained, Tokens::of(cir, cbs));
-        self.peak.fill(gained, Tokens::of(pir, pbs));
-        self.filled = now;
-        if came == Colour::Red || !self.peak.take(Tokens::of(pir, len)) {
+        let at = Fine::at(now);
+        self.seen = now;
+        let peak = self.peak.max(at) + Fine::of(pir, len);
+        if came == Colour::Red || peak > at + Fine::of(pir, pbs) {
             return Some(Colour::Red);
         }
-        let green = came == Colour::Green && self.committed.take(Tokens::of(cir, len));
-        Some(if green { Colour::Green } else { Colour::Yellow })
+        self.peak = peak;
+        let committed = self.committed.max(at) + Fine::of(cir, len);
+        if came == Colour::Yellow || committed > at + Fine::of(cir, cbs) {
+            return Some(Colour::Yellow);
+        }
+        self.committed = committed;
+        Some(Colour::Green)
     }
 
     fn full_at(&self) -> Time {
-        let Some(Terms { cir, pir, cbs, pbs }) = self.terms else { return self.filled };
-        let committed = self.committed.time_to(Tokens::of(cir, cbs));
-        self.filled + committed.max(self.peak.time_to(Tokens::of(pir, pbs)))
+        self.committed.max(self.peak).up()
     }
 }
 

@@ -13,13 +13,15 @@
 //! tells apart: there is no hash, and no collision.
 //!
 //! Choices where the RFC leaves one:
-//! - A flow is looked at when a packet is to be sent: one whose last packet is in service keeps its place.
+//! - The lists change when a packet is sent, and not when the link asks in vain: a flow whose last packet is sent keeps its
+//!   place until it is another one's turn, through an idle time, too.
 //! - When no flow may send before its deficit has grown, as many rounds as that takes are counted at once.
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the packet that would be sent in the latest round, as it was when the flow's latest packet came, of
 //!   several the latest arrival. As quanta are equal, its flow has the largest backlog in bytes, to a quantum. (The RFC drops
 //!   at the head of that flow's queue, half of it or 64 packets at a time.)
-//! - A flow that was **held** joins the old list with its deficit, one that was **absent** the new list as a newcomer.
+//! - A flow that is **held** keeps its place while it has no packet. One that was held with packets joins the old list with its
+//!   deficit, one that was **absent** the new list as a newcomer.
 
 use super::turns::Turns;
 use super::{Participation, Removal, Scheduler, Select};
@@ -100,13 +102,13 @@ impl FqCodel {
         if deficit > 0 { 0 } else { -deficit / self.quantum + 1 }
     }
 
-    /// Lets turns pass until the first flow may send its first packet.
+    /// Lets turns pass until it is the turn of the flow that was selected, whose first packet is out of its queue.
     #[inline]
-    fn settle(&mut self, queues: &Queues) {
+    fn settle(&mut self, selected: FlowIx, queues: &Queues) {
         let mut passed = 0;
         while let Some((flow, is_new)) = self.first() {
             let waits = self.flows[flow.ix()].deficit <= 0;
-            if !waits && queues.len(flow) > 0 {
+            if !waits && (flow == selected || queues.len(flow) > 0) {
                 return;
             }
             if waits {
@@ -136,6 +138,20 @@ impl FqCodel {
             self.old.iter().for_each(|flow| self.flows[flow.ix()].deficit += rounds * self.quantum);
             self.old.skip_rounds(rounds as u64);
         }
+    }
+
+    /// Whose turn it is once others' have passed: of the flows that may send in the earliest round the first, new ones
+    /// before old ones.
+    #[inline(never)]
+    fn foresee(&self, queues: &Queues) -> Select {
+        let waiting = || self.new.iter().chain(self.old.iter()).filter(|flow| queues.len(*flow) > 0);
+        let first = waiting().find(|flow| self.quanta(*flow) == 0);
+        first.or_else(|| waiting().min_by_key(|flow| self.quanta(*flow))).map_or(Select::Idle, Select::Flow)
+    }
+
+    #[inline]
+    fn is_listed(&self, flow: FlowIx) -> bool {
+        self.new.contains(flow) || self.old.contains(flow)
     }
 
     fn leave(&mut self, flow: FlowIx) {
@@ -176,35 +192,29 @@ impl Scheduler for FqCodel {
     #[inline]
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         let flow = packet.flow;
-        let listed = self.new.contains(flow) || self.old.contains(flow);
-        if !listed && queues.takes_part(flow) {
-            self.join_new(flow);
+        match queues.takes_part(flow) {
+            true if !self.is_listed(flow) => self.join_new(flow),
+            true => {}
+            false if queues.len(flow) == 0 && !self.is_listed(flow) => {
+                self.flows[flow.ix()].deficit = self.quantum;
+            }
+            false => self.leave(flow),
         }
         self.note_latest(flow, queues.bytes_of(flow));
-    }
-
-    #[inline]
-    fn advance(&mut self, _: Time, queues: &Queues) {
-        self.settle(queues);
     }
 
     #[inline]
     fn select(&self, _: Time, queues: &Queues) -> Select {
         match self.first() {
             Some((flow, _)) if self.quanta(flow) == 0 && queues.len(flow) > 0 => Select::Flow(flow),
-            Some(_) => {
-                // Of those that are sent in the earliest round the first, new ones before old ones of that round; but
-                // a new one whose deficit is spent is an old one, behind all that have something left.
-                let listed = self.new.iter().chain(self.old.iter());
-                let waiting = listed.filter(|flow| queues.len(*flow) > 0);
-                waiting.min_by_key(|flow| self.quanta(*flow)).map_or(Select::Idle, Select::Flow)
-            }
+            Some(_) => self.foresee(queues),
             None => Select::Idle,
         }
     }
 
     #[inline]
-    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        self.settle(packet.flow, queues);
         self.flows[packet.flow.ix()].deficit -= i64::from(packet.len);
     }
 
@@ -219,9 +229,10 @@ impl Scheduler for FqCodel {
 
     fn take_part(&mut self, _: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         match queues.participation(flow) {
-            Participation::Active if before == Participation::Active || queues.len(flow) == 0 => return,
+            Participation::Active if queues.len(flow) == 0 || self.is_listed(flow) => return,
             Participation::Active if before == Participation::Held => self.old.join(flow),
             Participation::Active => self.join_new(flow),
+            Participation::Held if queues.len(flow) == 0 => return,
             Participation::Held => self.leave(flow),
             Participation::Absent => {
                 self.leave(flow);

@@ -266,6 +266,14 @@ impl Guards {
         }
     }
 
+    /// Shows what is to be seen of the dropper of the port's queue as a whole.
+    pub(super) fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let guard = self.places.first().and_then(|root| root.guard.as_ref());
+        if let Some(Guard { droppers: Droppers::Node(dropper, _), .. }) = guard {
+            dropper.gauges(show);
+        }
+    }
+
     /// What is counted in a node's guarded queue, if it is guarded as a whole.
     pub(super) fn counted(&self, node: usize) -> Option<Count> {
         match self.places.get(node)?.guard.as_ref()?.droppers {

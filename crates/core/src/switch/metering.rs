@@ -3,9 +3,9 @@
 use super::plan::{FlowPlan, MOST_METERS, PortPlan};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::meter::{Meter, MeterKind, Metered, ProfileIx, Reading};
+use crate::meter::{Meter, MeterKind, Metered, ProfileIx, Reading, Usage};
 use crate::packet::{FlowIx, Packet};
-use crate::units::Time;
+use crate::units::{Span, Time};
 use std::collections::BTreeMap;
 
 /// Which shared profiles a flow belongs to, at each meter that its packets pass.
@@ -164,6 +164,24 @@ impl Metering {
     /// What the first meter that counts has counted of the profile to which the flow belongs.
     pub(super) fn metered(&self, node: usize, flow: FlowIx) -> Option<Metered> {
         self.of(node, flow).find_map(|(meter, profile)| meter.metered(profile))
+    }
+
+    /// What has been used of the profiles to which the flow belongs, at each meter that tells, in their order.
+    pub(super) fn usage(&self, node: usize, flow: FlowIx) -> impl Iterator<Item = Usage> {
+        self.of(node, flow).filter_map(|(meter, profile)| meter.usage(profile))
+    }
+
+    /// The windows of the profiles to which the flow belongs follow its round-trip time.
+    pub(super) fn set_window(&mut self, node: usize, flow: FlowIx, window: Span) {
+        let shared = self.profiles(flow);
+        let mut nth = 0;
+        self.on_path(node, |stage| {
+            match shared.get(nth).copied().flatten() {
+                Some(profile) => stage.shared.set_window(ProfileIx(u32::from(profile)), window),
+                None => stage.own.set_window(ProfileIx(flow.0), window),
+            }
+            nth += 1;
+        });
     }
 
     /// Bytes of memory held.

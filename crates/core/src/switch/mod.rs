@@ -29,7 +29,7 @@ use crate::contract::Refused;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::queues::Participation;
 use crate::stats::tally;
-use crate::units::Time;
+use crate::units::{Span, Time};
 use plan::{FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
@@ -138,6 +138,17 @@ impl Switch {
         }
         port.take_part(now, leg.flow, how);
         port.ready()
+    }
+
+    /// The windows over which a port's meters average the rate of the flow's profiles follow the round-trip time that its
+    /// transport has measured (Clark and Fang 1998, section IV.D). Of a profile that several flows share, the last one to
+    /// tell counts. Does nothing for an unknown leg, and at meters without a window.
+    pub fn set_window(&mut self, leg: Leg, window: Span) {
+        let port = self.ports.get_mut(usize::from(leg.port.0));
+        if let Some(port) = port.filter(|port| leg.flow.ix() < port.table.flows.len()) {
+            let node = usize::from(port.table.flows[leg.flow.ix()].node);
+            port.metering.set_window(node, leg.flow, window);
+        }
     }
 
     /// The packet's last bit is in, for one port or (multicast) several; the body is stored

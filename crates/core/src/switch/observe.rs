@@ -3,7 +3,7 @@
 use super::Switch;
 use super::counters::{ByReason, FlowCounters, QueueStats};
 use super::port::Port;
-use crate::meter::Metered;
+use crate::meter::{Metered, Usage};
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::Scheduler;
 use crate::stats::Count;
@@ -35,6 +35,13 @@ impl Switch {
             && let Some(entry) = port.table.flows.get(leg.flow.ix())
         {
             port.tree.nodes[usize::from(entry.node)].scheduler.gauges(now, entry.slot, show);
+        }
+    }
+
+    /// Shows what the dropper of a port's whole queue has to show: names and values in base units.
+    pub fn dropper_gauges(&self, port: PortIx, show: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(port) = self.ports.get(usize::from(port.0)) {
+            port.guards.gauges(show);
         }
     }
 
@@ -91,6 +98,16 @@ impl Switch {
         let port = self.ports.get(usize::from(leg.port.0))?;
         let entry = port.table.flows.get(leg.flow.ix())?;
         port.metering.metered(usize::from(entry.node), leg.flow)
+    }
+
+    /// What has been used of the profiles to which the flow belongs, at each meter that its packets pass and that tells, in
+    /// their order; nothing for an unknown leg.
+    pub fn usage(&self, leg: Leg) -> impl Iterator<Item = Usage> {
+        let port = self.ports.get(usize::from(leg.port.0));
+        let entry = port.and_then(|port| Some((port, port.table.flows.get(leg.flow.ix())?)));
+        entry
+            .into_iter()
+            .flat_map(move |(port, entry)| port.metering.usage(usize::from(entry.node), leg.flow))
     }
 
     /// What a port has dropped, by reason.

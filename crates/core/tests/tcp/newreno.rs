@@ -57,7 +57,8 @@ fn three_losses_in_a_window() {
     );
 }
 
-/// The retransmission is lost, too: nothing but the timer tells.
+/// The retransmission is lost, too: nothing but the timer tells. ssthresh does not rise to half of what recovery has put
+/// in flight.
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
     check(
@@ -76,8 +77,8 @@ fn a_lost_retransmission_waits_for_the_timer() {
          ack 0      |     | 13 4
          ack 0      |     | 14 4
          ack 0      |     | 15 4
-         timer 1100 | 0rr | 1 6
-         ack 12     |     | 2 6",
+         timer 1100 | 0rr | 1 4
+         ack 12     |     | 2 4",
     );
 }
 

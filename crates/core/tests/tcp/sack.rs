@@ -124,8 +124,8 @@ fn a_lost_retransmission_waits_for_the_timer() {
          ack 0 sack 1-9  |     | 4 4
          ack 0 sack 1-10 |     | 4 4
          ack 0 sack 1-11 |     | 4 4
-         timer 1100      | 0rr | 1 6
-         ack 12          |     | 2 6",
+         timer 1100      | 0rr | 1 4
+         ack 12          |     | 2 4",
     );
 }
 
@@ -152,9 +152,9 @@ fn after_a_timeout_only_what_is_missing_is_sent_again() {
          ack 0 sack 5-13 1-3 | 15  | 4 4
          ack 0 sack 5-14 1-3 |     | 4 4
          ack 0 sack 5-15 1-3 |     | 4 4
-         timer 1100          | 0rr | 1 8
-         ack 4 sack 5-15     | 4rr | 2 8
-         ack 16              |     | 2 8",
+         timer 1100          | 0rr | 1 4
+         ack 4 sack 5-15     | 4rr | 2 4
+         ack 16              |     | 2 4",
     );
 }
 

@@ -20,13 +20,14 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Queues, and the share of the interval in which each link was sending.
+    /// Queues, what droppers show of them, and the share of the interval in which each link was sending.
     fn sample_links(&self, series: &mut Series) {
         let (at, spacing) = (series.next(), series.spacing());
         for (ix, link) in self.fabric.links.iter().enumerate() {
             let subject = Subject::Link(ix as u32);
             let switch = &self.fabric.nodes[link.node as usize].switch;
             series.add(subject, "queue", switch.backlog(link.port).packets as f64);
+            switch.dropper_gauges(link.port, &mut |metric, value| series.add(subject, metric, value));
             let offered = link.line.offered(at.before(spacing), at);
             let so_far = match offered {
                 Some(_) => link.line.used(at),

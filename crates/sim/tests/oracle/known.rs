@@ -2,7 +2,8 @@
 //! predicate goes when its defect does.
 
 use tidegate_core::dropper::DropperKind;
-use tidegate_core::meter::MeterKind;
+use tidegate_core::meter::clearing::Excess;
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{BuiltIn, Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PortPlan, PushOut, Scope};
@@ -49,23 +50,29 @@ pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     })
 }
 
-/// The colours of markers, some of which draw them at random, are not modelled: where a dropper heeds colours in a network
-/// that has markers, only the invariants are checked.
-pub fn colours_are_not_modelled(network: &Network, switch: usize) -> bool {
+/// What markers write, some of them at random, is not modelled: where a dropper heeds colours in a network that has
+/// markers, and where a meter that clears marks may also drop, only the invariants are checked.
+pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
+    let meters = |port: &PortPlan| {
+        let of_classes = port.classes.iter().flat_map(|class| class.meters.clone());
+        port.meters.iter().cloned().chain(of_classes).collect::<Vec<_>>()
+    };
     let colours =
         |meter: &MeterKind| meter.record().is_some_and(|record| record.role == Role::Meter { colours: true });
+    let drops = |meter: &MeterKind| match meter {
+        MeterKind::BuiltIn(BuiltInMeter::Clearing(params)) => params.excess == Excess::Drop,
+        _ => false,
+    };
     let marked = |dropper: &DropperPlan| match &dropper.kind {
         DropperKind::BuiltIn(policy) => policy.values().iter().any(|(name, _)| *name == "marked"),
         DropperKind::Custom(_) => false,
     };
-    let has_marker = |port: &PortPlan| {
-        port.meters.iter().chain(port.classes.iter().flat_map(|class| &class.meters)).any(colours)
-    };
     let heeds = |port: &PortPlan| {
         port.dropper.iter().chain(port.classes.iter().flat_map(|class| &class.dropper)).any(marked)
     };
-    network.links.iter().any(|link| has_marker(&link.port))
-        && network.links.iter().any(|link| link.from == switch && heeds(&link.port))
+    let has_markers = network.links.iter().any(|link| meters(&link.port).iter().any(colours));
+    let mut here = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
+    here.any(|port| (has_markers && heeds(port)) || meters(port).iter().any(drops))
 }
 
 /// Whether flows or classes of a link may be held: by a ceiling, or as a class that is idle while packets wait.

@@ -10,6 +10,7 @@ mod meters;
 mod network;
 mod policies;
 mod sources;
+mod tcp;
 
 use common::{FULL, parse};
 use flows::FLOWS;

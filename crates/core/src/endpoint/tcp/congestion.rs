@@ -54,6 +54,11 @@ impl Congestion {
         self.ssthresh = left.max(2 * self.mss);
     }
 
+    /// ssthresh is at most so many bytes: equation 4 of RFC 5681 is an upper limit.
+    pub(super) fn limit_ssthresh(&mut self, most: u64) {
+        self.ssthresh = self.ssthresh.min(most);
+    }
+
     /// What a multiplicative decrease leaves of `flight` bytes.
     fn decrease(&mut self, flight: u64) -> u64 {
         match &mut self.cubic {

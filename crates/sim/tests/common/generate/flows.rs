@@ -85,7 +85,8 @@ impl Flows {
         let mut keys = vec![
             format!("name = \"k{ix}\"\ncount = {}", small(rng, self.most() / 2)),
             format!("from = \"{from}\"\nto = \"{}\"", pick(rng, &others)),
-            format!("size = \"{}\"", pick(rng, &["40B", "250B", "1500B"])),
+            // A packet has room for a header of 40 bytes and data.
+            format!("size = \"{}\"", pick(rng, &["50B", "250B", "1500B"])),
             format!("transport = {transport}"),
         ];
         contract(rng, self.manner, &mut keys);

@@ -47,6 +47,7 @@ fn wild(rng: &mut Rng, kind: Kind, given: String) -> String {
         Kind::Number(low, high) => {
             [low, (low + high) / 2.0, high, high * 2.0][rng.below(4) as usize].to_string()
         }
+        Kind::Dscp => pick(rng, &["0", "63", "64", "\"ef\"", "\"eff\""]).to_owned(),
         Kind::Word(words) => quoted(pick(rng, words)),
         Kind::Dscp => pick(rng, &["0", "63", "64", "\"af11\"", "\"ef\"", "\"af14\""]).to_owned(),
         Kind::Text => given,

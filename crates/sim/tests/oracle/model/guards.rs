@@ -38,7 +38,7 @@ const NOTHING: Reading = Reading { checked: None, drop: false, red: false };
 enum Meter {
     Monitor(Monitor),
     Policer(Policer),
-    /// It colours packets, and lets all pass: its colours are not modelled.
+    /// It writes marks, and lets all pass: what it writes is not modelled.
     Marker,
 }
 
@@ -51,6 +51,7 @@ impl Meter {
                 let marks = policy.values().contains(&("excess", Value::Text("mark".into())));
                 Meter::Policer(Policer { marks, policed: BTreeMap::new() })
             }
+            "clearing-meter" => Meter::Marker,
             _ if policy.record().role == (Role::Meter { colours: true }) => Meter::Marker,
             other => panic!("there is no model of {other}"),
         }

@@ -119,7 +119,7 @@ pub fn skipped(network: &Network) -> BTreeSet<usize> {
             known::what_is_held_is_not_modelled(network, *switch)
                 || known::turns_of_what_is_held_are_not_modelled(network, *switch)
                 || known::others_follow_it(network, *switch)
-                || known::colours_are_not_modelled(network, *switch)
+                || known::marks_are_not_modelled(network, *switch)
         })
         .collect();
     let marks = |flow: &FlowSetup| flow.envelope.is_some_and(|envelope| envelope.excess == Excess::Mark);

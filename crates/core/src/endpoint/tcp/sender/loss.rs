@@ -105,7 +105,11 @@ impl Sender {
         self.timeouts += 1;
         // ssthresh stays when the same segment is sent again by the timer.
         if self.timed_out_at.replace(self.una) != Some(self.una) {
+            // While data are outstanding from before the last reduction, FlightSize has what recovery sent besides them.
+            let repairs = self.una < self.answered_to;
+            let most = if repairs { self.congestion.ssthresh() } else { u64::MAX };
             self.congestion.reduce(self.flight());
+            self.congestion.limit_ssthresh(most);
         }
         self.congestion.timed_out();
         self.reduced();

@@ -1,0 +1,165 @@
+//! The receiver's meter: what is inside the profile loses its congestion indication and nothing else, what is outside keeps
+//! it, and what has been used is counted.
+
+mod common;
+
+use common::{World, kind, pick, rate, rounds};
+use tidegate_core::context::Reason;
+use tidegate_core::contract::Contract;
+use tidegate_core::meter::clearing::{ClearingParams, Excess};
+use tidegate_core::meter::srtcm::SrTcmParams;
+use tidegate_core::meter::tsw_tagger::{Approach, Tagging};
+use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
+use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet};
+use tidegate_core::params::PolicyParams;
+use tidegate_core::rng::Rng;
+use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan, SwitchPlan};
+use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
+
+fn clearing(params: ClearingParams) -> MeterKind {
+    MeterKind::BuiltIn(BuiltInMeter::Clearing(params))
+}
+
+/// A port with these meters, and flows that share a profile at each.
+fn port(meters: Vec<MeterKind>, contract: Contract, flows: usize) -> (World, Vec<Leg>) {
+    let plan = PortPlan { meters, profiles: vec![contract], ..PortPlan::new(kind("fifo")) };
+    let mut world = World::new(&SwitchPlan { ports: vec![plan], ..SwitchPlan::default() });
+    let plan = FlowPlan { profiles: [Some(0); MOST_METERS], ..FlowPlan::default() };
+    let legs = (0..flows).map(|_| world.open(0, &plan)).collect();
+    (world, legs)
+}
+
+/// The mark with which a packet leaves; `None` when it was dropped by the meter.
+fn pass(world: &mut World, leg: Leg, len: u32, mark: Mark) -> Option<Mark> {
+    let mut packet = Packet::new(BodyId(1), len);
+    packet.mark = mark;
+    world.arrive_packet(&[leg], packet);
+    let left = world.send(0).map(|packet| packet.mark);
+    assert_eq!(left.is_none(), world.dropped().iter().any(|(_, reason, _)| *reason == Reason::Meter));
+    left
+}
+
+/// Tokens in bits times the ticks of a second, which three flows share.
+#[test]
+fn what_is_inside_the_profile_is_cleared() {
+    let (mut inside, mut outside) = (0, 0);
+    for seed in 0..rounds(20) {
+        let mut rng = Rng::named(seed, "clearing");
+        let bits = pick(&mut rng, &[64_000u64, 1_000_000, 5_000_000]);
+        let burst = 1500 + rng.below(20_000) as u32;
+        let excess = pick(&mut rng, &[Excess::Pass, Excess::Drop]);
+        let contract = Contract { reserve: Some(rate(bits)), workahead: Some(burst), ..Contract::default() };
+        let meter = clearing(ClearingParams { excess, ..ClearingParams::example() });
+        let (mut world, legs) = port(vec![meter], contract, 3);
+        let depth = i128::from(burst) * 8 * i128::from(TICKS_PER_SECOND);
+        let (mut level, mut filled) = (depth, Time::ORIGIN);
+        let mut used = Usage::NOTHING;
+        for _ in 0..500 {
+            world.wait(Span::from_ticks(rng.below(2 * rate(bits).time_for(750).ticks())));
+            let len = 1 + rng.below(1500) as u32;
+            let came = Mark::from_ip(46, rng.below(4) as u8)
+                .coloured(pick(&mut rng, &[Colour::Green, Colour::Yellow]));
+            let came = if rng.chance(0.3) { came.congested() } else { came };
+            let left = pass(&mut world, pick(&mut rng, &legs), len, came);
+
+            let gained = i128::from(world.now.since(filled).ticks()) * i128::from(bits);
+            (level, filled) = ((level + gained).min(depth), world.now);
+            let need = i128::from(len) * 8 * i128::from(TICKS_PER_SECOND);
+            let congested = if came.has_met_congestion() { u64::from(len) } else { 0 };
+            if need <= level {
+                level -= need;
+                used.coloured[0] += u64::from(len);
+                used.congested_inside += congested;
+                let left = left.unwrap();
+                assert!(!left.has_met_congestion());
+                assert_eq!((left.dscp(), left.colour()), (46, came.colour()));
+                assert_eq!(left.is_ecn_capable(), came.is_ecn_capable());
+                inside += congested;
+            } else {
+                used.coloured[2] += u64::from(len);
+                used.congested_outside += congested;
+                assert_eq!(left, (excess == Excess::Pass).then_some(came));
+                outside += congested;
+            }
+        }
+        for leg in legs {
+            assert_eq!(world.switch.usage(leg).collect::<Vec<_>>(), [used], "seed {seed}");
+        }
+    }
+    assert!(inside > 10_000 && outside > 10_000, "{inside} {outside}");
+}
+
+/// By an estimated rate: up to 4/3 of the target all is inside, far above it nothing is; without a target nothing ever is.
+#[test]
+fn a_window_makes_the_profile_a_rate() {
+    let params = ClearingParams {
+        window: Some(Span::from_millis(100)),
+        approach: Approach::Short,
+        tagging: Tagging::Probabilistic,
+        excess: Excess::Pass,
+    };
+    let came = Mark::from_ip(0, 1).congested();
+    for (reserve, sent, share) in
+        [(Some(1_000_000), 1_300_000, 1.0), (Some(1_000_000), 2_100_000, 0.0), (None, 1_000, 0.0)]
+    {
+        let contract = Contract { reserve: reserve.map(rate), ..Contract::default() };
+        let (mut world, legs) = port(vec![clearing(params)], contract, 1);
+        let mut cleared = 0;
+        for nth in 0..2_000 {
+            world.wait(rate(sent).time_for(500));
+            let left = pass(&mut world, legs[0], 500, came).unwrap();
+            cleared += u64::from(nth >= 1_000 && !left.has_met_congestion());
+        }
+        assert_eq!(cleared as f64 / 1_000.0, share, "{reserve:?} {sent}");
+    }
+}
+
+/// Each meter on the way tells its own usage, in their order.
+#[test]
+fn a_cascade_tells_the_usage_of_each_meter() {
+    let contract = Contract { reserve: Some(rate(8_000)), workahead: Some(1500), ..Contract::default() };
+    let marker = MeterKind::BuiltIn(BuiltInMeter::SrTcm(SrTcmParams::example()));
+    let meters = vec![marker, clearing(ClearingParams { excess: Excess::Drop, ..ClearingParams::example() })];
+    let (mut world, legs) = port(meters, contract, 1);
+    let came = Mark::from_ip(0, 0b11);
+    assert_eq!(pass(&mut world, legs[0], 1000, came).map(Mark::ecn), Some(0b10));
+    assert_eq!(pass(&mut world, legs[0], 1000, came), None);
+    assert_eq!(pass(&mut world, legs[0], 500, Mark::NONE).map(Mark::colour), Some(Colour::Green));
+    let used = Usage { coloured: [1500, 0, 1000], congested_inside: 1000, congested_outside: 1000 };
+    // A marker does not look for congestion.
+    let marked = Usage { coloured: used.coloured, ..Usage::NOTHING };
+    assert_eq!(world.switch.usage(legs[0]).collect::<Vec<_>>(), [marked, used]);
+}
+
+/// A window that follows a round-trip time reaches the flow's profile at every meter, its own or a shared one.
+#[test]
+fn a_window_is_set_where_the_flow_is_metered() {
+    let params = ClearingParams {
+        window: Some(Span::from_secs(1)),
+        tagging: Tagging::Deterministic,
+        ..ClearingParams::example()
+    };
+    let contract = Contract { reserve: Some(rate(8_000_000)), ..Contract::default() };
+    let came = Mark::from_ip(0, 1).congested();
+    for shares in [true, false] {
+        let cleared_after = |window: Option<Span>| {
+            let (mut world, legs) = port(vec![clearing(params)], contract, 1);
+            let own = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });
+            let leg = if shares { legs[0] } else { own };
+            if let Some(window) = window {
+                world.switch.set_window(leg, window);
+            }
+            // A burst of 600 kB, then 50 ms at the target.
+            for _ in 0..400 {
+                pass(&mut world, leg, 1500, came);
+            }
+            let mut left = None;
+            for _ in 0..33 {
+                world.wait(Span::from_micros(1500));
+                left = pass(&mut world, leg, 1500, came);
+            }
+            !left.unwrap().has_met_congestion()
+        };
+        assert!(!cleared_after(None) && cleared_after(Some(Span::from_millis(5))), "{shares}");
+    }
+}

@@ -1,0 +1,173 @@
+//! TCP in the simulator: what theory says of its throughput.
+
+use std::path::Path;
+use tidegate_sim::build::build;
+use tidegate_sim::event_queue::Calendar;
+use tidegate_sim::network::Network;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::world::World;
+use tidegate_spec::Scenario;
+
+fn network(text: &str) -> Network {
+    let scenario =
+        Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
+    build(&scenario).unwrap()
+}
+
+fn run(network: &Network, seed: u64) -> World<Calendar> {
+    let mut world = World::new(network, seed, &Probes::default()).unwrap();
+    while !world.advance(1_000_000) {}
+    world
+}
+
+/// Throughput of a flow in bit/s, by its index.
+fn throughput(network: &Network, world: &World<Calendar>, flow: usize) -> f64 {
+    let seconds = (network.duration - network.warmup).as_secs_f64();
+    world.records()[flow].received.1 as f64 * 8.0 / seconds
+}
+
+fn long() -> bool {
+    std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1")
+}
+
+/// min(window / RTT, link) without loss.
+#[test]
+fn without_loss_the_receivers_window_or_the_link_is_the_limit() {
+    for (variant, window) in
+        [("reno", 1), ("newreno", 5), ("sack", 10), ("cubic", 14), ("reno", 40), ("cubic", 60)]
+    {
+        let link = "rate = \"8mbit\", delay = \"2ms\"";
+        let network = network(&format!(
+            "version = 1\nduration = \"10s\"\nwarmup = \"1s\"\n\
+             topology = {{ kind = \"chain\", switches = 2, {link}, access = {{ {link} }} }}\n\
+             [[connection]]\nname = \"c\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"1kB\"\n\
+             transport = {{ kind = \"tcp\", variant = \"{variant}\", receiver_window = \"{}B\" }}",
+            window * 960
+        ));
+        // Three links of 2 ms each way; a packet takes 1 ms on each, an acknowledgement 0.04 ms.
+        let round_trip = 3.0 * (2e-3 + 1e-3) + 3.0 * (2e-3 + 0.04e-3);
+        let expected = (f64::from(window) * 8000.0 / round_trip).min(8e6);
+        let measured = throughput(&network, &run(&network, 1), 0);
+        assert!((measured / expected - 1.0).abs() < 0.01, "{variant}, {window}: {measured} of {expected}");
+    }
+}
+
+/// Padhye, Firoiu, Towsley and Kurose 1998, equation 30 with b = 1: segments a second.
+fn pftk(p: f64, round_trip: f64, timeout: f64) -> f64 {
+    let recovery = round_trip * (2.0 * p / 3.0).sqrt();
+    let timeouts = timeout * (3.0 * (3.0 * p / 8.0).sqrt()).min(1.0) * p * (1.0 + 32.0 * p * p);
+    1.0 / (recovery + timeouts)
+}
+
+/// Within 20 % at random loss up to 1 %, as long as the connection runs in congestion avoidance.
+#[test]
+fn random_loss_gives_what_pftk_says() {
+    for variant in ["reno", "newreno", "sack"] {
+        for (p, seconds) in [(1e-3, 200), (3e-3, 200), (1e-2, 400)] {
+            let network = network(&format!(
+                "version = 1\nduration = \"{}s\"\nwarmup = \"20s\"\n\
+                 [[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
+                 [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"100mbit\"\ndelay = \"50ms\"\nloss = {p}\nduplex = false\n\
+                 [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"100mbit\"\ndelay = \"50ms\"\nduplex = false\n\
+                 [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
+                 transport = {{ kind = \"tcp\", variant = \"{variant}\" }}",
+                seconds * if long() { 5 } else { 1 }
+            ));
+            let (measured, expected) =
+                (throughput(&network, &run(&network, 1), 0) / 8000.0, pftk(p, 0.1, 0.2));
+            assert!((measured / expected - 1.0).abs() < 0.2, "{variant}, {p}: {measured} of {expected}");
+        }
+    }
+}
+
+/// A bottleneck of 2 Mbit/s with a queue of `limit` packets, a connection for each access delay in milliseconds, and
+/// some cross traffic, without which drop-tail queues lose the packets of the same connection again and again (phase
+/// effects, Floyd and Jacobson 1992).
+fn bottleneck(variant: &str, delays: [u32; 2], limit: u32, seconds: u32) -> Network {
+    let mut text = format!(
+        "version = 1\nduration = \"{seconds}s\"\nwarmup = \"20s\"\n\
+         port = {{ dropper = {{ kind = \"drop-tail\", limit = \"{limit}p\" }} }}\n\
+         [[node]]\nname = \"s1\"\n[[node]]\nname = \"s2\"\n\
+         [[link]]\nfrom = \"s1\"\nto = \"s2\"\nrate = \"2mbit\"\ndelay = \"1ms\"\n\
+         [[flow]]\nname = \"cross\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"200B\"\n\
+         source = {{ kind = \"poisson\", rate = \"100kbit\" }}\n"
+    );
+    for (name, delay) in ["a", "b"].into_iter().zip(delays) {
+        text += &format!(
+            "[[node]]\nname = \"{name}1\"\n[[node]]\nname = \"{name}2\"\n\
+             [[link]]\nfrom = \"{name}1\"\nto = \"s1\"\nrate = \"100mbit\"\ndelay = \"{delay}ms\"\n\
+             [[link]]\nfrom = \"s2\"\nto = \"{name}2\"\nrate = \"100mbit\"\ndelay = \"1ms\"\n\
+             [[connection]]\nname = \"{name}\"\nfrom = \"{name}1\"\nto = \"{name}2\"\nsize = \"1kB\"\n\
+             transport = {{ kind = \"tcp\", variant = \"{variant}\" }}\n"
+        );
+    }
+    network(&text)
+}
+
+/// Throughput and mean round trip of the two connections; data and acknowledgements are flows 1 and 2, and 3 and 4.
+fn outcome(network: &Network, seed: u64) -> [(f64, f64); 2] {
+    let world = run(network, seed);
+    let records = world.records();
+    [1, 3].map(|data| {
+        let delay = |ix: usize| records[ix].delay.mean().unwrap().as_secs_f64();
+        (throughput(network, &world, data), delay(data) + delay(data + 1))
+    })
+}
+
+/// One connection alone fills a link whose queue holds its bandwidth-delay product, whatever slow start has cost.
+#[test]
+fn a_connection_alone_fills_its_link() {
+    for variant in ["reno", "newreno", "sack", "cubic"] {
+        let network = network(&format!(
+            "version = 1\nduration = \"60s\"\nwarmup = \"10s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 1, rate = \"2mbit\", delay = \"20ms\" }}\n\
+             port = {{ dropper = {{ kind = \"drop-tail\", limit = \"20p\" }} }}\n\
+             [[connection]]\nname = \"c\"\nfrom = \"l1\"\nto = \"r1\"\nsize = \"1kB\"\n\
+             transport = {{ kind = \"tcp\", variant = \"{variant}\" }}"
+        ));
+        let measured = throughput(&network, &run(&network, 1), 0);
+        assert!(measured > 1.9e6, "{variant}: {measured}");
+    }
+}
+
+/// In the long run two equal connections share equally: the mean share over replications is one half within its 99.9 %
+/// interval, and that is narrow.
+#[test]
+fn two_equal_connections_share_equally() {
+    let (variants, seeds): (&[&str], u64) =
+        if long() { (&["reno", "newreno", "sack", "cubic"], 20) } else { (&["sack"], 6) };
+    for variant in variants {
+        let network = bottleneck(variant, [38, 38], 25, 120);
+        let shares: Vec<f64> = (0..seeds)
+            .map(|seed| {
+                let [(one, _), (other, _)] = outcome(&network, seed);
+                assert!(one + other > 1.8e6, "{variant}: {one} {other}");
+                one / (one + other)
+            })
+            .collect();
+        let mean = shares.iter().sum::<f64>() / seeds as f64;
+        let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / (seeds - 1) as f64;
+        // Student's t for 99.9 % with 5 and 19 degrees of freedom.
+        let t = if seeds == 6 { 6.87 } else { 3.88 };
+        let half = t * (variance / seeds as f64).sqrt();
+        assert!((mean - 0.5).abs() < half && half < 0.1, "{variant}: {mean} ± {half}, {shares:?}");
+    }
+}
+
+/// With drop-tail, throughput falls with the round trip by a power between 1 and 2 (Lakshman and Madhow 1997).
+#[test]
+fn a_longer_round_trip_gets_less() {
+    let (variants, seeds): (&[&str], u64) =
+        if long() { (&["reno", "newreno", "sack"], 20) } else { (&["newreno"], 3) };
+    for variant in variants {
+        let network = bottleneck(variant, [28, 128], 15, 150);
+        let powers: Vec<f64> = (0..seeds)
+            .map(|seed| {
+                let [(near, short), (far, long)] = outcome(&network, seed);
+                (near / far).ln() / (long / short).ln()
+            })
+            .collect();
+        let mean = powers.iter().sum::<f64>() / seeds as f64;
+        assert!(mean > 1.0 && mean < 2.0, "{variant}: {mean}, {powers:?}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What is refused of TCP before it runs.
+
+use super::{Mistake, check};
+
+const GOOD: &str = r#"version = 1
+duration = "1s"
+topology = { kind = "chain", switches = 2, rate = "1mbit", access = {} }
+[[connection]]
+name = "transfer"
+from = "h1"
+to = "h2"
+size = "1kB"
+transport = { kind = "tcp", variant = "sack", ecn = "on", granularity = "10ms", minimum_rto = "200ms", maximum_rto = "60s", delayed_acks = "100ms", initial_window = 2, receiver_window = "64kB", header = "40B" }
+"#;
+
+const MISTAKES: &[Mistake] = &[
+    ("\"sack\"", "\"sacks\"", "a.toml:9:39: there is no variant `sacks`", Some("did you mean `sack`?")),
+    ("\"on\"", "\"yes\"", "a.toml:9:53: there is no ecn `yes`", Some("it is one of on, off")),
+    (
+        "granularity = \"10ms\"",
+        "granularity = \"0ms\"",
+        "a.toml:9:73: `granularity` is zero: a clock needs ticks",
+        None,
+    ),
+    (
+        "granularity = \"10ms\"",
+        "granularity = \"500ms\"",
+        "a.toml:9:96: `minimum_rto` (0.2s) is below `granularity` (0.5s), a tick of its clock",
+        None,
+    ),
+    (
+        "maximum_rto = \"60s\"",
+        "maximum_rto = \"100ms\"",
+        "a.toml:9:118: `maximum_rto` (0.1s) is below `minimum_rto` (0.2s)",
+        None,
+    ),
+    (
+        "delayed_acks = \"100ms\"",
+        "delayed_acks = \"500ms\"",
+        "a.toml:9:140: `delayed_acks` (0.5s) is not below 0.5s (RFC 5681, section 4.2)",
+        None,
+    ),
+    (
+        "delayed_acks = \"100ms\"",
+        "delayed_acks = \"0ms\"",
+        "a.toml:9:140: `delayed_acks` is zero: leave it out to delay none",
+        None,
+    ),
+    (
+        "initial_window = 2",
+        "initial_window = 0",
+        "a.toml:9:166: `initial_window`: 0 is out of range",
+        Some("it takes a whole number from 1 to 1000"),
+    ),
+    (
+        "receiver_window = \"64kB\"",
+        "receiver_window = \"959B\"",
+        "a.toml:9:187: `receiver_window` (959B) is below a segment (960B)",
+        None,
+    ),
+    (
+        "header = \"40B\"",
+        "header = \"1000B\"",
+        "a.toml:9:204: `header` (1000B) leaves no room for data in a packet of `size` (1000B)",
+        None,
+    ),
+    (
+        "header = \"40B\"",
+        "header = \"4MiB\"",
+        "a.toml:9:13: answers of this transport (4194304B) are above 1 MiB (1048576B)",
+        None,
+    ),
+];
+
+#[test]
+fn what_tcp_needs() {
+    super::parse(GOOD, &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    for (good, bad, first, help) in MISTAKES {
+        assert!(GOOD.contains(good), "{good}");
+        check(&GOOD.replacen(good, bad, 1), &[], first, *help);
+    }
+}
