@@ -12,6 +12,7 @@ from tidegate.papers.allocated_capacity.common import (
     RED,
     RIO_TSW,
     SMALL,
+    WINDOW,
     Figures,
     at_bottleneck,
     extreme,
@@ -34,6 +35,7 @@ Earlier = Mapping[str, Columns]
 
 OUTSIDE = "tagger outside host"
 IN_HOST = "tagger in host"
+RECEIVER = "receiver's meter"
 
 WIDE = (16, 16, 50, 60, 90, 100, 120, 130, 150, 160)
 """Round-trip times of connections 0 to 9 in ms (Table III, right half)."""
@@ -82,6 +84,12 @@ def _sack(runs: Runs, earlier: Earlier) -> Columns:
     return {MAIN: figures}
 
 
+def _clearing() -> Overrides:
+    """Return what puts a meter at each receiver, which takes marks off the packets inside its profile."""
+    meter = f'{{ kind = "clearing-meter", {WINDOW} }}'
+    return [(f"link.right-r{host}.meter", meter) for host in range(len(CONNECTIONS))]
+
+
 def _in_host() -> Overrides:
     """Return what tags each connection's packets over a window of its round-trip time."""
     return [setting for host, rtt in enumerate(WIDE) for setting in tagged(f'window = "{rtt}ms"', [host])]
@@ -93,7 +101,8 @@ SACK = {
     RIO_TSW: [*tcp(variant="sack"), *rio(0.5), *tagged()],
 }
 
-ECN = {RED: [*tcp(ecn="on"), *at_bottleneck(MARKING)]}
+MARKED = [*tcp(ecn="on"), *at_bottleneck(MARKING)]
+ECN = {RED: MARKED, RECEIVER: [*MARKED, *_clearing()]}
 RIGHT = {OUTSIDE: [*rio(0.5), *tagged()], IN_HOST: [*rio(0.5), *_in_host()]}
 CBR_TOO = {RED: (), RIO_TSW: [*rio(0.5), *tagged(hosts=range(11))]}
 
