@@ -44,7 +44,7 @@ def claims(outcome: papers.Outcome) -> str:
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     parts = [
         f"**{experiment.title}: {experiment.about}.** "
-        f"{experiment.where.capitalize()}; {len(outcome.seeds)} runs, "
+        f"{experiment.where[0].upper()}{experiment.where[1:]}; {len(outcome.seeds)} runs, "
         f"{outcome.duration:g} s measured{warmup}.\n"
         f"Scenario: [`{scenario}`](../../python/tidegate/papers/{folder}/{scenario}).\n"
     ]

@@ -232,6 +232,7 @@ def _experiment(
     claims = tuple(_claim(claim, explanations) for claim in data.pop("claims", ()))
     tables = [_table(table) for table in data.pop("table", ())]
     return Experiment(
+        sets=tuple((path, value) for path, value in data.pop("sets", ())),
         scenario=place / data.pop("scenario"),
         measure=measure,
         claims=(*claims, *(claim for _, cells in tables for claim in cells)),

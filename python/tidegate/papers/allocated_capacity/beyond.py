@@ -1,4 +1,4 @@
-"""What the paper speaks of without figures: tagging without chance, RIO's other averages, drop-tail."""
+"""What the paper speaks of without figures: tagging without chance, other averages, drop-tail, two ways."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from tidegate.papers.allocated_capacity.common import (
 from tidegate.papers.allocated_capacity.left_open import timeouts
 from tidegate.papers.allocated_capacity.tables import RENO, SACK, column
 from tidegate.papers.claims import MAIN, Columns
+from tidegate.papers.measures import Row
 from tidegate.papers.paper import Measure, Runs
 from tidegate.results import Results
+from tidegate.source import Overrides
 from tidegate.summary import Values
 
 SHOWN = ("total", "least of the 5 Mbit/s connections", "most of the 1 Mbit/s connections")
@@ -99,4 +101,40 @@ DROP_TAIL = Measure(
     series=True,
 )
 
-MEASURES = {"tagging": TAGGING, "averages": AVERAGES, "drop-tail": DROP_TAIL}
+
+def _back(name: str) -> Overrides:
+    """Return what is set of the connections that go back: their senders' access links have taggers, too."""
+    tagger = tagged()[0][1]
+    return [(f"link.right-r{host}.meter", tagger) for host in range(10)] if name == RIO_TSW else []
+
+
+def _acknowledged(runs: Runs, _: Mapping[str, Columns]) -> Columns:
+    columns: dict[str, Figures] = {}
+    for setting, results in runs.items():
+        other, name = (setting.rpartition(", ")[part] for part in (0, 2))
+        figures = _shown(results)
+        figures["queueing of acknowledgements"] = [
+            None if delay is None else 1e3 * delay for delay in measures.queueing(results, _answers)
+        ]
+        shown = columns.setdefault(other, {})
+        shown |= {f"{what}, {name}": values for what, values in figures.items()}
+    return columns
+
+
+def _answers(row: Row) -> bool:
+    return row["group"] in {f"{name}/ack" for name in CONNECTIONS}
+
+
+ONE_WAY = [(f"connection.b{number}.start", "1h") for number in range(10)]
+
+TWO_WAY = Measure(
+    _acknowledged,
+    {
+        f"{other}{name}": [*sets, *_back(name), *more]
+        for other, more in (("", ()), ("one way, ", ONE_WAY))
+        for name, sets in RENO.items()
+    },
+    series=True,
+)
+
+MEASURES = {"tagging": TAGGING, "averages": AVERAGES, "drop-tail": DROP_TAIL, "two-way": TWO_WAY}

@@ -81,7 +81,7 @@ def counted(results: Results, subject: str, metric: str) -> list[float]:
     """Return by how much a count has grown over the measured time, in each replication."""
     runs = samples(results, subject, metric)
     warm = round(len(runs[0]) * results.warmup / results.duration)
-    return [float(run[-1] - run[warm - 1]) for run in runs]
+    return [float(run[-1] - (run[warm - 1] if warm else 0.0)) for run in runs]
 
 
 def goodput(results: Results, connection: str) -> Values:
@@ -106,7 +106,8 @@ def rows(results: Results) -> dict[str, str]:
         (link["from"], link["to"]): float(link["delay"].removesuffix("ms")) for link in scenario["link"]
     }
     names = {}
-    for flow in (*scenario["connection"], *scenario.get("flow", ())):
+    flows = (*scenario["connection"], *scenario.get("flow", ()))
+    for flow in (one for one in flows if one["name"] in (*CONNECTIONS, CBR)):
         links = ((flow["from"], "left"), ("left", "right"), ("right", flow["to"]))
         rtt = 2 * math.fsum(delays[link] for link in links)
         target = flow.get("reserve", "0mbit").removesuffix("mbit")
