@@ -140,8 +140,8 @@ class Experiment:
         return None if needs is None or needs.is_file() else needs
 
     def runs(self, replications: int) -> int:
-        """Return its number of runs in so many replications of the paper, at least 1."""
-        return max(round(replications * self.times), 1)
+        """Return its number of runs in so many replications of the paper: at least 1 of any."""
+        return max(round(replications * self.times), min(replications, 1))
 
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.
