@@ -134,6 +134,7 @@ def test_the_extreme_is_the_connection_with_the_greatest_mean():
 
 def test_the_spread_is_the_mean_deviation_in_per_cent():
     assert common.spread({"a": [8.0, 12.0], "b": [1.0, 1.0]}) == pytest.approx([10.0, 10.0])
+    assert common.spread({"a": [8.0], "b": [1.0]}) == [None]
 
 
 @pytest.fixture(scope="module")

@@ -131,9 +131,12 @@ def extreme(columns: Mapping[str, Values], names: Sequence[str], sign: int) -> V
 
 
 def spread(columns: Mapping[str, Values]) -> Values:
-    """Return how far connections are from their means over the replications, on average, in per cent."""
-    runs = zip(*(_deviations(values) for values in columns.values()), strict=True)
-    return [100.0 * math.fsum(run) / len(columns) for run in runs]
+    """Return how far connections are from their means over the replications, on average, in per cent.
+
+    One replication has no spread.
+    """
+    runs = list(zip(*(_deviations(values) for values in columns.values()), strict=True))
+    return [100.0 * math.fsum(run) / len(columns) if len(runs) > 1 else None for run in runs]
 
 
 def _deviations(values: Values) -> list[float]:
