@@ -25,7 +25,7 @@ def sections(report: papers.Report) -> dict[str, str]:
     """Return what stands between each pair of markers of the page."""
     return {
         "choices": choices(report.paper),
-        **{outcome.experiment.name: claims(outcome, report.paper.name) for outcome in report.outcomes},
+        **{outcome.experiment.name: claims(outcome) for outcome in report.outcomes},
         "verdict": verdict(report),
     }
 
@@ -36,16 +36,17 @@ def choices(paper: papers.Paper) -> str:
     return table(["open", "chosen", "why"], rows)
 
 
-def claims(outcome: papers.Outcome, paper: str) -> str:
+def claims(outcome: papers.Outcome) -> str:
     """Return an experiment's table."""
     experiment = outcome.experiment
     scenario = experiment.scenario.name
+    folder = experiment.scenario.parent.name
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     parts = [
         f"**{experiment.title}: {experiment.about}.** "
-        f"{experiment.where.capitalize()}; {len(outcome.seeds)} runs, "
+        f"{experiment.where[0].upper()}{experiment.where[1:]}; {len(outcome.seeds)} runs, "
         f"{outcome.duration:g} s measured{warmup}.\n"
-        f"Scenario: [`{scenario}`](../../python/tidegate/papers/{paper}/{scenario}).\n"
+        f"Scenario: [`{scenario}`](../../python/tidegate/papers/{folder}/{scenario}).\n"
     ]
     if outcome.listed:
         parts.append(listed(outcome.listed))

@@ -176,7 +176,7 @@ def test_the_data_of_every_paper_are_complete(paper):
     assert paper.title
     assert paper.reference
     assert all(choice.what and choice.chosen and choice.why for choice in paper.choices)
-    raw = data.read(data.HERE / paper.name)
+    raw = data.read(data.folder(paper.name))
     used = {claim.get("why") for one in raw["experiment"] for claim in one["claims"]} - {None}
     assert used == set(raw["why"]), "explanations without a claim"
     for experiment in paper.experiments:
@@ -197,7 +197,7 @@ def test_the_data_of_every_paper_are_complete(paper):
 def test_every_scenario_of_a_paper_runs_on_its_own(paper):
     for path in {experiment.scenario for experiment in paper.experiments}:
         assert call("check", path).exit_code == 0
-    folder = data.HERE / paper.name
+    folder = data.folder(paper.name)
     parts = {data.DATA, *tomllib.loads((folder / data.DATA).read_text()).get("parts", ())}
     assert {one.scenario.name for one in paper.experiments} | parts == {
         path.name for path in folder.glob("*.toml")
@@ -297,7 +297,7 @@ def test_jobs_change_nothing():
     ("arguments", "words"),
     [
         (["virtualclok"], "did you mean `virtualclock`"),
-        (["zzz"], "there are axel, virtualclock"),
+        (["zzz"], "there are allocated-capacity, axel, virtualclock"),
         (["virtualclock", "--replications", 0], "at least 1 replication"),
         (["virtualclock", "--jobs", 0], "at least 1 job"),
     ],

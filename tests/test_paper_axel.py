@@ -12,7 +12,7 @@ from tidegate import replications as runs
 from tidegate.papers import measures
 from tidegate.papers import paper as data
 from tidegate.papers.axel import buffers, burstiness, reservation, road
-from tidegate.papers.axel.common import BURSTY, DELAYS, POLICIES, SMOOTH, WORST, by_flow, ratio, under, worst
+from tidegate.papers.axel.common import BURSTY, DELAYS, POLICIES, SMOOTH, WORST, by_flow, under, worst
 from tidegate.papers.claims import MAIN
 from tidegate.source import resolve
 
@@ -82,7 +82,7 @@ def test_the_worst_flow_is_found_in_each_replication():
 
 
 def test_a_ratio_without_a_figure_is_none():
-    assert ratio([1.0, None, 3.0], [2.0, 2.0, 0.0]) == [0.5, None, None]
+    assert measures.ratio([1.0, None, 3.0], [2.0, 2.0, 0.0]) == [0.5, None, None]
 
 
 @pytest.fixture(scope="module")

@@ -134,6 +134,20 @@ def samples(results: Results, subject: str, metric: str) -> list[np.ndarray[Any,
     return list(values.reshape(results.replications, -1))
 
 
+def ratio(one: Values, other: Values) -> Values:
+    """Return how many times another figure one is, replication by replication."""
+    return [
+        None if part is None or not whole else part / whole for part, whole in zip(one, other, strict=True)
+    ]
+
+
+def minus(one: Values, other: Values) -> Values:
+    """Return by how much one figure is above another, replication by replication."""
+    return [
+        None if more is None or less is None else more - less for more, less in zip(one, other, strict=True)
+    ]
+
+
 def both(one: Choose, other: Choose) -> Choose:
     """Choose what both choose."""
     return lambda row: one(row) and other(row)

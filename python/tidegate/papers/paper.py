@@ -140,8 +140,8 @@ class Experiment:
         return None if needs is None or needs.is_file() else needs
 
     def runs(self, replications: int) -> int:
-        """Return its number of runs in so many replications of the paper, at least 1."""
-        return max(round(replications * self.times), 1)
+        """Return its number of runs in so many replications of the paper: at least 1 of any."""
+        return max(round(replications * self.times), min(replications, 1))
 
     def sources(self) -> dict[str, Source]:
         """Return its scenario under each setting.
@@ -180,7 +180,12 @@ class Paper:
 
 def names() -> list[str]:
     """Return the names of all papers."""
-    return sorted(path.parent.name for path in HERE.glob(f"*/{DATA}"))
+    return sorted(path.parent.name.replace("_", "-") for path in HERE.glob(f"*/{DATA}"))
+
+
+def folder(name: str) -> Path:
+    """Return the folder of the paper of that name; it is a package, and has underscores for hyphens."""
+    return HERE / name.replace("-", "_")
 
 
 def load(name: str) -> Paper:
@@ -196,25 +201,25 @@ def load(name: str) -> Paper:
         near = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
         raise TidegateError(f"there is no paper `{name}`\n  help: {hint}")
-    folder = HERE / name
-    measures: dict[str, Measure] = import_module(f"tidegate.papers.{name}").MEASURES
-    data = read(folder)
+    place = folder(name)
+    measures: dict[str, Measure] = import_module(f"tidegate.papers.{place.name}").MEASURES
+    data = read(place)
     explanations: dict[str, str] = data.pop("why", {})
     return Paper(
         name=name,
         choices=tuple(Choice(**choice) for choice in data.pop("choice")),
         experiments=tuple(
-            _experiment(one, folder, measures[one["name"]], explanations) for one in data.pop("experiment")
+            _experiment(one, place, measures[one["name"]], explanations) for one in data.pop("experiment")
         ),
         **data,
     )
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """Return the data of the paper in `folder`: its parts one behind the other."""
-    data = tomllib.loads((folder / DATA).read_text(encoding="utf-8"))
+def read(place: Path) -> dict[str, Any]:
+    """Return the data of the paper in the folder `place`: its parts one behind the other."""
+    data = tomllib.loads((place / DATA).read_text(encoding="utf-8"))
     for part in data.pop("parts", ()):
-        more = tomllib.loads((folder / part).read_text(encoding="utf-8"))
+        more = tomllib.loads((place / part).read_text(encoding="utf-8"))
         data.setdefault("why", {}).update(more.get("why", {}))
         for key in ("choice", "experiment"):
             data.setdefault(key, []).extend(more.get(key, []))
@@ -222,12 +227,13 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def _experiment(
-    data: dict[str, Any], folder: Path, measure: Measure, explanations: Mapping[str, str]
+    data: dict[str, Any], place: Path, measure: Measure, explanations: Mapping[str, str]
 ) -> Experiment:
     claims = tuple(_claim(claim, explanations) for claim in data.pop("claims", ()))
     tables = [_table(table) for table in data.pop("table", ())]
     return Experiment(
-        scenario=folder / data.pop("scenario"),
+        sets=tuple((path, value) for path, value in data.pop("sets", ())),
+        scenario=place / data.pop("scenario"),
         measure=measure,
         claims=(*claims, *(claim for _, cells in tables for claim in cells)),
         tables=tuple(table for table, _ in tables),

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from tidegate.papers.axel.common import POLICIES, SERVERS, SMOOTH, Figures, minus, settings
+from tidegate.papers.axel.common import POLICIES, SERVERS, SMOOTH, Figures, settings
 from tidegate.papers.claims import MAIN, Columns
+from tidegate.papers.measures import minus
 from tidegate.papers.paper import Measure, Runs
 from tidegate.results import Results
 from tidegate.summary import Values

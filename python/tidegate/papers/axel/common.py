@@ -92,17 +92,3 @@ def worst(results: Results, group: str, figure: Figure) -> Values:
     return [
         max((value for value in run if value is not None), default=None) for run in zip(*flows, strict=True)
     ]
-
-
-def ratio(one: Values, other: Values) -> Values:
-    """Return how many times another figure one is, replication by replication."""
-    return [
-        None if part is None or not whole else part / whole for part, whole in zip(one, other, strict=True)
-    ]
-
-
-def minus(one: Values, other: Values) -> Values:
-    """Return by how much one figure is above another, replication by replication."""
-    return [
-        None if more is None or less is None else more - less for more, less in zip(one, other, strict=True)
-    ]

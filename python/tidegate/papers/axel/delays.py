@@ -18,12 +18,11 @@ from tidegate.papers.axel.common import (
     Figure,
     Figures,
     by_flow,
-    ratio,
     settings,
     worst,
 )
 from tidegate.papers.claims import MAIN, Columns
-from tidegate.papers.measures import Row
+from tidegate.papers.measures import Row, ratio
 from tidegate.papers.paper import Measure, Runs
 from tidegate.results import Results
 

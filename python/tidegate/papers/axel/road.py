@@ -15,12 +15,12 @@ from tidegate.papers.axel.common import (
     RATE,
     SERVERS,
     Figures,
-    ratio,
     settings,
     worst,
 )
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.curves import Curve, Level, Panel
+from tidegate.papers.measures import ratio
 from tidegate.papers.paper import Measure, Runs
 
 Earlier = Mapping[str, Columns]

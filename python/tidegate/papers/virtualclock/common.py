@@ -45,8 +45,3 @@ def ms(seconds: Values) -> Values:
 def less(one: float | None, other: float | None) -> float | None:
     """Return by how much one is above the other; None where one was not measured."""
     return None if one is None or other is None else one - other
-
-
-def minus(one: Values, other: Values) -> Values:
-    """Return by how much one figure is above another, replication by replication."""
-    return [less(*pair) for pair in zip(one, other, strict=True)]

@@ -9,8 +9,9 @@ import numpy as np
 from tidegate.papers import measures
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.curves import Curve, Panel
+from tidegate.papers.measures import minus
 from tidegate.papers.paper import Measure, Runs
-from tidegate.papers.virtualclock.common import Figures, minus
+from tidegate.papers.virtualclock.common import Figures
 from tidegate.results import Results
 from tidegate.summary import Values
 

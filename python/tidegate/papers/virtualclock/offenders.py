@@ -8,8 +8,9 @@ from itertools import pairwise
 from tidegate.papers import measures
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.curves import Curve, Panel
+from tidegate.papers.measures import minus
 from tidegate.papers.paper import Measure, Runs
-from tidegate.papers.virtualclock.common import NEVER, Figures, minus, ms, named
+from tidegate.papers.virtualclock.common import NEVER, Figures, ms, named
 from tidegate.results import Results
 from tidegate.summary import Values
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from tidegate.papers import measures
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.curves import Curve, Panel
+from tidegate.papers.measures import minus
 from tidegate.papers.paper import Measure, Runs
-from tidegate.papers.virtualclock.common import Figures, minus, ms, named
+from tidegate.papers.virtualclock.common import Figures, ms, named
 from tidegate.results import Results
 from tidegate.source import Overrides
 from tidegate.summary import Values

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from tidegate.papers import measures
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.curves import Curve, Level, Panel
-from tidegate.papers.measures import everything
+from tidegate.papers.measures import everything, minus
 from tidegate.papers.paper import Measure, Runs
-from tidegate.papers.virtualclock.common import FIFO, PACKET, PATHS, Figures, minus, ms
+from tidegate.papers.virtualclock.common import FIFO, PACKET, PATHS, Figures, ms
 from tidegate.results import Results
 from tidegate.source import Overrides
 from tidegate.summary import estimate
