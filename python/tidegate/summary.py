@@ -55,6 +55,10 @@ class GroupSummary:
         throughput: Bits received in a second of measured time by all its flows together, in bit/s, of packets
             that were sent after the warm-up.
         throughput_per_flow: The same, divided by the number of flows.
+        goodput: Bits of data that receivers handed to their applications in a second of measured time, each
+            once and without headers, in bit/s. The mean is None without a transport that counts it.
+        retransmissions: Packets of data that senders sent again; likewise.
+        timeouts: Times that a retransmission timer expired with data outstanding; likewise.
         delay_mean: Mean delay.
         delay_p99: 99 % quantile of the delay.
         delay_max: Largest delay in a replication.
@@ -74,6 +78,9 @@ class GroupSummary:
     refused: Estimate
     throughput: Estimate
     throughput_per_flow: Estimate
+    goodput: Estimate
+    retransmissions: Estimate
+    timeouts: Estimate
     delay_mean: Estimate
     delay_p99: Estimate
     delay_max: Estimate
@@ -191,6 +198,9 @@ def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], d
             "refused": [_ratio(refused, flows) for refused in columns("refused", row)],
             "throughput": throughput,
             "throughput_per_flow": [_ratio(bits, flows) for bits in throughput],
+            "goodput": columns("goodput", row),
+            "retransmissions": columns("retransmissions", row),
+            "timeouts": columns("timeouts", row),
             "delay_mean": columns("delay_mean", row),
             "delay_p99": columns("delay_p99", row),
             "delay_max": columns("delay_max", row),

@@ -57,7 +57,7 @@ impl Wire {
         let mut cx = HostCx { now: self.now, out: &mut out };
         self.next[end] = call(self.ends[end].as_mut(), &mut cx).max(self.now);
         for action in out {
-            if let Action::Send { len, payload, mark } = action {
+            if let Action::Send { len, payload, mark, .. } = action {
                 self.sent[end] += 1;
                 self.ecn_capable |= end == 0 && mark.is_ecn_capable();
                 self.largest[end] = self.largest[end].max(len);

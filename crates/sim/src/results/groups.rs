@@ -1,10 +1,11 @@
 //! The table `groups`.
 
 use super::table::{Cell, Table};
-use super::{Run, greatest, mean, quantile};
+use super::{Run, count, greatest, mean, quantile};
 use crate::record::FlowRecord;
 use crate::world::Checks;
-use Cell::{Text, Whole};
+use Cell::{Number, Text, Whole};
+use tidegate_core::endpoint::Counts;
 
 /// The flows of a group together.
 #[derive(Clone, Default)]
@@ -13,13 +14,14 @@ struct Total {
     record: FlowRecord,
     lost: u64,
     checks: Checks,
+    counts: Counts,
     refused: u64,
 }
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("groups");
     for (ix, (group, total)) in run.network.groups.iter().zip(totals(run)).enumerate() {
-        let Total { record, checks, .. } = &total;
+        let Total { record, checks, counts, .. } = &total;
         let delays = run.world.group_delays(ix);
         let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
         rows.row([
@@ -37,7 +39,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("checks", Whole(checks.checks)),
             ("warnings", Whole(checks.warnings)),
             ("refused", Whole(total.refused)),
+            ("retransmissions", count(counts.retransmissions)),
+            ("timeouts", count(counts.timeouts)),
             ("throughput", run.throughput(record.received.1)),
+            ("goodput", counts.delivered.map_or(Number(None), |bytes| run.throughput(bytes))),
             ("delay_mean", mean(&record.delay)),
             ("delay_max", greatest(&record.delay)),
             ("delay_p50", delay(0.5)),
@@ -65,6 +70,7 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
         let checks = run.world.checks(ix);
         total.checks.checks += checks.checks;
         total.checks.warnings += checks.warnings;
+        total.counts = total.counts.and(run.world.counts(ix));
         total.refused += u64::from(refused.contains(&(ix as u32)));
     }
     totals

@@ -11,6 +11,7 @@ mod recovery;
 mod scoreboard;
 mod segment;
 mod sender;
+mod sent;
 mod timer;
 
 pub use segment::{Block, MOST_BLOCKS, Segment};

@@ -9,9 +9,10 @@ use crate::endpoint::tcp::congestion::Congestion;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
+use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::{TcpParams, Variant};
-use crate::endpoint::{Endpoint, HostCx, Notice, Payload};
+use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::units::Time;
 
@@ -39,6 +40,7 @@ pub struct Sender {
     initial: u64,
     congestion: Congestion,
     scoreboard: Scoreboard,
+    first_sent: FirstSent,
     recovery: Recovery,
     timer: Timer,
     /// When data were sent last.
@@ -77,6 +79,7 @@ impl Sender {
             initial,
             congestion: Congestion::new(mss, initial, window.max(2 * mss), is_cubic),
             scoreboard: Scoreboard::default(),
+            first_sent: FirstSent::default(),
             recovery: Recovery::default(),
             timer: Timer::new(params),
             last_sent: None,
@@ -120,6 +123,7 @@ impl Sender {
         let has_news = self.scoreboard.update(self.extent(), segment.blocks());
         if new > 0 {
             self.timer.acknowledged(self.una, cx.now());
+            self.first_sent.acknowledged(self.una);
         }
         let marked = self.ecn && segment.echo && self.answer_mark(cx, before);
         if new > 0 {
@@ -240,21 +244,26 @@ impl Sender {
 
     /// Sends the bytes from `start` to before `end`, for the first time or again.
     fn send(&mut self, cx: &mut HostCx<'_>, start: u64, end: u64) {
-        let again = start < self.max;
+        let first_sent = self.first_sent.at(start);
         let mut segment = Segment { sequence: start, length: (end - start) as u32, ..Segment::default() };
         let mut mark = Mark::NONE;
-        if again {
+        if first_sent.is_some() {
             self.retransmissions += 1;
             self.timer.forget_timed();
         } else {
             self.max = end;
             self.timer.time(end, cx.now());
+            self.first_sent.sent(end, cx.now());
             segment.reduced = std::mem::take(&mut self.says_reduced);
             if self.ecn {
                 mark = Mark::from_ip(0, ECT_0);
             }
         }
-        cx.send(self.header + segment.length, mark, Payload::Tcp(segment));
+        let (len, payload) = (self.header + segment.length, Payload::Tcp(segment));
+        match first_sent {
+            Some(first_sent) => cx.send_again(len, mark, payload, first_sent),
+            None => cx.send(len, mark, payload),
+        }
         self.last_sent = Some(cx.now());
         self.timer.run(cx.now());
     }
@@ -300,5 +309,13 @@ impl Endpoint for Sender {
         show("rto", self.timer.rto().as_secs_f64());
         show("retransmissions", self.retransmissions as f64);
         show("timeouts", self.timeouts as f64);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            retransmissions: Some(self.retransmissions),
+            timeouts: Some(self.timeouts),
+            ..Counts::default()
+        }
     }
 }
