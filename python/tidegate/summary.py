@@ -59,6 +59,11 @@ class GroupSummary:
             once and without headers, in bit/s. The mean is None without a transport that counts it.
         retransmissions: Packets of data that senders sent again; likewise.
         timeouts: Times that a retransmission timer expired with data outstanding; likewise.
+        transfers: Finite transfers that began and ended in the measured time. The mean is None where there are
+            none, as are those below.
+        transfer_mean: Mean time from when a transfer began to when all of it was acknowledged, in seconds.
+        transfer_p95: 95 % quantile of that time.
+        transfer_p99: 99 % quantile of that time.
         delay_mean: Mean delay.
         delay_p99: 99 % quantile of the delay.
         delay_max: Largest delay in a replication.
@@ -81,6 +86,10 @@ class GroupSummary:
     goodput: Estimate
     retransmissions: Estimate
     timeouts: Estimate
+    transfers: Estimate
+    transfer_mean: Estimate
+    transfer_p95: Estimate
+    transfer_p99: Estimate
     delay_mean: Estimate
     delay_p99: Estimate
     delay_max: Estimate
@@ -201,6 +210,10 @@ def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], d
             "goodput": columns("goodput", row),
             "retransmissions": columns("retransmissions", row),
             "timeouts": columns("timeouts", row),
+            "transfers": columns("transfers", row),
+            "transfer_mean": columns("transfer_mean", row),
+            "transfer_p95": columns("transfer_p95", row),
+            "transfer_p99": columns("transfer_p99", row),
             "delay_mean": columns("delay_mean", row),
             "delay_p99": columns("delay_p99", row),
             "delay_max": columns("delay_max", row),

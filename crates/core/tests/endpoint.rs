@@ -19,7 +19,15 @@ fn rate(bits: u64) -> Rate {
 
 fn seat(flow: u32, stop: Time) -> Seat {
     let peer = Some(1 - flow);
-    Seat { flow, peer, rng: Rng::named(1, "endpoint"), start: Time::ORIGIN, stop, rate: rate(1_000_000) }
+    Seat {
+        flow,
+        peer,
+        rng: Rng::named(1, "endpoint"),
+        start: Time::ORIGIN,
+        stop,
+        rate: rate(1_000_000),
+        transfers: None,
+    }
 }
 
 /// Packets on their way, by when they arrive; the end that receives them, their length and their payload.

@@ -178,6 +178,18 @@ pub const TABLES: &[TableRecord] = &[
             DELAY_P999,
             QUEUEING_MEAN,
             QUEUEING_P99,
+            number(
+                "transfers",
+                "",
+                "Finite transfers that began and ended in the measured time; null for none",
+            ),
+            number(
+                "transfer_mean",
+                "s",
+                "Mean time from when a transfer began to when all of it was acknowledged",
+            ),
+            number("transfer_p95", "s", "95 % quantile of that time"),
+            number("transfer_p99", "s", "99 % quantile of that time"),
         ],
     },
     TableRecord {

@@ -1,5 +1,6 @@
 //! What a flow sends when.
 
+use crate::application::Application;
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::prefix::read_prefix;
@@ -61,6 +62,8 @@ pub enum Source {
     Sender {
         /// What makes both its ends.
         transport: Chosen<BuiltInTransport>,
+        /// What hands over the data.
+        application: Application,
     },
     /// The answers of a connection; its data are those of the group before.
     Receiver {
@@ -246,7 +249,7 @@ fn packet_train(values: &Values, sizes: &[u32], report: &mut Report) -> Option<S
 }
 
 /// The file's path, after making sure that it can be opened.
-fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
+pub(crate) fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
     let path = base_dir.join(values.text("file")?);
     let problem = match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => "it is a folder".to_owned(),

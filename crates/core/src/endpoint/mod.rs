@@ -5,6 +5,7 @@
 //! [`Transport`] makes both ends of a connection.
 
 pub mod tcp;
+pub mod transfers;
 mod transport;
 pub mod window;
 
@@ -14,6 +15,7 @@ use crate::context;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
 use crate::units::{Rate, Time};
+use transfers::{Transfer, Transfers};
 
 /// One end of a flow or a connection.
 ///
@@ -44,6 +46,11 @@ pub trait Endpoint: Send {
     /// What it has counted since it was made.
     fn counts(&self) -> Counts {
         Counts::default()
+    }
+
+    /// The finite transfers that have ended, in the order of time, at the end that sends them.
+    fn transfers(&self) -> &[Transfer] {
+        &[]
     }
 }
 
@@ -181,4 +188,6 @@ pub struct Seat {
     pub stop: Time,
     /// Rate of the first link on its way.
     pub rate: Rate,
+    /// The finite transfers that its application hands over; `None` for data without end.
+    pub transfers: Option<Transfers>,
 }

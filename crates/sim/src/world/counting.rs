@@ -7,6 +7,7 @@ use crate::host::Source;
 use crate::measures::Checks;
 use crate::probe::Subject;
 use tidegate_core::endpoint::Counts;
+use tidegate_core::endpoint::transfers::Transfer;
 use tidegate_core::meter::Metered;
 use tidegate_core::stats::Count;
 
@@ -52,6 +53,15 @@ impl<Q> World<Q> {
             timeouts: since(all.timeouts, before.timeouts),
             delivered: since(all.delivered, before.delivered),
         }
+    }
+
+    /// The finite transfers of a connection whose data are this flow that began after the warm-up and have ended.
+    pub fn transfers(&self, flow: usize) -> impl Iterator<Item = &Transfer> {
+        let all = match &self.flows[flow].source {
+            Source::Endpoint(endpoint) => endpoint.transfers(),
+            Source::OpenLoop(_) => &[],
+        };
+        all.iter().filter(|transfer| transfer.began >= self.measures.warm_at)
     }
 
     /// What waits in the envelope of each flow that has one: it was counted as sent when its

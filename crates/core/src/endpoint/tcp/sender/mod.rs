@@ -12,6 +12,7 @@ use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::{TcpParams, Variant};
+use crate::endpoint::transfers::{Application, Transfer};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::units::Time;
@@ -29,6 +30,8 @@ pub struct Sender {
     stop: Time,
     /// Bytes that the application has handed over.
     offered: u64,
+    /// What hands over finite transfers, if they are.
+    application: Option<Application>,
     /// SND.UNA: the first byte that is not acknowledged.
     una: u64,
     /// SND.NXT: the next byte to be sent; before `max` after a timeout.
@@ -72,6 +75,7 @@ impl Sender {
             ecn: params.negotiates_ecn(),
             stop,
             offered: 0,
+            application: None,
             una: 0,
             nxt: 0,
             max: 0,
@@ -96,6 +100,24 @@ impl Sender {
     /// call of the endpoint on.
     pub fn offer(&mut self, bytes: u64) {
         self.offered = self.offered.saturating_add(bytes);
+    }
+
+    /// An application hands over finite transfers, from the next call of the endpoint on.
+    pub(super) fn run(&mut self, application: Application) {
+        self.application = Some(application);
+    }
+
+    /// The application hands over what it has, once all before is acknowledged.
+    fn ask_application(&mut self, now: Time) {
+        let Some(application) = &mut self.application else { return };
+        if self.una == self.offered {
+            application.acknowledged(now);
+        }
+        if now < self.stop
+            && let Some(bytes) = application.begin(now)
+        {
+            self.offer(bytes);
+        }
     }
 
     /// FlightSize: bytes that were sent and are not acknowledged.
@@ -270,7 +292,9 @@ impl Sender {
 
     /// When the endpoint is to be woken.
     fn next(&self) -> Time {
-        if self.timer.due() < self.stop { self.timer.due() } else { Time::NEVER }
+        let transfer_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
+        let at = self.timer.due().min(transfer_at);
+        if at < self.stop { at } else { Time::NEVER }
     }
 }
 
@@ -282,6 +306,7 @@ impl Endpoint for Sender {
         if self.timer.due() <= cx.now() && cx.now() < self.stop {
             self.timed_out();
         }
+        self.ask_application(cx.now());
         self.fill(cx);
         self.next()
     }
@@ -291,6 +316,7 @@ impl Endpoint for Sender {
             && cx.now() < self.stop
         {
             self.acknowledged(cx, segment);
+            self.ask_application(cx.now());
             self.fill(cx);
         }
         self.next()
@@ -317,5 +343,9 @@ impl Endpoint for Sender {
             timeouts: Some(self.timeouts),
             ..Counts::default()
         }
+    }
+
+    fn transfers(&self) -> &[Transfer] {
+        self.application.as_ref().map_or(&[], Application::done)
     }
 }
