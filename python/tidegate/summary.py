@@ -59,8 +59,8 @@ class GroupSummary:
             once and without headers, in bit/s. The mean is None without a transport that counts it.
         retransmissions: Packets of data that senders sent again; likewise.
         timeouts: Times that a retransmission timer expired with data outstanding; likewise.
-        transfers: Finite transfers that began and ended in the measured time. The mean is None where there are
-            none, as are those below.
+        transfers: Finite transfers that began and ended in the measured time; the mean is None for none, as
+            are those below.
         transfer_mean: Mean time from when a transfer began to when all of it was acknowledged, in seconds.
         transfer_p95: 95 % quantile of that time.
         transfer_p99: 99 % quantile of that time.

@@ -1,7 +1,7 @@
 //! What gives a connection its data.
 
 use crate::error::{Complaint, Report};
-use crate::source::file;
+use crate::input_file::file;
 use crate::values::Values;
 use std::path::{Path, PathBuf};
 use tidegate_core::units::Span;

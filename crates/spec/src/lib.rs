@@ -11,6 +11,7 @@ mod dscp;
 mod error;
 mod file;
 mod gate;
+mod input_file;
 mod policy;
 mod port;
 mod prefix;

@@ -64,12 +64,6 @@ const CONNECTIONS: &[Mistake] = &[
         Some("leave it out"),
     ),
     (
-        "size = \"1kB\"",
-        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"0B\" }",
-        "a.toml:18:38: `size` is zero",
-        None,
-    ),
-    (
         "kind = \"window\"",
         "kind = \"windo\"",
         "a.toml:16:22: there is no transport `windo`",
