@@ -1269,6 +1269,48 @@ TransportKind = Tcp | Window
 
 
 @dataclass(frozen=True, kw_only=True)
+class Bulk(Record):
+    """Bulk data.
+
+    Data without end.
+    """
+
+    _kind: ClassVar[str | None] = "bulk"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transfers(Record):
+    """Transfers.
+
+    Finite transfers, one after the other: the next begins when all of the one before is acknowledged and the
+    application has thought, on the same connection with its window. Either `size` or `file` says how long
+    they are.
+
+    Attributes:
+        size: Bytes of data of a transfer; required unless a `file` is given (a size such as "250B").
+        sizes: Whether every transfer has the `size`, or that is the mean of exponential sizes (fixed or
+            exponential). Default: fixed.
+        file: Distribution function of sizes: lines of a number of bytes and the percentage of transfers of at
+            most so many, both rising, linear between lines, the last at 100; required unless a `size` is
+            given.
+        think: Mean of the exponential time between the end of a transfer and the beginning of the next (a
+            time such as "5ms"). Default: 0s.
+    """
+
+    _kind: ClassVar[str | None] = "transfers"
+
+    size: str | None = None
+    sizes: Literal["fixed", "exponential"] | None = None
+    file: str | None = None
+    think: str | None = None
+
+
+ApplicationName = Literal["bulk", "transfers"]
+
+ApplicationKind = Bulk | Transfers
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answers(Record):
     """Answers.
 
@@ -1331,6 +1373,7 @@ class Connection(Record):
             the same way back, or the shortest where one of its links goes one way.
         transport: What sends the data at one end and answers at the other.
         size: Size of a packet of data, at most 1 MiB (a size such as "250B").
+        data: What gives it its data. Default: bulk.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
@@ -1369,6 +1412,7 @@ class Connection(Record):
     route: list[str] | tuple[str, ...] | None = None
     transport: TransportName | TransportKind
     size: str
+    data: ApplicationName | ApplicationKind | None = None
     reserve: str | None = None
     interval: str | None = None
     head_start: str | None = None

@@ -55,6 +55,15 @@ class GroupSummary:
         throughput: Bits received in a second of measured time by all its flows together, in bit/s, of packets
             that were sent after the warm-up.
         throughput_per_flow: The same, divided by the number of flows.
+        goodput: Bits of data that receivers handed to their applications in a second of measured time, each
+            once and without headers, in bit/s. The mean is None without a transport that counts it.
+        retransmissions: Packets of data that senders sent again; likewise.
+        timeouts: Times that a retransmission timer expired with data outstanding; likewise.
+        transfers: Finite transfers that began and ended in the measured time; the mean is None for none, as
+            are those below.
+        transfer_mean: Mean time from when a transfer began to when all of it was acknowledged, in seconds.
+        transfer_p95: 95 % quantile of that time.
+        transfer_p99: 99 % quantile of that time.
         delay_mean: Mean delay.
         delay_p99: 99 % quantile of the delay.
         delay_max: Largest delay in a replication.
@@ -74,6 +83,13 @@ class GroupSummary:
     refused: Estimate
     throughput: Estimate
     throughput_per_flow: Estimate
+    goodput: Estimate
+    retransmissions: Estimate
+    timeouts: Estimate
+    transfers: Estimate
+    transfer_mean: Estimate
+    transfer_p95: Estimate
+    transfer_p99: Estimate
     delay_mean: Estimate
     delay_p99: Estimate
     delay_max: Estimate
@@ -191,6 +207,13 @@ def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], d
             "refused": [_ratio(refused, flows) for refused in columns("refused", row)],
             "throughput": throughput,
             "throughput_per_flow": [_ratio(bits, flows) for bits in throughput],
+            "goodput": columns("goodput", row),
+            "retransmissions": columns("retransmissions", row),
+            "timeouts": columns("timeouts", row),
+            "transfers": columns("transfers", row),
+            "transfer_mean": columns("transfer_mean", row),
+            "transfer_p95": columns("transfer_p95", row),
+            "transfer_p99": columns("transfer_p99", row),
             "delay_mean": columns("delay_mean", row),
             "delay_p99": columns("delay_p99", row),
             "delay_max": columns("delay_max", row),

@@ -19,7 +19,15 @@ fn rate(bits: u64) -> Rate {
 
 fn seat(flow: u32, stop: Time) -> Seat {
     let peer = Some(1 - flow);
-    Seat { flow, peer, rng: Rng::named(1, "endpoint"), start: Time::ORIGIN, stop, rate: rate(1_000_000) }
+    Seat {
+        flow,
+        peer,
+        rng: Rng::named(1, "endpoint"),
+        start: Time::ORIGIN,
+        stop,
+        rate: rate(1_000_000),
+        transfers: None,
+    }
 }
 
 /// Packets on their way, by when they arrive; the end that receives them, their length and their payload.
@@ -57,7 +65,7 @@ impl Wire {
         let mut cx = HostCx { now: self.now, out: &mut out };
         self.next[end] = call(self.ends[end].as_mut(), &mut cx).max(self.now);
         for action in out {
-            if let Action::Send { len, payload, mark } = action {
+            if let Action::Send { len, payload, mark, .. } = action {
                 self.sent[end] += 1;
                 self.ecn_capable |= end == 0 && mark.is_ecn_capable();
                 self.largest[end] = self.largest[end].max(len);

@@ -8,6 +8,7 @@ use crate::watch::Watch;
 use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
+use tidegate_core::endpoint::Counts;
 use tidegate_core::meter::Metered;
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, Time};
@@ -34,6 +35,8 @@ pub(crate) struct Measures {
     pub(crate) drops: BTreeMap<(u32, Reason), DropCounts>,
     /// By flow.
     pub(crate) checks: Vec<KeptChecks>,
+    /// What the ends of connections had counted at the end of the warm-up, by the flow of the data.
+    pub(crate) counts_before: BTreeMap<u32, Counts>,
 }
 
 /// What the port in front of a link has done with packets for one reason.

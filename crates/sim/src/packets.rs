@@ -1,6 +1,7 @@
 //! What the world keeps of every packet that is in the network.
 
 use crate::packet_log::PacketId;
+use std::collections::BTreeMap;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
@@ -33,6 +34,8 @@ pub(crate) struct Packets {
     free: Vec<u32>,
     payloads: Vec<Payload>,
     free_payloads: Vec<u32>,
+    /// When the data of packets that are sent again were sent first, by the number of the body.
+    first_sent: BTreeMap<u32, Time>,
 }
 
 impl PacketBody {
@@ -67,7 +70,7 @@ impl Packets {
         self.bodies.len() - self.free.len()
     }
 
-    /// The packet has left the network. It has no payload.
+    /// The packet has left the network. It has no payload, and was not sent again.
     #[inline(always)]
     pub(crate) fn forget_plain(&mut self, id: BodyId) {
         self.free.push(id.0);
@@ -76,6 +79,9 @@ impl Packets {
     /// The packet has left the network.
     pub(crate) fn forget(&mut self, id: BodyId) {
         self.set_payload(id, Payload::None);
+        if !self.first_sent.is_empty() {
+            self.first_sent.remove(&id.0);
+        }
         self.free.push(id.0);
     }
 
@@ -87,6 +93,16 @@ impl Packets {
     #[inline(always)]
     pub(crate) fn body_mut(&mut self, id: BodyId) -> &mut PacketBody {
         &mut self.bodies[id.0 as usize]
+    }
+
+    /// When the packet's data were sent first: before the packet was, if it is a retransmission.
+    pub(crate) fn first_sent(&self, id: BodyId) -> Time {
+        self.first_sent.get(&id.0).copied().unwrap_or(self.body(id).born)
+    }
+
+    /// The packet's data were sent before, first at `at`.
+    pub(crate) fn set_first_sent(&mut self, id: BodyId, at: Time) {
+        self.first_sent.insert(id.0, at);
     }
 
     pub(crate) fn payload(&self, id: BodyId) -> Payload {
@@ -120,6 +136,9 @@ impl Packets {
         let payload = self.payload(id);
         let copy = self.store(PacketBody { payload: NOTHING, ..*self.body(id) });
         self.set_payload(copy, payload);
+        if let Some(at) = self.first_sent.get(&id.0).copied() {
+            self.first_sent.insert(copy.0, at);
+        }
         copy
     }
 }

@@ -19,7 +19,7 @@ pub struct FlowRecord {
     pub discarded: u64,
     /// Packets that relays on the way took for themselves.
     pub absorbed: u64,
-    /// From leaving the source to last bit in at the destination.
+    /// From leaving the source, of a retransmission from the first transmission, to last bit in at the destination.
     pub delay: Moments,
     /// From last bit in to first bit out, summed over hops.
     pub queueing: Moments,

@@ -163,7 +163,7 @@ impl RelayCx<'_> {
 
     /// Sends a packet of `len` bytes along the way of `flow`, from the port of `hop` on, which is one of its hops.
     pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
-        self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload });
+        self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
     }
 
     /// Says whether a flow takes part in the scheduling at a hop: credit, back pressure.

@@ -53,7 +53,7 @@ fn connect(network: &mut Network, there: Traffic, back: Traffic) {
 fn window(network: &mut Network, window: u32, acknowledgement: u32) {
     let params = WindowParams { window, acknowledgement, timeout: Span::from_secs(10) };
     let transport = TransportKind::BuiltIn(BuiltInTransport::Window(params));
-    let [data, back] = TransportEnd::both(&transport, 1000).unwrap();
+    let [data, back] = TransportEnd::both(&transport, 1000, None).unwrap();
     connect(network, data, back);
 }
 

@@ -1,6 +1,8 @@
 //! TCP in the simulator: what theory says of its throughput.
 
 use std::path::Path;
+use tidegate_core::endpoint::Counts;
+use tidegate_core::units::Span;
 use tidegate_sim::build::build;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
@@ -169,5 +171,74 @@ fn a_longer_round_trip_gets_less() {
             .collect();
         let mean = powers.iter().sum::<f64>() / seeds as f64;
         assert!(mean > 1.0 && mean < 2.0, "{variant}: {mean}, {powers:?}");
+    }
+}
+
+/// A connection over two links of 4 Mbit/s and 10 ms, of which the one with the data loses packets by chance.
+fn lossy(variant: &str, loss: f64, warmup: &str, duration: &str) -> Network {
+    network(&format!(
+        "version = 1\nduration = \"{duration}\"\nwarmup = \"{warmup}\"\n\
+         [[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
+         [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"4mbit\"\ndelay = \"10ms\"\nloss = {loss}\nduplex = false\n\
+         [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"4mbit\"\ndelay = \"10ms\"\nduplex = false\n\
+         [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
+         transport = {{ kind = \"tcp\", variant = \"{variant}\", receiver_window = \"20kB\" }}"
+    ))
+}
+
+/// Every packet of data is a distinct segment or a retransmission; of the distinct ones all but a window are delivered.
+#[test]
+fn retransmissions_and_goodput_account_for_every_packet() {
+    for variant in ["reno", "newreno", "sack", "cubic"] {
+        for loss in [0.0, 0.01, 0.1] {
+            let world = run(&lossy(variant, loss, "0s", "60s"), 1);
+            let (counts, record) = (world.counts(0), world.records()[0]);
+            let (again, delivered) = (counts.retransmissions.unwrap(), counts.delivered.unwrap());
+            let distinct = (record.sent.0 - again) * 960;
+            assert!(distinct >= delivered && distinct - delivered <= 20_000, "{variant}, {loss}: {counts:?}");
+            assert!(delivered <= record.received.0 * 960, "{variant}, {loss}: {counts:?}");
+            assert_eq!(
+                (again > 0, counts.timeouts.unwrap() > 0),
+                (loss > 0.0, loss > 0.0),
+                "{variant}, {loss}"
+            );
+            if loss == 0.0 {
+                assert_eq!(delivered, record.received.0 * 960, "{variant}");
+            }
+            // Acknowledgements are not counted as data.
+            assert_eq!(world.counts(1), Counts::default());
+        }
+    }
+}
+
+/// What is counted after a warm-up is the rest of what is counted in all.
+#[test]
+fn the_ends_count_anew_after_the_warm_up() {
+    let all = run(&lossy("sack", 0.05, "0s", "30s"), 1).counts(0);
+    let before = run(&lossy("sack", 0.05, "0s", "10.0000013s"), 1).counts(0);
+    let after = run(&lossy("sack", 0.05, "10.0000013s", "30s"), 1).counts(0);
+    assert_eq!(before.and(after), all);
+    assert!(before.retransmissions > Some(0) && before.retransmissions < all.retransmissions, "{before:?}");
+}
+
+/// Delay counts from the first transmission: of a lost segment it has a round trip, or a timeout, besides.
+#[test]
+fn the_delay_of_a_retransmission_counts_from_the_first() {
+    let (one_way, round_trip) = (0.002 + 0.010, 0.002 + 0.010 + 0.000_08 + 0.010);
+    // What the receiver's window, 20 packets, waits at the link at most.
+    let queue = 20.0 * 0.002;
+    let seconds = |span: Option<Span>| span.unwrap().as_secs_f64();
+    for variant in ["reno", "newreno", "sack", "cubic"] {
+        let greatest = seconds(run(&lossy(variant, 0.0, "0s", "60s"), 1).records()[0].delay.max());
+        assert!(greatest <= one_way + queue, "{variant}: {greatest}");
+        let world = run(&lossy(variant, 0.05, "0s", "60s"), 1);
+        let (record, again) = (world.records()[0], world.counts(0).retransmissions.unwrap());
+        let (mean, greatest) = (seconds(record.delay.mean()), seconds(record.delay.max()));
+        // The least timeout is 200 ms.
+        assert!(greatest > 0.2 + one_way, "{variant}: {greatest}");
+        let share = again as f64 / record.sent.0 as f64;
+        assert!(mean > one_way + 0.9 * share * round_trip, "{variant}: {mean}, {share}");
+        // Queueing is that of the packet itself.
+        assert!(seconds(record.queueing.max()) <= queue, "{variant}");
     }
 }

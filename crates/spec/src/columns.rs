@@ -79,6 +79,18 @@ const DISCARDED_PACKETS: Column = whole(
 const CHECKS: Column = whole("checks", "", "Checks by the monitors on the way");
 const WARNINGS: Column = whole("warnings", "", "Checks that ended with a warning");
 const THROUGHPUT: Column = number("throughput", "bit/s", "Bits received over the measured time");
+const RETRANSMISSIONS: Column = number(
+    "retransmissions",
+    "packets",
+    "Packets of data that the sender sent again; null without a transport that does",
+);
+const TIMEOUTS: Column =
+    number("timeouts", "", "Times that the sender's retransmission timer expired with data outstanding");
+const GOODPUT: Column = number(
+    "goodput",
+    "bit/s",
+    "Bits of data that the receiver handed to the application over the measured time: in order, each once, without headers",
+);
 const DELAY_MEAN: Column = number("delay_mean", "s", "Mean end-to-end delay");
 const DELAY_MAX: Column = number("delay_max", "s", "Largest end-to-end delay");
 const DELAY_P50: Column = number("delay_p50", "s", "Median end-to-end delay");
@@ -91,8 +103,8 @@ const QUEUEING_P99: Column = number("queueing_p99", "s", "99 % quantile of the q
 pub const TABLES: &[TableRecord] = &[
     TableRecord {
         name: "flows",
-        help: "One row for each flow and replication. Delays are end to end: from the packet leaving its source to its \
-               last bit in at the destination. Queueing delays are from last bit in to first bit out, summed over hops.",
+        help: "One row for each flow and replication. Delays are end to end: from the packet leaving its source (of a \
+               retransmission: from when its data were first sent) to its last bit in at the destination. Queueing delays are from last bit in to first bit out, summed over hops.",
         columns: &[
             REPLICATION,
             SEED,
@@ -118,7 +130,10 @@ pub const TABLES: &[TableRecord] = &[
             CHECKS,
             WARNINGS,
             whole("refused", "", "1 for a flow that was refused when it was to be set up, else 0"),
+            RETRANSMISSIONS,
+            TIMEOUTS,
             THROUGHPUT,
+            GOODPUT,
             DELAY_MEAN,
             number("delay_sd", "s", "Standard deviation of the end-to-end delay"),
             DELAY_MAX,
@@ -152,7 +167,10 @@ pub const TABLES: &[TableRecord] = &[
             CHECKS,
             WARNINGS,
             whole("refused", "", "Flows that were refused when they were to be set up"),
+            RETRANSMISSIONS,
+            TIMEOUTS,
             THROUGHPUT,
+            GOODPUT,
             DELAY_MEAN,
             DELAY_MAX,
             DELAY_P50,
@@ -160,6 +178,18 @@ pub const TABLES: &[TableRecord] = &[
             DELAY_P999,
             QUEUEING_MEAN,
             QUEUEING_P99,
+            number(
+                "transfers",
+                "",
+                "Finite transfers that began and ended in the measured time; null for none",
+            ),
+            number(
+                "transfer_mean",
+                "s",
+                "Mean time from when a transfer began to when all of it was acknowledged",
+            ),
+            number("transfer_p95", "s", "95 % quantile of that time"),
+            number("transfer_p99", "s", "99 % quantile of that time"),
         ],
     },
     TableRecord {

@@ -5,11 +5,13 @@
 //! mistake with its file, line and column, what was expected and the nearest valid name. Every key is
 //! declared once in [`record`]; from there come also [`schema`], [`reference()`] and [`python_types`].
 
+mod application;
 mod columns;
 mod dscp;
 mod error;
 mod file;
 mod gate;
+mod input_file;
 mod policy;
 mod port;
 mod prefix;
@@ -27,6 +29,7 @@ pub mod units;
 mod values;
 mod write;
 
+pub use application::{Application, TransferSizes};
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;

@@ -1,6 +1,8 @@
 //! What a flow sends when.
 
+use crate::application::Application;
 use crate::error::{Complaint, Report};
+use crate::input_file::file;
 use crate::policy::Chosen;
 use crate::prefix::read_prefix;
 use crate::suggest::brief;
@@ -61,6 +63,8 @@ pub enum Source {
     Sender {
         /// What makes both its ends.
         transport: Chosen<BuiltInTransport>,
+        /// What hands over the data.
+        application: Application,
     },
     /// The answers of a connection; its data are those of the group before.
     Receiver {
@@ -243,25 +247,6 @@ fn packet_train(values: &Values, sizes: &[u32], report: &mut Report) -> Option<S
         }
     }
     Some(Source::PacketTrain { rate, length, gap, times })
-}
-
-/// The file's path, after making sure that it can be opened.
-fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
-    let path = base_dir.join(values.text("file")?);
-    let problem = match std::fs::metadata(&path) {
-        Ok(metadata) if metadata.is_dir() => "it is a folder".to_owned(),
-        // Opening a pipe would wait for somebody to write.
-        Ok(metadata) if !metadata.is_file() => "it is a pipe or a device, no regular file".to_owned(),
-        Ok(_) => match std::fs::File::open(&path) {
-            Ok(_) => return Some(path),
-            Err(error) => error.to_string(),
-        },
-        Err(error) => error.to_string(),
-    };
-    let complaint = Complaint::new(format!("cannot read {}: {problem}", path.display()))
-        .help("a relative path starts at the scenario file's folder");
-    report.add(values.place_of("file"), complaint);
-    None
 }
 
 fn inside(values: &Values, report: &mut Report) -> Option<Vec<Prefix>> {

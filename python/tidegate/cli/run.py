@@ -179,19 +179,22 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     from tidegate.show import with_interval
 
     groups = results.groups()
-    # Only where flows are monitored, or set up; the largest delay makes room for it.
+    # Only where flows are monitored, set up, or sent by a transport; the largest delay makes room for it.
     monitored = any(row.warned.mean is not None for row in groups)
     set_up = results.signals.num_rows > 0
+    transported = any(row.goodput.mean is not None for row in groups)
+    roomy = not (monitored or set_up or transported)
     table = screen.table(
         "group",
         "flows",
         *(["refused"] if set_up else []),
         "throughput",
+        *(["goodput", "timeouts"] if transported else []),
         "lost",
         *(["warned"] if monitored else []),
         "mean delay",
         "p99 delay",
-        *([] if monitored or set_up else ["max delay"]),
+        *(["max delay"] if roomy else []),
         "queueing",
     )
     rows, notes = screen.cut(groups, "group")
@@ -201,6 +204,11 @@ def _print_groups(results: Results, console: Any) -> list[str]:
             str(row.flows),
             *([with_interval(row.refused, "share", "\n")] if set_up else []),
             with_interval(row.throughput, "bit/s", "\n"),
+            *(
+                [with_interval(row.goodput, "bit/s", "\n"), with_interval(row.timeouts, "count", "\n")]
+                if transported
+                else []
+            ),
             with_interval(row.lost, "share", "\n"),
             *([with_interval(row.warned, "share", "\n")] if monitored else []),
             *(
@@ -208,7 +216,7 @@ def _print_groups(results: Results, console: Any) -> list[str]:
                 for figure in (
                     row.delay_mean,
                     row.delay_p99,
-                    *([] if monitored or set_up else [row.delay_max]),
+                    *([row.delay_max] if roomy else []),
                     row.queueing_mean,
                 )
             ),

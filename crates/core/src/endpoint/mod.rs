@@ -5,6 +5,7 @@
 //! [`Transport`] makes both ends of a connection.
 
 pub mod tcp;
+pub mod transfers;
 mod transport;
 pub mod window;
 
@@ -14,6 +15,7 @@ use crate::context;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
 use crate::units::{Rate, Time};
+use transfers::{Transfer, Transfers};
 
 /// One end of a flow or a connection.
 ///
@@ -39,6 +41,43 @@ pub trait Endpoint: Send {
     /// Shows what can be recorded over time, by name: a window in packets, a rate in bit/s.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
+    }
+
+    /// What it has counted since it was made.
+    fn counts(&self) -> Counts {
+        Counts::default()
+    }
+
+    /// The finite transfers that have ended, in the order of time, at the end that sends them.
+    fn transfers(&self) -> &[Transfer] {
+        &[]
+    }
+}
+
+/// What the ends of a connection count besides packets; `None` for what an endpoint does not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Packets of data that were sent again, at the end that sends them.
+    pub retransmissions: Option<u64>,
+    /// Times that the retransmission timer expired with data outstanding, at the end that sends them.
+    pub timeouts: Option<u64>,
+    /// Bytes of data that were handed to the application in order, each once, at the end that receives them.
+    pub delivered: Option<u64>,
+}
+
+impl Counts {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Counts) -> Counts {
+        let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+            (Some(one), Some(other)) => Some(one + other),
+            _ => one.or(other),
+        };
+        Counts {
+            retransmissions: sum(self.retransmissions, other.retransmissions),
+            timeouts: sum(self.timeouts, other.timeouts),
+            delivered: sum(self.delivered, other.delivered),
+        }
     }
 }
 
@@ -97,6 +136,8 @@ pub enum Action {
         mark: Mark,
         /// What it carries.
         payload: Payload,
+        /// When the same data were sent first, if they are sent again: delay counts from then.
+        first_sent: Option<Time>,
     },
     /// It wants another call of [`Endpoint::wake`] as soon as what was sent has entered the network,
     /// before anything else happens.
@@ -113,7 +154,12 @@ impl HostCx<'_> {
 
     /// Sends a packet of `len` bytes on the endpoint's own flow.
     pub fn send(&mut self, len: u32, mark: Mark, payload: Payload) {
-        self.out.push(Action::Send { len, mark, payload });
+        self.out.push(Action::Send { len, mark, payload, first_sent: None });
+    }
+
+    /// Sends a packet of `len` bytes whose data were first sent at `first_sent`, from when their delay counts.
+    pub fn send_again(&mut self, len: u32, mark: Mark, payload: Payload, first_sent: Time) {
+        self.out.push(Action::Send { len, mark, payload, first_sent: Some(first_sent) });
     }
 
     /// Asks for another call of [`Endpoint::wake`] as soon as what was sent has entered the network, before
@@ -142,4 +188,6 @@ pub struct Seat {
     pub stop: Time,
     /// Rate of the first link on its way.
     pub rate: Rate,
+    /// The finite transfers that its application hands over; `None` for data without end.
+    pub transfers: Option<Transfers>,
 }

@@ -10,6 +10,11 @@ pub trait Transport: fmt::Debug {
     /// The end that sends data, in packets of at most `size` bytes.
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
 
+    /// Whether its sender can send the seat's finite transfers; otherwise it sends data without end.
+    fn takes_transfers(&self) -> bool {
+        false
+    }
+
     /// The end that receives the data and answers on the flow in the other direction.
     fn receiver(&self, seat: Seat) -> Box<dyn Endpoint>;
 

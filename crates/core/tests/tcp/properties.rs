@@ -119,7 +119,7 @@ impl Chaos {
         let one: &mut dyn Endpoint = if end == 0 { &mut self.sender } else { self.receiver.as_mut() };
         self.next[end] = call(one, &mut cx);
         for action in out {
-            let Action::Send { payload: Payload::Tcp(segment), mark, len } = action else {
+            let Action::Send { payload: Payload::Tcp(segment), mark, len, .. } = action else {
                 panic!("{action:?}")
             };
             assert_eq!(len, self.params.header + segment.length);

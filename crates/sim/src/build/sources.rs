@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Prefix};
+use tidegate_core::endpoint::transfers::{Distribution, Sizes, Transfers};
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 use tidegate_core::headers::Headers;
-use tidegate_spec::{Chosen, Flow, Place, Scenario, Source, SpecError};
+use tidegate_spec::{Application, Chosen, Flow, Place, Scenario, Source, SpecError, TransferSizes};
 
 /// A flow's packets.
 pub(super) struct Sending {
@@ -32,9 +33,9 @@ pub(super) fn traffic(
     let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
     let headers = group.headers.and_then(|headers| headers.member(flow.member));
     let one = |traffic| Ok(vec![Sending { name: name.clone(), traffic, headers }]);
-    let ends = |transport: &Chosen<BuiltInTransport>| {
+    let ends = |transport: &Chosen<BuiltInTransport>, transfers| {
         let size = group.sizes.iter().copied().max().unwrap_or(0);
-        TransportEnd::both(&TransportKind::BuiltIn(transport.policy.clone()), size)
+        TransportEnd::both(&TransportKind::BuiltIn(transport.policy.clone()), size, transfers)
             .map_err(|refused| fail(scenario, group.place, refused.to_string(), None))
     };
     match &group.source {
@@ -57,8 +58,11 @@ pub(super) fn traffic(
         Source::Greedy { window } => {
             one(Traffic::Greedy { window: u32::try_from(*window).unwrap_or(u32::MAX), sizes })
         }
-        Source::Sender { transport } => one(ends(transport)?[0].clone()),
-        Source::Receiver { transport } => one(ends(transport)?[1].clone()),
+        Source::Sender { transport, application } => {
+            let transfers = recordings.transfers(application, scenario, group.place)?;
+            one(ends(transport, transfers)?[0].clone())
+        }
+        Source::Receiver { transport } => one(ends(transport, None)?[1].clone()),
         Source::Trace { file, speed, repeat } => {
             let trace = recordings.get(file, false, scenario, group.place)?;
             let play = |flow: &Arc<TraceFlow>| {
@@ -160,6 +164,7 @@ fn recorded(
 pub(super) struct Recordings {
     files: BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>,
     videos: BTreeMap<PathBuf, Arc<Video>>,
+    sizes: BTreeMap<PathBuf, Arc<Distribution>>,
     /// What those must know who see results of them: a file that is cut off.
     pub(super) notes: Vec<String>,
 }
@@ -197,6 +202,37 @@ impl Recordings {
         self.note_cut(file, video.cut);
         self.videos.insert(file.to_owned(), video.clone());
         Ok(video)
+    }
+
+    /// The transfers that an application hands over; `None` for data without end.
+    fn transfers(
+        &mut self,
+        application: &Application,
+        scenario: &Scenario,
+        place: Place,
+    ) -> Result<Option<Transfers>, Box<SpecError>> {
+        let Application::Transfers { sizes, think } = application else { return Ok(None) };
+        let sizes = match sizes {
+            TransferSizes::Fixed(bytes) => Sizes::Fixed(*bytes),
+            TransferSizes::Exponential(mean) => Sizes::Exponential(*mean),
+            TransferSizes::File(file) => Sizes::Distribution(self.sizes(file, scenario, place)?),
+        };
+        Ok(Some(Transfers { sizes, think: *think }))
+    }
+
+    fn sizes(
+        &mut self,
+        file: &Path,
+        scenario: &Scenario,
+        place: Place,
+    ) -> Result<Arc<Distribution>, Box<SpecError>> {
+        if let Some(sizes) = self.sizes.get(file) {
+            return Ok(sizes.clone());
+        }
+        let read = input::load_sizes(file);
+        let sizes = Arc::new(read.map_err(|error| fail(scenario, place, error.to_string(), None))?);
+        self.sizes.insert(file.to_owned(), sizes.clone());
+        Ok(sizes)
     }
 
     fn note_cut(&mut self, file: &Path, cut: Option<InputPlace>) {

@@ -18,6 +18,7 @@ use crate::source::Emission;
 use std::collections::VecDeque;
 use tidegate_core::endpoint::{Action, Endpoint, Notice, Payload};
 use tidegate_core::packet::Mark;
+use tidegate_core::units::Time;
 
 /// What endpoints and relays have handed out and the world has not taken yet.
 #[derive(Debug, Default)]
@@ -42,8 +43,8 @@ impl Outbox {
     pub(crate) fn sort(&mut self, flow: u32) {
         for action in self.actions.drain(..) {
             match action {
-                Action::Send { len, mark, payload } => {
-                    self.sends.push_back(Sending { flow, hop: None, len, mark, payload });
+                Action::Send { len, mark, payload, first_sent } => {
+                    self.sends.push_back(Sending { flow, hop: None, len, mark, payload, first_sent });
                 }
                 Action::Again => self.again.push_back(flow),
                 Action::Ended => self.ended.push(flow),
@@ -61,6 +62,8 @@ pub(crate) struct Sending {
     pub(crate) len: u32,
     pub(crate) mark: Mark,
     pub(crate) payload: Payload,
+    /// When the same data were sent first, if they are sent again.
+    pub(crate) first_sent: Option<Time>,
 }
 
 /// What sends a flow's packets.

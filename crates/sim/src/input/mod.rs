@@ -8,7 +8,8 @@
 //! - CSV with a header that names the columns `time`, `size` and, if wanted, `flow`;
 //! - any of them compressed with gzip.
 //!
-//! [`load_video`] reads the frame sizes of a video, and [`sniff`] says which of the two a file is for.
+//! [`load_video`] reads the frame sizes of a video, and [`sniff`] says which of the two a file is for. [`load_sizes`] reads a
+//! distribution function of transfer sizes.
 //!
 //! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
 //! flow grows), of at most [`MOST_PACKETS`] packets. What a file holds before it is cut off
@@ -22,6 +23,7 @@ mod fragments;
 mod frames;
 mod gzip;
 mod schedule;
+mod sizes;
 pub mod suggest;
 mod text;
 mod video;
@@ -30,6 +32,7 @@ mod window;
 pub use collect::MOST_PACKETS;
 pub use error::{InputError, Place};
 pub use schedule::{Schedule, ScheduleError};
+pub use sizes::{load_sizes, read_sizes};
 pub use video::{MOST_FRAMES, Video, load_video, read_video};
 
 use gzip::Gunzip;

@@ -1,7 +1,7 @@
 //! The table `flows`.
 
 use super::table::{Cell, Table};
-use super::{Run, greatest, mean, quantile};
+use super::{Run, count, greatest, mean, quantile};
 use Cell::{Number, Text, Whole};
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
@@ -13,6 +13,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         let delays = run.world.flow_delays(ix);
         let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
         let checks = run.world.checks(ix);
+        let counts = run.world.counts(ix);
         rows.row([
             ("flow", Text(&flow.name)),
             ("group", Text(&run.network.groups[flow.group])),
@@ -32,7 +33,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("checks", Whole(checks.checks)),
             ("warnings", Whole(checks.warnings)),
             ("refused", Whole(u64::from(refused.contains(&(ix as u32))))),
+            ("retransmissions", count(counts.retransmissions)),
+            ("timeouts", count(counts.timeouts)),
             ("throughput", run.throughput(record.received.1)),
+            ("goodput", counts.delivered.map_or(Number(None), |bytes| run.throughput(bytes))),
             ("delay_mean", mean(&record.delay)),
             ("delay_sd", Number(record.delay.sd_seconds())),
             ("delay_max", greatest(&record.delay)),

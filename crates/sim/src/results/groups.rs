@@ -1,10 +1,12 @@
 //! The table `groups`.
 
 use super::table::{Cell, Table};
-use super::{Run, greatest, mean, quantile};
+use super::{Run, count, greatest, mean, quantile};
 use crate::record::FlowRecord;
 use crate::world::Checks;
-use Cell::{Text, Whole};
+use Cell::{Number, Text, Whole};
+use tidegate_core::endpoint::Counts;
+use tidegate_core::units::Span;
 
 /// The flows of a group together.
 #[derive(Clone, Default)]
@@ -13,13 +15,15 @@ struct Total {
     record: FlowRecord,
     lost: u64,
     checks: Checks,
+    counts: Counts,
+    transfers: Vec<Span>,
     refused: u64,
 }
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("groups");
     for (ix, (group, total)) in run.network.groups.iter().zip(totals(run)).enumerate() {
-        let Total { record, checks, .. } = &total;
+        let Total { record, checks, counts, transfers, .. } = &total;
         let delays = run.world.group_delays(ix);
         let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
         rows.row([
@@ -37,7 +41,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("checks", Whole(checks.checks)),
             ("warnings", Whole(checks.warnings)),
             ("refused", Whole(total.refused)),
+            ("retransmissions", count(counts.retransmissions)),
+            ("timeouts", count(counts.timeouts)),
             ("throughput", run.throughput(record.received.1)),
+            ("goodput", counts.delivered.map_or(Number(None), |bytes| run.throughput(bytes))),
             ("delay_mean", mean(&record.delay)),
             ("delay_max", greatest(&record.delay)),
             ("delay_p50", delay(0.5)),
@@ -48,6 +55,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
                 "queueing_p99",
                 quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
             ),
+            ("transfers", count((!transfers.is_empty()).then_some(transfers.len() as u64))),
+            ("transfer_mean", Number(mean_time(transfers))),
+            ("transfer_p95", Number(time_quantile(transfers, 0.95))),
+            ("transfer_p99", Number(time_quantile(transfers, 0.99))),
         ]);
     }
     rows.finish()
@@ -65,7 +76,22 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
         let checks = run.world.checks(ix);
         total.checks.checks += checks.checks;
         total.checks.warnings += checks.warnings;
+        total.counts = total.counts.and(run.world.counts(ix));
+        total.transfers.extend(run.world.transfers(ix).map(|transfer| transfer.took));
         total.refused += u64::from(refused.contains(&(ix as u32)));
     }
+    totals.iter_mut().for_each(|total| total.transfers.sort_unstable());
     totals
+}
+
+/// The mean in seconds; `None` of nothing.
+fn mean_time(times: &[Span]) -> Option<f64> {
+    let sum: f64 = times.iter().map(|time| time.as_secs_f64()).sum();
+    (!times.is_empty()).then(|| sum / times.len() as f64)
+}
+
+/// The least of the sorted times that a share `q` of them does not exceed, in seconds; `None` of nothing.
+fn time_quantile(sorted: &[Span], q: f64) -> Option<f64> {
+    let rank = (q * sorted.len() as f64).ceil() as usize;
+    sorted.get(rank.max(1) - 1).map(|time| time.as_secs_f64())
 }

@@ -66,6 +66,11 @@ impl<Q> Run<'_, Q> {
     }
 }
 
+/// How often, where it was counted.
+fn count(counted: Option<u64>) -> Cell<'static> {
+    Cell::Number(counted.map(|count| count as f64))
+}
+
 /// The mean in seconds.
 fn mean(moments: &Moments) -> Cell<'static> {
     // The exact sum: the mean to the nearest tick would lose digits of short delays.

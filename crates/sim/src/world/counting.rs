@@ -3,8 +3,11 @@
 use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::Before;
+use crate::host::Source;
 use crate::measures::Checks;
 use crate::probe::Subject;
+use tidegate_core::endpoint::Counts;
+use tidegate_core::endpoint::transfers::Transfer;
 use tidegate_core::meter::Metered;
 use tidegate_core::stats::Count;
 
@@ -27,6 +30,38 @@ impl<Q> World<Q> {
     pub fn checks(&self, flow: usize) -> Checks {
         let (all, before) = (self.checks_so_far(flow), self.measures.checks[flow].before);
         Checks { checks: all.checks - before.checks, warnings: all.warnings - before.warnings }
+    }
+
+    /// What the two ends of the connection whose data are this flow have counted so far.
+    fn counts_so_far(&self, flow: usize) -> Counts {
+        let counts = |ix: usize| match &self.flows[ix].source {
+            Source::Endpoint(endpoint) => endpoint.counts(),
+            Source::OpenLoop(_) => Counts::default(),
+        };
+        let receiver = self.flows[flow].peer.map(|peer| counts(peer as usize)).unwrap_or_default();
+        Counts { delivered: receiver.delivered, ..counts(flow) }
+    }
+
+    /// What the two ends of the connection whose data are this flow have counted since the warm-up; nothing for
+    /// other flows.
+    pub fn counts(&self, flow: usize) -> Counts {
+        let all = self.counts_so_far(flow);
+        let before = self.measures.counts_before.get(&(flow as u32)).copied().unwrap_or_default();
+        let since = |all: Option<u64>, before: Option<u64>| all.map(|all| all - before.unwrap_or(0));
+        Counts {
+            retransmissions: since(all.retransmissions, before.retransmissions),
+            timeouts: since(all.timeouts, before.timeouts),
+            delivered: since(all.delivered, before.delivered),
+        }
+    }
+
+    /// The finite transfers of a connection whose data are this flow that began after the warm-up and have ended.
+    pub fn transfers(&self, flow: usize) -> impl Iterator<Item = &Transfer> {
+        let all = match &self.flows[flow].source {
+            Source::Endpoint(endpoint) => endpoint.transfers(),
+            Source::OpenLoop(_) => &[],
+        };
+        all.iter().filter(|transfer| transfer.began >= self.measures.warm_at)
     }
 
     /// What waits in the envelope of each flow that has one: it was counted as sent when its
@@ -53,6 +88,10 @@ impl<Q: EventQueue> World<Q> {
         }
         for flow in 0..self.flows.len() {
             self.measures.checks[flow].before = self.checks_so_far(flow);
+            let counts = self.counts_so_far(flow);
+            if counts != Counts::default() {
+                self.measures.counts_before.insert(flow as u32, counts);
+            }
         }
         for relay in 0..self.relays.len() {
             self.call_relay(relay as u32, |relay, cx| relay.count_anew(cx));

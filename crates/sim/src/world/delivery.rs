@@ -9,6 +9,7 @@ use crate::packets::PacketBody;
 use crate::relay::Crossing;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::tally_packet;
+use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
     /// The packet is at the far end of its link.
@@ -37,25 +38,26 @@ impl<Q: EventQueue> World<Q> {
         }
         let body = *self.packets.body(packet.body);
         let payload = self.packets.payload(packet.body);
+        let first_sent = self.packets.first_sent(packet.body);
         self.packets.forget(packet.body);
         let link = self.fabric.hops[hop as usize].link;
         self.measures.log(self.now, link, What::Received(body.id()));
-        self.probe_sink(&packet, &body);
-        self.sink(&packet, &body);
+        self.probe_sink(&packet, &body, first_sent);
+        self.sink(&packet, &body, first_sent);
         if let Some(peer) = self.flows[flow as usize].peer {
             self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, &packet, &payload));
         }
         self.settle();
     }
 
-    /// Counts a packet that has been received.
+    /// Counts a packet that has been received, whose data were sent first at `first_sent`.
     #[inline(always)]
-    pub(super) fn sink(&mut self, packet: &Packet, body: &PacketBody) {
+    pub(super) fn sink(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
         let measures = &mut self.measures;
         if body.born < measures.warm_at {
             return;
         }
-        let delay = self.now.since(body.born);
+        let delay = self.now.since(first_sent);
         let record = &mut measures.records[body.flow as usize];
         tally_packet(&mut record.received.0, &mut record.received.1, packet.len);
         record.delay.add(delay);
@@ -71,14 +73,14 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    fn probe_sink(&mut self, packet: &Packet, body: &PacketBody) {
+    fn probe_sink(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
         if let Some(series) = &mut self.measures.series {
             series.received(body.group as usize, packet.len);
         }
         if let Some(watch) = &mut self.measures.watch
             && body.born >= self.measures.warm_at
         {
-            watch.delivered(body.flow, body.sequence, self.now, self.now.since(body.born));
+            watch.delivered(body.flow, body.sequence, self.now, self.now.since(first_sent));
         }
     }
 

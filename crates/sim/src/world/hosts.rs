@@ -88,7 +88,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// A packet that was handed out enters the network.
-    fn send(&mut self, Sending { flow: ix, hop, len, mark, payload }: Sending) {
+    fn send(&mut self, Sending { flow: ix, hop, len, mark, payload, first_sent }: Sending) {
         let flow = &mut self.flows[ix as usize];
         let hop = hop.unwrap_or(flow.first_hop);
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
@@ -97,6 +97,9 @@ impl<Q: EventQueue> World<Q> {
         let id = self.packets.store(body);
         if payload != Payload::None {
             self.packets.set_payload(id, payload);
+        }
+        if let Some(at) = first_sent {
+            self.packets.set_first_sent(id, at);
         }
         let mut packet = Packet::new(id, len);
         packet.mark = mark;

@@ -46,6 +46,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
         losses: BTreeMap::new(),
         drops: BTreeMap::new(),
         checks: vec![KeptChecks::default(); flows],
+        counts_before: BTreeMap::new(),
     })
 }
 

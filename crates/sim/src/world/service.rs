@@ -220,7 +220,7 @@ impl<Q: EventQueue> World<Q> {
             After::Sink => {
                 let body = *body;
                 self.packets.forget_plain(packet.body);
-                self.sink(packet, &body);
+                self.sink(packet, &body, body.born);
             }
             After::Travel { .. } => self.fly(ix, *packet),
         }

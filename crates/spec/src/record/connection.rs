@@ -1,7 +1,7 @@
 //! A connection's keys.
 
 use super::flow::{MOST_FLOWS, life, terms};
-use super::{Section, Shape, defaulted, optional, policies, required};
+use super::{Section, Shape, application, defaulted, optional, policies, required};
 use tidegate_core::endpoint;
 use tidegate_core::params::Kind;
 
@@ -33,6 +33,7 @@ pub(super) fn connection() -> Section {
             "What sends the data at one end and answers at the other",
         ),
         required("size", Shape::Value(Kind::Size), "Size of a packet of data, at most 1 MiB"),
+        defaulted("data", application::shape(), "bulk", "What gives it its data"),
     ];
     fields.extend(terms());
     fields.push(defaulted(

@@ -3,6 +3,7 @@
 //! The reader, `--set`, the JSON Schema, the reference page and the Python types all walk
 //! these records; the policies of `tidegate-core` enter through their own records.
 
+mod application;
 mod connection;
 mod flow;
 mod gate;

@@ -98,7 +98,7 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     let node = NodeContext { link, steady: trace.is_none(), reservable: None, members: &members };
     let envelope = group.envelope.as_ref().and_then(|envelope| fault_of(envelope, &node));
     let transport = match &group.source {
-        Source::Sender { transport } => fault_of(transport, &node),
+        Source::Sender { transport, .. } => fault_of(transport, &node),
         _ => None,
     };
     for (place, fault) in envelope.into_iter().chain(transport) {

@@ -34,6 +34,36 @@ source = { kind = "cbr", rate = "100kbit" }
 
 const CONNECTIONS: &[Mistake] = &[
     (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = \"bulky\"",
+        "a.toml:18:8: there is no application `bulky`",
+        Some("did you mean `bulk`?"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\" }",
+        "a.toml:18:8: `window` sends data without end, and takes no transfers",
+        Some("leave `data` out"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\" }",
+        "a.toml:18:8: transfers need a `size`, or a `file` with the distribution of sizes",
+        Some("give them a size, as in size = \"100kB\""),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\", file = \"a\" }",
+        "a.toml:18:51: transfers have a `size`, or a `file` of sizes, and not both",
+        Some("leave one of them out"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", file = \"a\", sizes = \"exponential\" }",
+        "a.toml:18:50: `sizes` says nothing of transfers whose sizes are in a `file`",
+        Some("leave it out"),
+    ),
+    (
         "kind = \"window\"",
         "kind = \"windo\"",
         "a.toml:16:22: there is no transport `windo`",

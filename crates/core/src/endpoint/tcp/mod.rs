@@ -11,11 +11,13 @@ mod recovery;
 mod scoreboard;
 mod segment;
 mod sender;
+mod sent;
 mod timer;
 
 pub use segment::{Block, MOST_BLOCKS, Segment};
 pub use sender::Sender;
 
+use super::transfers::Application;
 use super::{Endpoint, Seat, Transport};
 use crate::contract::Refused;
 use crate::params::{
@@ -186,8 +188,15 @@ pub struct Tcp {
 impl Transport for Tcp {
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint> {
         let mut sender = Sender::new(&self.params, seat.stop, size);
-        sender.offer(u64::MAX);
+        match seat.transfers {
+            Some(transfers) => sender.run(Application::new(transfers, seat.rng)),
+            None => sender.offer(u64::MAX),
+        }
         Box::new(sender)
+    }
+
+    fn takes_transfers(&self) -> bool {
+        true
     }
 
     fn receiver(&self, _: Seat) -> Box<dyn Endpoint> {

@@ -4,7 +4,7 @@
 use super::TcpParams;
 use super::ranges::Ranges;
 use super::segment::{Block, MOST_BLOCKS, Segment};
-use crate::endpoint::{Endpoint, HostCx, Notice, Payload};
+use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::units::{Span, Time};
 
@@ -138,5 +138,9 @@ impl Endpoint for Receiver {
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("delivered", self.next as f64);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { delivered: Some(self.next), ..Counts::default() }
     }
 }

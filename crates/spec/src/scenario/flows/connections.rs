@@ -1,6 +1,7 @@
 //! Connections: two flows each, of data and of the answers to them.
 
 use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, life};
+use crate::application::{self, Application};
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::check_promise;
@@ -35,7 +36,17 @@ impl Builder<'_> {
             return None;
         }
         let transport: Chosen<BuiltInTransport> = transport?;
+        let data = values.table("data")?;
+        let application = application::build(data, self.around.base_dir, report);
         let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
+            Ok(made)
+                if !made.takes_transfers() && application.as_ref().is_some_and(Application::is_finite) =>
+            {
+                let message =
+                    format!("`{}` sends data without end, and takes no transfers", transport.record().name);
+                report.add(values.place_of("data"), Complaint::new(message).help("leave `data` out"));
+                None
+            }
             Ok(made) => packet_size("transport", Some(u64::from(made.largest_answer())), values, report),
             Err(refused) => {
                 report.add(values.place_of("transport"), Complaint::new(refused.to_string()));
@@ -63,7 +74,7 @@ impl Builder<'_> {
             warned: WhenWarned::Ignore,
             changes: Vec::new(),
             headers: None,
-            source: Source::Sender { transport: transport.clone() },
+            source: Source::Sender { transport: transport.clone(), application: application? },
             envelope: None,
             place: values.place,
             reserve_place: values.place_of("reserve"),

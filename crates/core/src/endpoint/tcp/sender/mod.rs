@@ -9,9 +9,11 @@ use crate::endpoint::tcp::congestion::Congestion;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
+use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::{TcpParams, Variant};
-use crate::endpoint::{Endpoint, HostCx, Notice, Payload};
+use crate::endpoint::transfers::{Application, Transfer};
+use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::units::Time;
 
@@ -28,6 +30,8 @@ pub struct Sender {
     stop: Time,
     /// Bytes that the application has handed over.
     offered: u64,
+    /// What hands over finite transfers, if they are.
+    application: Option<Application>,
     /// SND.UNA: the first byte that is not acknowledged.
     una: u64,
     /// SND.NXT: the next byte to be sent; before `max` after a timeout.
@@ -39,6 +43,7 @@ pub struct Sender {
     initial: u64,
     congestion: Congestion,
     scoreboard: Scoreboard,
+    first_sent: FirstSent,
     recovery: Recovery,
     timer: Timer,
     /// When data were sent last.
@@ -70,6 +75,7 @@ impl Sender {
             ecn: params.negotiates_ecn(),
             stop,
             offered: 0,
+            application: None,
             una: 0,
             nxt: 0,
             max: 0,
@@ -77,6 +83,7 @@ impl Sender {
             initial,
             congestion: Congestion::new(mss, initial, window.max(2 * mss), is_cubic),
             scoreboard: Scoreboard::default(),
+            first_sent: FirstSent::default(),
             recovery: Recovery::default(),
             timer: Timer::new(params),
             last_sent: None,
@@ -93,6 +100,24 @@ impl Sender {
     /// call of the endpoint on.
     pub fn offer(&mut self, bytes: u64) {
         self.offered = self.offered.saturating_add(bytes);
+    }
+
+    /// An application hands over finite transfers, from the next call of the endpoint on.
+    pub(super) fn run(&mut self, application: Application) {
+        self.application = Some(application);
+    }
+
+    /// The application hands over what it has, once all before is acknowledged.
+    fn ask_application(&mut self, now: Time) {
+        let Some(application) = &mut self.application else { return };
+        if self.una == self.offered {
+            application.acknowledged(now);
+        }
+        if now < self.stop
+            && let Some(bytes) = application.begin(now)
+        {
+            self.offer(bytes);
+        }
     }
 
     /// FlightSize: bytes that were sent and are not acknowledged.
@@ -120,6 +145,7 @@ impl Sender {
         let has_news = self.scoreboard.update(self.extent(), segment.blocks());
         if new > 0 {
             self.timer.acknowledged(self.una, cx.now());
+            self.first_sent.acknowledged(self.una);
         }
         let marked = self.ecn && segment.echo && self.answer_mark(cx, before);
         if new > 0 {
@@ -240,28 +266,35 @@ impl Sender {
 
     /// Sends the bytes from `start` to before `end`, for the first time or again.
     fn send(&mut self, cx: &mut HostCx<'_>, start: u64, end: u64) {
-        let again = start < self.max;
+        let first_sent = self.first_sent.at(start);
         let mut segment = Segment { sequence: start, length: (end - start) as u32, ..Segment::default() };
         let mut mark = Mark::NONE;
-        if again {
+        if first_sent.is_some() {
             self.retransmissions += 1;
             self.timer.forget_timed();
         } else {
             self.max = end;
             self.timer.time(end, cx.now());
+            self.first_sent.sent(end, cx.now());
             segment.reduced = std::mem::take(&mut self.says_reduced);
             if self.ecn {
                 mark = Mark::from_ip(0, ECT_0);
             }
         }
-        cx.send(self.header + segment.length, mark, Payload::Tcp(segment));
+        let (len, payload) = (self.header + segment.length, Payload::Tcp(segment));
+        match first_sent {
+            Some(first_sent) => cx.send_again(len, mark, payload, first_sent),
+            None => cx.send(len, mark, payload),
+        }
         self.last_sent = Some(cx.now());
         self.timer.run(cx.now());
     }
 
     /// When the endpoint is to be woken.
     fn next(&self) -> Time {
-        if self.timer.due() < self.stop { self.timer.due() } else { Time::NEVER }
+        let transfer_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
+        let at = self.timer.due().min(transfer_at);
+        if at < self.stop { at } else { Time::NEVER }
     }
 }
 
@@ -273,6 +306,7 @@ impl Endpoint for Sender {
         if self.timer.due() <= cx.now() && cx.now() < self.stop {
             self.timed_out();
         }
+        self.ask_application(cx.now());
         self.fill(cx);
         self.next()
     }
@@ -282,6 +316,7 @@ impl Endpoint for Sender {
             && cx.now() < self.stop
         {
             self.acknowledged(cx, segment);
+            self.ask_application(cx.now());
             self.fill(cx);
         }
         self.next()
@@ -300,5 +335,17 @@ impl Endpoint for Sender {
         show("rto", self.timer.rto().as_secs_f64());
         show("retransmissions", self.retransmissions as f64);
         show("timeouts", self.timeouts as f64);
+    }
+
+    fn counts(&self) -> Counts {
+        Counts {
+            retransmissions: Some(self.retransmissions),
+            timeouts: Some(self.timeouts),
+            ..Counts::default()
+        }
+    }
+
+    fn transfers(&self) -> &[Transfer] {
+        self.application.as_ref().map_or(&[], Application::done)
     }
 }

@@ -1,0 +1,24 @@
+//! Files that a scenario names and a run reads.
+
+use crate::error::{Complaint, Report};
+use crate::values::Values;
+use std::path::{Path, PathBuf};
+
+/// The file's path, after making sure that it can be opened.
+pub(crate) fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
+    let path = base_dir.join(values.text("file")?);
+    let problem = match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_dir() => "it is a folder".to_owned(),
+        // Opening a pipe would wait for somebody to write.
+        Ok(metadata) if !metadata.is_file() => "it is a pipe or a device, no regular file".to_owned(),
+        Ok(_) => match std::fs::File::open(&path) {
+            Ok(_) => return Some(path),
+            Err(error) => error.to_string(),
+        },
+        Err(error) => error.to_string(),
+    };
+    let complaint = Complaint::new(format!("cannot read {}: {problem}", path.display()))
+        .help("a relative path starts at the scenario file's folder");
+    report.add(values.place_of("file"), complaint);
+    None
+}
