@@ -4,7 +4,19 @@ import pytest
 
 import tidegate
 from conftest import CHAIN, call
-from tidegate import Answers, Chain, Connection, Flow, Greedy, Poisson, Scenario, Window, plots
+from tidegate import (
+    Answers,
+    Chain,
+    Connection,
+    Flow,
+    Greedy,
+    Poisson,
+    Scenario,
+    Tcp,
+    Transfers,
+    Window,
+    plots,
+)
 from tidegate.explain import explain
 
 CONNECTION = """
@@ -106,3 +118,30 @@ def test_every_destination_receives():
     voice, _ = tidegate.simulate(text).flows.to_pylist()[:2]
     assert voice["sent_packets"] > 80
     assert abs(voice["received_packets"] - 2 * voice["sent_packets"]) <= 4
+
+
+def test_transfers_and_goodput_are_summarised():
+    built = Scenario(
+        duration="5s",
+        topology=Chain(switches=2, rate="1mbit"),
+        connection=[
+            Connection(
+                name="web",
+                from_="s1",
+                to="s2",
+                size="1kB",
+                data=Transfers(size="20kB", sizes="exponential", think="100ms"),
+                transport=Tcp(variant="newreno"),
+            )
+        ],
+        flow=[Flow(name="film", from_="s1", to="s2", size="500B", source=Poisson(rate="100kbit"))],
+    )
+    results = tidegate.simulate(built, replications=2)
+    film, web, answers = (
+        next(one for one in results.groups() if one.group == name) for name in ("film", "web", "web/ack")
+    )
+    for other in (film, answers):
+        assert (other.goodput.mean, other.timeouts.mean, other.transfers.mean) == (None, None, None)
+    assert 0 < web.goodput.mean < web.throughput.mean
+    assert web.transfers.mean > 1
+    assert 0 < web.transfer_mean.mean <= web.transfer_p95.mean <= web.transfer_p99.mean

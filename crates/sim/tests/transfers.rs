@@ -54,8 +54,8 @@ fn a_transfer_on_an_idle_link_takes_the_rounds_of_slow_start() {
     }
 }
 
-/// What the application has handed over is delivered, but for what is under way; every packet that is repaired is in one
-/// transfer, and transfers do not overlap.
+/// What the application has handed over is delivered, but for what is under way; transfers do not overlap; the table has
+/// their number, mean and quantiles.
 #[test]
 fn what_is_handed_over_is_delivered() {
     for variant in VARIANTS {
@@ -109,7 +109,7 @@ fn sizes_and_thinking_times_have_their_means() {
     }
 }
 
-/// Only transfers that begin after the warm-up count, and none begins after the stop.
+/// Only transfers that begin after the warm-up count.
 #[test]
 fn transfers_are_measured_after_the_warm_up() {
     let data = "size = \"5kB\", think = \"10ms\"";
