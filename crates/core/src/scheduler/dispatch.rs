@@ -1,0 +1,173 @@
+//! One look at what scheduler it is: the calls of [`AnyScheduler`].
+//!
+//! The schedulers that the registry names as inlined cost a packet no call; the others cost one.
+
+use super::{AnyScheduler, Participation, Removal, Scheduler, Select};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::queues::{Queued, Queues};
+use crate::units::{Rate, Time};
+
+impl AnyScheduler {
+    /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was
+    /// something to be sent. `ahead` is given the flows of [`Scheduler::read_ahead`].
+    #[inline(always)]
+    pub fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        each_inlined!(
+            self,
+            s => s.serve(cx, queues, packet, ahead),
+            self.serve_by_call(cx, queues, packet, ahead)
+        )
+    }
+
+    #[inline(never)]
+    fn serve_by_call(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        each!(self, s => s.serve(cx, queues, packet, ahead))
+    }
+
+    #[inline(never)]
+    fn select_by_call(&self, now: Time, queues: &Queues) -> Select {
+        each!(self, s => s.select(now, queues))
+    }
+
+    #[inline(never)]
+    fn advance_by_call(&mut self, now: Time, queues: &Queues) {
+        each!(self, s => s.advance(now, queues))
+    }
+
+    #[inline(never)]
+    fn dequeued_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each!(self, s => s.dequeued(cx, packet, queues))
+    }
+
+    #[inline(never)]
+    fn read_ahead_by_call(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
+        each!(self, s => s.read_ahead(queues))
+    }
+
+    #[inline(never)]
+    fn enqueue_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each!(self, s => s.enqueue(cx, packet, queues))
+    }
+}
+
+/// [`AnyScheduler::serve`] for one kind of scheduler.
+trait Serve: Scheduler {
+    #[inline(always)]
+    fn serve(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        queues: &mut Queues,
+        packet: &mut Packet,
+        ahead: impl FnOnce(&[FlowIx]),
+    ) -> bool {
+        self.advance(cx.now, queues);
+        let Select::Flow(flow) = self.select(cx.now, queues) else { return false };
+        let Some(first) = queues.pop_first(flow) else { return false };
+        *packet = first.packet;
+        self.dequeued(cx, packet, queues);
+        if let Some(near) = self.read_ahead(queues) {
+            ahead(near);
+        }
+        true
+    }
+}
+
+impl<S: Scheduler + ?Sized> Serve for S {}
+
+impl Scheduler for AnyScheduler {
+    fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        each!(self, s => s.set_rate(now, rate))
+    }
+
+    fn set_flow(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
+        each!(self, s => s.set_flow(now, flow, contract, queues))
+    }
+
+    fn forgettable_at(&self, flow: FlowIx) -> Time {
+        each!(self, s => s.forgettable_at(flow))
+    }
+
+    #[inline(always)]
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each_inlined!(self, s => s.enqueue(cx, packet, queues), {
+            // A copy: a packet that no call gets the address of stays in registers.
+            let mut passed = *packet;
+            self.enqueue_by_call(cx, &mut passed, queues);
+            *packet = passed;
+        })
+    }
+
+    #[inline]
+    fn select(&self, now: Time, queues: &Queues) -> Select {
+        each_inlined!(self, s => s.select(now, queues), self.select_by_call(now, queues))
+    }
+
+    #[inline]
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        each_inlined!(self, s => s.advance(now, queues), self.advance_by_call(now, queues))
+    }
+
+    #[inline]
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        each_inlined!(self, s => s.dequeued(cx, packet, queues), self.dequeued_by_call(cx, packet, queues))
+    }
+
+    #[inline(always)]
+    fn read_ahead(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
+        each_inlined!(self, s => s.read_ahead(queues), self.read_ahead_by_call(queues))
+    }
+
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+        each!(self, s => s.removed(cx, packet, queues, why))
+    }
+
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+        each!(self, s => s.rank_to_lose(flow, last))
+    }
+
+    fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        each!(self, s => s.take_part(now, flow, before, queues))
+    }
+
+    fn synchronise(
+        &mut self,
+        flow: FlowIx,
+        virtual_clock: Time,
+        in_service: Option<(FlowIx, u64)>,
+        queues: &Queues,
+    ) {
+        each!(self, s => s.synchronise(flow, virtual_clock, in_service, queues))
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        each!(self, s => s.release(flow))
+    }
+
+    fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, s => s.gauges(now, flow, show))
+    }
+
+    fn memory(&self) -> usize {
+        each!(self, s => s.memory())
+    }
+}
