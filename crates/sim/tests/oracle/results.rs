@@ -68,7 +68,7 @@ fn check_flow<Q: EventQueue>(history: &History<'_>, world: &World<Q>, flow: usiz
         let (reported, longest) = (record.delay.sum_ticks(), delays.iter().copied().max());
         if world.counts(flow).retransmissions.unwrap_or(0) > 0 {
             // What is sent again is delayed since it was sent first, which the log does not say.
-            if u128::from(reported) < sum || record.delay.max() < longest {
+            if reported < sum || record.delay.max() < longest {
                 return Err(format!("{name}: delays of {reported} in all are reported, the log has {sum}"));
             }
             return Ok(());
