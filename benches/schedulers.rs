@@ -334,7 +334,14 @@ fn show(json: bool, barred_only: bool, flows: &[u32]) -> Result<(), String> {
         std::iter::once(barred.to_vec()).chain(others.map(|name| vec![HEAP, name])).collect();
     for &flows in flows {
         for group in &groups {
-            let taken = compare(group, flows)?;
+            let taken = match compare(group, flows) {
+                Ok(taken) => taken,
+                // A frame of slots has no room for so many.
+                Err(refused) => {
+                    eprintln!("{:>16}  {flows:>9} flows  {refused}", group[1]);
+                    continue;
+                }
+            };
             for (name, ns) in group.iter().zip(&taken).skip(1) {
                 let (heap, ratio) = (taken[0], ns / taken[0]);
                 let worst = longest(name, flows)?;
