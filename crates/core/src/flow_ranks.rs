@@ -163,3 +163,62 @@ impl FlowRanks {
         self.run.memory() + self.tournament.memory() + ladder
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+    use std::collections::BTreeMap;
+
+    /// Through all three places, and back from the tournament into the run: flows come, most of them go, and more are
+    /// opened than a tournament has.
+    #[test]
+    fn agrees_with_a_sorted_map() {
+        for seed in 0..12u64 {
+            let mut rng = Rng::named(seed, "ranks");
+            let (mut few, mut ranks) = (FlowRanks::default(), BTreeMap::new());
+            let most = [6, 40, 3_000, 9_000][seed as usize % 4];
+            let (mut open, mut places) = (0, Vec::new());
+            for order in 0..8_000u64 {
+                if open < most && order % 20 == 0 {
+                    open = most.min(open + 1 + rng.below(u64::from(most) / 50 + 1) as u32);
+                    few.reach(open);
+                }
+                let flow = FlowIx(rng.below(u64::from(open)) as u32);
+                let rank = (rng.below(1 << 20) + 100 * order, order);
+                // Some hundreds of steps in which flows come, and as many in which they go.
+                match (rng.below(10), order / 400 % 2) {
+                    (0..5, 0) | (0..1, _) => {
+                        few.set(flow, rank);
+                        ranks.insert(flow, rank);
+                    }
+                    (5..6, _) if !ranks.contains_key(&flow) => {
+                        few.insert(flow, rank);
+                        ranks.insert(flow, rank);
+                    }
+                    (6..7, _) => {
+                        few.remove(flow);
+                        ranks.remove(&flow);
+                    }
+                    _ => {
+                        if let Some(top) = few.top() {
+                            few.remove(top);
+                            ranks.remove(&top);
+                        }
+                    }
+                }
+                let least = ranks.iter().min_by_key(|(_, rank)| **rank).map(|(flow, _)| *flow);
+                assert_eq!(few.top(), least, "seed {seed}, step {order}");
+                places.push(few.place);
+            }
+            places.dedup();
+            let expected: &[Place] = match seed % 4 {
+                0 => &[Place::Run],
+                1 | 2 => &[Place::Run, Place::Tournament, Place::Run],
+                _ => &[Place::Run, Place::Tournament],
+            };
+            assert!(places.starts_with(expected), "seed {seed}: {places:?}");
+            assert_eq!(places.last() == Some(&Place::Ladder), seed % 4 == 3, "seed {seed}: {places:?}");
+        }
+    }
+}

@@ -8,8 +8,6 @@ use core::hint::black_box;
 const NONE: u32 = u32::MAX;
 /// The most flows that are read ahead at once.
 const AHEAD: usize = 32;
-/// The queues of fewer flows are in the processor's cache anyhow.
-const FITS: usize = 4096;
 
 /// How a flow takes part in being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -186,9 +184,6 @@ impl Queues {
     /// Reads what will be asked for as these flows send: their queues, and the first two packets of each. The reads do
     /// not depend on each other, so that all together take little longer than one that waits for memory.
     pub(crate) fn read_ahead(&self, flows: &[FlowIx]) {
-        if self.flows.len() < FITS {
-            return;
-        }
         let mut places = [NONE; AHEAD];
         let places = &mut places[..flows.len().min(AHEAD)];
         for (at, flow) in places.iter_mut().zip(flows) {

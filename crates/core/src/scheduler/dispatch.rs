@@ -39,21 +39,6 @@ impl AnyScheduler {
     }
 
     #[inline(never)]
-    fn select_by_call(&self, now: Time, queues: &Queues) -> Select {
-        each!(self, s => s.select(now, queues))
-    }
-
-    #[inline(never)]
-    fn advance_by_call(&mut self, now: Time, queues: &Queues) {
-        each!(self, s => s.advance(now, queues))
-    }
-
-    #[inline(never)]
-    fn dequeued_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        each!(self, s => s.dequeued(cx, packet, queues))
-    }
-
-    #[inline(never)]
     fn read_ahead_by_call(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
         each!(self, s => s.read_ahead(queues))
     }
@@ -109,27 +94,22 @@ impl Scheduler for AnyScheduler {
 
     #[inline(always)]
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        each_inlined!(self, s => s.enqueue(cx, packet, queues), {
-            // A copy: a packet that no call gets the address of stays in registers.
-            let mut passed = *packet;
-            self.enqueue_by_call(cx, &mut passed, queues);
-            *packet = passed;
-        })
+        each_inlined!(self, s => s.enqueue(cx, packet, queues), self.enqueue_by_call(cx, packet, queues))
     }
 
     #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
-        each_inlined!(self, s => s.select(now, queues), self.select_by_call(now, queues))
+        each!(self, s => s.select(now, queues))
     }
 
     #[inline]
     fn advance(&mut self, now: Time, queues: &Queues) {
-        each_inlined!(self, s => s.advance(now, queues), self.advance_by_call(now, queues))
+        each!(self, s => s.advance(now, queues))
     }
 
     #[inline]
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        each_inlined!(self, s => s.dequeued(cx, packet, queues), self.dequeued_by_call(cx, packet, queues))
+        each!(self, s => s.dequeued(cx, packet, queues))
     }
 
     #[inline(always)]
