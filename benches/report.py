@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -92,9 +93,49 @@ def chain(binary: str, counts: bool) -> list[list[str]]:
     return rows + [[*peer, ""] for peer in PEERS]
 
 
+BACKLOGGED = (16, 1_000, 16_000, 100_000, 1_000_000)
 # Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock with its
 # queues, and the whole switch.
 SHARES = {1_000: (0.6, 0.9), 100_000: (0.3, 0.45), 1_000_000: (0.2, 0.3)}
+
+
+def dumbbell(binary: str, counts: bool) -> list[list[str]]:
+    """Rows of ten TCP connections over RIO with taggers, 200 s."""
+    seconds, printed = cpu_seconds(binary, 200)
+    _, hops, carried, _ = printed.split()
+    peers = "ns-2 2.1 to 2.4, ns-3 57 to 65"
+    what = "ten TCP connections, RIO and taggers, 200 s:"
+    rows = [
+        [f"{what} M packet-hops per CPU s", f"{int(hops) / seconds / 1e6:.1f}", ""],
+        [f"{what} CPU s per M packets of the bottleneck", f"{seconds / int(carried) * 1e6:.2f} ({peers})", ""],
+    ]
+    if counts:
+        (short, first), (long, second) = (instructions(binary, run) for run in (5, 20))
+        cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
+        rows.append([f"{what} a packet-hop", f"{cost:,.0f} instructions", "1,500"])
+    return rows
+
+
+DECISION_BARS = {"srtcm": 120, "trtcm": 120}
+
+
+def decisions(binary: str, counts: bool) -> list[list[str]]:
+    """What one decision of each dropper and meter costs: nanoseconds and instructions, hot and with a million states."""
+    taken: dict[str, dict[int, float]] = {}
+    for line in run(binary, "--json").splitlines():
+        entry = json.loads(line)
+        taken.setdefault(entry["name"], {})[entry["states"]] = entry["ns"]
+    rows = []
+    for name, states in taken.items():
+        row = [f"`{name}`", *(f"{ns:.0f}" for ns in states.values())]
+        for count in states if counts else ():
+            (short, _), (long, _) = (
+                instructions(binary, "count", name, count, decided) for decided in (20_000, 120_000)
+            )
+            row.append(f"{(long - short) / 100_000:,.0f}")
+        row += ["no valgrind"] * (5 - len(row))
+        rows.append([*row, str(DECISION_BARS.get(name, ""))])
+    return rows
 
 
 def schedulers(binary: str) -> list[list[str]]:
@@ -112,25 +153,27 @@ def schedulers(binary: str) -> list[list[str]]:
     return rows
 
 
-def disciplines(binary: str) -> list[list[str]]:
-    """Instructions per packet of every discipline with its queues, by backlogged flows."""
-    sizes = (16, 1_000, 16_000, 100_000)
-    rows = []
-    for name in run(binary, "names").split():
-        row = [f"`{name}`"]
-        for flows in sizes:
-            settled = 3 * flows
+def disciplines(binary: str, counts: bool) -> list[list[str]]:
+    """What a packet costs at every discipline with its queues, by backlogged flows: nanoseconds, as a share of
+    a heap in the same run, instructions, and the longest single operation."""
+    cells: dict[str, dict[int, str]] = {name: {} for name in run(binary, "names").split()}
+    for line in run(binary, "--json", *BACKLOGGED).splitlines():
+        entry = json.loads(line)
+        longest = f"longest {entry['longest_ns'] / 1000:,.1f} µs"
+        cells[entry["name"]][entry["flows"]] = f"{entry['ns']:,.0f} ns, {entry['ratio']:.2f}, {longest}"
+    for name, row in cells.items():
+        for flows in BACKLOGGED if counts else ():
             try:
                 (short, _), (long, _) = (
-                    instructions(binary, "count", name, flows, settled + more) for more in (0, 50_000)
+                    instructions(binary, "count", name, flows, flows + more) for more in (0, 50_000)
                 )
             except subprocess.CalledProcessError:
                 # A frame of slots has no room for so many.
-                row.append("refused")
+                row[flows] = "refused"
                 continue
-            row.append(f"{(long - short) / 50_000:,.0f}")
-        rows.append(row)
-    return rows
+            cost = f"{(long - short) / 50_000:,.0f} instructions"
+            row[flows] = f"{row[flows]}, {cost}" if flows in row else cost
+    return [[f"`{name}`", *(row.get(flows, "") for flows in BACKLOGGED)] for name, row in cells.items()]
 
 
 def push_out(binary: str, flows: int) -> float:
@@ -162,6 +205,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
             [f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"]
         )
     rows += schedulers(found["schedulers"])
+    rows += dumbbell(found["dumbbell"], counts)
     measured = json.loads(run(found["subscribers"], "--json"))
     for key, state in (("idle_bytes", "idle"), ("active_bytes", "with a flow")):
         rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
@@ -203,12 +247,20 @@ def main() -> None:
     counts = shutil.which("valgrind") is not None
     first = ["five servers in a row", "M packet-hops per CPU s", "instructions per packet-hop", "bar"]
     second = ["what", "measured", "bar"]
-    tables = [(first, chain(found["chain"], counts)), (second, others(found, counts))]
-    if counts:
-        third = ["instructions a packet, backlogged flows:", "16", "1,000", "16,000", "100,000"]
-        tables.append((third, disciplines(found["schedulers"])))
-    for header, rows in tables:
+    third = ["a decision", "ns, one state", "ns, a million", "instructions, one", "instructions, a million", "bar"]
+    fourth = ["a packet, by backlogged flows", *(f"{flows:,}" for flows in BACKLOGGED)]
+    parts: list[tuple[list[str], Callable[[], list[list[str]]]]] = [
+        (first, lambda: chain(found["chain"], counts)),
+        (second, lambda: others(found, counts)),
+        (third, lambda: decisions(found["decisions"], counts)),
+        (fourth, lambda: disciplines(found["schedulers"], counts)),
+    ]
+    tables = []
+    # Each is shown as soon as it is known: the last one takes most of an hour.
+    for header, measure in parts:
+        rows = measure()
         show("", header, rows)
+        tables.append((header, rows))
     if "--readme" in sys.argv[1:]:
         readme = ROOT / "README.md"
         before, rest = readme.read_text().split("<!-- bench -->\n")
