@@ -67,6 +67,10 @@ pub struct DropTail {
 }
 
 impl Dropper for DropTail {
+    fn looks_at_head(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let limit = if packet.mark.colour() == Colour::Red { self.marked } else { self.limit };

@@ -87,7 +87,9 @@ impl Average {
         } else {
             self.pass_idle(now, server);
             let samples = if server.ticks.is_some() { self.passed } else { self.passed + 1.0 };
-            self.value *= libm::pow(1.0 - self.weight, samples);
+            if self.value > 0.0 {
+                self.value *= libm::pow(1.0 - self.weight, samples);
+            }
             // Should the packet not join, the queue stays empty.
             self.emptied(now);
         }

@@ -71,6 +71,11 @@ pub trait Dropper {
     /// A packet has passed its shaper and its meters.
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict;
 
+    /// Whether it looks at packets that were selected to be sent: [`head`](Self::head) is called only then.
+    fn looks_at_head(&self) -> bool {
+        true
+    }
+
     /// The packet has been selected to be sent, and nothing was charged for it yet (CoDel drops
     /// here).
     fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
@@ -159,6 +164,10 @@ impl Dropper for AnyDropper {
     #[inline]
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         each!(self, d => d.arrive(cx, packet, at))
+    }
+
+    fn looks_at_head(&self) -> bool {
+        each!(self, d => d.looks_at_head())
     }
 
     #[inline]

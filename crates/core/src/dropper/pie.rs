@@ -251,6 +251,10 @@ impl Dropper for Pie {
         self.departures = Departures { link, ..Departures::default() };
     }
 
+    fn looks_at_head(&self) -> bool {
+        false
+    }
+
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         self.catch_up(cx.now, at.queue.bytes);
         let verdict = if self.params.limit.is_some_and(|limit| !at.has_room(limit, packet.len)) {

@@ -109,6 +109,10 @@ impl Dropper for Red {
         self.server.set_rate(rate);
     }
 
+    fn looks_at_head(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let queue = self.settings.length(at.queue);

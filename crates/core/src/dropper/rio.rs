@@ -191,6 +191,10 @@ impl Dropper for Rio {
         self.server.set_rate(rate);
     }
 
+    fn looks_at_head(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let (settings, server) = (self.settings, self.server);

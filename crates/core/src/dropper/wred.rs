@@ -140,6 +140,10 @@ impl Dropper for Wred {
         self.server.set_rate(rate);
     }
 
+    fn looks_at_head(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let colour = packet.mark.colour() as usize;

@@ -20,6 +20,7 @@ enum Droppers {
 struct Guard {
     plan: DropperPlan,
     rate: Option<Rate>,
+    looks_at_heads: bool,
     droppers: Droppers,
 }
 
@@ -39,11 +40,12 @@ pub(super) struct Guards {
 impl Guard {
     fn new(now: Time, plan: &DropperPlan, rate: Option<Rate>) -> Result<Guard, Refused> {
         let dropper = plan.build(now, rate)?;
+        let looks_at_heads = dropper.looks_at_head();
         let droppers = match plan.scope {
             Scope::Node => Droppers::Node(dropper, Count::default()),
             Scope::Flow => Droppers::Flows(BTreeMap::new()),
         };
-        Ok(Guard { plan: plan.clone(), rate, droppers })
+        Ok(Guard { plan: plan.clone(), rate, looks_at_heads, droppers })
     }
 
     /// The dropper that guards a flow's packets here, and what it sees.
@@ -112,6 +114,11 @@ impl Guards {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
+    }
+
+    /// Whether some dropper looks at packets that were selected to be sent.
+    pub(super) fn look_at_heads(&self) -> bool {
+        self.places.iter().filter_map(|place| place.guard.as_ref()).any(|guard| guard.looks_at_heads)
     }
 
     /// The guards of a node's packets, the innermost first.

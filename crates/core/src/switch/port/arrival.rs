@@ -77,7 +77,7 @@ impl Port {
         order: u64,
         (node, slot): (usize, FlowIx),
     ) {
-        if !self.is_plain && !self.passes(cx, pool, packet, node) {
+        if !self.is_plain_in && !self.passes(cx, pool, packet, node) {
             return;
         }
         self.stats.entered(cx.now, self.backlog.packets);

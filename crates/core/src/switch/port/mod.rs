@@ -31,8 +31,11 @@ pub(super) struct Port {
     pub(super) table: FlowTable,
     pub(super) metering: Metering,
     pub(super) guards: Guards,
-    /// Whether there is a root without a ceiling and nothing else: no class, no meter, no dropper.
-    pub(super) is_plain: bool,
+    /// Whether a packet on its way in meets neither a meter nor a dropper.
+    pub(super) is_plain_in: bool,
+    /// Whether a packet on its way out meets the root alone: no class, no ceiling of the port, no dropper that looks at
+    /// packets that leave.
+    pub(super) is_plain_out: bool,
     pub(super) shaping: Shaping,
     /// Whether a packet is in service.
     pub(super) busy: bool,
@@ -62,7 +65,8 @@ impl Port {
             table: FlowTable::default(),
             metering: Metering::new(plan)?,
             guards: Guards::new(now, plan)?,
-            is_plain: false,
+            is_plain_in: false,
+            is_plain_out: false,
             shaping: Shaping::default(),
             busy: false,
             serving: Packet::new(BodyId(u32::MAX), 0),
@@ -81,7 +85,8 @@ impl Port {
 
     /// After the tree, the meters or the droppers have changed.
     pub(super) fn see_whether_plain(&mut self) {
-        self.is_plain = self.tree.is_plain() && self.metering.is_empty() && self.guards.is_empty();
+        self.is_plain_in = self.metering.is_empty() && self.guards.is_empty();
+        self.is_plain_out = self.tree.is_plain() && !self.guards.look_at_heads();
     }
 
     /// Counts and reports a packet that is gone; its flow is the port's index.

@@ -16,13 +16,16 @@ impl Port {
         if self.busy {
             return false;
         }
-        let taken = match self.is_plain && self.table.with_ceiling == 0 {
+        let taken = match self.is_plain_out && self.table.with_ceiling == 0 {
             // No flow has a ceiling, so that none is held.
             true => self.take_plain(cx),
             false => self.take(cx, pool),
         };
         if !taken {
-            self.ask(cx);
+            // With nothing at the port there is nothing to be woken for.
+            if self.backlog.packets > 0 || self.shaping.next().is_some() || !self.held.is_empty() {
+                self.ask(cx);
+            }
             return false;
         }
         self.stats.service_begins(cx.now);
@@ -43,7 +46,7 @@ impl Port {
         if !self.held.is_empty() {
             self.let_go(cx.now);
         }
-        let node = match self.is_plain {
+        let node = match self.is_plain_out {
             true => self.take_plain(cx).then_some(ROOT),
             false => self.take_selected(cx, pool),
         };
@@ -135,7 +138,7 @@ impl Port {
         self.stats.reached(self.backlog.packets);
         self.backlog.take(len);
         self.sent.add(len);
-        if !self.is_plain {
+        if !self.guards.is_empty() {
             self.tell_sent(cx, pool);
         }
         if self.table.closing > 0 {
@@ -147,11 +150,9 @@ impl Port {
     /// Tells the droppers that the packet that was in service is sent.
     #[inline(never)]
     fn tell_sent(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
-        if !self.guards.is_empty() {
-            let packet = self.serving;
-            let at = self.occupancy(pool, &packet);
-            let node = usize::from(self.table.flows[packet.flow.ix()].node);
-            self.guards.left(cx, node, &packet, &at, Left::Sent);
-        }
+        let packet = self.serving;
+        let at = self.occupancy(pool, &packet);
+        let node = usize::from(self.table.flows[packet.flow.ix()].node);
+        self.guards.left(cx, node, &packet, &at, Left::Sent);
     }
 }
