@@ -13,26 +13,27 @@ use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
     /// The packet is at the far end of its link.
-    #[inline(never)]
-    pub(super) fn reach(&mut self, mut packet: Packet) {
+    #[inline(always)]
+    pub(super) fn reach(&mut self, packet: &mut Packet) {
         let body = self.packets.body_mut(packet.body);
         let hop = body.hop;
         if (After::Travel { last: true }) == self.fabric.hops[hop as usize].after {
             return self.receive(hop, packet);
         }
         body.hop = hop + 1;
-        self.enter(hop + 1, &mut packet, Some(hop));
+        self.enter(hop + 1, packet, Some(hop));
     }
 
     /// The packet is at its destination: relays there see it, it is counted, and the endpoint that receives
     /// its flow is told.
-    fn receive(&mut self, hop: u32, mut packet: Packet) {
+    #[inline(never)]
+    fn receive(&mut self, hop: u32, packet: &mut Packet) {
         let flow = self.packets.body(packet.body).flow;
-        self.came_over(flow, hop, &packet);
+        self.came_over(flow, hop, packet);
         let to = self.fabric.links[self.fabric.hops[hop as usize].link as usize].to;
         if !self.fabric.nodes[to as usize].relays.is_empty() {
             let relays = self.fabric.nodes[to as usize].relays.clone();
-            if !self.pass_relays(&relays, Crossing { flow, from: Some(hop), to: None }, &mut packet) {
+            if !self.pass_relays(&relays, Crossing { flow, from: Some(hop), to: None }, packet) {
                 return self.settle();
             }
         }
@@ -42,10 +43,10 @@ impl<Q: EventQueue> World<Q> {
         self.packets.forget(packet.body);
         let link = self.fabric.hops[hop as usize].link;
         self.measures.log(self.now, link, What::Received(body.id()));
-        self.probe_sink(&packet, &body, first_sent);
-        self.sink(&packet, &body, first_sent);
+        self.probe_sink(packet, &body, first_sent);
+        self.sink(packet, &body, first_sent);
         if let Some(peer) = self.flows[flow as usize].peer {
-            self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, &packet, &payload));
+            self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
         }
         self.settle();
     }

@@ -85,7 +85,6 @@ impl<Q: EventQueue> World<Q> {
 
     /// Checks conservation, work conservation and order within flows where the event was; in
     /// large networks now and then, since it looks at every flow.
-    #[cfg(debug_assertions)]
     pub(super) fn audit(&self, event: Event) {
         let link = match event {
             Event::Departed(link) | Event::Arrived(link) | Event::Timer(link) => link,

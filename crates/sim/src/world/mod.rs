@@ -72,9 +72,10 @@ impl<Q: EventQueue> World<Q> {
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
             // Of one instant, what links do comes first.
-            let (link_at, component) = self.events.links.first();
+            let (departure_at, link) = self.events.departures.first();
+            let rarer_at = self.events.rarer_at;
             let (source_at, flow) = self.events.sources.first();
-            let at = link_at.min(source_at);
+            let at = departure_at.min(rarer_at).min(source_at);
             if self.due_at <= at && self.due_at <= self.until {
                 // What is done may make another event the first.
                 self.catch_up();
@@ -85,19 +86,18 @@ impl<Q: EventQueue> World<Q> {
                 return true;
             }
             self.pass_to(at);
-            if source_at < link_at {
+            let event = if departure_at == at {
+                self.departed(link);
+                Event::Departed(link)
+            } else if rarer_at == at {
+                self.rarer()
+            } else {
                 self.source(flow);
-            } else if component < self.events.count {
-                self.departed(component);
-            } else {
-                self.rarer(component);
-            }
-            #[cfg(debug_assertions)]
-            self.audit(if source_at < link_at {
                 Event::Source(flow)
-            } else {
-                self.events.of_link(component)
-            });
+            };
+            if cfg!(debug_assertions) {
+                self.audit(event);
+            }
         }
         false
     }
@@ -110,16 +110,18 @@ impl<Q: EventQueue> World<Q> {
     }
 
     #[inline(never)]
-    fn rarer(&mut self, component: u32) {
-        match self.events.of_link(component) {
+    fn rarer(&mut self) -> Event {
+        let event = self.events.rarer();
+        match event {
             Event::Arrived(link) => self.arrived(link),
             Event::Timer(link) => {
-                self.events.set(Event::Timer(link), Time::NEVER);
+                self.events.set(event, Time::NEVER);
                 self.timer(link);
             }
             // Carried out where these are looked for first.
             Event::Departed(_) | Event::Source(_) => {}
         }
+        event
     }
 
     /// Does what is due: ends the warm-up, wakes a relay, hands over a notice, or takes a sample.

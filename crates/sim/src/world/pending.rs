@@ -5,45 +5,58 @@ use crate::event_queue::EventQueue;
 use crate::network::Network;
 use tidegate_core::units::Time;
 
-/// When what is next. Links, sources and relays have a queue each: links are fewer than sources, and busier.
+/// When what is next: a queue for each kind of event, in the order of kinds at one instant.
 pub(super) struct Pending<Q> {
-    /// Departures first, so that an arrival at the same instant meets a free place; then the
-    /// arrivals, then the timers of all links.
-    pub(super) links: Q,
-    pub(super) sources: Q,
     /// Of one instant, what relays do comes before everything else.
     pub(super) relays: Q,
-    /// How many links there are.
-    pub(super) count: u32,
+    /// Before arrivals, so that an arrival at the same instant meets a free place.
+    pub(super) departures: Q,
+    arrivals: Q,
+    timers: Q,
+    pub(super) sources: Q,
+    /// When the first arrival or timer is due. Links without delay have none.
+    pub(super) rarer_at: Time,
 }
 
 impl<Q: EventQueue> Pending<Q> {
     pub(super) fn new(network: &Network, relays: usize) -> Pending<Q> {
-        let count = network.links.len() as u32;
+        let links = network.links.len() as u32;
         Pending {
-            links: Q::new(3 * count),
-            sources: Q::new(network.flows.len() as u32),
             relays: Q::new(relays as u32),
-            count,
+            departures: Q::new(links),
+            arrivals: Q::new(links),
+            timers: Q::new(links),
+            sources: Q::new(network.flows.len() as u32),
+            rarer_at: Time::NEVER,
         }
     }
 
     #[inline(always)]
     pub(super) fn set(&mut self, event: Event, at: Time) {
         match event {
-            Event::Departed(link) => self.links.set(link, at),
-            Event::Arrived(link) => self.links.set(self.count.wrapping_add(link), at),
-            Event::Timer(link) => self.links.set((2 * self.count).wrapping_add(link), at),
+            Event::Departed(link) => self.departures.set(link, at),
+            Event::Arrived(link) => {
+                self.arrivals.set(link, at);
+                self.see_rarer();
+            }
+            Event::Timer(link) => {
+                self.timers.set(link, at);
+                self.see_rarer();
+            }
             Event::Source(flow) => self.sources.set(flow, at),
         }
     }
 
-    /// What a component of the queue of links stands for.
-    pub(super) fn of_link(&self, component: u32) -> Event {
-        match (component / self.count, component % self.count) {
-            (0, link) => Event::Departed(link),
-            (1, link) => Event::Arrived(link),
-            (_, link) => Event::Timer(link),
-        }
+    #[inline(always)]
+    fn see_rarer(&mut self) {
+        self.rarer_at = self.arrivals.first().0.min(self.timers.first().0);
+    }
+
+    /// The first arrival or timer: of one instant, arrivals come first.
+    #[inline(always)]
+    pub(super) fn rarer(&mut self) -> Event {
+        let (arrival_at, arriving) = self.arrivals.first();
+        let (timer_at, waking) = self.timers.first();
+        if arrival_at <= timer_at { Event::Arrived(arriving) } else { Event::Timer(waking) }
     }
 }

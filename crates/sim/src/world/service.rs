@@ -222,16 +222,16 @@ impl<Q: EventQueue> World<Q> {
                 self.packets.forget_plain(packet.body);
                 self.sink(packet, &body, body.born);
             }
-            After::Travel { .. } => self.fly(ix, *packet),
+            After::Travel { .. } => self.fly(ix, packet),
         }
     }
 
     /// The packet's last bit is on the way to the end of the link, which it may never reach.
     #[inline(never)]
-    fn fly(&mut self, ix: u32, packet: Packet) {
+    fn fly(&mut self, ix: u32, packet: &mut Packet) {
         let link = &mut self.fabric.links[ix as usize];
-        match link.line.fly(self.now, self.now, packet, &mut link.rng) {
-            Flight::Lost => self.lose(ix, &packet),
+        match link.line.fly(self.now, self.now, *packet, &mut link.rng) {
+            Flight::Lost => self.lose(ix, packet),
             Flight::Arrived => self.reach(packet),
             Flight::InFlight { first: true } => {
                 self.events.set(Event::Arrived(ix), link.line.next_arrival());
@@ -244,9 +244,9 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn arrived(&mut self, ix: u32) {
         let line = &mut self.fabric.links[ix as usize].line;
-        let Some(packet) = line.land(self.now) else { return };
+        let Some(mut packet) = line.land(self.now) else { return };
         self.events.set(Event::Arrived(ix), line.next_arrival());
-        self.reach(packet);
+        self.reach(&mut packet);
     }
 
     /// A port asked to be woken now, or something may have made it ready.
