@@ -64,6 +64,8 @@ pub(super) struct Average {
     value: f64,
     /// The weight of one arrival (w).
     weight: f64,
+    /// The logarithm of 1 − w: a power of it takes an exponential alone.
+    log_kept: f64,
     /// The queue is empty since then, if it is.
     idle_since: Time,
     /// Typical packets that could have been sent before `idle_since`, since the queue became empty.
@@ -72,7 +74,7 @@ pub(super) struct Average {
 
 impl Average {
     pub(super) fn new(weight: f64) -> Average {
-        Average { value: 0.0, weight, idle_since: Time::NEVER, passed: 0.0 }
+        Average { value: 0.0, weight, log_kept: libm::log1p(-weight), idle_since: Time::NEVER, passed: 0.0 }
     }
 
     pub(super) fn value(&self) -> f64 {
@@ -87,8 +89,8 @@ impl Average {
         } else {
             self.pass_idle(now, server);
             let samples = if server.ticks.is_some() { self.passed } else { self.passed + 1.0 };
-            if self.value > 0.0 {
-                self.value *= libm::pow(1.0 - self.weight, samples);
+            if self.value > 0.0 && samples > 0.0 {
+                self.value *= libm::exp(self.log_kept * samples);
             }
             // Should the packet not join, the queue stays empty.
             self.emptied(now);
