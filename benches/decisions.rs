@@ -40,7 +40,8 @@ fn draw(states: u32) -> (Vec<Drawn>, Span) {
     let mut waiting = 20u64;
     let drawn = (0..DRAWN).map(|_| {
         let mut packet = Packet::new(BodyId(0), SIZES[rng.below(3) as usize]);
-        packet.mark = packet.mark.coloured([Colour::Green, Colour::Yellow, Colour::Red][rng.below(3) as usize]);
+        packet.mark =
+            packet.mark.coloured([Colour::Green, Colour::Yellow, Colour::Red][rng.below(3) as usize]);
         waiting = (waiting + rng.below(3)).saturating_sub(1).min(60);
         let queue = Count { packets: waiting, bytes: 700 * waiting };
         let at = Occupancy { queue, flow: queue, pool: queue, limit: None };

@@ -28,7 +28,8 @@ fn run(seconds: &str) -> Result<String, String> {
     let network = build(&scenario).map_err(|mistake| mistake.to_string())?;
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
-    let mut world: World<Calendar> = World::new(&network, 1, &probes).map_err(|refused| refused.to_string())?;
+    let mut world: World<Calendar> =
+        World::new(&network, 1, &probes).map_err(|refused| refused.to_string())?;
     while !world.advance(1_000_000) {}
     let bottleneck = network.links.iter().position(|link| link.name == "left->right");
     let (carried, _) = bottleneck.map(|ix| world.link(ix).sent).unwrap_or_default();

@@ -1,17 +1,18 @@
 //! The fast event queue: a line of few, a tournament of many.
 
 use super::EventQueue;
-use super::line::{Line, PLACES};
+use super::line::Line;
 use super::tournament::Tournament;
 use tidegate_core::units::Time;
 
 /// The fast event queue.
 ///
-/// Up to 16 components stand in a sorted line; more play a knock-out tournament, where a new time
-/// costs log₂ of their number. No memory is taken after the beginning.
+/// Few pending events stand in a sorted line, however many components there are. When the line has no place left,
+/// the components begin a knock-out tournament, where a new time costs log₂ of their number, and stay in it.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     first: (Time, u32),
+    components: u32,
     kind: Kind,
 }
 
@@ -21,25 +22,36 @@ enum Kind {
     Tournament(Tournament),
 }
 
+impl Calendar {
+    #[cold]
+    #[inline(never)]
+    fn begin_tournament(&mut self) {
+        let Kind::Line(line) = &self.kind else { return };
+        let mut tournament = Tournament::new(self.components);
+        for (at, component) in line.pending() {
+            self.first = tournament.set(component, at);
+        }
+        self.kind = Kind::Tournament(tournament);
+    }
+}
+
 impl EventQueue for Calendar {
     fn new(components: u32) -> Self {
-        let kind = if components as usize <= PLACES {
-            Kind::Line(Line::new())
-        } else {
-            Kind::Tournament(Tournament::new(components))
-        };
-        Calendar { first: (Time::NEVER, 0), kind }
+        Calendar { first: (Time::NEVER, 0), components, kind: Kind::Line(Line::new()) }
     }
 
     #[inline(always)]
     fn set(&mut self, component: u32, at: Time) {
-        self.first = match &mut self.kind {
+        match &mut self.kind {
             Kind::Line(line) => {
                 line.set(component, at);
-                line.first()
+                self.first = line.first();
+                if line.is_full() {
+                    self.begin_tournament();
+                }
             }
-            Kind::Tournament(tournament) => tournament.set(component, at),
-        };
+            Kind::Tournament(tournament) => self.first = tournament.set(component, at),
+        }
     }
 
     #[inline(always)]

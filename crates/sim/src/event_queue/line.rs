@@ -3,9 +3,9 @@
 use tidegate_core::units::Time;
 
 /// Places: a power of two, so that masked indexes need no check.
-pub(super) const PLACES: usize = 16;
+const PLACES: usize = 16;
 
-/// The event queue for few components: a sorted ring of those that have an event.
+/// The event queue for few pending events: a sorted ring.
 ///
 /// A new time is walked in from the end, where it nearly always belongs.
 #[derive(Clone, Debug)]
@@ -71,6 +71,20 @@ impl Line {
             place = place.wrapping_add(1);
         }
         self.times[place % PLACES] = Time::NEVER;
+    }
+
+    /// Whether there is no place for another component.
+    #[inline(always)]
+    pub(super) fn is_full(&self) -> bool {
+        self.end.wrapping_sub(self.first) == PLACES
+    }
+
+    /// All pending events, the first one first.
+    pub(super) fn pending(&self) -> impl Iterator<Item = (Time, u32)> {
+        let places = self.end.wrapping_sub(self.first);
+        (0..places)
+            .map(|nth| self.first.wrapping_add(nth) % PLACES)
+            .map(|at| (self.times[at], self.components[at]))
     }
 
     /// Every place without an event is at [`Time::NEVER`].
