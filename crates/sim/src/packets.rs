@@ -109,6 +109,7 @@ impl Packets {
         self.payloads.get(self.body(id).payload as usize).copied().unwrap_or_default()
     }
 
+    #[inline]
     pub(crate) fn set_payload(&mut self, id: BodyId, payload: Payload) {
         let at = &mut self.bodies[id.0 as usize].payload;
         match (self.payloads.get_mut(*at as usize), payload) {

@@ -134,9 +134,13 @@ impl<T: Copy> Line<T> {
     /// when its last bit is out, at least a tick later unless a trace says otherwise.
     #[inline(always)]
     pub fn begin(&mut self, now: Time, len: u32) -> Time {
+        let taken = self.rate.time_for(len);
         match &mut self.extras {
-            None => now + self.rate.time_for(len),
-            Some(extras) => extras.begin(now, len, self.rate),
+            None => now + taken,
+            Some(extras) => match &mut extras.traced {
+                None => now + taken.max(Span::TICK),
+                Some(traced) => traced.departure(now, len),
+            },
         }
     }
 
@@ -195,14 +199,6 @@ impl<T> Default for Extras<T> {
 }
 
 impl<T> Extras<T> {
-    #[inline(never)]
-    fn begin(&mut self, now: Time, len: u32, rate: Rate) -> Time {
-        match &mut self.traced {
-            None => now + rate.time_for(len).max(Span::TICK),
-            Some(traced) => traced.departure(now, len),
-        }
-    }
-
     fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         if self.loss.takes(rng) {
             self.lost += 1;

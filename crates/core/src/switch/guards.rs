@@ -49,6 +49,7 @@ impl Guard {
     }
 
     /// The dropper that guards a flow's packets here, and what it sees.
+    #[inline(always)]
     fn of(&mut self, flow: FlowIx, at: &Occupancy) -> Option<(&mut AnyDropper, Occupancy)> {
         match &mut self.droppers {
             Droppers::Node(dropper, queue) => Some((dropper, Occupancy { queue: *queue, ..*at })),

@@ -55,6 +55,20 @@ impl EventQueue for Calendar {
     }
 
     #[inline(always)]
+    fn insert(&mut self, component: u32, at: Time) {
+        match &mut self.kind {
+            Kind::Line(line) if at != Time::NEVER => {
+                line.insert(component, at);
+                self.first = line.first();
+                if line.is_full() {
+                    self.begin_tournament();
+                }
+            }
+            _ => self.set(component, at),
+        }
+    }
+
+    #[inline(always)]
     fn first(&mut self) -> (Time, u32) {
         self.first
     }

@@ -31,9 +31,15 @@ impl Line {
         } else {
             self.remove(component);
         }
-        if at == Time::NEVER {
-            return;
+        if at != Time::NEVER {
+            self.insert(component, at);
         }
+    }
+
+    /// Takes in a component that is not in the line, at a time that is not [`Time::NEVER`].
+    #[inline(always)]
+    pub(super) fn insert(&mut self, component: u32, at: Time) {
+        debug_assert!(self.pending().all(|(_, other)| other != component), "{component} is pending");
         let mut place = self.end;
         self.end = place.wrapping_add(1);
         while place != self.first {

@@ -26,6 +26,12 @@ pub trait EventQueue {
     /// [`Time::NEVER`] for no event. Any time is legal, also one before the first event.
     fn set(&mut self, component: u32, at: Time);
 
+    /// The same for a component that has no event pending.
+    #[inline(always)]
+    fn insert(&mut self, component: u32, at: Time) {
+        self.set(component, at);
+    }
+
     /// The first event's time and component; [`Time::NEVER`] when nothing is pending. It stays
     /// pending until its component gets another time. `&mut self`, because finding it may put
     /// others in order.

@@ -27,9 +27,13 @@ impl Trio {
     }
 
     fn set(&mut self, component: u32, at: Time) {
-        self.calendar.set(component, at);
-        self.heap.set(component, at);
         let before = std::mem::replace(&mut self.times[component as usize], at);
+        if before == Time::NEVER {
+            self.calendar.insert(component, at);
+        } else {
+            self.calendar.set(component, at);
+        }
+        self.heap.set(component, at);
         self.oracle.remove(&(before, component));
         if at != Time::NEVER {
             self.oracle.insert((at, component));

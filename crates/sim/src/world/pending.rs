@@ -47,6 +47,12 @@ impl<Q: EventQueue> Pending<Q> {
         }
     }
 
+    /// The first packet starts on a link that was idle.
+    #[inline(always)]
+    pub(super) fn depart(&mut self, link: u32, at: Time) {
+        self.departures.insert(link, at);
+    }
+
     #[inline(always)]
     fn see_rarer(&mut self) {
         self.rarer_at = self.arrivals.first().0.min(self.timers.first().0);

@@ -114,9 +114,12 @@ impl<Q: EventQueue> World<Q> {
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         if let Some(packet) = node.switch.start(&mut cx, link.port) {
             let at = link.begin(self.now, &packet);
-            self.events.set(Event::Departed(ix), at);
             if stepwise {
+                // An opportunity of the link's trace may be pending.
+                self.events.set(Event::Departed(ix), at);
                 self.watch_start(ix);
+            } else {
+                self.events.depart(ix, at);
             }
         }
         if !self.fabric.out.is_empty() {

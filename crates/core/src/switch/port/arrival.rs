@@ -89,15 +89,15 @@ impl Port {
     }
 
     /// Whether the meters and the droppers let the packet into the queue.
-    #[inline(never)]
+    #[inline(always)]
     fn passes(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, node: usize) -> bool {
-        let verdict = self.meter(cx, node, packet).and_then(|metered| {
-            if self.guards.is_empty() {
-                return Ok(metered);
+        let metered = if self.metering.is_empty() { Ok(None) } else { self.meter(cx, node, packet) };
+        let verdict = match metered {
+            Ok(marked) if !self.guards.is_empty() => {
+                self.guarded(cx, pool, packet, node).map(|guarded| marked.or(guarded))
             }
-            let at = self.occupancy(pool, packet);
-            self.guards.arrive(cx, node, packet, &at).map(|guarded| metered.or(guarded))
-        });
+            metered => metered,
+        };
         match verdict {
             Ok(Some(reason)) => self.mark(cx, packet, reason),
             Ok(None) => {}
@@ -109,7 +109,21 @@ impl Port {
         true
     }
 
+    /// What the droppers say of the packet: why it is to be marked, if it is.
+    #[inline(never)]
+    fn guarded(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &Pool,
+        packet: &Packet,
+        node: usize,
+    ) -> Result<Option<Reason>, Reason> {
+        let at = self.occupancy(pool, packet);
+        self.guards.arrive(cx, node, packet, &at)
+    }
+
     /// What the meters say of the packet, one after the other: why it is to be marked, if it is.
+    #[inline(never)]
     fn meter(
         &mut self,
         cx: &mut Ctx<'_>,
