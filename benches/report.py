@@ -120,19 +120,25 @@ DECISION_BARS = {"srtcm": 120, "trtcm": 120}
 
 
 def decisions(binary: str, counts: bool) -> list[list[str]]:
-    """What one decision of each dropper and meter costs: nanoseconds and instructions, hot and with a million states."""
+    """What one decision of each dropper and meter costs: nanoseconds and instructions, hot and with a million states,
+    less what the benchmark itself takes."""
     taken: dict[str, dict[int, float]] = {}
     for line in run(binary, "--json").splitlines():
         entry = json.loads(line)
         taken.setdefault(entry["name"], {})[entry["states"]] = entry["ns"]
+
+    def cost(name: str, states: int) -> float:
+        (short, _), (long, _) = (
+            instructions(binary, "count", name, states, decided) for decided in (0, 100_000)
+        )
+        return (long - short) / 100_000
+
     rows = []
+    own = taken.pop("nothing")
+    own_counts = {states: cost("nothing", states) for states in own if counts}
     for name, states in taken.items():
-        row = [f"`{name}`", *(f"{ns:.0f}" for ns in states.values())]
-        for count in states if counts else ():
-            (short, _), (long, _) = (
-                instructions(binary, "count", name, count, decided) for decided in (20_000, 120_000)
-            )
-            row.append(f"{(long - short) / 100_000:,.0f}")
+        row = [f"`{name}`", *(f"{ns - own[count]:.0f}" for count, ns in states.items())]
+        row += [f"{cost(name, count) - taken_by_loop:,.0f}" for count, taken_by_loop in own_counts.items()]
         row += ["no valgrind"] * (5 - len(row))
         rows.append([*row, str(DECISION_BARS.get(name, ""))])
     return rows
