@@ -1665,6 +1665,10 @@ class Link(Record):
         delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
         loss: Probability with which a packet is lost once it was sent, each by itself (a number from 0 to 1).
             Default: 0.
+        reorder: Probability with which a packet takes `reorder_delay` longer, so that packets behind it
+            overtake it (a number from 0 to 1). Default: 0.
+        reorder_delay: How much longer a packet takes that is overtaken; needed with `reorder` (a time such as
+            "5ms").
         duplex: Whether it also goes back; both directions are then alike. Default: true.
         scheduler: Scheduler of its ports; without it, what `port` says.
         meter: Meter of its ports; without it, what `port` says.
@@ -1678,6 +1682,8 @@ class Link(Record):
     trace: str | None = None
     delay: str | None = None
     loss: float | None = None
+    reorder: float | None = None
+    reorder_delay: str | None = None
     duplex: bool | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None

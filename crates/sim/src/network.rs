@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
-use tidegate_core::link::{Loss, Trace};
+use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
@@ -43,6 +43,8 @@ pub struct LinkPlan {
     pub delay: Span,
     /// What it loses of what has left it.
     pub loss: Loss,
+    /// What of it is overtaken on the way.
+    pub reordering: Reordering,
     /// The port in front of it.
     pub port: PortPlan,
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{add, chain, poisson, rate, run, run_with};
 use std::sync::Arc;
-use tidegate_core::link::{Loss, Trace, TracedLink};
+use tidegate_core::link::{Loss, Reordering, Trace, TracedLink};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -12,6 +12,7 @@ use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar};
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
+use tidegate_sim::record::FlowRecord;
 use tidegate_sim::results::{Values, tables};
 use tidegate_sim::source::{Emission, Traffic};
 use tidegate_sim::world::World;
@@ -74,6 +75,29 @@ fn losses_come_out_and_change_nothing_before_them() {
             assert!(world.fingerprint() != plain.fingerprint());
             assert_eq!(world.fingerprint(), run(&network, 5).fingerprint());
         }
+    }
+}
+
+/// Packets that take longer arrive as much later, as often as asked for; nothing else changes, and nothing is lost.
+#[test]
+fn reordering_delays_as_many_packets_as_asked_for() {
+    for (probability, longer) in [(0.01, 40), (0.3, 2)] {
+        let longer = Span::from_millis(longer);
+        let mut network = chain(1, 10_000_000, Span::from_millis(3), "fifo", Span::from_secs(SECONDS));
+        add(&mut network, 0..1, None, poisson(4_000_000, 500));
+        let plain = run(&network, 5);
+        network.links[0].reordering = Reordering::new(probability, longer).unwrap();
+        let world = run(&network, 5);
+        assert_eq!((plain.link(0).sent, plain.link(0).waited), (world.link(0).sent, world.link(0).waited));
+        let (before, after) = (plain.records()[0], world.records()[0]);
+        assert_eq!((after.dropped, world.lost(0), after.queueing), (0, 0, before.queueing));
+        let whole =
+            |record: FlowRecord| record.delay.mean().unwrap().as_secs_f64() * record.received.0 as f64;
+        let extra = whole(after) - whole(before);
+        let (sent, delayed) = (after.sent.0 as f64, extra / longer.as_secs_f64());
+        let half = 3.29 * (sent * probability * (1.0 - probability)).sqrt() + 2.0;
+        assert!((delayed - sent * probability).abs() <= half, "{delayed} of {sent} at {probability}");
+        assert_eq!(world.fingerprint(), run(&network, 5).fingerprint());
     }
 }
 

@@ -82,13 +82,18 @@ fn random_loss_gives_what_pftk_says() {
     }
 }
 
-/// A bottleneck of 2 Mbit/s with a queue of `limit` packets, a connection for each access delay in milliseconds, and
+/// What drops packets at a queue of `limit` packets.
+fn drop_tail(limit: u32) -> String {
+    format!("{{ kind = \"drop-tail\", limit = \"{limit}p\" }}")
+}
+
+/// A bottleneck of 2 Mbit/s with this dropper, a connection for each access delay in milliseconds, and
 /// some cross traffic, without which drop-tail queues lose the packets of the same connection again and again (phase
 /// effects, Floyd and Jacobson 1992).
-fn bottleneck(variant: &str, delays: [u32; 2], limit: u32, seconds: u32) -> Network {
+fn bottleneck(variant: &str, delays: [u32; 2], dropper: &str, seconds: u32) -> Network {
     let mut text = format!(
         "version = 1\nduration = \"{seconds}s\"\nwarmup = \"20s\"\n\
-         port = {{ dropper = {{ kind = \"drop-tail\", limit = \"{limit}p\" }} }}\n\
+         port = {{ dropper = {dropper} }}\n\
          [[node]]\nname = \"s1\"\n[[node]]\nname = \"s2\"\n\
          [[link]]\nfrom = \"s1\"\nto = \"s2\"\nrate = \"2mbit\"\ndelay = \"1ms\"\n\
          [[flow]]\nname = \"cross\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"200B\"\n\
@@ -139,7 +144,7 @@ fn two_equal_connections_share_equally() {
     let (variants, seeds): (&[&str], u64) =
         if long() { (&["reno", "newreno", "sack", "cubic"], 20) } else { (&["sack"], 6) };
     for variant in variants {
-        let network = bottleneck(variant, [38, 38], 25, 120);
+        let network = bottleneck(variant, [38, 38], &drop_tail(25), 120);
         let shares: Vec<f64> = (0..seeds)
             .map(|seed| {
                 let [(one, _), (other, _)] = outcome(&network, seed);
@@ -156,13 +161,17 @@ fn two_equal_connections_share_equally() {
     }
 }
 
-/// With drop-tail, throughput falls with the round trip by a power between 1 and 2 (Lakshman and Madhow 1997).
+/// Throughput falls with the round trip by a power between 1 and 2: with drop-tail (Lakshman and Madhow 1997), and with
+/// RED, which drops packets of both with the same probability, so that the power is nearly 1.
 #[test]
 fn a_longer_round_trip_gets_less() {
     let (variants, seeds): (&[&str], u64) =
         if long() { (&["reno", "newreno", "sack"], 20) } else { (&["newreno"], 3) };
-    for variant in variants {
-        let network = bottleneck(variant, [28, 128], 15, 150);
+    let red = "{ kind = \"red\", min_th = \"5p\", max_th = \"15p\", max_p = 0.1, limit = \"60p\", mean_packet = \"1kB\" }";
+    let droppers = [drop_tail(15), red.to_owned()];
+    for (variant, dropper) in variants.iter().flat_map(|variant| droppers.iter().map(move |it| (variant, it)))
+    {
+        let network = bottleneck(variant, [28, 128], dropper, 150);
         let powers: Vec<f64> = (0..seeds)
             .map(|seed| {
                 let [(near, short), (far, long)] = outcome(&network, seed);
@@ -170,7 +179,10 @@ fn a_longer_round_trip_gets_less() {
             })
             .collect();
         let mean = powers.iter().sum::<f64>() / seeds as f64;
-        assert!(mean > 1.0 && mean < 2.0, "{variant}: {mean}, {powers:?}");
+        // With RED the power is 1 and more: the runs' own spread of a tenth is left to it (99.9 %).
+        let least = 1.0 - 3.29 * 0.1 / (seeds as f64).sqrt();
+        let least = if dropper.contains("red") { least } else { 1.0 };
+        assert!(mean > least && mean < 2.0, "{variant}, {dropper}: {mean}, {powers:?}");
     }
 }
 
@@ -208,6 +220,27 @@ fn retransmissions_and_goodput_account_for_every_packet() {
             // Acknowledgements are not counted as data.
             assert_eq!(world.counts(1), Counts::default());
         }
+    }
+}
+
+/// All transfers end although packets overtake each other on both ways, and most retransmissions are needless.
+#[test]
+fn transfers_end_although_packets_are_reordered() {
+    for variant in ["reno", "newreno", "sack", "cubic"] {
+        let reordered = "rate = \"10mbit\"\ndelay = \"10ms\"\nreorder = 0.05\nreorder_delay = \"15ms\"";
+        let network = network(&format!(
+            "version = 1\nduration = \"60s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
+             [[link]]\nfrom = \"a\"\nto = \"b\"\n{reordered}\n\
+             [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
+             data = {{ kind = \"transfers\", size = \"200kB\", think = \"100ms\" }}\n\
+             transport = {{ kind = \"tcp\", variant = \"{variant}\" }}"
+        ));
+        let world = run(&network, 1);
+        let counts = world.counts(0);
+        let delivered = counts.delivered.unwrap();
+        assert!(delivered > 20 * 200_000, "{variant}: {delivered} bytes");
+        assert!(counts.retransmissions.unwrap() > 0, "{variant}");
+        assert_eq!((world.lost(0), world.lost(1)), (0, 0));
     }
 }
 

@@ -18,6 +18,7 @@ mod prefix;
 mod read;
 pub mod record;
 mod renamed;
+mod reordering;
 mod scalar;
 mod scenario;
 mod set;

@@ -1,4 +1,4 @@
-//! One line behind a port: its rate or its trace, its propagation delay, its loss, and what is in flight.
+//! One line behind a port: its rate or its trace, its propagation delay, its loss and reordering, and what is in flight.
 //!
 //! A driver asks in this order. [`opens`](Line::opens): when may a packet start? [`begin`](Line::begin):
 //! when is its last bit out? [`fly`](Line::fly): is it lost, at the far end, or in flight?
@@ -6,7 +6,7 @@
 //!
 //! A plain line has a rate and nothing else. What it costs is one test: all that is rare is boxed.
 
-use super::{Loss, Trace, TracedLink};
+use super::{Loss, Reordering, Trace, TracedLink};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
@@ -23,18 +23,21 @@ pub struct LinePlan {
     pub delay: Span,
     /// Which of the packets that were sent never arrive.
     pub loss: Loss,
+    /// Which of them take longer, so that others overtake them.
+    pub reordering: Reordering,
 }
 
 impl LinePlan {
     /// A line with a rate and nothing else.
     pub fn plain(rate: Rate) -> LinePlan {
-        LinePlan { rate, trace: None, delay: Span::ZERO, loss: Loss::NONE }
+        LinePlan { rate, trace: None, delay: Span::ZERO, loss: Loss::NONE, reordering: Reordering::NONE }
     }
 
     fn is_plain(&self) -> bool {
         // Where a byte takes less than a tick, each packet takes at least one.
         let is_slow = self.rate.time_for(1) > Span::ZERO;
-        is_slow && self.trace.is_none() && self.delay == Span::ZERO && !self.loss.happens()
+        let is_immediate = self.delay == Span::ZERO && !self.loss.happens() && !self.reordering.happens();
+        is_slow && self.trace.is_none() && is_immediate
     }
 }
 
@@ -47,7 +50,7 @@ pub enum Flight {
     Arrived,
     /// It is in flight; [`land`](Line::land) returns it when it arrives.
     InFlight {
-        /// Whether it is the only one in flight, so that [`next_arrival`](Line::next_arrival) has changed.
+        /// Whether it is the first to arrive, so that [`next_arrival`](Line::next_arrival) has changed.
         first: bool,
     },
 }
@@ -56,7 +59,7 @@ pub enum Flight {
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     rate: Rate,
-    /// Trace, delay and loss; `None` as long as the line is plain, and no packet takes less than a tick.
+    /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes less than a tick.
     extras: Option<Box<Extras<T>>>,
 }
 
@@ -66,8 +69,11 @@ struct Extras<T> {
     traced: Option<TracedLink>,
     delay: Span,
     loss: Loss,
+    reordering: Reordering,
     /// What is in flight and when it arrives, in order.
     in_flight: VecDeque<(Time, T)>,
+    /// When the last of those arrives that no later packet overtakes.
+    last: Time,
     lost: u64,
 }
 
@@ -80,14 +86,15 @@ impl<T: Copy> Line<T> {
     }
 
     /// Makes the line what another plan says, from `now` on. A trace that stays goes on where it is. What is
-    /// in flight arrives when it would have, and nothing that is sent later arrives before it.
+    /// in flight arrives when it would have, and nothing that is sent later arrives before it but what overtakes it
+    /// by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
         self.rate = plan.rate;
         if self.extras.is_none() && plan.is_plain() {
             return;
         }
         let extras = self.extras.get_or_insert_default();
-        (extras.delay, extras.loss) = (plan.delay, plan.loss);
+        (extras.delay, extras.loss, extras.reordering) = (plan.delay, plan.loss, plan.reordering);
         if extras.traced.as_ref().map(TracedLink::trace) != plan.trace.as_deref() {
             extras.traced = plan.trace.clone().map(|trace| TracedLink::new(trace, now));
         }
@@ -108,11 +115,14 @@ impl<T: Copy> Line<T> {
         self.traced().is_some()
     }
 
-    /// Whether every packet is at the far end as soon as its last bit is out: without delay, loss, and packets
-    /// in flight.
+    /// Whether every packet is at the far end as soon as its last bit is out: without delay, loss, reordering and
+    /// packets in flight.
     pub fn is_immediate(&self) -> bool {
         self.extras.as_ref().is_none_or(|extras| {
-            extras.delay == Span::ZERO && !extras.loss.happens() && extras.in_flight.is_empty()
+            extras.delay == Span::ZERO
+                && !extras.loss.happens()
+                && !extras.reordering.happens()
+                && extras.in_flight.is_empty()
         })
     }
 
@@ -145,7 +155,7 @@ impl<T: Copy> Line<T> {
     }
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws one number
-    /// if the line loses packets at all. The caller keeps a copy of what is lost or has arrived.
+    /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The caller keeps a copy of what is lost or has arrived.
     #[inline]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
@@ -194,7 +204,15 @@ impl<T: Copy> Line<T> {
 
 impl<T> Default for Extras<T> {
     fn default() -> Extras<T> {
-        Extras { traced: None, delay: Span::ZERO, loss: Loss::NONE, in_flight: VecDeque::new(), lost: 0 }
+        Extras {
+            traced: None,
+            delay: Span::ZERO,
+            loss: Loss::NONE,
+            reordering: Reordering::NONE,
+            in_flight: VecDeque::new(),
+            last: Time::from_ticks(0),
+            lost: 0,
+        }
     }
 }
 
@@ -205,14 +223,30 @@ impl<T> Extras<T> {
             return Flight::Lost;
         }
         let due = leaves.max(now) + self.delay;
+        let longer = self.reordering.takes(rng);
+        if longer > Span::ZERO {
+            return self.fly_until(due + longer, item);
+        }
+        if due == now && self.in_flight.is_empty() {
+            return Flight::Arrived;
+        }
+        let at = due.max(self.last);
+        self.last = at;
         match self.in_flight.back() {
-            None if due == now => Flight::Arrived,
-            last => {
-                let at = last.map_or(due, |(last, _)| due.max(*last));
+            Some((last, _)) if *last > at => self.fly_until(at, item),
+            _ => {
                 self.in_flight.push_back((at, item));
                 Flight::InFlight { first: self.in_flight.len() == 1 }
             }
         }
+    }
+
+    /// Puts an item in front of all that arrives after `at`.
+    #[cold]
+    fn fly_until(&mut self, at: Time, item: T) -> Flight {
+        let place = self.in_flight.partition_point(|(before, _)| *before <= at);
+        self.in_flight.insert(place, (at, item));
+        Flight::InFlight { first: place == 0 }
     }
 }
 

@@ -9,12 +9,14 @@ struct Oracle {
     /// Bytes that were used of each opportunity since the trace started.
     used: Vec<u32>,
     in_flight: Vec<(Time, u32)>,
+    /// When the last that was not delayed arrives.
+    last: Time,
     lost: u64,
 }
 
 impl Oracle {
     fn new(now: Time, plan: &LinePlan) -> Oracle {
-        Oracle { plan: plan.clone(), start: now, used: Vec::new(), in_flight: Vec::new(), lost: 0 }
+        Oracle { plan: plan.clone(), start: now, used: Vec::new(), in_flight: Vec::new(), last: now, lost: 0 }
     }
 
     fn change(&mut self, now: Time, plan: &LinePlan) {
@@ -64,19 +66,28 @@ impl Oracle {
         at
     }
 
-    fn fly(&mut self, now: Time, leaves: Time, item: u32, probability: f64, rng: &mut Rng) -> Flight {
+    fn fly(&mut self, now: Time, leaves: Time, item: u32, sample: &Sample, rng: &mut Rng) -> Flight {
+        let Sample { probability, reordered: (reordered, longer), .. } = *sample;
         if probability > 0.0 && rng.chance(probability) {
             self.lost += 1;
             return Flight::Lost;
         }
         let due = leaves + self.plan.delay;
-        if due == now && self.in_flight.is_empty() {
+        let takes_longer = reordered > 0.0 && longer > Span::ZERO && rng.chance(reordered);
+        if due == now && self.in_flight.is_empty() && !takes_longer {
             return Flight::Arrived;
         }
-        // Nothing overtakes: it arrives when all before it have.
-        let at = self.in_flight.iter().map(|(at, _)| *at).chain([due]).max().unwrap();
+        let at = if takes_longer {
+            due + longer
+        } else {
+            // It overtakes only what takes longer: it arrives when all others before it have.
+            self.last = self.last.max(due);
+            self.last
+        };
         self.in_flight.push((at, item));
-        Flight::InFlight { first: self.in_flight.len() == 1 }
+        // Of one instant, what was sent first arrives first.
+        self.in_flight.sort_by_key(|(at, _)| *at);
+        Flight::InFlight { first: self.in_flight[0].1 == item }
     }
 
     fn landed(&mut self, now: Time) -> Vec<(Time, u32)> {
@@ -102,6 +113,7 @@ struct Sample {
     plan: LinePlan,
     trace: Option<Vec<u32>>,
     probability: f64,
+    reordered: (f64, Span),
 }
 
 #[derive(Clone, Debug)]
@@ -123,15 +135,20 @@ fn samples() -> impl Strategy<Value = Sample> {
     ];
     let delay = prop_oneof![Just(0u64), 0u64..20_000];
     let loss = prop_oneof![3 => Just(0.0), 1 => Just(0.3), 1 => Just(1.0)];
-    (1_000_000u64..50_000_000, trace, delay, loss).prop_map(|(bits, trace, delay, probability)| Sample {
+    let reordered = prop_oneof![3 => Just(0.0), 2 => Just(0.3), 1 => Just(1.0)];
+    let reordered = (reordered, 0u64..5_000).prop_map(|(share, micros)| (share, Span::from_micros(micros)));
+    let all = (1_000_000u64..50_000_000, trace, delay, loss, reordered);
+    all.prop_map(|(bits, trace, delay, probability, reordered)| Sample {
         plan: LinePlan {
             rate: Rate::from_bits_per_second(bits).unwrap(),
             trace: trace.clone().map(|trace: Vec<u32>| Arc::new(Trace::new(trace).unwrap())),
             delay: Span::from_micros(delay),
             loss: Loss::new(probability).unwrap(),
+            reordering: Reordering::new(reordered.0, reordered.1).unwrap(),
         },
         trace,
         probability,
+        reordered,
     })
 }
 
@@ -173,7 +190,7 @@ proptest! {
                     prop_assert_eq!(free, oracle.begin(trace, opens, len));
                     now = if ahead { opens } else { free };
                     let flight = line.fly(now, free, item, &mut rng);
-                    let expected = oracle.fly(now, free, item, sample.probability, &mut oracles_rng);
+                    let expected = oracle.fly(now, free, item, sample, &mut oracles_rng);
                     prop_assert_eq!(flight, expected);
                 }
             }
@@ -194,8 +211,10 @@ proptest! {
                 let used = sample.trace.as_deref().map_or(0, |trace| oracle.used(trace, until));
                 prop_assert_eq!(line.used(until), used);
             }
-            let immediate =
-                sample.plan.delay == Span::ZERO && sample.probability == 0.0 && oracle.in_flight.is_empty();
+            let immediate = sample.plan.delay == Span::ZERO
+                && sample.probability == 0.0
+                && !sample.plan.reordering.happens()
+                && oracle.in_flight.is_empty();
             prop_assert_eq!(line.is_immediate(), immediate);
         }
     }

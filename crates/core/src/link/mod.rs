@@ -4,9 +4,11 @@
 mod framing;
 mod line;
 mod loss;
+mod reordering;
 mod trace;
 
 pub use framing::Framing;
 pub use line::{Flight, Line, LinePlan};
 pub use loss::Loss;
+pub use reordering::Reordering;
 pub use trace::{NotATrace, Trace, TracedLink};

@@ -72,6 +72,8 @@ fn line(file: &GateFile, direction: Direction) -> LinePlan {
     let plain = LinePlan::plain(file.rates[direction as usize]);
     match file.emulated[direction as usize].clone() {
         None => plain,
-        Some(Emulation { trace, delay, loss }) => LinePlan { trace, delay, loss, ..plain },
+        Some(Emulation { trace, delay, loss, reordering }) => {
+            LinePlan { trace, delay, loss, reordering, ..plain }
+        }
     }
 }

@@ -66,6 +66,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             trace: link.trace.clone(),
             delay: link.delay,
             loss: link.loss,
+            reordering: link.reordering,
             port,
         });
     }

@@ -106,8 +106,13 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
     }
     let reverse = network.reverse_links();
     let link = |(ix, link): (usize, &crate::network::LinkPlan)| {
-        let plan =
-            LinePlan { rate: link.rate, trace: link.trace.clone(), delay: link.delay, loss: link.loss };
+        let plan = LinePlan {
+            rate: link.rate,
+            trace: link.trace.clone(),
+            delay: link.delay,
+            loss: link.loss,
+            reordering: link.reordering,
+        };
         Link {
             node: network.switch_of(ix) as u32,
             port: ports[ix],

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use tidegate_core::contract::Contract;
-use tidegate_core::link::Loss;
+use tidegate_core::link::{Loss, Reordering};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
@@ -29,6 +29,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         trace: None,
         delay,
         loss: Loss::NONE,
+        reordering: Reordering::NONE,
         port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()),
     };
     Network {

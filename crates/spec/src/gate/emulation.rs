@@ -1,12 +1,13 @@
 //! What a gate emulates: a link that is slower, longer or worse than the one that is there.
 
 use crate::error::{Complaint, Report};
+use crate::reordering;
 use crate::trace_file;
 use crate::values::Values;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::{Loss, Trace};
+use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::units::Span;
 
 /// What the link of one direction does besides carrying frames at its rate.
@@ -18,6 +19,8 @@ pub struct Emulation {
     pub delay: Span,
     /// What it loses.
     pub loss: Loss,
+    /// What of it is overtaken on the way.
+    pub reordering: Reordering,
 }
 
 /// Both directions, up first.
@@ -65,6 +68,7 @@ pub(super) fn read(
                 trace,
                 delay: emulated.time("delay")?,
                 loss: Loss::new(emulated.number("loss")?).ok()?,
+                reordering: reordering::read(emulated, report)?,
             }),
         };
         Some((rate, emulation))

@@ -1,7 +1,8 @@
 //! The gate file's sections. What a gate shares with a scenario has the same words.
 
 use super::{
-    Field, Section, Shape, class, defaulted, loss, optional, port, rate, required, time, trace, version,
+    Field, Section, Shape, class, defaulted, loss, optional, port, rate, reorder, reorder_delay, required,
+    time, trace, version,
 };
 use std::sync::LazyLock;
 use tidegate_core::link::Framing;
@@ -108,7 +109,7 @@ fn emulate() -> Section {
 
 fn emulated() -> Section {
     let delay = "Propagation delay, from the last bit of a frame out of the port until it is handed on";
-    let fields = vec![trace(), defaulted("delay", time(), "0s", delay), loss()];
+    let fields = vec![trace(), defaulted("delay", time(), "0s", delay), loss(), reorder(), reorder_delay()];
     let help = "One direction of an emulated link. A frame is handed on when its last bit has reached the end of the \
                 link; where nothing is emulated, it is when its first bit may go.";
     Section::new("emulated", "Emulated direction", help, fields)

@@ -15,7 +15,7 @@ pub(crate) use flow::MOST_FLOWS;
 pub use gate::gate;
 pub(crate) use scenario::VERSION;
 pub use scenario::scenario;
-use scenario::{class, loss, port, trace, version};
+use scenario::{class, loss, port, reorder, reorder_delay, trace, version};
 
 use crate::units::show_value;
 use std::borrow::Cow;

@@ -185,6 +185,8 @@ fn link() -> Section {
         trace(),
         defaulted("delay", time(), "0s", "Propagation delay of each direction"),
         loss(),
+        reorder(),
+        reorder_delay(),
         defaulted("duplex", Shape::Flag, "true", "Whether it also goes back; both directions are then alike"),
         optional("scheduler", scheduler(), "Scheduler of its ports; without it, what `port` says"),
         optional("meter", meter(), "Meter of its ports; without it, what `port` says"),
@@ -211,6 +213,24 @@ pub(super) fn loss() -> Field {
         Shape::Value(Kind::Number(0.0, 1.0)),
         "0",
         "Probability with which a packet is lost once it was sent, each by itself",
+    )
+}
+
+/// A link that reorders packets.
+pub(super) fn reorder() -> Field {
+    defaulted(
+        "reorder",
+        Shape::Value(Kind::Number(0.0, 1.0)),
+        "0",
+        "Probability with which a packet takes `reorder_delay` longer, so that packets behind it overtake it",
+    )
+}
+
+pub(super) fn reorder_delay() -> Field {
+    optional(
+        "reorder_delay",
+        time(),
+        "How much longer a packet takes that is overtaken; needed with `reorder`",
     )
 }
 

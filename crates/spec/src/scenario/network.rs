@@ -3,6 +3,7 @@
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
 use crate::port::{OwnPolicies, PortSpec};
+use crate::reordering;
 use crate::suggest::nearest_and_all;
 use crate::trace_file;
 use crate::values::Values;
@@ -10,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::{Loss, Trace};
+use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::MOST_PORTS;
 use tidegate_core::units::{Rate, Span};
@@ -56,6 +57,8 @@ pub struct Link {
     pub delay: Span,
     /// What it loses.
     pub loss: Loss,
+    /// What of it is overtaken on the way.
+    pub reordering: Reordering,
     /// What the sending node's port does.
     pub port: PortSpec,
     /// Which direction of the scenario's gate it is.
@@ -105,13 +108,14 @@ struct Wire {
     trace: Option<Arc<Trace>>,
     delay: Span,
     loss: Loss,
+    reordering: Reordering,
 }
 
 impl Wire {
     /// Of a topology's link.
     fn of(values: &Values) -> Option<Wire> {
         let (rate_bits, delay) = (values.rate("rate")?, values.time("delay")?);
-        Some(Wire { rate_bits, trace: None, delay, loss: Loss::NONE })
+        Some(Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE })
     }
 
     /// Of a `[[link]]`. `None` after something was reported.
@@ -134,7 +138,8 @@ impl Wire {
             }
         };
         let loss = Loss::new(values.number("loss")?).ok()?;
-        Some(Wire { rate_bits, trace, delay: values.time("delay")?, loss })
+        let reordering = reordering::read(values, report)?;
+        Some(Wire { rate_bits, trace, delay: values.time("delay")?, loss, reordering })
     }
 }
 
@@ -234,10 +239,12 @@ impl Builder<'_> {
             let rate = gate.rates[direction as usize];
             let rate_bits = rate.bits_per_second().round() as u64;
             let wire = match gate.emulated[direction as usize].clone() {
-                Some(Emulation { trace, delay: own, loss }) => {
-                    Wire { rate_bits, trace, delay: delay + own, loss }
+                Some(Emulation { trace, delay: own, loss, reordering }) => {
+                    Wire { rate_bits, trace, delay: delay + own, loss, reordering }
                 }
-                None => Wire { rate_bits, trace: None, delay, loss: Loss::NONE },
+                None => {
+                    Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
+                }
             };
             self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
             let link = self.network.links.last_mut()?;
@@ -299,9 +306,10 @@ impl Builder<'_> {
         if *alike > 1 {
             name.push_str(&format!("#{alike}"));
         }
-        let Wire { rate_bits, trace, delay, loss } = wire;
+        let Wire { rate_bits, trace, delay, loss, reordering } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
-        let link = Link { name, from, to, rate_bits, rate, trace, delay, loss, port, gate: None, place };
+        let link =
+            Link { name, from, to, rate_bits, rate, trace, delay, loss, reordering, port, gate: None, place };
         self.network.links.push(link);
         Some(())
     }

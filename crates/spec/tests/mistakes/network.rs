@@ -41,6 +41,18 @@ pub const NETWORK: &[Mistake] = &[
         Some("it takes a number from 0 to 1"),
     ),
     (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nreorder = 0.1",
+        "a.toml:19:11: `reorder` needs a `reorder_delay` above zero",
+        Some("how much longer a packet takes that is overtaken, as in reorder_delay = \"5ms\""),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nreorder_delay = \"5ms\"",
+        "a.toml:19:17: `reorder_delay` without `reorder`: no packet is delayed",
+        None,
+    ),
+    (
         "kind = \"chain\"",
         "kind = \"chian\"",
         "a.toml:7:21: there is no topology `chian`",

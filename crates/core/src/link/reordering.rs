@@ -1,0 +1,38 @@
+//! A wire that reorders packets: some take longer, so that those behind them overtake.
+
+use crate::contract::Refused;
+use crate::rng::Rng;
+use crate::units::Span;
+
+/// Independent reordering.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reordering {
+    probability: f64,
+    longer: Span,
+}
+
+impl Reordering {
+    /// Every packet arrives in its turn.
+    pub const NONE: Reordering = Reordering { probability: 0.0, longer: Span::ZERO };
+
+    /// Each packet takes, with this probability of 0 to 1, so much longer than the propagation delay.
+    ///
+    /// # Errors
+    /// When the probability is out of that range.
+    pub fn new(probability: f64, longer: Span) -> Result<Reordering, Refused> {
+        if !(0.0..=1.0).contains(&probability) {
+            return Err(Refused(format!("{probability} is no probability of reordering: it takes 0 to 1")));
+        }
+        Ok(Reordering { probability, longer })
+    }
+
+    /// Whether a packet ever takes longer.
+    pub fn happens(self) -> bool {
+        self.probability > 0.0 && self.longer > Span::ZERO
+    }
+
+    /// How much longer the next packet takes. Draws one number, and none when nothing is ever reordered.
+    pub fn takes(self, rng: &mut Rng) -> Span {
+        if self.happens() && rng.chance(self.probability) { self.longer } else { Span::ZERO }
+    }
+}

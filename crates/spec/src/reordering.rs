@@ -1,0 +1,26 @@
+//! The reordering of a link, of a scenario or of a gate that emulates one.
+
+use crate::error::{Complaint, Report};
+use crate::values::Values;
+use tidegate_core::link::Reordering;
+use tidegate_core::units::Span;
+
+/// What `reorder` and `reorder_delay` say. `None` after something was reported.
+pub(crate) fn read(values: &Values, report: &mut Report) -> Option<Reordering> {
+    let probability = values.number("reorder")?;
+    let longer = values.time("reorder_delay");
+    if probability > 0.0 && longer.is_none_or(|longer| longer == Span::ZERO) {
+        let complaint = Complaint::new("`reorder` needs a `reorder_delay` above zero");
+        report.add(
+            values.place_of("reorder"),
+            complaint.help("how much longer a packet takes that is overtaken, as in reorder_delay = \"5ms\""),
+        );
+        return None;
+    }
+    if probability == 0.0 && values.given("reorder_delay") {
+        let complaint = Complaint::new("`reorder_delay` without `reorder`: no packet is delayed");
+        report.add(values.place_of("reorder_delay"), complaint);
+        return None;
+    }
+    Reordering::new(probability, longer.unwrap_or(Span::ZERO)).ok()
+}
