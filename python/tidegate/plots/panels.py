@@ -55,6 +55,12 @@ def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Ma
         axes.legend(loc="upper right", ncols=4)
 
 
+def capacity(axes: Axes, top: float) -> None:
+    """Mark the whole capacity of a link on an axis in percent that reaches beyond `top`, and the legend above it."""
+    axes.set_ylim(0, 135 * top)
+    axes.axhline(100, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
+
+
 def floor(drawn: Iterable[Tail | None]) -> float:
     """Return where the axis of `tails` ends: below one packet of the largest group, within reason."""
     packets = max((tail.packets for tail in drawn if tail is not None), default=1)
@@ -89,9 +95,11 @@ def points(
     axes: Axes, groups: Sequence[str], values: Mapping[str, Sequence[Estimate]], factor: float = 1.0
 ) -> None:
     """Draw a figure of each group as a point with its interval, one row a group, one colour a scheduler."""
-    spread = 0.22 * (len(values) - 1)
+    # Of many schedulers, all between their own lines.
+    step = min(0.22, 0.88 / len(values))
+    spread = step * (len(values) - 1)
     for index, (name, estimates) in enumerate(values.items()):
-        shift = -spread / 2 + index * 0.22
+        shift = -spread / 2 + index * step
         rows = [(place, one) for place, one in enumerate(estimates) if one.mean is not None]
         means = [(one.mean or 0.0) / factor for _, one in rows]
         widths = [(one.half_width or 0.0) / factor for _, one in rows]

@@ -58,6 +58,8 @@ pub struct Link {
     pub loss: Loss,
     /// What the sending node's port does.
     pub port: PortSpec,
+    /// Index of the profile to which all packets belong that are metered at the port; `None` for those of their flows.
+    pub profile: Option<usize>,
     /// Which direction of the scenario's gate it is.
     pub gate: Option<Direction>,
     /// Where it was stated.
@@ -301,7 +303,8 @@ impl Builder<'_> {
         }
         let Wire { rate_bits, trace, delay, loss } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
-        let link = Link { name, from, to, rate_bits, rate, trace, delay, loss, port, gate: None, place };
+        let (profile, gate) = (None, None);
+        let link = Link { name, from, to, rate_bits, rate, trace, delay, loss, port, profile, gate, place };
         self.network.links.push(link);
         Some(())
     }

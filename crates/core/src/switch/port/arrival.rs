@@ -92,6 +92,9 @@ impl Port {
     #[inline(never)]
     fn passes(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, node: usize) -> bool {
         let verdict = self.meter(cx, node, packet).and_then(|metered| {
+            if let Some(green) = self.green.as_mut().filter(|_| packet.mark.colour() == Colour::Green) {
+                green.add(packet.len);
+            }
             if self.guards.is_empty() {
                 return Ok(metered);
             }

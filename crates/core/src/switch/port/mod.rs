@@ -30,8 +30,11 @@ pub(super) struct Port {
     pub(super) tree: Tree,
     pub(super) table: FlowTable,
     pub(super) metering: Metering,
+    /// The green packets that have passed the meters; `None` where they are not counted.
+    pub(super) green: Option<Count>,
     pub(super) guards: Guards,
-    /// Whether there is a root without a ceiling and nothing else: no class, no meter, no dropper.
+    /// Whether there is a root without a ceiling and nothing else: no class, no meter, no count of green packets, no
+    /// dropper.
     pub(super) is_plain: bool,
     pub(super) shaping: Shaping,
     /// Whether a packet is in service.
@@ -61,6 +64,7 @@ impl Port {
             tree: Tree::new(now, plan)?,
             table: FlowTable::default(),
             metering: Metering::new(plan)?,
+            green: None,
             guards: Guards::new(now, plan)?,
             is_plain: false,
             shaping: Shaping::default(),
@@ -81,7 +85,8 @@ impl Port {
 
     /// After the tree, the meters or the droppers have changed.
     pub(super) fn see_whether_plain(&mut self) {
-        self.is_plain = self.tree.is_plain() && self.metering.is_empty() && self.guards.is_empty();
+        let metered = !self.metering.is_empty() || self.green.is_some();
+        self.is_plain = self.tree.is_plain() && !metered && self.guards.is_empty();
     }
 
     /// Counts and reports a packet that is gone; its flow is the port's index.
