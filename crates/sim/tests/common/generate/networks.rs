@@ -123,10 +123,6 @@ fn link(rng: &mut Rng, manner: Manner, nth: usize, files: &mut Vec<(String, Stri
     if rng.chance(0.1) {
         guards(rng, manner, &mut keys);
     }
-    if rng.chance(0.1) {
-        // Flows write theirs otherwise: the two are told apart in the text.
-        keys.push("profile = 'p'".to_owned());
-    }
     keys.join("\n")
 }
 
