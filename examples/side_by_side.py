@@ -2,9 +2,9 @@
 
     python examples/side_by_side.py
 
-A replay is open loop: real programs would slow down when packets are lost or marked, which is what RED and CoDel are for. What
-is compared here is whom a policy makes wait and whom it makes lose; how TCP answers is seen in
-`tidegate paper allocated-capacity`.
+A replay is open loop: real programs would slow down when packets are lost or marked, which is what RED and
+CoDel are for. What is compared here is whom a policy makes wait and whom it makes lose; how TCP answers is
+seen in `tidegate paper allocated-capacity`.
 """
 
 import argparse
@@ -21,7 +21,10 @@ LIMIT = "50p"
 
 POLICIES = {
     "fifo": ("fifo", f'{{ kind = "drop-tail", limit = "{LIMIT}" }}'),
-    "red": ("fifo", f'{{ kind = "red", min_th = "5p", max_th = "15p", limit = "{LIMIT}", mean_packet = "1kB" }}'),
+    "red": (
+        "fifo",
+        f'{{ kind = "red", min_th = "5p", max_th = "15p", limit = "{LIMIT}", mean_packet = "1kB" }}',
+    ),
     "rio": (
         "fifo",
         '{ kind = "rio", min_in = "20p", max_in = "40p", min_out = "5p", max_out = "15p", max_p_out = 0.5, '
@@ -40,7 +43,9 @@ def run(scheduler: str, dropper: str) -> tidegate.Results:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, default=Path("demo-out"))
     out = parser.parse_args().out
 

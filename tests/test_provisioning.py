@@ -86,7 +86,15 @@ def test_a_record_is_the_sum_of_what_was_sent(results):
 
 def test_what_was_used_in_one_replication_only_counts_in_the_mean():
     def row(replication, flow):
-        named = {"replication": replication, "seed": 1, "link": "a", "class": "", "nth": 1, "profile": "", "flow": flow}
+        named = {
+            "replication": replication,
+            "seed": 1,
+            "link": "a",
+            "class": "",
+            "nth": 1,
+            "profile": "",
+            "flow": flow,
+        }
         names = ("inside", "yellow", "outside", "congested_inside", "congested_outside")
         return named | {f"{name}_bytes": 600 for name in names}
 

@@ -94,7 +94,7 @@ class Results:
 
     @property
     def usage(self) -> pa.Table:
-        """What was used of each profile at each meter that tells, by replication; empty without such meters."""
+        """What was used of each profile at each meter that tells; empty without such meters."""
         return self.tables["usage"]
 
     @property

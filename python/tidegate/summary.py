@@ -110,9 +110,9 @@ class LinkSummary:
         dropped: Packets dropped at its port.
         marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
-        in_traffic: Share of what its port could have sent that green packets came to, 0 to 1 and above. The mean is
-            None where packets pass no meter that colours.
-        in_traffic_max: The most of it in any second of a replication; the mean is None when less was measured.
+        in_traffic: Share of what its port could have sent that green packets came to, 0 to 1 and above. The
+            mean is None where packets pass no meter that colours.
+        in_traffic_max: The most of it in a second of a replication; the mean is None when less was measured.
         queue_mean: Queue length as a time average in packets, the packet in service included.
         queue_max: Longest queue in a replication in packets.
         wait_mean: Mean seconds from last bit in to first bit out.

@@ -1,4 +1,4 @@
-"""What `tidegate run` says of profiles: how much of each was used, and whether links carry what is inside them."""
+"""What `tidegate run` says of profiles: how much was used, and whether links carry what is inside them."""
 
 from __future__ import annotations
 
@@ -51,14 +51,19 @@ def told(results: Results) -> list[str]:
         row.link: (row.in_traffic_max.mean or row.in_traffic.mean or 0.0, row.in_traffic.mean)
         for row in results.link_rows()
     }
-    near = sorted((link for link, (most, _) in shares.items() if most >= NEAR), key=lambda link: -shares[link][0])
+    near = sorted(
+        (link for link, (most, _) in shares.items() if most >= NEAR), key=lambda link: -shares[link][0]
+    )
     lines = []
     for link in near[:MOST_NEAR]:
         most, mean = shares[link]
         what = "more than" if most > 1 else "nearly what"
         lines.append(
-            f"in-traffic of {link}: {quantity(mean, 'share')} of its capacity, {quantity(most, 'share')} in the busiest "
-            f"second: what is inside profiles is {what} it carries"
+            f"in-traffic of {link}: {quantity(mean, 'share')} of its capacity, {quantity(most, 'share')} in the "
+            f"busiest second: what is inside profiles is {what} it carries"
         )
     more = len(near) - MOST_NEAR
-    return [*lines, *([f"and {plural(more, 'more link')} above {NEAR:.0%}: --json has all"] if more > 0 else [])]
+    return [
+        *lines,
+        *([f"and {plural(more, 'more link')} above {NEAR:.0%}: --json has all"] if more > 0 else []),
+    ]

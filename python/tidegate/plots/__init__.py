@@ -33,8 +33,8 @@ DPI = 150
 def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     """Draw throughput, delays and, where there are series, throughput and queues over time.
 
-    Where meters colour, also in-traffic of links against their capacity, and their utilisation. Where flows are monitored,
-    also how far their VirtualClocks ran ahead, and how often they were warned.
+    Where meters colour, also in-traffic of links against their capacity, and their utilisation. Where flows
+    are monitored, also how far their VirtualClocks ran ahead, and how often they were warned.
 
     Args:
         results: What was measured.
