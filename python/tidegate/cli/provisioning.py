@@ -59,8 +59,8 @@ def told(results: Results) -> list[str]:
         most, mean = shares[link]
         what = "more than" if most > 1 else "nearly what"
         lines.append(
-            f"in-traffic of {link}: {quantity(mean, 'share')} of its capacity, {quantity(most, 'share')} in the "
-            f"busiest second: what is inside profiles is {what} it carries"
+            f"in-traffic of {link}: {quantity(mean, 'share')} of its capacity, {quantity(most, 'share')} "
+            f"in the busiest second: {what} it carries is inside profiles"
         )
     more = len(near) - MOST_NEAR
     return [

@@ -56,7 +56,7 @@ def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Ma
 
 
 def capacity(axes: Axes, top: float) -> None:
-    """Mark the whole capacity of a link on an axis in percent, with room for the legend above a share of `top`."""
+    """Mark the capacity of a link on an axis in percent, with room for the legend above `top`."""
     axes.set_ylim(0, 135 * top)
     axes.axhline(100, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
 
