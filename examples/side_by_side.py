@@ -17,28 +17,25 @@ from tidegate.show import with_interval
 HERE = Path(__file__).resolve().parent
 
 LIMIT = "50p"
-"""Of every queue: 200 ms of the link in packets of 1500 bytes."""
+"""Of all queues together: 200 ms of the link in packets of 1500 bytes."""
+
+RED = f'min_th = "5p", max_th = "15p", limit = "{LIMIT}", mean_packet = "1kB"'
+RIO = RED.replace("_th", "_out") + ', max_p_out = 0.5, min_in = "20p", max_in = "40p"'
 
 POLICIES = {
     "fifo": ("fifo", f'{{ kind = "drop-tail", limit = "{LIMIT}" }}'),
-    "red": (
-        "fifo",
-        f'{{ kind = "red", min_th = "5p", max_th = "15p", limit = "{LIMIT}", mean_packet = "1kB" }}',
-    ),
-    "rio": (
-        "fifo",
-        '{ kind = "rio", min_in = "20p", max_in = "40p", min_out = "5p", max_out = "15p", max_p_out = 0.5, '
-        f'limit = "{LIMIT}", mean_packet = "1kB" }}',
-    ),
+    "red": ("fifo", f'{{ kind = "red", {RED} }}'),
+    "rio": ("fifo", f'{{ kind = "rio", {RIO} }}'),
     "codel": ("fifo", f'{{ kind = "codel", limit = "{LIMIT}" }}'),
-    "fq-codel": ("fq-codel", f'{{ kind = "codel", limit = "{LIMIT}", scope = "flow" }}'),
-    "virtual-clock": ("virtual-clock", f'{{ kind = "drop-tail", limit = "{LIMIT}", scope = "flow" }}'),
+    "fq-codel": ("fq-codel", '{ kind = "codel", scope = "flow" }'),
+    "virtual-clock": ("virtual-clock", None),
 }
-"""The scheduler and the dropper of each."""
+"""The scheduler and the dropper of each. Without a limit of its own, the pool's holds, which pushes out."""
 
 
-def run(scheduler: str, dropper: str) -> tidegate.Results:
-    sets = [("port.scheduler", scheduler), ("port.dropper", dropper)]
+def run(scheduler: str, dropper: str | None) -> tidegate.Results:
+    sets = [("switch.buffer", LIMIT), ("port.scheduler", scheduler)]
+    sets += [("port.dropper", dropper)] if dropper else []
     return tidegate.simulate(tidegate.load(HERE / "side-by-side.toml", sets))
 
 

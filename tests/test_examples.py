@@ -1,3 +1,4 @@
+import itertools
 import re
 import subprocess
 import sys
@@ -239,7 +240,7 @@ def test_three_providers_and_their_boundaries():
     inside = [next(row.inside.mean for row in records.values() if row.link == link) for link in way]
     bought = sum(row.inside.mean for row in records.values() if row.link.endswith("->in1"))
     assert bought * 1.01 > inside[0] > 0.9 * bought
-    assert all(before * 1.01 > behind for before, behind in zip(inside, inside[1:], strict=False))
+    assert all(before * 1.01 > behind for before, behind in itertools.pairwise(inside))
     # With too little bought at the boundary, no more than that is inside behind it, and gold waits longer.
     results, short = groups("three-isps.toml", *shorter, ("profile.one-two.reserve", "2mbit"))
     behind = next(row for row in results.usage_rows() if row.link == "in3->out3")
