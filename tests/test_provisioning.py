@@ -115,7 +115,7 @@ def test_in_traffic_is_a_share_of_the_capacity(results):
     nobody = next(row["sent_bytes"] for row in results.flow_rows() if row["flow"] == "nobody")
     assert bottleneck.in_traffic.mean == pytest.approx((inside + nobody) * 8 / 10 / 2e6, rel=0.01)
     assert bottleneck.in_traffic.mean < bottleneck.in_traffic_max.mean
-    assert links["l3->left"].in_traffic.mean is None
+    assert links["l3->left"].in_traffic.mean == pytest.approx(nobody * 8 / 10 / 10e6, rel=0.02)
     assert links["right->left"].in_traffic_max.mean is None
     series = results.series.to_pandas()
     shares = series[(series["metric"] == "in_traffic") & (series["subject"] == "left->right")]
