@@ -47,12 +47,13 @@ def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Ma
                 line.time, low / factor, high / factor, color=looks[name]["color"], alpha=0.2, linewidth=0
             )
     axes.set_xlim(left=0)
-    # Room for the legend above the lines.
-    axes.set_ylim(0, 1.25 * axes.get_ylim()[1])
+    # Room for the legend above the lines: long names in fewer columns.
+    columns = 4 if sum(len(name) for name in list(subjects)[:4]) <= 48 else 2
+    axes.set_ylim(0, (1.25 if len(subjects) <= 2 * columns else 1.45) * axes.get_ylim()[1])
     spacing = max((line.spacing for line in subjects.values()), default=0.0)
     axes.set_xlabel(f"time (s), averages over {style.as_time(float(f'{spacing:.3g}'))}")
     if subjects:
-        axes.legend(loc="upper right", ncols=4)
+        axes.legend(loc="upper right", ncols=columns)
 
 
 def capacity(axes: Axes, top: float) -> None:

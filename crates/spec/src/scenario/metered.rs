@@ -128,21 +128,22 @@ pub(super) fn oversubscribed(
     profiles: &[Profile],
     groups: &[FlowGroup],
 ) -> Option<(Place, Complaint)> {
-    // Profiles by their index, and flows' own by that of their group: each is provisioned for once.
-    let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize), u128>>::new();
+    // Profiles by their index, and flows' own by that of their group: each is provisioned for once at each link whose port
+    // coloured by it, which has a bucket of its own.
+    let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize, usize), u128>>::new();
     for (ix, group) in groups.iter().enumerate() {
         let own = |bits| u128::from(group.count) * u128::from(bits);
-        let promise = |link: &Link| match profile_at(group, link) {
+        let promise = |link: usize| match profile_at(group, &links[link]) {
             Some(profile) => {
-                ((true, profile), profiles[profile].contract.reserve_bits().map_or(0, u128::from))
+                ((true, profile, link), profiles[profile].contract.reserve_bits().map_or(0, u128::from))
             }
-            None => ((false, ix), group.contract.reserve_bits().map_or(0, own)),
+            None => ((false, ix, link), group.contract.reserve_bits().map_or(0, own)),
         };
         // With several nodes that receive, what is behind a link may not have passed it: more is warned of, not less.
         let mut inside = None;
         for index in &group.route {
             if meters(group, &links[*index], nodes, classes).any(colours) {
-                inside = Some(promise(&links[*index]));
+                inside = Some(promise(*index));
             }
             if let Some((whose, bits)) = inside {
                 promised.entry(*index).or_default().insert(whose, bits);
@@ -161,7 +162,7 @@ pub(super) fn oversubscribed(
             show_rate(u64::try_from(sum).unwrap_or(u64::MAX)),
             show_rate(carried)
         );
-        let (shared, first) = *profiles_there.keys().next()?;
+        let (shared, first, _) = *profiles_there.keys().next()?;
         let place = if shared { profiles[first].place } else { groups[first].place };
         let help = "the provisioning rule: no link carries less than the sum of the profiles that pass it (Clark and Fang \
                     1998, section III)";

@@ -199,7 +199,7 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
         let scenario = parse(&text, &[]).unwrap();
         scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    // A profile counts once, whoever shares it.
+    // A profile counts once at a port, whoever shares it.
     assert_eq!(warnings("600kbit", "400kbit", meter), [""; 0]);
     let found = warnings("600kbit", "401kbit", meter);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -309,4 +309,24 @@ fn behind_a_boundary_its_profile_is_provisioned_for() {
     let found = warnings(marked, "2999kbit");
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("b->c sum up to 3mbit"), "{found:?}");
+}
+
+/// Each port keeps a bucket of its own, also where two name the same profile.
+#[test]
+fn a_profile_is_provisioned_for_at_each_port_that_meters_by_it() {
+    let warnings = |reserve: &str| {
+        let text = format!(
+            "version = 1\nduration = \"1s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 2, rate = \"1mbit\", access = {{ rate = \"10mbit\" }} }}\n\
+             host = {{ scheduler = \"fifo\", meter = \"srtcm\" }}\nswitch = {{ buffer = \"100p\" }}\n\
+             profile = [{{ name = \"p\", reserve = \"{reserve}\", workahead = \"3kB\" }}]\n\
+             flow = [{{ name = \"f\", profile = \"p\", from = \"l1\", to = \"r1\", size = \"1kB\", source = {{ kind = \
+             \"cbr\", rate = \"300kbit\" }} }}, {{ name = \"g\", profile = \"p\", from = \"l2\", to = \"r2\", \
+             size = \"1kB\", source = {{ kind = \"cbr\", rate = \"300kbit\" }} }}]\n"
+        );
+        parse(&text, &[]).unwrap().warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("500kbit"), [""; 0]);
+    let found = warnings("501kbit");
+    assert!(found[0].contains("left->right sum up to 1002kbit, and it carries 1mbit"), "{found:?}");
 }
