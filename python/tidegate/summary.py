@@ -281,11 +281,10 @@ def links(table: pa.Table, replications: int, measured: float) -> Rows[LinkSumma
 
 def usage(table: pa.Table, replications: int) -> Rows[UsageSummary]:
     """Summarise the table `usage`. Where a flow was never set up, it has used nothing."""
-    named = ("link", "class", "nth", "profile", "flow")
     figures = ("inside", "yellow", "outside", "congested_inside", "congested_outside")
-    records: dict[tuple[Any, ...], dict[str, Values]] = {}
+    records: dict[tuple[str, str, int, str, str], dict[str, Values]] = {}
     for row in table.to_pylist():
-        key = tuple(row[name] for name in named)
+        key = (row["link"], row["class"], row["nth"], row["profile"], row["flow"])
         of_profile = records.setdefault(key, {name: [0.0] * replications for name in figures})
         for name in figures:
             of_profile[name][row["replication"]] = float(row[f"{name}_bytes"])
