@@ -289,8 +289,19 @@ def usage(table: pa.Table, replications: int) -> Rows[UsageSummary]:
         for name in figures:
             of_profile[name][row["replication"]] = float(row[f"{name}_bytes"])
     return Rows(
-        UsageSummary(*key, **{name: estimate(values) for name, values in of_profile.items()})
-        for key, of_profile in records.items()
+        UsageSummary(
+            link=link,
+            class_name=class_name,
+            nth=nth,
+            profile=profile,
+            flow=flow,
+            inside=estimate(used["inside"]),
+            yellow=estimate(used["yellow"]),
+            outside=estimate(used["outside"]),
+            congested_inside=estimate(used["congested_inside"]),
+            congested_outside=estimate(used["congested_outside"]),
+        )
+        for (link, class_name, nth, profile, flow), used in records.items()
     )
 
 
