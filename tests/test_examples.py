@@ -1,3 +1,4 @@
+import itertools
 import re
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from tidegate.replay import plan
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 CAPTURES = EXAMPLES.parents[1] / "shared" / "data" / "pcap"
+WORKLOADS = EXAMPLES.parents[1] / "shared" / "data" / "workloads"
 LTE = EXAMPLES.parents[1] / "shared" / "data" / "links"
 BELLCORE = EXAMPLES.parents[1] / "shared" / "data" / "packets" / "BC-pAug89-first100001.TL.gz"
 
@@ -216,3 +218,96 @@ def test_the_videos_keep_the_contract_that_is_found_for_their_file():
         for scheduler in ("fifo", "virtual-clock")
     }
     assert late["virtual-clock"] < late["fifo"] / 2
+
+
+def groups(file, *sets):
+    results = tidegate.simulate(tidegate.load(EXAMPLES / file, sets))
+    return results, {row.group: row for row in results.groups()}
+
+
+def test_three_providers_and_their_boundaries():
+    shorter = [("duration", "50s")]
+    results, sold = groups("three-isps.toml", *shorter)
+    # Whoever has the larger profile gets its pages sooner.
+    times = [sold[who].transfer_mean.mean for who in ("gold", "silver", "plain")]
+    assert times == sorted(times)
+    assert times[0] < times[2] / 2
+    records = {(row.link, row.profile): row for row in results.usage_rows()}
+    assert len(records) == 7
+    assert records["plain->in1", "nothing"].inside.mean == 0
+    # What is inside at a boundary was inside at the customers', and what a boundary puts outside stays there.
+    way = ["out1->in2", "in2->out2", "out2->in3", "in3->out3"]
+    inside = [next(row.inside.mean for row in records.values() if row.link == link) for link in way]
+    bought = sum(row.inside.mean for row in records.values() if row.link.endswith("->in1"))
+    assert bought * 1.01 > inside[0] > 0.9 * bought
+    assert all(before * 1.01 > behind for before, behind in itertools.pairwise(inside))
+    # With too little bought at the boundary, no more than that is inside behind it, and gold waits longer.
+    results, short = groups("three-isps.toml", *shorter, ("profile.one-two.reserve", "2mbit"))
+    behind = next(row for row in results.usage_rows() if row.link == "in3->out3")
+    assert behind.inside.mean < 1.1 * 2e6 / 8 * 40
+    assert short["gold"].transfer_mean.mean > 1.1 * sold["gold"].transfer_mean.mean
+
+
+def test_three_providers_with_a_measured_distribution():
+    if not WORKLOADS.is_dir():
+        pytest.skip(f"measured distributions are not at {WORKLOADS}")
+    sizes = str(WORKLOADS / "FbHdp_distribution.txt")
+    sets = [(f"connection.{who}.data.file", sizes) for who in ("gold", "silver", "plain")]
+    _, sold = groups("three-isps.toml", ("duration", "50s"), *sets)
+    assert sold["gold"].goodput.mean > 1.5 * sold["plain"].goodput.mean
+
+
+def test_senders_and_receivers_that_pay():
+    shorter = ("duration", "40s")
+    paid = {"sender-4": 4e6, "receiver-4": 4e6, "receiver-1": 1e6}
+    results, honest = groups("receiver-pay.toml", shorter)
+    for who, rate in paid.items():
+        assert honest[who].throughput.mean == pytest.approx(rate, rel=0.25), who
+    assert honest["sender-4"].marked.mean == honest["cbr"].marked.mean == 0
+    assert honest["cbr"].lost.mean > 0.2
+    # A receiver is charged for what met congestion inside its profile, and told of what did outside.
+    records = {row.profile: row for row in results.usage_rows() if row.link.startswith("right")}
+    assert records["r2"].congested_inside.mean > 0
+    assert honest["receiver-1"].marked.mean == pytest.approx(
+        records["r3"].congested_outside.mean / 1500, rel=0.05
+    )
+    # It says that it answers to marks, and goes on.
+    theft = ("flow.cbr.ecn", "on")
+    results, robbed = groups("receiver-pay.toml", shorter, theft)
+    assert robbed["cbr"].lost.mean < 0.01
+    assert all(robbed[who].throughput.mean < 0.95 * honest[who].throughput.mean for who in paid)
+    record = next(row for row in results.usage_rows() if row.profile == "r4")
+    assert record.congested_outside.mean > 4 * record.congested_inside.mean
+    # A meter that drops leaves its receiver with what it has bought.
+    _, held = groups("receiver-pay.toml", shorter, theft, ("link.right-r4.meter.excess", "drop"))
+    assert held["cbr"].throughput.mean == pytest.approx(1e6, rel=0.02)
+
+
+def test_what_keeps_its_profile_is_served_in_either_queue():
+    shorter = ("duration", "30s")
+    _, rows = groups("guaranteed.toml", shorter)
+    for kept in ("keeps-guaranteed", "keeps-statistical"):
+        assert rows[kept].lost.mean == 0
+        assert rows[kept].delay_p99.mean < 0.08
+    for exceeds in ("exceeds-guaranteed", "exceeds-statistical"):
+        assert rows[exceeds].lost.mean > 0.4
+    # Sold more than there is: what is inside is lost, too, but in its own queue.
+    _, oversold = groups("guaranteed.toml", shorter, ("profile.silver.reserve", "5mbit"))
+    assert oversold["keeps-statistical"].lost.mean > 0.01
+    assert oversold["keeps-guaranteed"].lost.mean == 0
+    # One queue with RIO: nobody is told apart but by colour.
+    sets = [(f"flow.{who}-statistical.class", "guaranteed") for who in ("keeps", "exceeds")]
+    _, together = groups("guaranteed.toml", shorter, ("profile.silver.reserve", "5mbit"), *sets)
+    assert together["keeps-guaranteed"].lost.mean > 0
+
+
+def test_six_policies_side_by_side(tmp_path):
+    printed = python("side_by_side.py", "--out", tmp_path)
+    delays, losses = printed.split("lost\n")
+    heading, *_ = losses.splitlines()
+    assert heading.split() == ["fifo", "red", "rio", "codel", "fq-codel", "virtual-clock"]
+    voice = next(line for line in losses.splitlines() if line.startswith("voice"))
+    lost = [float(share) for share in re.findall(r"([\d.]+) %", voice)]
+    assert lost[0] > 1 > lost[-1]
+    assert "voice" in delays
+    assert (tmp_path / "side-by-side.png").stat().st_size > 50_000

@@ -1532,6 +1532,9 @@ class Flow(Record):
         warned: What the source does when it is warned: goes on; is silent for as long as it is ahead, and
             then keeps to what it reserves; or sends smaller packets until it is not ahead, and then as large
             as what it reserves allows (ignore or slow or shrink). Default: ignore.
+        ecn: Whether its packets say that their sender answers to congestion marks (ECT(0), RFC 3168):
+            droppers then mark them where they would drop others. The source heeds no mark (on or off).
+            Default: off.
         change: Changes of what it reserves while it runs; needs `admission`.
         headers: What its packets look like to a gate on its way; a `capture` brings its own.
         source: What is sent when.
@@ -1563,6 +1566,7 @@ class Flow(Record):
     lasts: str | None = None
     hangup: str | None = None
     warned: Literal["ignore", "slow", "shrink"] | None = None
+    ecn: Literal["on", "off"] | None = None
     change: list[Change] | tuple[Change, ...] | None = None
     headers: Headers | None = None
     source: SourceName | SourceKind
@@ -1672,6 +1676,8 @@ class Link(Record):
         duplex: Whether it also goes back; both directions are then alike. Default: true.
         scheduler: Scheduler of its ports; without it, what `port` says.
         meter: Meter of its ports; without it, what `port` says.
+        profile: Profile that every packet belongs to that is metered at its ports, whatever its flow's is:
+            the aggregate profile of a boundary; without it, each flow's.
         dropper: Dropper of its ports; without it, what `port` says.
         ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
     """
@@ -1687,6 +1693,7 @@ class Link(Record):
     duplex: bool | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
+    profile: str | None = None
     dropper: DropperName | DropperKind | None = None
     ceiling: str | None = None
 

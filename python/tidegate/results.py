@@ -14,9 +14,20 @@ import pyarrow as pa
 
 from tidegate import _tidegate, summary
 from tidegate.rows import Rows
-from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, Values
+from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
 
-TABLES = ("flows", "groups", "links", "drops", "series", "signals", "gate", "workahead", "histogram")
+TABLES = (
+    "flows",
+    "groups",
+    "links",
+    "drops",
+    "usage",
+    "series",
+    "signals",
+    "gate",
+    "workahead",
+    "histogram",
+)
 """Names of the tables, in the order in which they are stored."""
 
 
@@ -82,8 +93,13 @@ class Results:
         return self.tables["drops"]
 
     @property
+    def usage(self) -> pa.Table:
+        """What was used of each profile at each meter that tells; empty without such meters."""
+        return self.tables["usage"]
+
+    @property
     def series(self) -> pa.Table:
-        """Queues, utilisation and throughput over time; without rows unless asked for."""
+        """Queues, utilisation, in-traffic and throughput over time; without rows unless asked for."""
         return self.tables["series"]
 
     @property
@@ -150,6 +166,10 @@ class Results:
     def link_rows(self) -> Rows[LinkSummary]:
         """Return one summary for each direction of a link, in the order of the scenario."""
         return summary.links(*self._runs("links"), self.duration - self.warmup)
+
+    def usage_rows(self) -> Rows[UsageSummary]:
+        """Return one summary for each profile at each meter that tells."""
+        return summary.usage(*self._runs("usage"))
 
     def gate_rows(self) -> Rows[GateSummary]:
         """Return one summary for each flow of a gate's file and direction; none without a gate."""

@@ -110,6 +110,9 @@ class LinkSummary:
         dropped: Packets dropped at its port.
         marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
+        in_traffic: Share of what its port could have sent that green packets came to, 0 to 1 and above. The
+            mean is None where packets pass no meter that colours.
+        in_traffic_max: The most of it in a second of a replication; the mean is None when less was measured.
         queue_mean: Queue length as a time average in packets, the packet in service included.
         queue_max: Longest queue in a replication in packets.
         wait_mean: Mean seconds from last bit in to first bit out.
@@ -122,9 +125,40 @@ class LinkSummary:
     dropped: Estimate
     marked: Estimate
     utilisation: Estimate
+    in_traffic: Estimate
+    in_traffic_max: Estimate
     queue_mean: Estimate
     queue_max: Estimate
     wait_mean: Estimate
+
+
+@dataclass(frozen=True)
+class UsageSummary:
+    """A profile at one meter: a customer's usage at a boundary, in bytes of the measured time.
+
+    Attributes:
+        link: The link at whose port the meter stands.
+        class_name: The class whose meter it is; empty for the port's own.
+        nth: Which of the meters of that class or port it is, from 1.
+        profile: Name of the shared profile; empty for a flow's own.
+        flow: Name of the flow whose own profile it is; empty for a shared one.
+        inside: Inside the profile (green).
+        yellow: Beyond its committed rate or burst, within the excess.
+        outside: Outside the profile (red).
+        congested_inside: Inside, and came with congestion marked; 0 where the meter does not look for it.
+        congested_outside: The same of what was yellow or outside.
+    """
+
+    link: str
+    class_name: str
+    nth: int
+    profile: str
+    flow: str
+    inside: Estimate
+    yellow: Estimate
+    outside: Estimate
+    congested_inside: Estimate
+    congested_outside: Estimate
 
 
 @dataclass(frozen=True)
@@ -235,11 +269,39 @@ def links(table: pa.Table, replications: int, measured: float) -> Rows[LinkSumma
             dropped=estimate(columns("dropped_packets", row)),
             marked=estimate(columns("marked_packets", row)),
             utilisation=estimate(columns("utilisation", row)),
+            in_traffic=estimate(columns("in_traffic", row)),
+            in_traffic_max=estimate(columns("in_traffic_max", row)),
             queue_mean=estimate(columns("queue_mean", row)),
             queue_max=estimate(columns("queue_max", row)),
             wait_mean=estimate(columns("wait_mean", row)),
         )
         for row, link in enumerate(table["link"][: table.num_rows // replications].to_pylist())
+    )
+
+
+def usage(table: pa.Table, replications: int) -> Rows[UsageSummary]:
+    """Summarise the table `usage`. Where a flow was never set up, it has used nothing."""
+    figures = ("inside", "yellow", "outside", "congested_inside", "congested_outside")
+    records: dict[tuple[str, str, int, str, str], dict[str, Values]] = {}
+    for row in table.to_pylist():
+        key = (row["link"], row["class"], row["nth"], row["profile"], row["flow"])
+        of_profile = records.setdefault(key, {name: [0.0] * replications for name in figures})
+        for name in figures:
+            of_profile[name][row["replication"]] = float(row[f"{name}_bytes"])
+    return Rows(
+        UsageSummary(
+            link=link,
+            class_name=class_name,
+            nth=nth,
+            profile=profile,
+            flow=flow,
+            inside=estimate(used["inside"]),
+            yellow=estimate(used["yellow"]),
+            outside=estimate(used["outside"]),
+            congested_inside=estimate(used["congested_inside"]),
+            congested_outside=estimate(used["congested_outside"]),
+        )
+        for (link, class_name, nth, profile, flow), used in records.items()
     )
 
 

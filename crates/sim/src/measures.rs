@@ -1,9 +1,11 @@
 //! What the world counts.
 
 use crate::fingerprint::Fingerprint;
+use crate::in_traffic::InTraffic;
 use crate::packet_log::{Entry, What};
 use crate::probe::Series;
 use crate::record::{DelayCounts, FlowRecord};
+use crate::usage::UsageRecords;
 use crate::watch::Watch;
 use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
@@ -11,6 +13,7 @@ use tidegate_core::context::Reason;
 use tidegate_core::endpoint::Counts;
 use tidegate_core::meter::Metered;
 use tidegate_core::stats::Moments;
+use tidegate_core::switch::MeterUsage;
 use tidegate_core::units::{Span, Time};
 
 /// Everything that is measured, but what switches count themselves.
@@ -37,6 +40,11 @@ pub(crate) struct Measures {
     pub(crate) checks: Vec<KeptChecks>,
     /// What the ends of connections had counted at the end of the warm-up, by the flow of the data.
     pub(crate) counts_before: BTreeMap<u32, Counts>,
+    /// Usage of flows at ports where they are closed.
+    pub(crate) usage_closed: UsageRecords,
+    /// Usage up to the end of the warm-up.
+    pub(crate) usage_before: UsageRecords,
+    pub(crate) in_traffic: InTraffic,
 }
 
 /// What the port in front of a link has done with packets for one reason.
@@ -103,8 +111,17 @@ impl Measures {
         self.drops.entry((link, reason)).or_default()
     }
 
-    /// A flow was closed at a port whose meter had counted this of it.
-    pub(crate) fn closed_at_port(&mut self, flow: u32, metered: &Metered) {
-        self.checks[flow as usize].closed.add(metered);
+    /// A flow is closed at the port in front of a link, whose meters have counted this of it.
+    pub(crate) fn closed_at_port(
+        &mut self,
+        link: u32,
+        flow: u32,
+        metered: Option<Metered>,
+        usage: impl Iterator<Item = MeterUsage>,
+    ) {
+        if let Some(metered) = metered {
+            self.checks[flow as usize].closed.add(&metered);
+        }
+        usage.for_each(|used| self.usage_closed.take(link, flow, used));
     }
 }

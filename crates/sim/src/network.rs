@@ -74,6 +74,8 @@ pub struct FlowSetup {
     pub largest: u32,
     /// What its source does when it is warned.
     pub when_warned: WhenWarned,
+    /// Whether its packets are ECN-capable; those of a transport are what it says.
+    pub ecn_capable: bool,
     /// What its packets look like to a gate; `None` when none is on the way.
     pub headers: Option<Headers>,
     /// When it comes and goes.
@@ -169,6 +171,10 @@ pub struct Network {
     pub gate: Option<GatePlan>,
     /// Names of the groups of flows.
     pub groups: Vec<String>,
+    /// Names of the classes, by their index in the plans of switches' ports.
+    pub classes: Vec<String>,
+    /// Names of the profiles that flows share, by their index in the plans of ports.
+    pub profiles: Vec<String>,
     /// What each link may promise; empty when no flow is set up by signalling.
     pub policies: Vec<Policy>,
     /// Flows, by index.

@@ -4,6 +4,7 @@ mod common;
 
 use common::{add, chain, poisson, rate, run_with};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::context::{Ctx, Reason, Verdict};
@@ -89,7 +90,11 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     reserved.policies = vec![Policy { reservable: 1_000_000, longest_interval: None }; 2];
     reserved.flows[0].life.set_up = true;
     let mut filled = BTreeSet::new();
-    for network in [gate, reserved] {
+    let text = "version = 1\nduration = \"1s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
+                port = { meter = \"srtcm\" }\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
+                reserve = \"100kbit\"\nworkahead = \"2kB\"\nsource = { kind = \"cbr\", rate = \"200kbit\" }\n";
+    let metered = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
+    for network in [gate, reserved, metered] {
         let tables = measured(&network);
         let names = |record: &tidegate_spec::TableRecord| record.name;
         assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));

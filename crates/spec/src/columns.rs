@@ -213,6 +213,13 @@ pub const TABLES: &[TableRecord] = &[
                 "Share of the measured time in which it was sending, 0 to 1; with a trace, share used of the bytes \
                  that it could have delivered",
             ),
+            number(
+                "in_traffic",
+                "",
+                "Green bytes that came to the port's queue, of those that it could have sent: 0 to 1, and above where they are \
+                 too many; null where packets pass no meter that colours",
+            ),
+            number("in_traffic_max", "", "The most of it in any whole second; null when less was measured"),
             number("queue_mean", "packets", "Queue length as a time average, the packet in service included"),
             whole("queue_max", "packets", "Longest queue, the packet in service included"),
             number(
@@ -251,6 +258,37 @@ pub const TABLES: &[TableRecord] = &[
         ],
     },
     TableRecord {
+        name: "usage",
+        help: "What was used of each profile at each meter that tells, one row for each, whichever flows used it: a record \
+               for each customer at each boundary. A profile is a flow's own or shared. Empty without such meters.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            text("link", "Name of the link at whose port the meter stands, as s1->s2"),
+            text("class", "Class whose meter it is; empty for the port's own"),
+            whole("nth", "", "Which of the meters of that class or port it is, from 1"),
+            text("profile", "Name of the shared profile; empty for a flow's own"),
+            text("flow", "Name of the flow whose own profile it is; empty for a shared one"),
+            whole("inside_bytes", "B", "Bytes inside the profile (green)"),
+            whole(
+                "yellow_bytes",
+                "B",
+                "Bytes beyond its committed rate or burst, within the excess (yellow)",
+            ),
+            whole("outside_bytes", "B", "Bytes outside the profile (red)"),
+            whole(
+                "congested_inside_bytes",
+                "B",
+                "Bytes inside that came with congestion marked; 0 where the meter does not look for it",
+            ),
+            whole(
+                "congested_outside_bytes",
+                "B",
+                "Bytes outside, or beyond, that came with congestion marked",
+            ),
+        ],
+    },
+    TableRecord {
         name: "series",
         help: "Quantities over time, one row for each sample; the spacing is the scenario's `sample`.",
         columns: &[
@@ -261,7 +299,9 @@ pub const TABLES: &[TableRecord] = &[
             text(
                 "metric",
                 "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
-                 which a link was sending; with a trace, share used of the bytes that it could have delivered then), `throughput` (bit/s, over the interval), and where there are monitors \
+                 which a link was sending; with a trace, share used of the bytes that it could have delivered then), where meters \
+                 colour `in_traffic` (share of what the port could have sent in the interval that green packets would take that \
+                 came to it), `throughput` (bit/s, over the interval), and where there are monitors \
                  `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
                  (over the interval); of a port's dropper what its chapter says, as of `average_queue` (packets or bytes), \
                  `drop_probability` and `queue_delay` (s) at that instant",

@@ -107,6 +107,7 @@ def document(results: Results) -> dict[str, Any]:
         "flows": results.flow_rows(),
         "groups": [_plain(row) for row in results.groups()],
         "links": [_plain(row) for row in results.link_rows()],
+        "usage": [_plain(row) for row in results.usage_rows()],
         "gate": [_plain(row) for row in results.gate_rows()],
         "workahead": results.workahead_rows(),
     }
@@ -143,7 +144,7 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 def _print(results: Results) -> None:
-    from tidegate.cli import screen
+    from tidegate.cli import provisioning, screen
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -156,6 +157,8 @@ def _print(results: Results) -> None:
     notes = [
         *_print_groups(results, console),
         *_print_links(results, console),
+        *provisioning.print_usage(results, console),
+        *provisioning.told(results),
         *_print_gate(results, console),
         *_print_workahead(results, console),
         *results.notes,

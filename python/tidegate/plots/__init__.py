@@ -23,7 +23,7 @@ __all__ = ["MOST_GROUPS", "claims", "comparison", "curves", "overview", "save"]
 MOST_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
 MOST_LINKS = 4
-"""Links whose queues are drawn: the longest."""
+"""Links whose queues are drawn, the longest, and whose in-traffic is, the greatest."""
 MOST_COLUMNS = 4
 """Delay distributions side by side."""
 
@@ -33,7 +33,8 @@ DPI = 150
 def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     """Draw throughput, delays and, where there are series, throughput and queues over time.
 
-    Where flows are monitored, also how far their VirtualClocks ran ahead, and how often they were warned.
+    Where meters colour, also in-traffic of links against their capacity, and their utilisation. Where flows
+    are monitored, also how far their VirtualClocks ran ahead, and how often they were warned.
 
     Args:
         results: What was measured.
@@ -43,6 +44,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
         TidegateError: A group is unknown, or too many are named.
     """
     import matplotlib as mpl
+    import numpy as np
 
     from tidegate.plots import numbers, panels, style
 
@@ -54,7 +56,9 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     queues = numbers.lines(results, "queue", _busiest(results))
     leads, warnings = (numbers.lines(results, metric, names) for metric in ("lead", "warnings"))
     monitored = any(line.mean.any() for line in leads.values())
-    rows = 1 + (1 if rates or queues else 0) + (1 if monitored else 0)
+    provisioned = _provisioned(results)
+    inside, used = (numbers.lines(results, metric, provisioned) for metric in ("in_traffic", "utilisation"))
+    rows = 1 + bool(rates or queues) + bool(inside) + monitored
     with mpl.rc_context(style.RC):
         figure = style.new_figure(11, 4.2 * rows + max(0, len(names) - 10) * 0.2)
         axes = figure.subplots(rows, 2, squeeze=False)
@@ -78,6 +82,17 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
             panels.over_time(axes[1][1], queues, 1.0, of_link)
             axes[1][1].set_title(f"Queues of the busiest links ({style.runs(results)})")
             axes[1][1].set_ylabel("queue (packets)")
+        if inside:
+            of_link = {link: style.look(index) for index, link in enumerate(inside)}
+            top = max(1.0, *(float(np.nanmax(line.mean)) for line in (*inside.values(), *used.values())))
+            for place, drawn, title, unit in (
+                (axes[2][0], inside, "In-traffic against capacity", "in-traffic"),
+                (axes[2][1], used, "Utilisation of the same links", "utilisation"),
+            ):
+                panels.over_time(place, drawn, 0.01, of_link)
+                panels.capacity(place, top)
+                place.set_title(f"{title} ({style.runs(results)})")
+                place.set_ylabel(f"{unit} (% of capacity)")
         if monitored:
             factor, unit = style.scale((float(line.mean.max()) for line in leads.values()), style.TIMES)
             panels.over_time(axes[-1][0], leads, factor, looks)
@@ -239,6 +254,13 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return Path(path)
+
+
+def _provisioned(results: Results) -> list[str]:
+    """Return the links with the greatest in-traffic against their capacity, in the order of the scenario."""
+    links = [link for link in results.link_rows() if (link.in_traffic.mean or 0.0) > 0]
+    greatest = sorted(links, key=lambda link: -(link.in_traffic.mean or 0.0))[:MOST_LINKS]
+    return [link.link for link in links if link in greatest]
 
 
 def _busiest(results: Results) -> list[str]:

@@ -47,12 +47,19 @@ def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Ma
                 line.time, low / factor, high / factor, color=looks[name]["color"], alpha=0.2, linewidth=0
             )
     axes.set_xlim(left=0)
-    # Room for the legend above the lines.
-    axes.set_ylim(0, 1.25 * axes.get_ylim()[1])
+    # Room for the legend above the lines: long names in fewer columns.
+    columns = 4 if sum(len(name) for name in list(subjects)[:4]) <= 48 else 2
+    axes.set_ylim(0, (1.25 if len(subjects) <= 2 * columns else 1.45) * axes.get_ylim()[1])
     spacing = max((line.spacing for line in subjects.values()), default=0.0)
     axes.set_xlabel(f"time (s), averages over {style.as_time(float(f'{spacing:.3g}'))}")
     if subjects:
-        axes.legend(loc="upper right", ncols=4)
+        axes.legend(loc="upper right", ncols=columns)
+
+
+def capacity(axes: Axes, top: float) -> None:
+    """Mark the capacity of a link on an axis in percent, with room for the legend above `top`."""
+    axes.set_ylim(0, 135 * top)
+    axes.axhline(100, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
 
 
 def floor(drawn: Iterable[Tail | None]) -> float:
@@ -89,9 +96,11 @@ def points(
     axes: Axes, groups: Sequence[str], values: Mapping[str, Sequence[Estimate]], factor: float = 1.0
 ) -> None:
     """Draw a figure of each group as a point with its interval, one row a group, one colour a scheduler."""
-    spread = 0.22 * (len(values) - 1)
+    # Of many schedulers, all between their own lines.
+    step = min(0.22, 0.88 / len(values))
+    spread = step * (len(values) - 1)
     for index, (name, estimates) in enumerate(values.items()):
-        shift = -spread / 2 + index * 0.22
+        shift = -spread / 2 + index * step
         rows = [(place, one) for place, one in enumerate(estimates) if one.mean is not None]
         means = [(one.mean or 0.0) / factor for _, one in rows]
         widths = [(one.half_width or 0.0) / factor for _, one in rows]

@@ -18,6 +18,26 @@ impl Usage {
     /// Of a profile of which nothing has come.
     pub const NOTHING: Usage = Usage { coloured: [0; 3], congested_inside: 0, congested_outside: 0 };
 
+    /// What has been used of the same profile since it stood at `before`.
+    #[must_use]
+    pub fn since(&self, before: &Usage) -> Usage {
+        Usage {
+            coloured: [0, 1, 2].map(|colour| self.coloured[colour] - before.coloured[colour]),
+            congested_inside: self.congested_inside - before.congested_inside,
+            congested_outside: self.congested_outside - before.congested_outside,
+        }
+    }
+
+    /// What has been used in both records together.
+    #[must_use]
+    pub fn and(&self, other: &Usage) -> Usage {
+        Usage {
+            coloured: [0, 1, 2].map(|colour| self.coloured[colour] + other.coloured[colour]),
+            congested_inside: self.congested_inside + other.congested_inside,
+            congested_outside: self.congested_outside + other.congested_outside,
+        }
+    }
+
     /// A packet of `len` bytes was found to be of this colour.
     #[inline]
     pub(super) fn add(&mut self, colour: Colour, len: u32) {

@@ -11,6 +11,22 @@ use std::collections::BTreeMap;
 /// Which shared profiles a flow belongs to, at each meter that its packets pass.
 type Shared = [Option<u16>; MOST_METERS];
 
+/// What has been used at one meter of the profile to which a flow belongs there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeterUsage {
+    /// The class whose meter it is, by its index in the plan; `None` for the port's own.
+    pub class: Option<u16>,
+    /// Which of the meters of that class or port it is, from 0.
+    pub nth: usize,
+    /// The shared profile, by its index in the plan; `None` for the flow's own.
+    pub profile: Option<u16>,
+    /// Of the profile, whichever flows used it.
+    pub usage: Usage,
+}
+
+/// Where a meter stands: its class, if it is not the port's, and which of the meters there it is.
+type At = (Option<u16>, usize);
+
 /// One meter of a plan.
 struct Stage {
     /// The flows' own profiles, by the flows' indices at the port.
@@ -111,19 +127,27 @@ impl Metering {
         }
     }
 
-    /// The meters that a flow of a node passes and the profile of each that it belongs to, in their order.
-    fn of(&self, node: usize, flow: FlowIx) -> impl Iterator<Item = (&dyn Meter, ProfileIx)> {
+    /// The meters that a flow of a node passes, in their order: where each stands, and the profile of it that the flow
+    /// belongs to, with its index in the plan if it is shared.
+    fn of(
+        &self,
+        node: usize,
+        flow: FlowIx,
+    ) -> impl Iterator<Item = (At, Option<u16>, &dyn Meter, ProfileIx)> {
         let shared = self.profiles(flow);
         let mut at = Some(node);
         let places = core::iter::from_fn(move || {
-            let place = self.places.get(at?)?;
+            let node = at?;
+            let place = self.places.get(node)?;
             at = place.parent;
-            Some(&place.stages)
+            let class = node.checked_sub(1).map(|class| class as u16);
+            Some(place.stages.iter().enumerate().map(move |(nth, stage)| ((class, nth), stage)))
         });
-        places.flatten().enumerate().map(move |(nth, stage)| -> (&dyn Meter, ProfileIx) {
+        let numbered = places.flatten().enumerate();
+        numbered.map(move |(nth, (at, stage))| -> (At, Option<u16>, &dyn Meter, ProfileIx) {
             match shared.get(nth).copied().flatten() {
-                Some(profile) => (&*stage.shared, ProfileIx(u32::from(profile))),
-                None => (&*stage.own, ProfileIx(flow.0)),
+                Some(profile) => (at, Some(profile), &*stage.shared, ProfileIx(u32::from(profile))),
+                None => (at, None, &*stage.own, ProfileIx(flow.0)),
             }
         })
     }
@@ -163,12 +187,14 @@ impl Metering {
 
     /// What the first meter that counts has counted of the profile to which the flow belongs.
     pub(super) fn metered(&self, node: usize, flow: FlowIx) -> Option<Metered> {
-        self.of(node, flow).find_map(|(meter, profile)| meter.metered(profile))
+        self.of(node, flow).find_map(|(_, _, meter, profile)| meter.metered(profile))
     }
 
     /// What has been used of the profiles to which the flow belongs, at each meter that tells, in their order.
-    pub(super) fn usage(&self, node: usize, flow: FlowIx) -> impl Iterator<Item = Usage> {
-        self.of(node, flow).filter_map(|(meter, profile)| meter.usage(profile))
+    pub(super) fn usage(&self, node: usize, flow: FlowIx) -> impl Iterator<Item = MeterUsage> {
+        self.of(node, flow).filter_map(|((class, nth), profile, meter, ix)| {
+            Some(MeterUsage { class, nth, profile, usage: meter.usage(ix)? })
+        })
     }
 
     /// The windows of the profiles to which the flow belongs follow its round-trip time.

@@ -23,6 +23,7 @@ mod shaping;
 mod tree;
 
 pub use counters::{ByReason, FlowCounters, QueueStats};
+pub use metering::MeterUsage;
 
 use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;

@@ -2,8 +2,9 @@
 
 use super::Switch;
 use super::counters::{ByReason, FlowCounters, QueueStats};
+use super::metering::MeterUsage;
 use super::port::Port;
-use crate::meter::{Metered, Usage};
+use crate::meter::Metered;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::Scheduler;
 use crate::stats::Count;
@@ -87,6 +88,20 @@ impl Switch {
         port.map(|port| port.counters(leg.flow)).unwrap_or_default()
     }
 
+    /// From now on counts the green packets that reach a port's queue.
+    pub fn count_green(&mut self, port: PortIx) {
+        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+            port.green.get_or_insert_default();
+            port.see_whether_plain();
+        }
+    }
+
+    /// The green packets that have passed a port's meters since they are counted, those that were dropped behind them
+    /// included; `None` where they are not counted.
+    pub fn green(&self, port: PortIx) -> Option<Count> {
+        self.ports.get(usize::from(port.0))?.green
+    }
+
     /// What a port has sent: packets and bytes whose last bit is out.
     pub fn sent(&self, port: PortIx) -> Count {
         self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
@@ -102,7 +117,7 @@ impl Switch {
 
     /// What has been used of the profiles to which the flow belongs, at each meter that its packets pass and that tells, in
     /// their order; nothing for an unknown leg.
-    pub fn usage(&self, leg: Leg) -> impl Iterator<Item = Usage> {
+    pub fn usage(&self, leg: Leg) -> impl Iterator<Item = MeterUsage> {
         let port = self.ports.get(usize::from(leg.port.0));
         let entry = port.and_then(|port| Some((port, port.table.flows.get(leg.flow.ix())?)));
         entry

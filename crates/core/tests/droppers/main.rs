@@ -10,3 +10,4 @@ mod every;
 mod line;
 mod pie;
 mod random_early;
+mod receiver_pay;

@@ -34,6 +34,8 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         push_out: scenario.push_out,
         gate: scenario.gate.as_ref().map(|file| gate(file, scenario)),
         groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
+        classes: scenario.classes.iter().map(|class| class.name.clone()).collect(),
+        profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
         relays: Vec::new(),
@@ -143,12 +145,13 @@ fn set_up(
     let contract = group.contract.contract();
     let ceiling = rate_of(group.ceiling, scenario, group.place)?;
     let plan = |link: &usize| {
-        let forwards = scenario.nodes[scenario.links[*link].from].kind == NodeKind::Switch;
+        let link = &scenario.links[*link];
+        let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
         FlowPlan {
             class: group.class.map(|class| class as u16).filter(|_| forwards),
             contract,
             ceiling: ceiling.filter(|_| forwards),
-            profiles: [group.profile.map(|profile| profile as u16); MOST_METERS],
+            profiles: [link.profile.or(group.profile).map(|profile| profile as u16); MOST_METERS],
             ..FlowPlan::default()
         }
     };
@@ -192,6 +195,7 @@ fn set_up(
         traffic,
         headers,
         when_warned: group.warned,
+        ecn_capable: group.ecn,
         life: Life {
             set_up: scenario.admission.is_some() && group.contract.reserve_bits().is_some(),
             start: group.start,

@@ -19,6 +19,8 @@ pub struct Greedy {
     sizes: Arc<[u32]>,
     rng: Rng,
     restraint: Restraint,
+    /// Of every packet.
+    mark: Mark,
     /// Rate of the first link.
     rate: Rate,
     stop: Time,
@@ -31,11 +33,18 @@ pub struct Greedy {
 }
 
 impl Greedy {
-    /// Keeps `window` packets of these sizes, drawn with equal chance, in the first queue.
-    pub fn new(window: u32, sizes: Arc<[u32]>, restraint: Restraint, set_up: bool, seat: Seat) -> Greedy {
+    /// Keeps `window` packets of these sizes, drawn with equal chance, in the first queue, with this mark.
+    pub fn new(
+        window: u32,
+        sizes: Arc<[u32]>,
+        restraint: Restraint,
+        mark: Mark,
+        set_up: bool,
+        seat: Seat,
+    ) -> Greedy {
         let Seat { rng, rate, stop, .. } = seat;
         let (in_first_queue, tried, next) = (0, None, Time::NEVER);
-        Greedy { window, sizes, rng, restraint, rate, stop, in_first_queue, tried, waits: set_up, next }
+        Greedy { window, sizes, rng, restraint, mark, rate, stop, in_first_queue, tried, waits: set_up, next }
     }
 
     /// Sends one packet more, if there is room for it.
@@ -53,7 +62,7 @@ impl Greedy {
         let len = draw_size(&self.sizes, &mut self.rng);
         self.tried = Some((self.in_first_queue, len));
         self.in_first_queue += 1;
-        cx.send(len, Mark::NONE, Payload::None);
+        cx.send(len, self.mark, Payload::None);
         cx.again();
         Time::NEVER
     }
@@ -74,7 +83,7 @@ impl Greedy {
         let next = before_stop(self.restraint.keep_to_reservation(now, len).unwrap_or(now));
         if self.in_first_queue < self.window {
             self.in_first_queue += 1;
-            cx.send(len, Mark::NONE, Payload::None);
+            cx.send(len, self.mark, Payload::None);
         }
         next
     }

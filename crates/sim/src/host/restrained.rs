@@ -1,5 +1,6 @@
 //! A source with a pattern of its own that heeds the network: it waits until its flow is set up, slows or
-//! shrinks when it is warned, and changes its rate when a change of its reservation is granted.
+//! shrinks when it is warned, and changes its rate when a change of its reservation is granted. Its packets may be
+//! ECN-capable; marks it does not heed.
 
 use super::Restraint;
 use crate::source::Emission;
@@ -12,6 +13,8 @@ use tidegate_core::units::{Span, Time};
 pub struct Restrained {
     emission: Emission,
     restraint: Restraint,
+    /// Of every packet.
+    mark: Mark,
     /// The size of the next packet.
     pending: u32,
     /// From the start of the flow to its first packet; `None` without packets, and once it has begun.
@@ -23,12 +26,19 @@ pub struct Restrained {
 }
 
 impl Restrained {
-    /// The pattern `emission`, until `stop`; with `set_up`, from when the flow is granted.
-    pub fn new(mut emission: Emission, restraint: Restraint, set_up: bool, stop: Time) -> Restrained {
+    /// The pattern `emission` in packets with this mark, until `stop`; with `set_up`, from when the flow is granted.
+    pub fn new(
+        mut emission: Emission,
+        restraint: Restraint,
+        mark: Mark,
+        set_up: bool,
+        stop: Time,
+    ) -> Restrained {
         let first = emission.next_packet();
         Restrained {
             emission,
             restraint,
+            mark,
             pending: first.map_or(0, |(_, len)| len),
             first_gap: first.map(|(gap, _)| gap),
             waits: set_up,
@@ -61,7 +71,7 @@ impl Restrained {
         if self.next == Time::NEVER {
             cx.ended();
         }
-        cx.send(len, Mark::NONE, Payload::None);
+        cx.send(len, self.mark, Payload::None);
         self.next
     }
 }

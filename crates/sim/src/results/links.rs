@@ -20,6 +20,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             None => stats.and_then(|stats| over_time(stats.busy().ticks() as f64)),
         };
         let wait_mean = (packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64);
+        let (in_mean, in_most) = report.in_traffic.unwrap_or_default();
         let seen_p99 = seen.and_then(|seen| seen.quantile(99, 100)).map(|packets| packets as f64);
         rows.row([
             ("link", Text(&link.name)),
@@ -32,6 +33,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("marked_packets", Whole(report.marked)),
             ("lost_packets", Whole(report.lost)),
             ("utilisation", Number(utilisation)),
+            ("in_traffic", Number(in_mean)),
+            ("in_traffic_max", Number(in_most)),
             ("queue_mean", Number(stats.and_then(|stats| over_time(stats.area() as f64)))),
             ("queue_max", Whole(stats.map_or(0, |stats| stats.longest))),
             ("queue_seen_mean", Number(seen.and_then(Lengths::mean))),

@@ -10,6 +10,7 @@ mod links;
 mod series;
 mod signals;
 mod table;
+mod usage;
 mod workahead;
 
 pub use table::{Table, Values};
@@ -30,6 +31,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         groups::table(&run),
         links::table(&run),
         drops::table(&run),
+        usage::table(&run),
         series::table(&run),
         signals::table(&run),
         gate::table(&run),

@@ -6,9 +6,11 @@ use crate::fabric::Before;
 use crate::host::Source;
 use crate::measures::Checks;
 use crate::probe::Subject;
+use crate::usage::{MeteredProfile, UsageRecords};
+use std::collections::BTreeMap;
 use tidegate_core::endpoint::Counts;
 use tidegate_core::endpoint::transfers::Transfer;
-use tidegate_core::meter::Metered;
+use tidegate_core::meter::{Metered, Usage};
 use tidegate_core::stats::Count;
 
 impl<Q> World<Q> {
@@ -30,6 +32,23 @@ impl<Q> World<Q> {
     pub fn checks(&self, flow: usize) -> Checks {
         let (all, before) = (self.checks_so_far(flow), self.measures.checks[flow].before);
         Checks { checks: all.checks - before.checks, warnings: all.warnings - before.warnings }
+    }
+
+    fn usage_so_far(&self) -> UsageRecords {
+        let mut records = self.measures.usage_closed.clone();
+        for (ix, flow) in self.flows.iter().enumerate() {
+            for hop in &self.fabric.hops[flow.range()] {
+                let used = self.fabric.nodes[hop.node as usize].switch.usage(hop.leg);
+                used.for_each(|used| records.take(hop.link, ix as u32, used));
+            }
+        }
+        records
+    }
+
+    /// What has been used of profiles since the warm-up, at every meter that tells; those of a gate's own flows are not
+    /// among them.
+    pub fn usage(&self) -> BTreeMap<MeteredProfile, Usage> {
+        self.usage_so_far().since(&self.measures.usage_before)
     }
 
     /// What the two ends of the connection whose data are this flow have counted so far.
@@ -93,6 +112,8 @@ impl<Q: EventQueue> World<Q> {
                 self.measures.counts_before.insert(flow as u32, counts);
             }
         }
+        self.measures.usage_before = self.usage_so_far();
+        self.begin_in_traffic();
         for relay in 0..self.relays.len() {
             self.call_relay(relay as u32, |relay, cx| relay.count_anew(cx));
         }

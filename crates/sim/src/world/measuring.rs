@@ -1,10 +1,12 @@
 //! What a run is to measure: from its network and its probes.
 
+use super::provisioning::in_traffic;
 use crate::fingerprint::Fingerprint;
 use crate::measures::{KeptChecks, Measures};
 use crate::network::{FlowSetup, Network};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
+use crate::usage::UsageRecords;
 use crate::watch::Watch;
 use crate::workahead::{self, Workaheads};
 use std::collections::BTreeMap;
@@ -47,6 +49,9 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
         drops: BTreeMap::new(),
         checks: vec![KeptChecks::default(); flows],
         counts_before: BTreeMap::new(),
+        usage_closed: UsageRecords::default(),
+        usage_before: UsageRecords::default(),
+        in_traffic: in_traffic(network, warm_at),
     })
 }
 

@@ -15,6 +15,7 @@ mod hosts;
 mod mail;
 mod measuring;
 mod pending;
+mod provisioning;
 mod relays;
 mod report;
 mod sampling;
@@ -55,7 +56,7 @@ pub struct World<Q> {
     events: Pending<Q>,
     now: Time,
     until: Time,
-    /// When the warm-up, a relay, a notice or a sample is due.
+    /// When the warm-up, a relay, a notice, a sample or the end of a window is due.
     due_at: Time,
     fabric: Fabric,
     flows: Vec<Flow>,
@@ -141,6 +142,7 @@ impl<Q: EventQueue> World<Q> {
                 self.settle();
             }
         } else {
+            self.end_windows(self.due_at);
             self.sample(self.due_at);
         }
         self.set_due();
@@ -149,10 +151,11 @@ impl<Q: EventQueue> World<Q> {
     /// Says when [`catch_up`](Self::catch_up) has something to do.
     fn set_due(&mut self) {
         let warm_at = if self.measures.warm { Time::NEVER } else { self.measures.warm_at };
-        // A sample is taken after the events of its instant.
+        // A sample is taken after the events of its instant, and a window ends after those.
         let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
+        let look_at = sample_at.min(self.measures.in_traffic.next());
         let (relay_at, _) = self.events.relays.first();
-        self.due_at = warm_at.min(sample_at + Span::TICK).min(self.mail.next()).min(relay_at);
+        self.due_at = warm_at.min(look_at + Span::TICK).min(self.mail.next()).min(relay_at);
     }
 
     /// The run is over: brings the clock and the series to its end.
@@ -160,6 +163,7 @@ impl<Q: EventQueue> World<Q> {
         if !self.measures.warm {
             self.warm_up();
         }
+        self.end_windows(self.until + Span::TICK);
         self.sample(self.until + Span::TICK);
         self.now = self.until;
         for (flow, waiting) in self.in_envelopes() {

@@ -129,6 +129,12 @@ impl<Q> World<Q> {
             measured: self.measured(),
             stats: switch.queue_stats(self.now, link.port),
             used: offered.map(|offered| (link.line.used(self.now) - before.used, offered)),
+            in_traffic: self.measures.in_traffic.of(ix as u32).map(|counted| {
+                (
+                    counted.mean(self.in_traffic_so_far(ix as u32), self.measured(), offered),
+                    counted.greatest(),
+                )
+            }),
         }
     }
 
@@ -192,4 +198,7 @@ pub struct LinkReport {
     pub stats: Option<QueueStats>,
     /// Bytes of its trace's opportunities that packets have used, and all of them; `None` without a trace.
     pub used: Option<(u64, u64)>,
+    /// Share of its capacity that in-traffic took of it: over the measured time (`None` when nothing could be carried), and the
+    /// most in a second (`None` when that is shorter). `None` for a link without in-traffic.
+    pub in_traffic: Option<(Option<f64>, Option<f64>)>,
 }

@@ -20,7 +20,8 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Queues, what droppers show of them, and the share of the interval in which each link was sending.
+    /// Queues, what droppers show of them, the share of the interval in which each link was sending, and the share of its
+    /// capacity that in-traffic took.
     fn sample_links(&self, series: &mut Series) {
         let (at, spacing) = (series.next(), series.spacing());
         for (ix, link) in self.fabric.links.iter().enumerate() {
@@ -43,6 +44,10 @@ impl<Q> World<Q> {
             };
             let share = Span::from_ticks(busy).as_secs_f64() / spacing.as_secs_f64();
             series.add(subject, "utilisation", share);
+            if let Some(counted) = self.measures.in_traffic.of(ix as u32) {
+                let since = series.since_before(subject, "in_traffic", self.in_traffic_so_far(ix as u32));
+                series.add(subject, "in_traffic", counted.share(since, spacing, offered).unwrap_or(f64::NAN));
+            }
         }
     }
 

@@ -17,11 +17,14 @@ use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
 use tidegate_core::link::{Line, LinePlan};
-use tidegate_core::packet::{Leg, PortIx};
+use tidegate_core::packet::{Leg, Mark, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
+
+/// The mark of packets that are ECN-capable (RFC 3168, section 5).
+const ECT_0: Mark = Mark::from_ip(0, 0b10);
 
 impl<Q: EventQueue> World<Q> {
     /// Builds the network; every component's random stream comes from `seed` and its name.
@@ -81,6 +84,7 @@ impl<Q: EventQueue> World<Q> {
             mail: Mail::default(),
             measures: measures(network, probes)?,
         };
+        world.count_in_traffic();
         world.set_due();
         Ok(world)
     }
@@ -235,20 +239,22 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
 fn source(setup: &FlowSetup, seat: Seat) -> Source {
     let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
     let restraint = Restraint::new(setup.when_warned, reserve);
+    let mark = if setup.ecn_capable { ECT_0 } else { Mark::NONE };
     match &setup.traffic {
         Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
         Traffic::Greedy { window, sizes } => Source::Endpoint(Box::new(Greedy::new(
             *window,
             sizes.clone(),
             restraint,
+            mark,
             setup.life.set_up,
             seat,
         ))),
         traffic => {
             let (set_up, stop) = (setup.life.set_up, seat.stop);
             let emission = Emission::new(traffic.clone(), seat.rng);
-            if set_up || restraint.heeds_warnings() {
-                Source::Endpoint(Box::new(Restrained::new(emission, restraint, set_up, stop)))
+            if set_up || restraint.heeds_warnings() || mark != Mark::NONE {
+                Source::Endpoint(Box::new(Restrained::new(emission, restraint, mark, set_up, stop)))
             } else {
                 Source::OpenLoop(emission)
             }

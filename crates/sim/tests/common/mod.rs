@@ -38,6 +38,8 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         push_out: PushOut::default(),
         gate: None,
         groups: vec!["all".into()],
+        classes: Vec::new(),
+        profiles: Vec::new(),
         policies: Vec::new(),
         relays: Vec::new(),
         flows: Vec::new(),
@@ -62,6 +64,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         traffic,
         headers: None,
         when_warned: WhenWarned::Ignore,
+        ecn_capable: false,
         life: Life::default(),
     });
 }

@@ -21,7 +21,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// What the scenarios that are checked have to have, each of them often enough.
-const FEATURES: [&str; 42] = [
+const FEATURES: [&str; 43] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -64,6 +64,7 @@ const FEATURES: [&str; 42] = [
     "admission =",
     "change =",
     "hangup =",
+    "profile = 'p'",
 ];
 
 /// Scenarios that are checked: 200, or 2,000 when TIDEGATE_VERIFY asks for the long tier.

@@ -75,10 +75,16 @@ pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report
     }
 }
 
-/// A promise without a rate, or a warning without an interval, means nothing.
-pub(crate) fn check_warnings(values: &Values, contract: &ContractSpec, report: &mut Report) {
+/// A promise without a rate, or a warning without an interval, means nothing; `in_aggregates` when links have profiles that
+/// its packets may be metered against.
+pub(crate) fn check_warnings(
+    values: &Values,
+    contract: &ContractSpec,
+    in_aggregates: bool,
+    report: &mut Report,
+) {
     check_promise(values, contract.reserve_bits().is_some(), report);
-    let monitored = contract.interval().is_some() || values.given("profile");
+    let monitored = contract.interval().is_some() || values.given("profile") || in_aggregates;
     if !monitored && values.given("warned") {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
         report.add(values.place_of("warned"), complaint.help("give it an `interval`"));

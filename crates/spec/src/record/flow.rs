@@ -120,6 +120,13 @@ pub(super) fn flow() -> Section {
             "What the source does when it is warned: goes on; is silent for as long as it is ahead, and then keeps to what it \
              reserves; or sends smaller packets until it is not ahead, and then as large as what it reserves allows",
         ),
+        defaulted(
+            "ecn",
+            Shape::Value(Kind::Word(&["on", "off"])),
+            "off",
+            "Whether its packets say that their sender answers to congestion marks (ECT(0), RFC 3168): droppers then mark them \
+             where they would drop others. The source heeds no mark",
+        ),
         optional("change", Shape::Tables(change()), "Changes of what it reserves while it runs; needs `admission`"),
         optional("headers", Shape::Table(headers()), "What its packets look like to a gate on its way; a `capture` brings its own"),
         required("source", source::shape(), "What is sent when"),

@@ -190,6 +190,12 @@ fn link() -> Section {
         defaulted("duplex", Shape::Flag, "true", "Whether it also goes back; both directions are then alike"),
         optional("scheduler", scheduler(), "Scheduler of its ports; without it, what `port` says"),
         optional("meter", meter(), "Meter of its ports; without it, what `port` says"),
+        optional(
+            "profile",
+            Shape::Name,
+            "Profile that every packet belongs to that is metered at its ports, whatever its flow's is: the aggregate profile \
+             of a boundary; without it, each flow's",
+        ),
         optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
     ];

@@ -53,12 +53,12 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// How many series are recorded: of each link its queue and utilisation, of each group its throughput, lead and
-/// warnings, of each connection what its sender shows.
-pub(super) fn series(links: &[Link], groups: &[FlowGroup]) -> u64 {
+/// How many series are recorded: of each link its queue and utilisation, of the `coloured` ones their in-traffic, of each
+/// group its throughput, lead and warnings, of each connection what its sender shows.
+pub(super) fn series(links: &[Link], coloured: u64, groups: &[FlowGroup]) -> u64 {
     let senders = groups.iter().filter(|group| matches!(group.source, Source::Sender { .. }));
     let connections: u64 = senders.map(|group| u64::from(group.count)).sum();
-    2 * links.len() as u64 + 3 * groups.len() as u64 + connections
+    2 * links.len() as u64 + coloured + 3 * groups.len() as u64 + connections
 }
 
 /// Checks that the series fit into memory, where `sample` was given.

@@ -5,6 +5,7 @@ use crate::policy::Chosen;
 use crate::port::Class;
 use crate::port::fit::{Named, check_node};
 use crate::scenario::flows::FlowGroup;
+use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::scenario::policies::Parts;
 use crate::scenario::profiles::Profile;
@@ -26,8 +27,28 @@ fn meters<'s>(
     classes.map(|class| &class.meter).chain([&link.port.meter]).flatten()
 }
 
+/// The shared profile that a group's packets belong to where they are metered on a link: the link's, or else their own.
+fn profile_at(group: &FlowGroup, link: &Link) -> Option<usize> {
+    link.profile.or(group.profile)
+}
+
 fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
     meter.record().role == Role::Meter { colours: true }
+}
+
+/// How many links packets pass at a meter that colours, or behind one.
+pub(super) fn coloured(links: &[Link], nodes: &[Node], classes: &[Class], groups: &[FlowGroup]) -> u64 {
+    let mut coloured = BTreeSet::new();
+    for group in groups {
+        let mut inside = false;
+        for index in &group.route {
+            inside |= meters(group, &links[*index], nodes, classes).any(colours);
+            if inside {
+                coloured.insert(*index);
+            }
+        }
+    }
+    coloured.len() as u64
 }
 
 /// Checks meters with the profiles that they read, and that no shared profile is promised more than a link carries where
@@ -43,8 +64,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             for meter in meters(group, link, parts.nodes, parts.classes) {
                 let (_, members) =
                     met.entry((meter.place_of(""), index)).or_insert_with(|| (meter, Vec::new()));
-                members.push(member(parts, load.group, load.count, load.largest));
-                if let Some(profile) = group.profile.map(|profile| &parts.profiles[profile])
+                members.push(member(parts, link, load));
+                if let Some(profile) = profile_at(group, link).map(|profile| &parts.profiles[profile])
                     && colours(meter)
                     && link.trace.is_none()
                     && profile.contract.reserve_bits().is_some_and(|reserve| reserve > link.rate_bits)
@@ -77,11 +98,12 @@ fn above(profile: &Profile, link: &Link) -> Complaint {
     ))
 }
 
-/// The profile of flows that are alike: their own, or the one that they share.
-fn member<'s>(parts: &Parts<'s>, group: usize, count: u64, largest: u32) -> Named<'s> {
+/// The profile of flows that are alike on a link: their own, or the one that they share there.
+fn member<'s>(parts: &Parts<'s>, link: &Link, load: &Load) -> Named<'s> {
+    let &Load { group, count, largest, .. } = load;
     let group = &parts.groups[group];
     let member = |contract, count| Member { count, contract, largest, signalled: false };
-    match group.profile.map(|profile| &parts.profiles[profile]) {
+    match profile_at(group, link).map(|profile| &parts.profiles[profile]) {
         Some(profile) => Named {
             member: member(profile.contract.contract(), 1),
             name: Box::new(|_| Cow::Owned(format!("profile `{}`", profile.name))),
@@ -97,7 +119,8 @@ fn member<'s>(parts: &Parts<'s>, group: usize, count: u64, largest: u32) -> Name
     }
 }
 
-/// The first link whose profiles, of all packets that are coloured on the way to it, sum up to more than it carries.
+/// The first link whose profiles, of all packets that are coloured on the way to it, sum up to more than it carries. Of the
+/// profiles that packets were coloured by one after the other, the last one counts: no more is inside.
 pub(super) fn oversubscribed(
     links: &[Link],
     nodes: &[Node],
@@ -105,21 +128,26 @@ pub(super) fn oversubscribed(
     profiles: &[Profile],
     groups: &[FlowGroup],
 ) -> Option<(Place, Complaint)> {
-    // Profiles by their index, and flows' own by that of their group: each is provisioned for once.
-    let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize), u128>>::new();
+    // Profiles by their index, and flows' own by that of their group: each is provisioned for once at each link whose port
+    // coloured by it, which has a bucket of its own.
+    let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize, usize), u128>>::new();
     for (ix, group) in groups.iter().enumerate() {
         let own = |bits| u128::from(group.count) * u128::from(bits);
-        let (whose, bits) = match group.profile {
+        let promise = |link: usize| match profile_at(group, &links[link]) {
             Some(profile) => {
-                ((true, profile), profiles[profile].contract.reserve_bits().map_or(0, u128::from))
+                ((true, profile, link), profiles[profile].contract.reserve_bits().map_or(0, u128::from))
             }
-            None => ((false, ix), group.contract.reserve_bits().map_or(0, own)),
+            None => ((false, ix, link), group.contract.reserve_bits().map_or(0, own)),
         };
-        let coloured = |link: &Link| meters(group, link, nodes, classes).any(colours);
         // With several nodes that receive, what is behind a link may not have passed it: more is warned of, not less.
-        let on_its_way = group.route.iter().skip_while(|link| !coloured(&links[**link]));
-        for link in on_its_way {
-            promised.entry(*link).or_default().insert(whose, bits);
+        let mut inside = None;
+        for index in &group.route {
+            if meters(group, &links[*index], nodes, classes).any(colours) {
+                inside = Some(promise(*index));
+            }
+            if let Some((whose, bits)) = inside {
+                promised.entry(*index).or_default().insert(whose, bits);
+            }
         }
     }
     promised.into_iter().find_map(|(link, profiles_there)| {
@@ -134,7 +162,7 @@ pub(super) fn oversubscribed(
             show_rate(u64::try_from(sum).unwrap_or(u64::MAX)),
             show_rate(carried)
         );
-        let (shared, first) = *profiles_there.keys().next()?;
+        let (shared, first, _) = *profiles_there.keys().next()?;
         let place = if shared { profiles[first].place } else { groups[first].place };
         let help = "the provisioning rule: no link carries less than the sum of the profiles that pass it (Clark and Fang \
                     1998, section III)";

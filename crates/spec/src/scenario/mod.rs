@@ -146,7 +146,8 @@ impl Scenario {
 
     /// How many quantities a run records over time.
     pub fn series(&self) -> u64 {
-        limits::series(&self.links, &self.groups)
+        let Scenario { links, nodes, classes, groups, .. } = self;
+        limits::series(links, metered::coloured(links, nodes, classes, groups), groups)
     }
 
     /// The scenario's text with the overrides applied, comments kept.
@@ -173,9 +174,10 @@ fn expand(
 ) -> Option<Scenario> {
     let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let times = times(values, report);
-    let network = network::build(values, gate.as_ref(), base_dir, report)?;
+    let mut network = network::build(values, gate.as_ref(), base_dir, report)?;
     let classes = classes::build(values.tables("class"), report)?;
     let profiles = profiles::build(values.tables("profile"), report)?;
+    profiles::give_to_links(values.tables("link"), &profiles, &classes, &mut network, report);
     let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
     let groups = flows::build(values.tables("flow"), values.tables("connection"), &context, report)?;
     let admission = values.table("admission").map(Admission::read);

@@ -61,6 +61,8 @@ pub struct Link {
     pub reordering: Reordering,
     /// What the sending node's port does.
     pub port: PortSpec,
+    /// Index of the profile to which all packets belong that are metered at the port; `None` for those of their flows.
+    pub profile: Option<usize>,
     /// Which direction of the scenario's gate it is.
     pub gate: Option<Direction>,
     /// Where it was stated.
@@ -308,8 +310,22 @@ impl Builder<'_> {
         }
         let Wire { rate_bits, trace, delay, loss, reordering } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
-        let link =
-            Link { name, from, to, rate_bits, rate, trace, delay, loss, reordering, port, gate: None, place };
+        let (profile, gate) = (None, None);
+        let link = Link {
+            name,
+            from,
+            to,
+            rate_bits,
+            rate,
+            trace,
+            delay,
+            loss,
+            reordering,
+            port,
+            profile,
+            gate,
+            place,
+        };
         self.network.links.push(link);
         Some(())
     }

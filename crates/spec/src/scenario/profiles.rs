@@ -1,7 +1,8 @@
-//! Profiles: contracts that several flows keep together.
+//! Profiles: contracts that several flows keep together, on all of their way or at one link.
 
 use crate::error::{Complaint, Place, Report};
-use crate::port::{ContractSpec, check_promise};
+use crate::port::{Class, ContractSpec, check_promise};
+use crate::scenario::network::{Link, Network, NodeKind};
 use crate::suggest::did_you_mean;
 use crate::values::Values;
 use std::collections::BTreeMap;
@@ -51,4 +52,41 @@ pub(super) fn find(profiles: &[Profile], name: &str, place: Place, report: &mut 
         report.add(place, complaint);
     }
     found
+}
+
+/// Gives links the profiles that they name, each of which must be read by a meter there.
+pub(super) fn give_to_links(
+    tables: &[Values],
+    profiles: &[Profile],
+    classes: &[Class],
+    network: &mut Network,
+    report: &mut Report,
+) {
+    let mut named = BTreeMap::new();
+    for values in tables {
+        let Some(name) = values.text("profile") else { continue };
+        let place = values.place_of("profile");
+        if let Some(profile) = find(profiles, name, place, report) {
+            named.insert(values.place, (profile, place, false));
+        }
+    }
+    for link in &mut network.links {
+        let Some((profile, _, is_read)) = named.get_mut(&link.place) else { continue };
+        link.profile = Some(*profile);
+        let in_classes = if network.nodes[link.from].kind == NodeKind::Switch { classes } else { &[] };
+        *is_read |= is_metered(&profiles[*profile], link, in_classes);
+    }
+    for (profile, place, _) in named.into_values().filter(|(_, _, is_read)| !is_read) {
+        let message =
+            format!("no meter at the ports of this link reads profile `{}`", profiles[profile].name);
+        report.add(place, Complaint::new(message).help("give the link a meter, as in meter = \"srtcm\""));
+    }
+}
+
+/// Whether a meter at the link's port, or in a class there, has something to do for the profile.
+fn is_metered(profile: &Profile, link: &Link, classes: &[Class]) -> bool {
+    let stated = ContractSpec::stated(std::iter::once(&profile.contract));
+    let meters = std::iter::once(&link.port.meter).chain(classes.iter().map(|class| &class.meter));
+    let mut needed = meters.flatten().map(|meter| meter.record().needs);
+    needed.any(|needs| needs.is_none_or(|key| stated.contains(key)))
 }

@@ -199,7 +199,7 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
         let scenario = parse(&text, &[]).unwrap();
         scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    // A profile counts once, whoever shares it.
+    // A profile counts once at a port, whoever shares it.
     assert_eq!(warnings("600kbit", "400kbit", meter), [""; 0]);
     let found = warnings("600kbit", "401kbit", meter);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -210,4 +210,123 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
     assert!(found[0].contains("the provisioning rule"), "{found:?}");
     // Where nothing is coloured, nothing is promised.
     assert_eq!(warnings("600kbit", "401kbit", "\"flow-monitor\""), [""; 0]);
+}
+
+/// A host and two switches: what `meter` sees on the link between the switches belongs to the profile that the link names.
+fn boundary(meter: &str, profile: &str, link: &str) -> String {
+    format!(
+        "version = 1\nduration = \"1s\"\n\
+         node = [{{ name = \"h\", kind = \"host\" }}, {{ name = \"a\" }}, {{ name = \"b\" }}]\n\
+         link = [{{ from = \"h\", to = \"a\", rate = \"1mbit\" }}, {{ from = \"a\", to = \"b\", rate = \"1mbit\", \
+         {meter}profile = \"p\"{link} }}]\nprofile = [{{ name = \"p\"{profile} }}]\n\
+         flow = [{{ name = \"f\", from = \"h\", to = \"b\", size = \"1500B\", reserve = \"100kbit\", \
+         source = {{ kind = \"cbr\", rate = \"100kbit\" }} }}]\n"
+    )
+}
+
+#[test]
+fn the_profile_of_a_link_is_read_there() {
+    let marker = "meter = \"srtcm\", ";
+    let good = ", reserve = \"1mbit\", workahead = \"3kB\"";
+    parse(&boundary(marker, good, ""), &[]).unwrap();
+    let text = boundary(marker, good, "").replace("profile = \"p\"", "profile = \"pp\"");
+    let place = format!("a.toml:4:{}: there is no profile `pp`", column(&text, 4, "\"pp\""));
+    check(&text, &[], &place, Some("did you mean `p`?"));
+
+    // The profile's line, though the flow's own contract is in order.
+    for (profile, message) in [
+        (
+            ", reserve = \"1001kbit\", workahead = \"3kB\"",
+            "profile `p` has a target of 1001kbit, above the rate of link a->b (1mbit), where its packets are metered",
+        ),
+        (
+            ", reserve = \"1mbit\", workahead = \"1499B\"",
+            "profile `p` on link a->b: its `workahead` (1499B) is smaller than its largest packet (1500B)",
+        ),
+        (
+            ", reserve = \"1mbit\"",
+            "profile `p` on link a->b: it has no committed burst size (CBS): state its `workahead`, or its `interval`",
+        ),
+    ] {
+        let text = boundary(marker, profile, "");
+        check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "{ name")), None);
+    }
+
+    // Nothing there reads it: the usual meter, without an interval, or one without a rate.
+    let help = Some("give the link a meter, as in meter = \"srtcm\"");
+    for (meter, profile) in [("", good), (marker, "")] {
+        let text = boundary(meter, profile, "");
+        let message = "no meter at the ports of this link reads profile `p`";
+        check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "\"p\"")), help);
+    }
+    parse(&boundary("", ", reserve = \"1mbit\", interval = \"1s\"", ""), &[]).unwrap();
+    // In one direction is enough: hosts have no meter of their own.
+    let access = boundary("", ", reserve = \"1mbit\", interval = \"1s\"", "")
+        .replace("to = \"a\",", "to = \"a\", profile = \"p\",");
+    parse(&access, &[]).unwrap();
+    let one_way = access.replace("profile = \"p\", rate", "profile = \"p\", duplex = false, rate");
+    let message = "no meter at the ports of this link reads profile `p`";
+    check(&one_way, &[], &format!("a.toml:4:{}: {message}", column(&one_way, 4, "\"p\"")), help);
+}
+
+/// Whoever is metered against a link's profile may be warned by it.
+#[test]
+fn a_flow_without_an_interval_is_warned_by_the_profile_of_a_link() {
+    let warned =
+        |text: &str| text.replace("reserve = \"100kbit\",", "reserve = \"100kbit\", warned = \"slow\",");
+    let text = warned(&boundary("", ", reserve = \"1mbit\", interval = \"1s\"", ""));
+    parse(&text, &[]).unwrap();
+    let text = text
+        .replace("profile = \"p\" }]\nprofile", " }]\nprofile")
+        .replace("rate = \"1mbit\",  }", "rate = \"1mbit\" }");
+    let errors = parse(&text, &[]).unwrap_err().to_string();
+    assert!(errors.contains("a flow without `interval` is not monitored"), "{errors}");
+}
+
+/// Behind a boundary no more is inside than its own profile: that is what links there must carry.
+#[test]
+fn behind_a_boundary_its_profile_is_provisioned_for() {
+    let warnings = |boundary: &str, behind: &str| {
+        let text = format!(
+            "version = 1\nduration = \"1s\"\nswitch = {{ buffer = \"100p\" }}\n\
+             host = {{ meter = \"srtcm\" }}\n\
+             node = [{{ name = \"h\", kind = \"host\" }}, {{ name = \"i\", kind = \"host\" }}, {{ name = \"a\" }}, \
+             {{ name = \"b\" }}, {{ name = \"c\" }}]\n\
+             link = [{{ from = \"h\", to = \"a\", rate = \"10mbit\" }}, {{ from = \"i\", to = \"a\", rate = \"10mbit\" }}, \
+             {{ from = \"a\", to = \"b\", rate = \"10mbit\"{boundary} }}, {{ from = \"b\", to = \"c\", rate = \"{behind}\" }}]\n\
+             profile = [{{ name = \"p\", reserve = \"3mbit\", workahead = \"9kB\" }}, {{ name = \"x\", reserve = \"2mbit\", workahead = \
+             \"9kB\" }}, {{ name = \"y\", reserve = \"2mbit\", workahead = \"9kB\" }}]\n\
+             flow = [{{ name = \"f\", from = \"h\", to = \"c\", size = \"1kB\", profile = \"x\", \
+             source = {{ kind = \"cbr\", rate = \"1mbit\" }} }}, {{ name = \"g\", from = \"i\", to = \"c\", size = \"1kB\", \
+             profile = \"y\", source = {{ kind = \"cbr\", rate = \"1mbit\" }} }}]\n"
+        );
+        parse(&text, &[]).unwrap().warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let marked = ", meter = \"srtcm\", profile = \"p\"";
+    assert_eq!(warnings(marked, "4mbit"), [""; 0]);
+    let found = warnings("", "3999kbit");
+    assert!(found[0].contains("b->c sum up to 4mbit"), "{found:?}");
+    let found = warnings(marked, "2999kbit");
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].contains("b->c sum up to 3mbit"), "{found:?}");
+}
+
+/// Each port keeps a bucket of its own, also where two name the same profile.
+#[test]
+fn a_profile_is_provisioned_for_at_each_port_that_meters_by_it() {
+    let warnings = |reserve: &str| {
+        let text = format!(
+            "version = 1\nduration = \"1s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 2, rate = \"1mbit\", access = {{ rate = \"10mbit\" }} }}\n\
+             host = {{ scheduler = \"fifo\", meter = \"srtcm\" }}\nswitch = {{ buffer = \"100p\" }}\n\
+             profile = [{{ name = \"p\", reserve = \"{reserve}\", workahead = \"3kB\" }}]\n\
+             flow = [{{ name = \"f\", profile = \"p\", from = \"l1\", to = \"r1\", size = \"1kB\", source = {{ kind = \
+             \"cbr\", rate = \"300kbit\" }} }}, {{ name = \"g\", profile = \"p\", from = \"l2\", to = \"r2\", \
+             size = \"1kB\", source = {{ kind = \"cbr\", rate = \"300kbit\" }} }}]\n"
+        );
+        parse(&text, &[]).unwrap().warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(warnings("500kbit"), [""; 0]);
+    let found = warnings("501kbit");
+    assert!(found[0].contains("left->right sum up to 1002kbit, and it carries 1mbit"), "{found:?}");
 }

@@ -92,6 +92,11 @@ impl Port {
     #[inline(always)]
     fn passes(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, node: usize) -> bool {
         let metered = if self.metering.is_empty() { Ok(None) } else { self.meter(cx, node, packet) };
+        if let Some(green) = self.green.as_mut().filter(|_| packet.mark.colour() == Colour::Green)
+            && metered.is_ok()
+        {
+            green.add(packet.len);
+        }
         let verdict = match metered {
             Ok(marked) if !self.guards.is_empty() => {
                 self.guarded(cx, pool, packet, node).map(|guarded| marked.or(guarded))

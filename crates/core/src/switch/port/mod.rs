@@ -30,8 +30,10 @@ pub(super) struct Port {
     pub(super) tree: Tree,
     pub(super) table: FlowTable,
     pub(super) metering: Metering,
+    /// The green packets that have passed the meters; `None` where they are not counted.
+    pub(super) green: Option<Count>,
     pub(super) guards: Guards,
-    /// Whether a packet on its way in meets neither a meter nor a dropper.
+    /// Whether a packet on its way in meets neither a meter nor a dropper, and is not counted by its colour.
     pub(super) is_plain_in: bool,
     /// Whether a packet on its way out meets the root alone: no class, no ceiling of the port, no dropper that looks at
     /// packets that leave.
@@ -64,6 +66,7 @@ impl Port {
             tree: Tree::new(now, plan)?,
             table: FlowTable::default(),
             metering: Metering::new(plan)?,
+            green: None,
             guards: Guards::new(now, plan)?,
             is_plain_in: false,
             is_plain_out: false,
@@ -85,7 +88,7 @@ impl Port {
 
     /// After the tree, the meters or the droppers have changed.
     pub(super) fn see_whether_plain(&mut self) {
-        self.is_plain_in = self.metering.is_empty() && self.guards.is_empty();
+        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.guards.is_empty();
         self.is_plain_out = self.tree.is_plain() && !self.guards.look_at_heads();
     }
 

@@ -291,9 +291,7 @@ impl FlowNetwork {
         let at = (cx.hops_of(ix).start + place) as usize;
         let hop = cx.fabric.hops[at];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
-        if let Some(metered) = switch.metered(hop.leg) {
-            cx.measures.closed_at_port(ix, &metered);
-        }
+        cx.measures.closed_at_port(hop.link, ix, switch.metered(hop.leg), switch.usage(hop.leg));
         // Its packets leave as they would have: nothing becomes ready.
         _ = switch.close(cx.now, hop.leg);
         cx.fabric.hops[at].leg.flow = NOWHERE;

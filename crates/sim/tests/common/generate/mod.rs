@@ -109,5 +109,14 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> Drawn {
         }
     }
     files.append(&mut draw.files);
-    Drawn { text, files }
+    Drawn { text: with_profiles_of_links(rng, manner, &text), files }
+}
+
+/// Gives some of the links that are listed a profile of their own; written otherwise than those of flows, to be told apart.
+fn with_profiles_of_links(rng: &mut Rng, manner: Manner, text: &str) -> String {
+    let link = |line: &str| match line == "[[link]]" && !manner.promises && rng.chance(0.1) {
+        true => "[[link]]\nprofile = 'p'\n".to_owned(),
+        false => format!("{line}\n"),
+    };
+    text.lines().map(link).collect()
 }

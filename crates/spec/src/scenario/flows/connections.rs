@@ -72,6 +72,7 @@ impl Builder<'_> {
             lasts: values.time("lasts"),
             hangup: None,
             warned: WhenWarned::Ignore,
+            ecn: false,
             changes: Vec::new(),
             headers: None,
             source: Source::Sender { transport: transport.clone(), application: application? },

@@ -69,6 +69,8 @@ pub struct FlowGroup {
     pub hangup: Option<Span>,
     /// What its source does when it is warned.
     pub warned: WhenWarned,
+    /// Whether its packets are ECN-capable, though its source heeds no mark. Those of a connection are what its transport says.
+    pub ecn: bool,
     /// Changes of its contract, in the order of time.
     pub changes: Vec<ChangeSpec>,
     /// What its packets look like; `None` unless it passes a gate and is no capture.
@@ -275,7 +277,9 @@ impl Builder<'_> {
         let to = self.destinations(values, report);
         let Terms { contract, profile, class, ceiling } = self.terms(values, report);
         let (start, stop) = life::start_and_stop(values, report)?;
-        check_warnings(values, &contract, report);
+        let in_aggregates =
+            values.given("warned") && self.around.network.links.iter().any(|link| link.profile.is_some());
+        check_warnings(values, &contract, in_aggregates, report);
         let (every, lasts, hangup) = (values.time("every"), values.time("lasts"), values.time("hangup"));
         life::check_comings_and_goings(values, report);
         let changes = life::changes(values, start, report)?;
@@ -322,6 +326,7 @@ impl Builder<'_> {
             lasts,
             hangup,
             warned,
+            ecn: values.text("ecn")? == "on",
             changes,
             headers,
             source: source?,

@@ -1,0 +1,69 @@
+"""What `tidegate run` says of profiles: how much was used, and whether links carry what is inside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tidegate.cli import screen
+from tidegate.show import plural, quantity, with_interval
+
+if TYPE_CHECKING:
+    from tidegate.results import Results
+
+NEAR = 0.9
+"""Share of a link's capacity from which on its in-traffic is near it."""
+
+MOST_NEAR = 5
+"""Links of which it is told."""
+
+
+def print_usage(results: Results, console: Any) -> list[str]:
+    """Show what was used of profiles, meter by meter; those of which nothing came are left out."""
+    records = [row for row in results.usage_rows() if row.inside.mean or row.yellow.mean or row.outside.mean]
+    if not records:
+        return []
+    named = {
+        "inside": "inside",
+        "yellow": "yellow",
+        "outside": "outside",
+        "congested_inside": "congested inside",
+        "congested_outside": "congested outside",
+    }
+    always = ("inside", "outside")
+    shown = [name for name in named if name in always or any(getattr(row, name).mean for row in records)]
+    table = screen.table("usage of", "at", *(named[name] for name in shown))
+    table.columns[1].justify = "left"
+    rows, notes = screen.cut(records, "profile")
+    for row in rows:
+        table.add_row(
+            row.profile or row.flow,
+            f"{row.link} ({row.class_name})" if row.class_name else row.link,
+            *(with_interval(getattr(row, name), "B", "\n") for name in shown),
+        )
+    console.print(table)
+    console.print()
+    return notes
+
+
+def told(results: Results) -> list[str]:
+    """Say of which links the in-traffic came near their capacity, or above it."""
+    shares = {
+        row.link: (row.in_traffic_max.mean or row.in_traffic.mean or 0.0, row.in_traffic.mean)
+        for row in results.link_rows()
+    }
+    near = sorted(
+        (link for link, (most, _) in shares.items() if most >= NEAR), key=lambda link: -shares[link][0]
+    )
+    lines = []
+    for link in near[:MOST_NEAR]:
+        most, mean = shares[link]
+        what = "more than" if most > 1 else "nearly what"
+        lines.append(
+            f"in-traffic of {link}: {quantity(mean, 'share')} of its capacity, {quantity(most, 'share')} "
+            f"in the busiest second: {what} it carries is inside profiles"
+        )
+    more = len(near) - MOST_NEAR
+    return [
+        *lines,
+        *([f"and {plural(more, 'more link')} above {NEAR:.0%}: --json has all"] if more > 0 else []),
+    ]
