@@ -15,6 +15,8 @@ pub(crate) struct Flow {
     pub(crate) stop: Time,
     pub(crate) next_sequence: u64,
     pub(crate) group: u32,
+    /// Whether its endpoint's round-trip time is told to meters at the first port on its way.
+    pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
     pub(crate) peer: Option<u32>,
 }

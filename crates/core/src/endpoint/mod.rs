@@ -14,7 +14,7 @@ pub use transport::{BuiltInTransport, RECORDS, Transport, TransportKind};
 use crate::context;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 use transfers::{Transfer, Transfers};
 
 /// One end of a flow or a connection.
@@ -41,6 +41,12 @@ pub trait Endpoint: Send {
     /// Shows what can be recorded over time, by name: a window in packets, a rate in bit/s.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
+    }
+
+    /// The smoothed round-trip time of what it sends (SRTT, RFC 6298), once it has measured one; `None` for an endpoint
+    /// that measures none.
+    fn round_trip(&self) -> Option<Span> {
+        None
     }
 
     /// What it has counted since it was made.

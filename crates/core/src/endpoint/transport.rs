@@ -21,6 +21,11 @@ pub trait Transport: fmt::Debug {
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;
 
+    /// Whether its sender measures round-trip times ([`Endpoint::round_trip`]).
+    fn measures_round_trips(&self) -> bool {
+        false
+    }
+
     /// Whether data are sent ECN-capable, so that a policy on the way may mark them in place of dropping them
     /// (RFC 3168).
     fn negotiates_ecn(&self) -> bool {

@@ -49,6 +49,9 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
     /// What was set, and the defaults of what was not.
     fn values(&self) -> Vec<(&'static str, Value)>;
 
+    /// [`PolicyParams::follows_round_trips`](super::PolicyParams::follows_round_trips).
+    fn follows_round_trips(&self) -> Option<&'static str>;
+
     /// [`PolicyParams::check`](super::PolicyParams::check).
     ///
     /// # Errors
@@ -179,6 +182,12 @@ macro_rules! registry {
             fn values(&self) -> Vec<(&'static str, $crate::params::Value)> {
                 match self {
                     $($name::$variant(params) => $crate::params::Parameters::values(params),)+
+                }
+            }
+
+            fn follows_round_trips(&self) -> Option<&'static str> {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::follows_round_trips(params),)+
                 }
             }
 

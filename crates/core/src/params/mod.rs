@@ -188,6 +188,12 @@ pub trait PolicyParams: Parameters {
         Ok(())
     }
 
+    /// The parameter that makes a meter's window follow the round-trip times that transports measure; `None` for what
+    /// follows none.
+    fn follows_round_trips(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Checks the parameters against the link and the flows of a node.
     ///
     /// # Errors

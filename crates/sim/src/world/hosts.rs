@@ -54,6 +54,18 @@ impl<Q: EventQueue> World<Q> {
         self.events.set(Event::Source(ix), at.max(self.now));
     }
 
+    /// Meters at the first port of a flow are told of the round-trip time that its endpoint has measured, before what the
+    /// endpoint has just sent reaches them.
+    #[inline(never)]
+    pub(super) fn tell_round_trip(&mut self, ix: u32) {
+        let flow = &self.flows[ix as usize];
+        let Source::Endpoint(endpoint) = &flow.source else { return };
+        if let Some(round_trip) = endpoint.round_trip() {
+            let hop = &self.fabric.hops[flow.first_hop as usize];
+            self.fabric.nodes[hop.node as usize].switch.set_round_trip(hop.leg, round_trip);
+        }
+    }
+
     /// Whether what sends a flow is told of its packets in the first queue.
     pub(super) fn watches_first_queue(&self, ix: u32) -> bool {
         matches!(&self.flows[ix as usize].source, Source::Endpoint(endpoint) if endpoint.watches_first_queue())

@@ -3,16 +3,18 @@
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
 use crate::port::Class;
-use crate::port::fit::{Named, check_node};
+use crate::port::fit::{Named, check_node, follows_nothing};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::scenario::policies::Parts;
 use crate::scenario::profiles::Profile;
+use crate::source::Source;
 use crate::units::show_rate;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::endpoint::TransportKind;
 use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{Member, NodeContext, Role};
+use tidegate_core::params::{BuiltIn, Member, NodeContext, Role};
 
 /// The meters that a group's packets pass on a link, in their order.
 fn meters<'s>(
@@ -55,6 +57,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             }
         }
     }
+    check_round_trips(parts, report);
     for ((_, index), (meter, members)) in met {
         if report.is_full() {
             break;
@@ -64,6 +67,36 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             NodeContext { link: link.rate, steady: link.trace.is_none(), reservable: None, members: &[] };
         check_node(meter, node, &members, || format!("on link {}", link.name), &mut told, report);
     }
+}
+
+/// Checks that meters whose windows follow round-trip times are told of any: by the transport of data at the first port on
+/// their way.
+fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
+    // A place of a file may be the meter of many links.
+    let mut followers = BTreeMap::<Place, (&Chosen<BuiltInMeter>, bool)>::new();
+    for load in parts.loads {
+        let group = &parts.groups[load.group];
+        let links = group.route.iter().map(|index| &parts.links[*index]).filter(|link| link.gate.is_none());
+        for (hop, link) in links.enumerate() {
+            let meters = meters(group, link, parts.nodes, parts.classes);
+            for meter in meters.filter(|meter| meter.policy.follows_round_trips().is_some()) {
+                let (_, told) = followers.entry(meter.place_of("")).or_insert((meter, false));
+                *told |= hop == 0 && measures_round_trips(&group.source);
+            }
+        }
+    }
+    for (meter, _) in followers.into_values().filter(|(_, told)| !told) {
+        if let Some((place, complaint)) = follows_nothing(meter) {
+            report.add(place, complaint);
+        }
+    }
+}
+
+/// Whether what sends a flow measures round-trip times.
+fn measures_round_trips(source: &Source) -> bool {
+    let Source::Sender { transport, .. } = source else { return false };
+    let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+    made.is_ok_and(|made| made.measures_round_trips())
 }
 
 fn above(profile: &Profile, link: &Link) -> Complaint {

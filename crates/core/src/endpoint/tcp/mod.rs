@@ -207,6 +207,10 @@ impl Transport for Tcp {
         self.params.header
     }
 
+    fn measures_round_trips(&self) -> bool {
+        true
+    }
+
     fn negotiates_ecn(&self) -> bool {
         self.params.negotiates_ecn()
     }

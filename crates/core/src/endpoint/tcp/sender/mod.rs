@@ -15,7 +15,7 @@ use crate::endpoint::tcp::{TcpParams, Variant};
 use crate::endpoint::transfers::{Application, Transfer};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
 const ECT_0: u8 = 0b10;
@@ -335,6 +335,10 @@ impl Endpoint for Sender {
         show("rto", self.timer.rto().as_secs_f64());
         show("retransmissions", self.retransmissions as f64);
         show("timeouts", self.timeouts as f64);
+    }
+
+    fn round_trip(&self) -> Option<Span> {
+        self.timer.srtt()
     }
 
     fn counts(&self) -> Counts {
