@@ -26,7 +26,7 @@ fn seat(flow: u32, stop: Time) -> Seat {
         start: Time::ORIGIN,
         stop,
         rate: rate(1_000_000),
-        transfers: None,
+        data: None,
     }
 }
 

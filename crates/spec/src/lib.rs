@@ -29,7 +29,7 @@ pub mod units;
 mod values;
 mod write;
 
-pub use application::{Application, TransferSizes};
+pub use application::{Application, Lasts, TransferSizes};
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;

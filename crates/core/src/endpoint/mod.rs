@@ -4,6 +4,8 @@
 //! other. Time is handed in and packets are handed out, so that an endpoint is a plain state machine. A
 //! [`Transport`] makes both ends of a connection.
 
+pub mod application;
+pub mod on_off;
 pub mod tcp;
 pub mod transfers;
 mod transport;
@@ -15,7 +17,8 @@ use crate::context;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
-use transfers::{Transfer, Transfers};
+use application::Data;
+use transfers::Transfer;
 
 /// One end of a flow or a connection.
 ///
@@ -194,6 +197,6 @@ pub struct Seat {
     pub stop: Time,
     /// Rate of the first link on its way.
     pub rate: Rate,
-    /// The finite transfers that its application hands over; `None` for data without end.
-    pub transfers: Option<Transfers>,
+    /// What its application hands over; `None` for data without end.
+    pub data: Option<Data>,
 }

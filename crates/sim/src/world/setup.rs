@@ -213,7 +213,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         start,
         stop,
         rate: network.links[setup.route[0]].rate,
-        transfers: None,
+        data: None,
     };
     Flow {
         source: source(setup, seat),

@@ -1,7 +1,7 @@
 //! Connections: two flows each, of data and of the answers to them.
 
 use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, life};
-use crate::application::{self, Application};
+use crate::application;
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::check_promise;
@@ -39,11 +39,9 @@ impl Builder<'_> {
         let data = values.table("data")?;
         let application = application::build(data, self.around.base_dir, report);
         let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
-            Ok(made)
-                if !made.takes_transfers() && application.as_ref().is_some_and(Application::is_finite) =>
-            {
-                let message =
-                    format!("`{}` sends data without end, and takes no transfers", transport.record().name);
+            Ok(made) if !made.takes_data() && application.as_ref().is_some_and(|one| !one.is_endless()) => {
+                let (name, what) = (transport.record().name, data.section.title.to_lowercase());
+                let message = format!("`{name}` sends data without end, and takes no {what}");
                 report.add(values.place_of("data"), Complaint::new(message).help("leave `data` out"));
                 None
             }
