@@ -6,6 +6,7 @@ mod gate;
 mod headers;
 mod limits;
 mod load;
+mod marking;
 mod metered;
 mod network;
 pub(crate) mod policies;
@@ -131,6 +132,7 @@ impl Scenario {
         let parts = Parts { links, nodes, classes, profiles, groups, loads, admission: *admission };
         policies::check(&parts, report);
         metered::check(&parts, report);
+        marking::check(&parts, report);
     }
 
     /// What flows and profiles state, a group of flows once.
