@@ -9,7 +9,7 @@ use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
 use tidegate_core::link::{Loss, Trace};
-use tidegate_core::packet::PortIx;
+use tidegate_core::packet::{Colour, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
@@ -72,6 +72,8 @@ pub struct FlowSetup {
     pub largest: u32,
     /// What its source does when it is warned.
     pub when_warned: WhenWarned,
+    /// Colour that its source gives its packets.
+    pub colour: Colour,
     /// What its packets look like to a gate; `None` when none is on the way.
     pub headers: Option<Headers>,
     /// When it comes and goes.

@@ -6,6 +6,7 @@
 //! declared once in [`record`]; from there come also [`schema`], [`reference()`] and [`python_types`].
 
 mod application;
+mod colour;
 mod columns;
 mod dscp;
 mod error;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
 use tidegate_core::link::{Line, LinePlan};
-use tidegate_core::packet::{Leg, PortIx};
+use tidegate_core::packet::{Leg, Mark, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
@@ -223,6 +223,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         stop,
         next_sequence: 0,
         group: setup.group as u32,
+        mark: Mark::NONE.coloured(setup.colour),
         tells_round_trip: false,
         peer,
     }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use tidegate_core::contract::Contract;
 use tidegate_core::link::Loss;
+use tidegate_core::packet::Colour;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
@@ -59,6 +60,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         envelope: None,
         largest: traffic.largest(),
         traffic,
+        colour: Colour::Green,
         headers: None,
         when_warned: WhenWarned::Ignore,
         life: Life::default(),

@@ -5,9 +5,10 @@ use crate::policy::Chosen;
 use crate::port::Class;
 use crate::port::fit::{Named, check_node, follows_nothing};
 use crate::scenario::flows::FlowGroup;
+use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::scenario::policies::Parts;
-use crate::scenario::profiles::Profile;
+use crate::scenario::profiles::{Divided, Profile};
 use crate::source::Source;
 use crate::units::show_rate;
 use std::borrow::Cow;
@@ -36,6 +37,7 @@ fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
 /// its packets are coloured by it.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
+    let divided = Divided::new(parts.groups, parts.loads);
     // Once for each meter, link and profile: a place of a file may be the meter of many links.
     let mut met = BTreeMap::<(Place, usize), (&Chosen<BuiltInMeter>, Vec<Named<'_>>)>::new();
     for load in parts.loads {
@@ -45,8 +47,9 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             for meter in meters(group, link, parts.nodes, parts.classes) {
                 let (_, members) =
                     met.entry((meter.place_of(""), index)).or_insert_with(|| (meter, Vec::new()));
-                members.push(member(parts, load.group, load.count, load.largest));
+                members.push(member(parts, &divided, load));
                 if let Some(profile) = group.profile.map(|profile| &parts.profiles[profile])
+                    && group.weight.is_none()
                     && colours(meter)
                     && link.trace.is_none()
                     && profile.contract.reserve_bits().is_some_and(|reserve| reserve > link.rate_bits)
@@ -110,10 +113,18 @@ fn above(profile: &Profile, link: &Link) -> Complaint {
     ))
 }
 
-/// The profile of flows that are alike: their own, or the one that they share.
-fn member<'s>(parts: &Parts<'s>, group: usize, count: u64, largest: u32) -> Named<'s> {
-    let group = &parts.groups[group];
-    let member = |contract, count| Member { count, contract, largest, signalled: false };
+/// The profile of flows that are alike: their own, their share of one, or the one that they use together.
+fn member<'s>(parts: &Parts<'s>, divided: &Divided, load: &'s Load) -> Named<'s> {
+    let (group, count) = (&parts.groups[load.group], load.count);
+    let member = |contract, count| Member { count, contract, largest: load.largest, signalled: false };
+    if let Some(share) = divided.share(parts.profiles, group) {
+        return Named {
+            member: member(share, count),
+            name: Box::new(|nth| Cow::Owned(format!("the share of flow `{}`", load.member_name(group, nth)))),
+            place: group.place,
+            reserve_place: group.place,
+        };
+    }
     match group.profile.map(|profile| &parts.profiles[profile]) {
         Some(profile) => Named {
             member: member(profile.contract.contract(), 1),
@@ -140,9 +151,16 @@ pub(super) fn oversubscribed(
 ) -> Option<(Place, Complaint)> {
     // Profiles by their index, and flows' own by that of their group: each is provisioned for once.
     let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize), u128>>::new();
+    let loads: Vec<Load> =
+        groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
+    let divided = Divided::new(groups, &loads);
     for (ix, group) in groups.iter().enumerate() {
         let own = |bits| u128::from(group.count) * u128::from(bits);
         let (whose, bits) = match group.profile {
+            Some(_) if group.weight.is_some() => {
+                let share = divided.share(profiles, group).and_then(|share| share.reserve);
+                ((false, ix), share.map_or(0, |share| own(share.bits_per_second() as u64)))
+            }
             Some(profile) => {
                 ((true, profile), profiles[profile].contract.reserve_bits().map_or(0, u128::from))
             }

@@ -131,6 +131,7 @@ impl Scenario {
         }
         let parts = Parts { links, nodes, classes, profiles, groups, loads, admission: *admission };
         policies::check(&parts, report);
+        profiles::check_weights(profiles, groups, report);
         metered::check(&parts, report);
         marking::check(&parts, report);
     }

@@ -51,7 +51,7 @@ impl Builder<'_> {
                 None
             }
         };
-        let Terms { contract, profile, class, ceiling } = terms;
+        let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
             name: name.to_owned(),
             count,
@@ -61,6 +61,8 @@ impl Builder<'_> {
             depths: Vec::new(),
             contract,
             profile,
+            weight,
+            colour,
             class: class?,
             ceiling,
             sizes: vec![size?],
@@ -79,7 +81,7 @@ impl Builder<'_> {
             interval_place: values.place_of("interval"),
             workahead_place: values.place_of("workahead"),
         };
-        let Terms { contract, profile, class, ceiling } = back_terms;
+        let Terms { contract, profile, weight, colour, class, ceiling } = back_terms;
         let answers = FlowGroup {
             name: format!("{name}{ANSWERS}"),
             from: to?,
@@ -87,6 +89,8 @@ impl Builder<'_> {
             route: back,
             contract,
             profile,
+            weight,
+            colour,
             class: class?,
             ceiling,
             sizes: vec![answer?],
