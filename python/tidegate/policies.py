@@ -617,6 +617,9 @@ class TswTagger(Record):
             "5ms").
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
+        round_trips: Window in round-trip times that the flow's transport has measured, which takes the place
+            of `window` from the first measurement on, at the first port of the flow's way; without it, the
+            window stays (a whole number from 1 to 1000).
         approach: Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3
             R_T, for one of a round-trip time (long or short). Default: short.
         tagging: Share of packets that are out above that rate: (average - R_T) / R_T, at random, or all
@@ -631,6 +634,7 @@ class TswTagger(Record):
 
     window: str | None = None
     packets: int | None = None
+    round_trips: int | None = None
     approach: Literal["long", "short"] | None = None
     tagging: Literal["probabilistic", "deterministic"] | None = None
     mode: Literal["colour-blind", "colour-aware"] | None = None
@@ -647,6 +651,9 @@ class Tsw2cm(Record):
             time such as "5ms").
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
+        round_trips: Window in round-trip times that the flow's transport has measured, which takes the place
+            of `window` from the first measurement on, at the first port of the flow's way; without it, the
+            window stays (a whole number from 1 to 1000).
         mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
             colour-aware). Default: colour-blind.
 
@@ -657,6 +664,7 @@ class Tsw2cm(Record):
 
     window: str | None = None
     packets: int | None = None
+    round_trips: int | None = None
     mode: Literal["colour-blind", "colour-aware"] | None = None
 
 
@@ -672,6 +680,9 @@ class Tsw3cm(Record):
             time such as "5ms").
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
+        round_trips: Window in round-trip times that the flow's transport has measured, which takes the place
+            of `window` from the first measurement on, at the first port of the flow's way; without it, the
+            window stays (a whole number from 1 to 1000).
         mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
             colour-aware). Default: colour-blind.
 
@@ -682,6 +693,7 @@ class Tsw3cm(Record):
 
     window: str | None = None
     packets: int | None = None
+    round_trips: int | None = None
     mode: Literal["colour-blind", "colour-aware"] | None = None
 
 
@@ -1293,8 +1305,10 @@ class Transfers(Record):
         file: Distribution function of sizes: lines of a number of bytes and the percentage of transfers of at
             most so many, both rising, linear between lines, the last at 100; required unless a `size` is
             given.
-        think: Mean of the exponential time between the end of a transfer and the beginning of the next (a
-            time such as "5ms"). Default: 0s.
+        think: Time between the end of a transfer and the beginning of the next: its mean, or itself where
+            `thinks` says so (a time such as "5ms"). Default: 0s.
+        thinks: Whether `think` is the mean of exponential times, or all are that long (exponential or fixed).
+            Default: exponential.
     """
 
     _kind: ClassVar[str | None] = "transfers"
@@ -1303,11 +1317,36 @@ class Transfers(Record):
     sizes: Literal["fixed", "exponential"] | None = None
     file: str | None = None
     think: str | None = None
+    thinks: Literal["exponential", "fixed"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnOffData(Record):
+    """On-off data.
+
+    A constant rate for a time, and silence for a time, in turn, beginning with the connection. Data are
+    written a packet's worth at a time, and the rest when an on time ends; what the connection cannot carry
+    waits at the sender, without limit.
+
+    Attributes:
+        rate: Rate at which data are written while it is on, headers not counted (a rate such as "400kbit").
+        on: Time for which it is on, above 0 (a time such as "5ms").
+        off: Time for which it is silent, above 0 (a time such as "5ms").
+        periods: Whether `on` and `off` are means of exponential times, or all are that long (exponential or
+            fixed). Default: exponential.
+    """
+
+    _kind: ClassVar[str | None] = "on-off-data"
+
+    rate: str
+    on: str
+    off: str
+    periods: Literal["exponential", "fixed"] | None = None
 
 
 ApplicationName = Literal["bulk", "transfers"]
 
-ApplicationKind = Bulk | Transfers
+ApplicationKind = Bulk | Transfers | OnOffData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1336,6 +1375,11 @@ class Answers(Record):
             `workahead` (a size such as "250B").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
+        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
+            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
+            without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
+            only in the colour-aware mode (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -1351,6 +1395,8 @@ class Answers(Record):
     excess_burst: str | None = None
     peak_burst: str | None = None
     profile: str | None = None
+    weight: int | None = None
+    colour: Literal["green", "yellow", "red"] | None = None
     class_: str | None = None
     ceiling: str | None = None
 
@@ -1393,6 +1439,11 @@ class Connection(Record):
             `workahead` (a size such as "250B").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
+        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
+            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
+            without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
+            only in the colour-aware mode (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -1423,6 +1474,8 @@ class Connection(Record):
     excess_burst: str | None = None
     peak_burst: str | None = None
     profile: str | None = None
+    weight: int | None = None
+    colour: Literal["green", "yellow", "red"] | None = None
     class_: str | None = None
     ceiling: str | None = None
     answers: Answers | None = None
@@ -1517,6 +1570,11 @@ class Flow(Record):
             `workahead` (a size such as "250B").
         profile: Profile that its packets are metered against, with those of other flows; without it, the
             flow's own contract.
+        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
+            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
+            without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
+            only in the colour-aware mode (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -1557,6 +1615,8 @@ class Flow(Record):
     excess_burst: str | None = None
     peak_burst: str | None = None
     profile: str | None = None
+    weight: int | None = None
+    colour: Literal["green", "yellow", "red"] | None = None
     class_: str | None = None
     ceiling: str | None = None
     size: str | list[str] | tuple[str, ...] | None = None

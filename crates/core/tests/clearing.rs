@@ -8,7 +8,7 @@ use tidegate_core::context::Reason;
 use tidegate_core::contract::Contract;
 use tidegate_core::meter::clearing::{ClearingParams, Excess};
 use tidegate_core::meter::srtcm::SrTcmParams;
-use tidegate_core::meter::tsw_tagger::{Approach, Tagging};
+use tidegate_core::meter::tsw_tagger::{Approach, Tagging, TswTaggerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet};
 use tidegate_core::params::PolicyParams;
@@ -138,35 +138,40 @@ fn a_cascade_tells_the_usage_of_each_meter() {
     assert_eq!(at, [(None, 0, Some(0)), (None, 1, Some(0))]);
 }
 
-/// A window that follows a round-trip time reaches the flow's profile at every meter, its own or a shared one.
+/// A round-trip time reaches the flow's profile at every meter that follows it, its own or a shared one, and no other flow's.
 #[test]
-fn a_window_is_set_where_the_flow_is_metered() {
-    let params = ClearingParams {
+fn a_round_trip_time_is_told_where_the_flow_is_metered() {
+    let params = TswTaggerParams {
         window: Some(Span::from_secs(1)),
+        round_trips: Some(1),
         tagging: Tagging::Deterministic,
-        ..ClearingParams::example()
+        ..TswTaggerParams::example()
     };
+    let tagger = || MeterKind::BuiltIn(BuiltInMeter::TswTagger(params));
     let contract = Contract { reserve: Some(rate(8_000_000)), ..Contract::default() };
-    let came = Mark::from_ip(0, 1).congested();
     for shares in [true, false] {
-        let cleared_after = |window: Option<Span>| {
-            let (mut world, legs) = port(vec![clearing(params)], contract, 1);
-            let own = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });
+        let green_after = |told: Option<usize>| {
+            let meters = vec![clearing(ClearingParams::example()), tagger()];
+            let (mut world, legs) = port(meters, contract, 1);
+            let [own, other] = [(); 2].map(|()| world.open(0, &FlowPlan { contract, ..FlowPlan::default() }));
             let leg = if shares { legs[0] } else { own };
-            if let Some(window) = window {
-                world.switch.set_window(leg, window);
+            assert!(world.switch.follows_round_trips(leg.port));
+            if let Some(whose) = told {
+                world.switch.set_round_trip([leg, other][whose], Span::from_millis(5));
             }
-            // A burst of 600 kB, then 50 ms at the target.
+            // A burst of 600 kB, then 50 ms at the target: a window of a second remembers it.
             for _ in 0..400 {
-                pass(&mut world, leg, 1500, came);
+                pass(&mut world, leg, 1500, Mark::NONE);
             }
             let mut left = None;
             for _ in 0..33 {
                 world.wait(Span::from_micros(1500));
-                left = pass(&mut world, leg, 1500, came);
+                left = pass(&mut world, leg, 1500, Mark::NONE);
             }
-            !left.unwrap().has_met_congestion()
+            left.unwrap().colour() == Colour::Green
         };
-        assert!(!cleared_after(None) && cleared_after(Some(Span::from_millis(5))), "{shares}");
+        assert!(!green_after(None) && green_after(Some(0)) && !green_after(Some(1)), "{shares}");
     }
+    let (world, legs) = port(vec![clearing(ClearingParams::example())], contract, 1);
+    assert!(!world.switch.follows_round_trips(legs[0].port));
 }

@@ -325,3 +325,44 @@ fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
     // A bucket of its own rate has a peak rate of its own, or none.
     assert_eq!(build(Some(rate(2_000_000)), None, &fast).unwrap().peak, None);
 }
+
+/// Shares of a contract are its rates and bursts in proportion, in whole bits a second and bytes, rounded down and at least 1;
+/// what is not a rate or a burst stays.
+#[test]
+fn shares_are_parts_in_whole_bits_and_bytes() {
+    for seed in 0..rounds(200) {
+        let mut rng = Rng::named(seed, "shares");
+        let weights: Vec<u64> = (0..1 + rng.below(6)).map(|_| 1 + rng.below(1_000_000)).collect();
+        let sum: u64 = weights.iter().sum();
+        let [bits, peak] = [1_000_000 + rng.below(1_000_000_000), 1_000_000_000 + rng.below(1_000_000_000)];
+        let bursts = [(); 3].map(|()| 1_000_000 + rng.below(4_000_000_000) as u32 / 2);
+        let whole = Contract {
+            reserve: Some(rate(bits)),
+            peak: Some(rate(peak)),
+            workahead: Some(bursts[0]),
+            excess_burst: Some(bursts[1]),
+            peak_burst: Some(bursts[2]),
+            interval: Some(Span::from_millis(7)),
+            priority: 3,
+            ..Contract::default()
+        };
+        let part = |whole: u64, weight: u64| {
+            (u128::from(whole) * u128::from(weight) / u128::from(sum)).max(1) as u64
+        };
+        for weight in &weights {
+            let share = whole.share(*weight, sum);
+            let burst = |whole: u32| Some(part(u64::from(whole), *weight) as u32);
+            let expected = Contract {
+                reserve: Some(rate(part(bits, *weight))),
+                peak: Some(rate(part(peak, *weight))),
+                workahead: burst(bursts[0]),
+                excess_burst: burst(bursts[1]),
+                peak_burst: burst(bursts[2]),
+                ..whole
+            };
+            assert_eq!(share, expected, "{weights:?}");
+        }
+        assert_eq!(whole.share(sum, sum), whole);
+    }
+    assert_eq!(Contract::default().share(1, 3), Contract::default());
+}

@@ -26,7 +26,7 @@ fn seat(flow: u32, stop: Time) -> Seat {
         start: Time::ORIGIN,
         stop,
         rate: rate(1_000_000),
-        transfers: None,
+        data: None,
     }
 }
 
@@ -143,6 +143,25 @@ fn every_transport_says_whether_its_data_are_ecn_capable() {
         let negotiates = TransportKind::BuiltIn(transport.clone()).build().unwrap().negotiates_ecn();
         assert_eq!(wire.ecn_capable, negotiates, "{transport:?}");
         said.insert(negotiates);
+    }
+    assert_eq!(said.len(), 2);
+}
+
+/// A transport that measures round-trip times has one as soon as something was acknowledged, of twice the delay, and none
+/// before; at the receiving end there is none.
+#[test]
+fn every_transport_says_whether_it_measures_round_trips() {
+    let mut said = BTreeSet::new();
+    for transport in BuiltInTransport::examples() {
+        let mut wire = Wire::new(&transport, Span::from_millis(40), Time::NEVER);
+        let measures = TransportKind::BuiltIn(transport.clone()).build().unwrap().measures_round_trips();
+        wire.run(Time::ORIGIN + Span::from_millis(79));
+        assert_eq!(wire.ends[0].round_trip(), None, "{transport:?}");
+        wire.run(Time::ORIGIN + Span::from_secs(5));
+        let measured = wire.ends[0].round_trip().map(|span| (span.as_secs_f64() / 0.08 * 10.0).round());
+        assert_eq!(measured, measures.then_some(10.0), "{transport:?}");
+        assert_eq!(wire.ends[1].round_trip(), None, "{transport:?}");
+        said.insert(measures);
     }
     assert_eq!(said.len(), 2);
 }

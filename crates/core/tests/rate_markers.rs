@@ -12,7 +12,7 @@ use tidegate_core::meter::tsw2cm::Tsw2CmParams;
 use tidegate_core::meter::tsw3cm::Tsw3CmParams;
 use tidegate_core::meter::{BuiltInMeter, Meter, MeterKind, ProfileIx};
 use tidegate_core::packet::{BodyId, Colour, Mark, Packet};
-use tidegate_core::params::{BuiltIn, Role, Value};
+use tidegate_core::params::{BuiltIn, PolicyParams, Role, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -43,16 +43,28 @@ fn coloured(len: u32, colour: Colour) -> Packet {
 
 fn tagger(approach: Approach, tagging: Tagging) -> BuiltInMeter {
     let window = Some(Span::from_millis(100));
-    BuiltInMeter::TswTagger(TswTaggerParams { window, packets: None, approach, tagging, mode: Mode::Blind })
+    BuiltInMeter::TswTagger(TswTaggerParams {
+        window,
+        packets: None,
+        round_trips: None,
+        approach,
+        tagging,
+        mode: Mode::Blind,
+    })
 }
 
 fn two() -> BuiltInMeter {
-    BuiltInMeter::Tsw2Cm(Tsw2CmParams { window: Some(Span::from_secs(1)), packets: None, mode: Mode::Blind })
+    BuiltInMeter::Tsw2Cm(Tsw2CmParams {
+        window: Some(Span::from_secs(1)),
+        packets: None,
+        round_trips: None,
+        mode: Mode::Blind,
+    })
 }
 
 fn three(seconds: u64) -> BuiltInMeter {
     let window = Some(Span::from_secs(seconds));
-    BuiltInMeter::Tsw3Cm(Tsw3CmParams { window, packets: None, mode: Mode::Blind })
+    BuiltInMeter::Tsw3Cm(Tsw3CmParams { window, packets: None, round_trips: None, mode: Mode::Blind })
 }
 
 fn terms(target: u64, peak: u64) -> Contract {
@@ -165,28 +177,97 @@ fn without_a_target_everything_is_out() {
     }
 }
 
-/// The window of a profile follows a round-trip time: 50 ms after a burst, a long one remembers it and a short one does
-/// not. A window of zero changes nothing.
-#[test]
-fn a_window_can_follow_a_round_trip_time() {
-    let kind = tagger(Approach::Short, Tagging::Deterministic);
-    let out_after = |window: Option<Span>| {
-        let (mut meter, mut rng) = (build(&kind, &terms(8_000_000, 8_000_000)), Rng::named(1, "window"));
-        if let Some(window) = window {
-            meter.set_window(ONE, window);
-        }
-        let mut now = Time::ORIGIN;
-        for _ in 0..400 {
-            see(&mut *meter, &mut rng, now, coloured(1500, Green));
-        }
-        let mut steady = || {
-            now += Span::from_micros(1500);
-            see(&mut *meter, &mut rng, now, coloured(1500, Green)).1.colour()
-        };
-        (0..33).map(|_| steady()).last() == Some(Red)
+/// Every marker by an estimated rate with this window, which follows so many round-trip times.
+fn followers(window: Span, round_trips: Option<u16>) -> [BuiltInMeter; 4] {
+    let tagger = |approach| {
+        let (window, tagging) = (Some(window), Tagging::Probabilistic);
+        BuiltInMeter::TswTagger(TswTaggerParams {
+            window,
+            round_trips,
+            approach,
+            tagging,
+            ..TswTaggerParams::example()
+        })
     };
-    assert!(out_after(None) && out_after(Some(Span::from_secs(1))) && out_after(Some(Span::ZERO)));
-    assert!(!out_after(Some(Span::from_millis(5))));
+    [
+        tagger(Approach::Short),
+        tagger(Approach::Long),
+        BuiltInMeter::Tsw2Cm(Tsw2CmParams { window: Some(window), round_trips, ..Tsw2CmParams::example() }),
+        BuiltInMeter::Tsw3Cm(Tsw3CmParams { window: Some(window), round_trips, ..Tsw3CmParams::example() }),
+    ]
+}
+
+/// A window of n round-trip times of R is one that was stated so: every packet gets the same colour. What follows none, or is
+/// told of a time of zero, keeps the window that was stated.
+#[test]
+fn a_window_of_round_trip_times_is_as_one_that_was_stated() {
+    let mut told_apart = 0;
+    for seed in 0..20 {
+        let mut draw = Rng::named(seed, "round trips");
+        let (times, round_trip) = (1 + draw.below(4) as u16, Span::from_micros(1 + draw.below(50_000)));
+        let (stated, window) = (Span::from_secs(2), Span::from_ticks(round_trip.ticks() * u64::from(times)));
+        let gaps: Vec<u64> = (0..400).map(|_| draw.below(1_800)).collect();
+        let colours = |kind: &BuiltInMeter, told: Option<Span>| -> Vec<Colour> {
+            let (mut meter, mut rng) =
+                (build(kind, &terms(8_000_000, 12_000_000)), Rng::named(seed, "colours"));
+            if let Some(round_trip) = told {
+                meter.set_round_trip(ONE, round_trip);
+            }
+            let mut now = Time::ORIGIN;
+            let mut see = |gap: &u64| {
+                now += Span::from_micros(*gap);
+                see(&mut *meter, &mut rng, now, coloured(1000, Green)).1.colour()
+            };
+            gaps.iter().map(&mut see).collect()
+        };
+        let kinds = followers(stated, Some(times)).into_iter().zip(followers(stated, None));
+        for ((follower, unmoved), right) in kinds.zip(followers(window, None)) {
+            let [before, after] = [colours(&unmoved, None), colours(&right, None)];
+            assert_eq!(colours(&follower, Some(round_trip)), after, "{follower:?}");
+            assert_eq!(colours(&unmoved, Some(round_trip)), before, "{unmoved:?}");
+            for nothing in [None, Some(Span::ZERO)] {
+                assert_eq!(colours(&follower, nothing), before, "{follower:?}");
+            }
+            told_apart += u32::from(before != after);
+        }
+    }
+    assert!(told_apart > 40, "{told_apart}");
+}
+
+/// The window follows each measurement, and the average stays: colours are those of the formula with the window of the time.
+#[test]
+fn a_window_follows_each_measurement() {
+    let mut colours = [0; 2];
+    for seed in 0..50 {
+        let mut rng = Rng::named(seed, "measurements");
+        let (times, stated) = (1 + rng.below(3) as u16, Span::from_micros(1 + rng.below(200_000)));
+        let params = TswTaggerParams {
+            window: Some(stated),
+            round_trips: Some(times),
+            approach: Approach::Long,
+            tagging: Tagging::Deterministic,
+            ..TswTaggerParams::example()
+        };
+        let mut meter = build(&BuiltInMeter::TswTagger(params), &terms(8_000_000, 8_000_000));
+        // In bytes and ticks of 10 ps: 1 MB/s.
+        let target = 1e-5;
+        let (mut average, mut window, mut now) = (target, stated.ticks() as f64, Time::ORIGIN);
+        for nth in 0..400 {
+            let gap = if nth == 0 { Span::ZERO } else { Span::from_micros(rng.below(2_000)) };
+            now += gap;
+            average = (average * window + 1000.0) / (gap.ticks() as f64 + window);
+            let expected = if average > target { Red } else { Green };
+            let seen = see(&mut *meter, &mut rng, now, coloured(1000, Green)).1.colour();
+            assert_eq!(seen, expected, "seed {seed}, packet {nth}");
+            colours[usize::from(seen == Red)] += 1;
+            if rng.chance(0.2) {
+                let round_trip = Span::from_micros(1 + rng.below(100_000));
+                meter.set_round_trip(ONE, round_trip);
+                window = round_trip.ticks() as f64 * f64::from(times);
+            }
+        }
+    }
+    assert!(colours.iter().all(|count| *count > 2_000), "{colours:?}");
 }
 
 /// A change of the target leaves the average: what was in profile is out at once under a lower target, and a profile that

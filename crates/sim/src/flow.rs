@@ -2,6 +2,7 @@
 
 use crate::host::Source;
 use core::ops::Range;
+use tidegate_core::packet::Mark;
 use tidegate_core::units::Time;
 
 /// A flow at work.
@@ -15,6 +16,10 @@ pub(crate) struct Flow {
     pub(crate) stop: Time,
     pub(crate) next_sequence: u64,
     pub(crate) group: u32,
+    /// With what its packets leave their source.
+    pub(crate) mark: Mark,
+    /// Whether its endpoint's round-trip time is told to meters at the first port on its way.
+    pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
     pub(crate) peer: Option<u32>,
 }

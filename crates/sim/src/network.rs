@@ -9,7 +9,7 @@ use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
 use tidegate_core::link::{Loss, Reordering, Trace};
-use tidegate_core::packet::PortIx;
+use tidegate_core::packet::{Colour, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
@@ -76,6 +76,8 @@ pub struct FlowSetup {
     pub when_warned: WhenWarned,
     /// Whether its packets are ECN-capable; those of a transport are what it says.
     pub ecn_capable: bool,
+    /// Colour that its source gives its packets.
+    pub colour: Colour,
     /// What its packets look like to a gate; `None` when none is on the way.
     pub headers: Option<Headers>,
     /// When it comes and goes.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use tidegate_core::endpoint::transfers::Transfer;
+use tidegate_core::units::Span;
 use tidegate_sim::build::build;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
@@ -52,6 +53,16 @@ fn a_transfer_on_an_idle_link_takes_the_rounds_of_slow_start() {
             assert!(took > least && took < least + 2e-4, "{variant}, {segments}: {took} of {least}");
         }
     }
+}
+
+/// A fixed thinking time is as long each time.
+#[test]
+fn a_fixed_thinking_time_is_always_as_long() {
+    let data = "size = \"20kB\", think = \"50ms\", thinks = \"fixed\"";
+    let done = transfers(&run(&network("sack", ("8mbit", 0.01), data, "duration = \"20s\"")));
+    assert!(done.len() > 100, "{}", done.len());
+    let think = Span::from_millis(50);
+    assert!(done.windows(2).all(|two| two[1].began == two[0].began + two[0].took + think));
 }
 
 /// What the application has handed over is delivered, but for what is under way; transfers do not overlap; the table has

@@ -15,9 +15,27 @@ pub enum Application {
     Transfers {
         /// How long they are.
         sizes: TransferSizes,
-        /// Mean of the exponential time between them.
-        think: Span,
+        /// Time from the end of one to the beginning of the next.
+        think: Lasts,
     },
+    /// A constant rate for a time, and silence for a time, in turn.
+    OnOff {
+        /// Bytes of data in a second while it is on, in bit/s.
+        rate: u64,
+        /// How long it is on.
+        on: Lasts,
+        /// How long it is off.
+        off: Lasts,
+    },
+}
+
+/// How long something lasts, time after time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// Always as long.
+    Fixed(Span),
+    /// Exponential with this mean.
+    Exponential(Span),
 }
 
 /// Sizes of transfers.
@@ -32,9 +50,9 @@ pub enum TransferSizes {
 }
 
 impl Application {
-    /// Whether it sends finite transfers.
-    pub(crate) fn is_finite(&self) -> bool {
-        matches!(self, Application::Transfers { .. })
+    /// Whether its data are without end.
+    pub(crate) fn is_endless(&self) -> bool {
+        *self == Application::Bulk
     }
 }
 
@@ -44,10 +62,23 @@ pub(crate) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Op
         "bulk" => Some(Application::Bulk),
         "transfers" => Some(Application::Transfers {
             sizes: sizes(values, base_dir, report)?,
-            think: values.time("think")?,
+            think: lasts(values, "think", "thinks")?,
         }),
+        "on-off-data" => {
+            for key in ["on", "off"].into_iter().filter(|key| values.time(key) == Some(Span::ZERO)) {
+                report.add(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
+            }
+            let period = |key| lasts(values, key, "periods");
+            Some(Application::OnOff { rate: values.rate("rate")?, on: period("on")?, off: period("off")? })
+        }
         _ => None,
     }
+}
+
+/// What is stated under a key, of the kind that is stated under another.
+fn lasts(values: &Values, key: &str, kind: &str) -> Option<Lasts> {
+    let span = values.time(key)?;
+    Some(if values.text(kind)? == "fixed" { Lasts::Fixed(span) } else { Lasts::Exponential(span) })
 }
 
 fn sizes(values: &Values, base_dir: &Path, report: &mut Report) -> Option<TransferSizes> {

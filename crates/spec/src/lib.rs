@@ -6,6 +6,7 @@
 //! declared once in [`record`]; from there come also [`schema`], [`reference()`] and [`python_types`].
 
 mod application;
+mod colour;
 mod columns;
 mod dscp;
 mod error;
@@ -30,7 +31,7 @@ pub mod units;
 mod values;
 mod write;
 
-pub use application::{Application, TransferSizes};
+pub use application::{Application, Lasts, TransferSizes};
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;

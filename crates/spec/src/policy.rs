@@ -11,6 +11,8 @@ pub struct Chosen<B> {
     pub policy: B,
     place: Place,
     params: Vec<(&'static str, Place)>,
+    /// The parameters that were written, rather than left to their defaults.
+    written: Vec<&'static str>,
 }
 
 impl<B: BuiltIn> Chosen<B> {
@@ -19,10 +21,11 @@ impl<B: BuiltIn> Chosen<B> {
         let table = values.table(key)?;
         let settings = table.settings();
         let params = settings.iter().map(|(name, _)| (*name, table.place_of(name))).collect();
+        let written = settings.iter().map(|(name, _)| *name).filter(|name| table.given(name)).collect();
         let place = values.place_of(key);
         let read = B::read(table.section.policy?.name, &settings)?;
         match read.and_then(|policy| policy.check().map(|()| policy)) {
-            Ok(policy) => Some(Chosen { policy, place, params }),
+            Ok(policy) => Some(Chosen { policy, place, params, written }),
             Err(fault) => {
                 let Fault { key: Key::Param(param) | Key::Member { key: param, .. }, message } = fault;
                 report.add(table.place_of(param), Complaint::new(message));
@@ -34,6 +37,11 @@ impl<B: BuiltIn> Chosen<B> {
     /// What can be known about the policy.
     pub(crate) fn record(&self) -> &'static PolicyRecord {
         self.policy.record()
+    }
+
+    /// Whether a parameter was written, rather than left to its default.
+    pub(crate) fn states(&self, param: &str) -> bool {
+        self.written.contains(&param)
     }
 
     /// Where a parameter was written; where the policy was, when it was not.

@@ -18,7 +18,9 @@ use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
-use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+};
 use crate::units::{Span, Time};
 
 parameters! {
@@ -73,6 +75,10 @@ impl PolicyParams for CodelParams {
             interval: Span::from_millis(80),
             limit: Some(Limit::Packets(60)),
         }
+    }
+
+    fn marking(&self) -> Marking {
+        Marking::EcnCapable { by: None }
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -10,7 +10,7 @@
 
 use super::Occupancy;
 use crate::context::{Reason, Verdict};
-use crate::params::{Fault, Limit, words};
+use crate::params::{Fault, Limit, Marking, words};
 use crate::rng::Rng;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
@@ -24,6 +24,16 @@ words! {
         MarkThenDrop = "mark-then-drop",
         /// By marks also above the upper threshold, until the queue is at its limit.
         Mark = "mark",
+    }
+}
+
+impl Signal {
+    /// What the parameter of this name, which says so, asks for.
+    pub(super) fn marking(self, by: &'static str) -> Marking {
+        match self {
+            Signal::Drop => Marking::Never,
+            Signal::MarkThenDrop | Signal::Mark => Marking::EcnCapable { by: Some(by) },
+        }
     }
 }
 

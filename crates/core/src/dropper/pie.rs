@@ -22,7 +22,9 @@ use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
-use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
@@ -90,6 +92,10 @@ impl PolicyParams for PieParams {
             mean_packet: 1_000,
             limit: Some(Limit::Packets(60)),
         }
+    }
+
+    fn marking(&self) -> Marking {
+        if self.mark_below > 0.0 { Marking::EcnCapable { by: Some("mark_below") } } else { Marking::Never }
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -16,7 +16,9 @@ use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
-use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+};
 use crate::units::{Rate, Time};
 
 parameters! {
@@ -82,6 +84,10 @@ impl PolicyParams for RedParams {
             signal: Signal::Mark,
             mean_packet: 1_000,
         }
+    }
+
+    fn marking(&self) -> Marking {
+        self.signal.marking("signal")
     }
 
     fn check(&self) -> Result<(), Fault> {

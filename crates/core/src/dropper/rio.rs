@@ -16,7 +16,7 @@ use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
 use crate::packet::{Colour, Packet};
 use crate::params::{
-    Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::stats::Count;
 use crate::units::{Rate, Time};
@@ -114,6 +114,10 @@ impl PolicyParams for RioParams {
             signal: Signal::Mark,
             mean_packet: 1_000,
         }
+    }
+
+    fn marking(&self) -> Marking {
+        self.signal.marking("signal")
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -9,7 +9,9 @@ use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
-use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+};
 use crate::units::{Rate, Time};
 
 parameters! {
@@ -99,6 +101,10 @@ impl PolicyParams for WredParams {
             signal: Signal::Mark,
             mean_packet: 1_000,
         }
+    }
+
+    fn marking(&self) -> Marking {
+        self.signal.marking("signal")
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -4,6 +4,8 @@
 //! other. Time is handed in and packets are handed out, so that an endpoint is a plain state machine. A
 //! [`Transport`] makes both ends of a connection.
 
+pub mod application;
+pub mod on_off;
 pub mod tcp;
 pub mod transfers;
 mod transport;
@@ -14,8 +16,9 @@ pub use transport::{BuiltInTransport, RECORDS, Transport, TransportKind};
 use crate::context;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
-use crate::units::{Rate, Time};
-use transfers::{Transfer, Transfers};
+use crate::units::{Rate, Span, Time};
+use application::Data;
+use transfers::Transfer;
 
 /// One end of a flow or a connection.
 ///
@@ -41,6 +44,12 @@ pub trait Endpoint: Send {
     /// Shows what can be recorded over time, by name: a window in packets, a rate in bit/s.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
+    }
+
+    /// The smoothed round-trip time of what it sends (SRTT, RFC 6298), once it has measured one; `None` for an endpoint
+    /// that measures none.
+    fn round_trip(&self) -> Option<Span> {
+        None
     }
 
     /// What it has counted since it was made.
@@ -188,6 +197,6 @@ pub struct Seat {
     pub stop: Time,
     /// Rate of the first link on its way.
     pub rate: Rate,
-    /// The finite transfers that its application hands over; `None` for data without end.
-    pub transfers: Option<Transfers>,
+    /// What its application hands over; `None` for data without end.
+    pub data: Option<Data>,
 }

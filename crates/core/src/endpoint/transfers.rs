@@ -1,6 +1,7 @@
 //! Finite transfers: an application that hands a connection so many bytes, waits until they are acknowledged, thinks,
 //! and hands over the next.
 
+use super::application::Period;
 use crate::rng::Rng;
 use crate::units::{Span, Time};
 use std::sync::Arc;
@@ -10,8 +11,8 @@ use std::sync::Arc;
 pub struct Transfers {
     /// How long they are.
     pub sizes: Sizes,
-    /// Mean of the exponential time from the end of a transfer to the beginning of the next; zero for none.
-    pub think: Span,
+    /// Time from the end of a transfer to the beginning of the next.
+    pub think: Period,
 }
 
 /// Sizes of transfers, in bytes. A size that is drawn is at least one byte.
@@ -76,9 +77,9 @@ pub struct Transfer {
     pub took: Span,
 }
 
-/// The application at the sending end of a connection.
+/// An application that hands over finite transfers.
 #[derive(Debug)]
-pub struct Application {
+pub struct Transferring {
     transfers: Transfers,
     rng: Rng,
     /// When the next transfer begins; [`Time::NEVER`] while one is under way.
@@ -88,10 +89,10 @@ pub struct Application {
     done: Vec<Transfer>,
 }
 
-impl Application {
+impl Transferring {
     /// An application whose first transfer begins with the connection.
-    pub fn new(transfers: Transfers, rng: Rng) -> Application {
-        Application { transfers, rng, next_at: Time::ORIGIN, current: (Time::ORIGIN, 0), done: Vec::new() }
+    pub fn new(transfers: Transfers, rng: Rng) -> Transferring {
+        Transferring { transfers, rng, next_at: Time::ORIGIN, current: (Time::ORIGIN, 0), done: Vec::new() }
     }
 
     /// When the next transfer begins; [`Time::NEVER`] while one is under way.
@@ -114,7 +115,7 @@ impl Application {
         if self.next_at == Time::NEVER {
             let (began, bytes) = self.current;
             self.done.push(Transfer { began, bytes, took: now.since(began) });
-            self.next_at = now + self.rng.exponential(self.transfers.think);
+            self.next_at = now + self.transfers.think.draw(&mut self.rng);
         }
     }
 

@@ -10,8 +10,8 @@ pub trait Transport: fmt::Debug {
     /// The end that sends data, in packets of at most `size` bytes.
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
 
-    /// Whether its sender can send the seat's finite transfers; otherwise it sends data without end.
-    fn takes_transfers(&self) -> bool {
+    /// Whether its sender sends what the seat's application hands over; otherwise it sends data without end.
+    fn takes_data(&self) -> bool {
         false
     }
 
@@ -20,6 +20,11 @@ pub trait Transport: fmt::Debug {
 
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;
+
+    /// Whether its sender measures round-trip times ([`Endpoint::round_trip`]).
+    fn measures_round_trips(&self) -> bool {
+        false
+    }
 
     /// Whether data are sent ECN-capable, so that a policy on the way may mark them in place of dropping them
     /// (RFC 3168).

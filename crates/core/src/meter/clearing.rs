@@ -121,10 +121,6 @@ impl Meter for ClearingMeter {
         self.judge.set_profile(profile, &Contract { excess_burst: None, ..*terms });
     }
 
-    fn set_window(&mut self, profile: ProfileIx, window: Span) {
-        self.judge.set_window(profile, window);
-    }
-
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
         let mut judged = *packet;
         // What is not metered keeps the colour.

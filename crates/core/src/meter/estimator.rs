@@ -56,6 +56,17 @@ impl Average {
     }
 }
 
+/// Checks that only a window is told to follow round-trip times.
+///
+/// # Errors
+/// When an average over packets is.
+pub(super) fn check_round_trips(packets: Option<u16>, round_trips: Option<u16>) -> Result<(), Fault> {
+    match packets.and(round_trips) {
+        Some(_) => Err(Fault::at("round_trips", "`round_trips` says nothing of an average over packets")),
+        None => Ok(()),
+    }
+}
+
 /// A rate in bytes a tick.
 pub type BytesPerTick = f64;
 
@@ -104,6 +115,8 @@ impl Estimate {
 /// The estimators of a meter's profiles, and what has been used of each.
 pub(super) struct Estimators {
     pub(super) average: Average,
+    /// How many round-trip times the window of a profile is, once one was measured; `None` for one that stays.
+    round_trips: Option<u16>,
     pub(super) profiles: Profiles<Estimate>,
 }
 
@@ -120,7 +133,12 @@ impl Estimators {
         };
         let rates = Rates { average: 0.0, target: 0.0, peak: 0.0 };
         let newcomer = Estimate { rates, memory, front: Time::NEVER, pending: 0.0 };
-        Estimators { average, profiles: Profiles::new(newcomer) }
+        Estimators { average, round_trips: None, profiles: Profiles::new(newcomer) }
+    }
+
+    /// The same with windows of so many round-trip times, once one was measured.
+    pub(super) fn following(self, round_trips: Option<u16>) -> Estimators {
+        Estimators { round_trips, ..self }
     }
 
     /// Opens a profile or changes its targets. Its average starts at the target.
@@ -131,10 +149,16 @@ impl Estimators {
         estimate.rates = Rates { average, target, peak };
     }
 
-    /// Changes the window of one profile; nothing where averages are over packets, or for a window of zero.
-    pub(super) fn set_window(&mut self, profile: ProfileIx, window: Span) {
-        if matches!(self.average, Average::Window(_)) && window > Span::ZERO {
-            self.profiles.open(profile).memory = window.ticks() as f64;
+    /// Whether windows follow round-trip times.
+    pub(super) fn follows_round_trips(&self) -> bool {
+        self.round_trips.is_some()
+    }
+
+    /// The transport of a profile has measured a round-trip time. One of zero leaves the window as it is.
+    pub(super) fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
+        if let Some(times) = self.round_trips.filter(|_| round_trip > Span::ZERO) {
+            // Beyond what a span holds, the product is still a window.
+            self.profiles.open(profile).memory = round_trip.ticks() as f64 * f64::from(times);
         }
     }
 

@@ -91,10 +91,15 @@ pub trait Meter {
         let _ = (profile, terms);
     }
 
-    /// The window over which a profile's rate is averaged follows the round-trip time that a transport has measured.
-    /// Nothing for a meter without a window, and for a span of zero.
-    fn set_window(&mut self, profile: ProfileIx, window: Span) {
-        let _ = (profile, window);
+    /// Whether windows over which it averages rates follow round-trip times.
+    fn follows_round_trips(&self) -> bool {
+        false
+    }
+
+    /// The transport that sends packets of this profile has measured a round-trip time, smoothed. Changes nothing for a
+    /// meter that does not follow.
+    fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
+        let _ = (profile, round_trip);
     }
 
     /// A packet of this profile has arrived.

@@ -30,6 +30,11 @@ impl<R: Rule> RateMarker<R> {
     pub(super) fn new(mode: Mode, average: Average, rule: R) -> RateMarker<R> {
         RateMarker { mode, rule, estimators: Estimators::new(average) }
     }
+
+    /// The same with windows of so many round-trip times, once one was measured.
+    pub(super) fn following(self, round_trips: Option<u16>) -> RateMarker<R> {
+        RateMarker { estimators: self.estimators.following(round_trips), ..self }
+    }
 }
 
 impl<R: Rule> Meter for RateMarker<R> {
@@ -37,8 +42,12 @@ impl<R: Rule> Meter for RateMarker<R> {
         self.estimators.set_profile(profile, terms);
     }
 
-    fn set_window(&mut self, profile: ProfileIx, window: Span) {
-        self.estimators.set_window(profile, window);
+    fn follows_round_trips(&self) -> bool {
+        self.estimators.follows_round_trips()
+    }
+
+    fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
+        self.estimators.set_round_trip(profile, round_trip);
     }
 
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {

@@ -4,7 +4,7 @@
 //! Up to CTR, the profile's `reserve`, a packet is green; above it is red with P = (average − CTR) / average, and else
 //! green. Of traffic of a constant rate, CTR is green in the long run.
 
-use super::estimator::{Average, Rates};
+use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;
 use super::rate_marker::{RateMarker, Rule};
 use crate::contract::Refused;
@@ -21,6 +21,9 @@ parameters! {
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
+        /// Window in round-trip times that the flow's transport has measured, which takes the place of `window` from the first
+        /// measurement on, at the first port of the flow's way; without it, the window stays
+        round_trips: Option<u16> as Integer(1, 1000),
         /// Use of the colour with which a packet comes: none, or it is marked no better
         mode: Mode = Mode::Blind,
     }
@@ -46,15 +49,20 @@ impl PolicyParams for Tsw2CmParams {
 
     fn make(&self) -> Result<RateMarker<TwoColours>, Refused> {
         let average = Average::of(self.window, self.packets).map_err(|fault| Refused(fault.message))?;
-        Ok(RateMarker::new(self.mode, average, TwoColours))
+        Ok(RateMarker::new(self.mode, average, TwoColours).following(self.round_trips))
     }
 
     fn example() -> Tsw2CmParams {
-        Tsw2CmParams { window: Some(Span::from_secs(1)), packets: None, mode: Mode::Blind }
+        Tsw2CmParams { window: Some(Span::from_secs(1)), packets: None, round_trips: None, mode: Mode::Blind }
     }
 
     fn check(&self) -> Result<(), Fault> {
-        Average::of(self.window, self.packets).map(|_| ())
+        Average::of(self.window, self.packets)?;
+        check_round_trips(self.packets, self.round_trips)
+    }
+
+    fn follows_round_trips(&self) -> Option<&'static str> {
+        self.round_trips.map(|_| "round_trips")
     }
 }
 

@@ -11,7 +11,7 @@
 //! - A colour-aware mode, for a meter that checks what another has marked: red packets stay red and do not count in the
 //!   rate, and no packet is marked better than it came.
 
-use super::estimator::{Average, Rates};
+use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;
 use super::rate_marker::{RateMarker, Rule};
 use crate::contract::Refused;
@@ -28,6 +28,9 @@ parameters! {
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
+        /// Window in round-trip times that the flow's transport has measured, which takes the place of `window` from the first
+        /// measurement on, at the first port of the flow's way; without it, the window stays
+        round_trips: Option<u16> as Integer(1, 1000),
         /// Use of the colour with which a packet comes: none, or it is marked no better
         mode: Mode = Mode::Blind,
     }
@@ -54,15 +57,20 @@ impl PolicyParams for Tsw3CmParams {
 
     fn make(&self) -> Result<RateMarker<ThreeColours>, Refused> {
         let average = Average::of(self.window, self.packets).map_err(|fault| Refused(fault.message))?;
-        Ok(RateMarker::new(self.mode, average, ThreeColours))
+        Ok(RateMarker::new(self.mode, average, ThreeColours).following(self.round_trips))
     }
 
     fn example() -> Tsw3CmParams {
-        Tsw3CmParams { window: Some(Span::from_secs(1)), packets: None, mode: Mode::Blind }
+        Tsw3CmParams { window: Some(Span::from_secs(1)), packets: None, round_trips: None, mode: Mode::Blind }
     }
 
     fn check(&self) -> Result<(), Fault> {
-        Average::of(self.window, self.packets).map(|_| ())
+        Average::of(self.window, self.packets)?;
+        check_round_trips(self.packets, self.round_trips)
+    }
+
+    fn follows_round_trips(&self) -> Option<&'static str> {
+        self.round_trips.map(|_| "round_trips")
     }
 }
 

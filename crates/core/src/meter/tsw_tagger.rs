@@ -16,7 +16,7 @@
 //! - A meter that checks what another has tagged (section II.B) is colour-aware: out packets stay out, and the rate is that of
 //!   the in packets.
 
-use super::estimator::{Average, Rates};
+use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;
 use super::rate_marker::{RateMarker, Rule};
 use crate::contract::Refused;
@@ -33,6 +33,9 @@ parameters! {
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
+        /// Window in round-trip times that the flow's transport has measured, which takes the place of `window` from the first
+        /// measurement on, at the first port of the flow's way; without it, the window stays
+        round_trips: Option<u16> as Integer(1, 1000),
         /// Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3 R_T, for one of a
         /// round-trip time
         approach: Approach = Approach::Short,
@@ -84,13 +87,15 @@ impl PolicyParams for TswTaggerParams {
 
     fn make(&self) -> Result<RateMarker<Tagger>, Refused> {
         let average = Average::of(self.window, self.packets).map_err(|fault| Refused(fault.message))?;
-        Ok(RateMarker::new(self.mode, average, Tagger { approach: self.approach, tagging: self.tagging }))
+        Ok(RateMarker::new(self.mode, average, Tagger { approach: self.approach, tagging: self.tagging })
+            .following(self.round_trips))
     }
 
     fn example() -> TswTaggerParams {
         TswTaggerParams {
             window: Some(Span::from_millis(100)),
             packets: None,
+            round_trips: None,
             approach: Approach::Short,
             tagging: Tagging::Probabilistic,
             mode: Mode::Blind,
@@ -98,7 +103,12 @@ impl PolicyParams for TswTaggerParams {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        Average::of(self.window, self.packets).map(|_| ())
+        Average::of(self.window, self.packets)?;
+        check_round_trips(self.packets, self.round_trips)
+    }
+
+    fn follows_round_trips(&self) -> Option<&'static str> {
+        self.round_trips.map(|_| "round_trips")
     }
 }
 

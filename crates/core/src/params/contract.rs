@@ -52,6 +52,26 @@ impl Contract {
         stated.or(self.interval).unwrap_or(Span::ZERO)
     }
 
+    /// What `weight` of `sum` parts of this contract are: of its rates in bit/s and of its bursts in bytes, each rounded down and
+    /// at least 1, so that the shares of a sum come to no more than the whole. Everything else, AI among it, is as it was.
+    #[must_use]
+    pub fn share(&self, weight: u64, sum: u64) -> Contract {
+        let part = |whole: u64| {
+            let part = u128::from(whole) * u128::from(weight) / u128::from(sum.max(1));
+            u64::try_from(part).unwrap_or(u64::MAX).max(1)
+        };
+        let rate = |whole: Rate| Rate::from_bits_per_second(part(whole.bits_per_second() as u64));
+        let burst = |whole: u32| u32::try_from(part(u64::from(whole))).unwrap_or(u32::MAX);
+        Contract {
+            reserve: self.reserve.and_then(rate),
+            peak: self.peak.and_then(rate),
+            workahead: self.workahead.map(burst),
+            excess_burst: self.excess_burst.map(burst),
+            peak_burst: self.peak_burst.map(burst),
+            ..*self
+        }
+    }
+
     /// The peak rate: AR where none is stated, or where AR has been raised above it.
     pub fn peak_rate(&self) -> Option<Rate> {
         self.peak.max(self.reserve).filter(|_| self.reserve.is_some())

@@ -1,7 +1,7 @@
 //! How a policy is made: what a plan holds.
 
 use super::contract::Refused;
-use super::{Fault, NodeContext, PolicyRecord, Value};
+use super::{Fault, Marking, NodeContext, PolicyRecord, Value};
 use core::fmt;
 use std::sync::Arc;
 
@@ -48,6 +48,15 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
 
     /// What was set, and the defaults of what was not.
     fn values(&self) -> Vec<(&'static str, Value)>;
+
+    /// [`PolicyParams::marking`](super::PolicyParams::marking).
+    fn marking(&self) -> Marking;
+
+    /// [`PolicyParams::wants_flow_droppers`](super::PolicyParams::wants_flow_droppers).
+    fn wants_flow_droppers(&self) -> bool;
+
+    /// [`PolicyParams::follows_round_trips`](super::PolicyParams::follows_round_trips).
+    fn follows_round_trips(&self) -> Option<&'static str>;
 
     /// [`PolicyParams::check`](super::PolicyParams::check).
     ///
@@ -179,6 +188,24 @@ macro_rules! registry {
             fn values(&self) -> Vec<(&'static str, $crate::params::Value)> {
                 match self {
                     $($name::$variant(params) => $crate::params::Parameters::values(params),)+
+                }
+            }
+
+            fn marking(&self) -> $crate::params::Marking {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::marking(params),)+
+                }
+            }
+
+            fn wants_flow_droppers(&self) -> bool {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::wants_flow_droppers(params),)+
+                }
+            }
+
+            fn follows_round_trips(&self) -> Option<&'static str> {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::follows_round_trips(params),)+
                 }
             }
 

@@ -82,6 +82,18 @@ pub enum Role {
     },
 }
 
+/// Whether a dropper marks ECN-capable packets in place of dropping them (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking {
+    /// It does not.
+    Never,
+    /// It does, in some states of its queue.
+    EcnCapable {
+        /// The parameter by which it is asked to; `None` for one that always does.
+        by: Option<&'static str>,
+    },
+}
+
 /// When a scheduler starts packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
@@ -186,6 +198,22 @@ pub trait PolicyParams: Parameters {
     /// When two of them contradict each other.
     fn check(&self) -> Result<(), Fault> {
         Ok(())
+    }
+
+    /// Whether a dropper marks ECN-capable packets in place of dropping them.
+    fn marking(&self) -> Marking {
+        Marking::Never
+    }
+
+    /// Whether a scheduler is one half of an algorithm whose other half is a dropper at each flow's queue.
+    fn wants_flow_droppers(&self) -> bool {
+        false
+    }
+
+    /// The parameter that makes a meter's window follow the round-trip times that transports measure; `None` for what
+    /// follows none.
+    fn follows_round_trips(&self) -> Option<&'static str> {
+        None
     }
 
     /// Checks the parameters against the link and the flows of a node.

@@ -65,6 +65,10 @@ impl PolicyParams for FqCodelParams {
         Ok(FqCodel { quantum, new: Turns::default(), old: Turns::default(), flows: Vec::new() })
     }
 
+    fn wants_flow_droppers(&self) -> bool {
+        true
+    }
+
     fn example() -> FqCodelParams {
         FqCodelParams { quantum: 1_000 }
     }

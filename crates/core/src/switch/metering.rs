@@ -197,14 +197,20 @@ impl Metering {
         })
     }
 
-    /// The windows of the profiles to which the flow belongs follow its round-trip time.
-    pub(super) fn set_window(&mut self, node: usize, flow: FlowIx, window: Span) {
+    /// Whether a meter's windows follow round-trip times.
+    pub(super) fn follows_round_trips(&self) -> bool {
+        let mut stages = self.places.iter().flat_map(|place| &place.stages);
+        stages.any(|stage| stage.own.follows_round_trips())
+    }
+
+    /// The flow's transport has measured a round-trip time: meters are told of the profiles to which the flow belongs.
+    pub(super) fn set_round_trip(&mut self, node: usize, flow: FlowIx, round_trip: Span) {
         let shared = self.profiles(flow);
         let mut nth = 0;
         self.on_path(node, |stage| {
             match shared.get(nth).copied().flatten() {
-                Some(profile) => stage.shared.set_window(ProfileIx(u32::from(profile)), window),
-                None => stage.own.set_window(ProfileIx(flow.0), window),
+                Some(profile) => stage.shared.set_round_trip(ProfileIx(u32::from(profile)), round_trip),
+                None => stage.own.set_round_trip(ProfileIx(flow.0), round_trip),
             }
             nth += 1;
         });

@@ -141,14 +141,20 @@ impl Switch {
         port.ready()
     }
 
-    /// The windows over which a port's meters average the rate of the flow's profiles follow the round-trip time that its
-    /// transport has measured (Clark and Fang 1998, section IV.D). Of a profile that several flows share, the last one to
-    /// tell counts. Does nothing for an unknown leg, and at meters without a window.
-    pub fn set_window(&mut self, leg: Leg, window: Span) {
+    /// Whether a meter of the port averages over windows that follow round-trip times, so that flows whose transports
+    /// measure them should [say so](Self::set_round_trip).
+    pub fn follows_round_trips(&self, port: PortIx) -> bool {
+        self.ports.get(usize::from(port.0)).is_some_and(|port| port.metering.follows_round_trips())
+    }
+
+    /// The flow's transport has measured a round-trip time, smoothed: the windows over which the port's meters average the
+    /// rates of the flow's profiles follow it, where they are to (Clark and Fang 1998, section IV.D). Of a profile that
+    /// several flows share, the last one to tell counts. Does nothing for an unknown leg.
+    pub fn set_round_trip(&mut self, leg: Leg, round_trip: Span) {
         let port = self.ports.get_mut(usize::from(leg.port.0));
         if let Some(port) = port.filter(|port| leg.flow.ix() < port.table.flows.len()) {
             let node = usize::from(port.table.flows[leg.flow.ix()].node);
-            port.metering.set_window(node, leg.flow, window);
+            port.metering.set_round_trip(node, leg.flow, round_trip);
         }
     }
 

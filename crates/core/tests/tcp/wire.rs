@@ -32,7 +32,7 @@ pub fn seat() -> Seat {
         start: Time::ORIGIN,
         stop: Time::NEVER,
         rate: Rate::from_bits_per_second(1_000_000).unwrap(),
-        transfers: None,
+        data: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a scenario to a network that can run.
 
 mod checks;
+mod shares;
 mod sources;
 
 use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan};
@@ -79,6 +80,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     }
     network.notes = recordings.notes;
     join_connections(scenario, &mut network.flows);
+    shares::divide(scenario, &mut network)?;
     checks::recorded(scenario, &network)?;
     Ok(network)
 }
@@ -193,6 +195,7 @@ fn set_up(
         envelope,
         largest: traffic.largest(),
         traffic,
+        colour: group.colour,
         headers,
         when_warned: group.warned,
         ecn_capable: group.ecn,

@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Prefix};
+use tidegate_core::endpoint::application::{Data, Period};
+use tidegate_core::endpoint::on_off::OnOff;
 use tidegate_core::endpoint::transfers::{Distribution, Sizes, Transfers};
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 use tidegate_core::headers::Headers;
-use tidegate_spec::{Application, Chosen, Flow, Place, Scenario, Source, SpecError, TransferSizes};
+use tidegate_spec::{Application, Chosen, Flow, Lasts, Place, Scenario, Source, SpecError, TransferSizes};
 
 /// A flow's packets.
 pub(super) struct Sending {
@@ -33,9 +35,9 @@ pub(super) fn traffic(
     let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
     let headers = group.headers.and_then(|headers| headers.member(flow.member));
     let one = |traffic| Ok(vec![Sending { name: name.clone(), traffic, headers }]);
-    let ends = |transport: &Chosen<BuiltInTransport>, transfers| {
+    let ends = |transport: &Chosen<BuiltInTransport>, data| {
         let size = group.sizes.iter().copied().max().unwrap_or(0);
-        TransportEnd::both(&TransportKind::BuiltIn(transport.policy.clone()), size, transfers)
+        TransportEnd::both(&TransportKind::BuiltIn(transport.policy.clone()), size, data)
             .map_err(|refused| fail(scenario, group.place, refused.to_string(), None))
     };
     match &group.source {
@@ -59,8 +61,8 @@ pub(super) fn traffic(
             one(Traffic::Greedy { window: u32::try_from(*window).unwrap_or(u32::MAX), sizes })
         }
         Source::Sender { transport, application } => {
-            let transfers = recordings.transfers(application, scenario, group.place)?;
-            one(ends(transport, transfers)?[0].clone())
+            let data = recordings.data(application, scenario, group.place)?;
+            one(ends(transport, data)?[0].clone())
         }
         Source::Receiver { transport } => one(ends(transport, None)?[1].clone()),
         Source::Trace { file, speed, repeat } => {
@@ -159,6 +161,13 @@ fn recorded(
     Ok(Traffic::Recorded { flow: flow.clone(), speed, repeat })
 }
 
+fn period(lasts: Lasts) -> Period {
+    match lasts {
+        Lasts::Fixed(span) => Period::Fixed(span),
+        Lasts::Exponential(mean) => Period::Exponential(mean),
+    }
+}
+
 /// Files that were read, each once in each way.
 #[derive(Default)]
 pub(super) struct Recordings {
@@ -204,20 +213,27 @@ impl Recordings {
         Ok(video)
     }
 
-    /// The transfers that an application hands over; `None` for data without end.
-    fn transfers(
+    /// What an application hands over; `None` for data without end.
+    fn data(
         &mut self,
         application: &Application,
         scenario: &Scenario,
         place: Place,
-    ) -> Result<Option<Transfers>, Box<SpecError>> {
-        let Application::Transfers { sizes, think } = application else { return Ok(None) };
+    ) -> Result<Option<Data>, Box<SpecError>> {
+        let (sizes, think) = match application {
+            Application::Bulk => return Ok(None),
+            Application::OnOff { rate: bits, on, off } => {
+                let (on, off) = (period(*on), period(*off));
+                return Ok(Some(Data::OnOff(OnOff { rate: rate(*bits as f64, scenario, place)?, on, off })));
+            }
+            Application::Transfers { sizes, think } => (sizes, period(*think)),
+        };
         let sizes = match sizes {
             TransferSizes::Fixed(bytes) => Sizes::Fixed(*bytes),
             TransferSizes::Exponential(mean) => Sizes::Exponential(*mean),
             TransferSizes::File(file) => Sizes::Distribution(self.sizes(file, scenario, place)?),
         };
-        Ok(Some(Transfers { sizes, think: *think }))
+        Ok(Some(Data::Transfers(Transfers { sizes, think })))
     }
 
     fn sizes(

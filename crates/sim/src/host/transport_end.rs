@@ -4,7 +4,7 @@ use crate::source::EndpointFactory;
 use crate::source::Traffic;
 use std::sync::Arc;
 use tidegate_core::contract::Refused;
-use tidegate_core::endpoint::transfers::Transfers;
+use tidegate_core::endpoint::application::Data;
 use tidegate_core::endpoint::{Endpoint, Seat, Transport, TransportKind};
 
 /// One end of a connection, made by its transport.
@@ -13,26 +13,22 @@ pub struct TransportEnd {
     transport: Arc<dyn Transport + Send + Sync>,
     /// The largest packet in bytes, at the end that sends data; `None` at the end that receives it.
     size: Option<u32>,
-    /// The transfers that are sent; `None` for data without end.
-    transfers: Option<Transfers>,
+    /// What the application hands over; `None` for data without end.
+    data: Option<Data>,
 }
 
 impl TransportEnd {
     /// What a connection sends whose data are in packets of at most `size` bytes: the flow of its data, and
-    /// the flow of the answers to them. The data are these transfers, or without end.
+    /// the flow of the answers to them. Without an application's, they are without end.
     ///
     /// # Errors
     /// When the transport lacks a parameter.
-    pub fn both(
-        transport: &TransportKind,
-        size: u32,
-        transfers: Option<Transfers>,
-    ) -> Result<[Traffic; 2], Refused> {
+    pub fn both(transport: &TransportKind, size: u32, data: Option<Data>) -> Result<[Traffic; 2], Refused> {
         let transport: Arc<dyn Transport + Send + Sync> = transport.build()?.into();
-        let end = |size, transfers| {
-            Traffic::Endpoint(Arc::new(TransportEnd { transport: transport.clone(), size, transfers }))
+        let end = |size, data| {
+            Traffic::Endpoint(Arc::new(TransportEnd { transport: transport.clone(), size, data }))
         };
-        Ok([end(Some(size), transfers), end(None, None)])
+        Ok([end(Some(size), data), end(None, None)])
     }
 }
 
@@ -40,8 +36,8 @@ impl EndpointFactory for TransportEnd {
     fn make(&self, seat: Seat) -> Box<dyn Endpoint> {
         match self.size {
             Some(size) => {
-                let transfers = self.transfers.clone();
-                self.transport.sender(Seat { transfers, ..seat }, size)
+                let data = self.data.clone();
+                self.transport.sender(Seat { data, ..seat }, size)
             }
             None => self.transport.receiver(seat),
         }

@@ -2,14 +2,20 @@
 
 use super::Run;
 use super::table::{Cell, Table};
+use crate::network::Network;
 use crate::usage::Whose;
 use Cell::{Text, Whole};
+use std::collections::BTreeMap;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("usage");
+    let shares = shares(run.network);
     for (metered, usage) in run.world.usage() {
         let (profile, flow) = match metered.whose {
-            Whose::Shared(ix) => (name(&run.network.profiles, ix), ""),
+            Whose::Shared(ix) => match shares.get(&(metered.link, ix)) {
+                Some(flow) => ("", *flow),
+                None => (name(&run.network.profiles, ix), ""),
+            },
             Whose::Flow(ix) => ("", run.network.flows[ix as usize].name.as_str()),
         };
         let [inside, yellow, outside] = usage.coloured;
@@ -27,6 +33,20 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         ]);
     }
     rows.finish()
+}
+
+/// Whose share of a divided profile a port's profile is, by the link and the index in its port's plan.
+fn shares(network: &Network) -> BTreeMap<(u32, u16), &str> {
+    let named = network.profiles.len();
+    let mut shares = BTreeMap::new();
+    for flow in &network.flows {
+        for (link, plan) in flow.route.iter().zip(&flow.plans) {
+            if let Some(ix) = plan.profiles[0].filter(|ix| usize::from(*ix) >= named) {
+                shares.insert((*link as u32, ix), flow.name.as_str());
+            }
+        }
+    }
+    shares
 }
 
 /// The name of a class or a profile; empty for one that has none.

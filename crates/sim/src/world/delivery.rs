@@ -47,6 +47,9 @@ impl<Q: EventQueue> World<Q> {
         self.sink(packet, &body, first_sent);
         if let Some(peer) = self.flows[flow as usize].peer {
             self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
+            if self.flows[peer as usize].tells_round_trip {
+                self.tell_round_trip(peer);
+            }
         }
         self.settle();
     }

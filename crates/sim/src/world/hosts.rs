@@ -27,11 +27,13 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         self.events.set(Event::Source(ix), next);
-        let (hop, sequence, group) = (flow.first_hop, flow.next_sequence, flow.group);
+        let (hop, sequence, group, mark) = (flow.first_hop, flow.next_sequence, flow.group, flow.mark);
         tally(&mut flow.next_sequence, 1);
         self.measures.records[ix as usize].count_sent(len);
         let id = self.packets.store(PacketBody::new(self.now, sequence, ix, hop, group));
-        self.enter(hop, &mut Packet::new(id, len), None);
+        let mut packet = Packet::new(id, len);
+        packet.mark = mark;
+        self.enter(hop, &mut packet, None);
     }
 
     #[inline(never)]
@@ -52,6 +54,18 @@ impl<Q: EventQueue> World<Q> {
         let at = call(endpoint.as_mut(), &mut cx);
         self.outbox.sort(ix);
         self.events.set(Event::Source(ix), at.max(self.now));
+    }
+
+    /// Meters at the first port of a flow are told of the round-trip time that its endpoint has measured, before what the
+    /// endpoint has just sent reaches them.
+    #[inline(never)]
+    pub(super) fn tell_round_trip(&mut self, ix: u32) {
+        let flow = &self.flows[ix as usize];
+        let Source::Endpoint(endpoint) = &flow.source else { return };
+        if let Some(round_trip) = endpoint.round_trip() {
+            let hop = &self.fabric.hops[flow.first_hop as usize];
+            self.fabric.nodes[hop.node as usize].switch.set_round_trip(hop.leg, round_trip);
+        }
     }
 
     /// Whether what sends a flow is told of its packets in the first queue.
@@ -91,6 +105,7 @@ impl<Q: EventQueue> World<Q> {
     fn send(&mut self, Sending { flow: ix, hop, len, mark, payload, first_sent }: Sending) {
         let flow = &mut self.flows[ix as usize];
         let hop = hop.unwrap_or(flow.first_hop);
+        let colour = flow.mark.colour();
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
         tally(&mut flow.next_sequence, 1);
         self.measures.records[ix as usize].count_sent(len);
@@ -102,7 +117,7 @@ impl<Q: EventQueue> World<Q> {
             self.packets.set_first_sent(id, at);
         }
         let mut packet = Packet::new(id, len);
-        packet.mark = mark;
+        packet.mark = mark.coloured(mark.colour().max(colour));
         self.enter(hop, &mut packet, None);
     }
 

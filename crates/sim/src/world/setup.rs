@@ -45,9 +45,10 @@ impl<Q: EventQueue> World<Q> {
             relays.expect(setup, start, flow.stop);
             let begins = match &mut flow.source {
                 Source::Endpoint(endpoint) => {
-                    if endpoint.watches_first_queue() {
-                        fabric.links[setup.route[0]].stepwise = true;
-                    }
+                    let first = &mut fabric.links[setup.route[0]];
+                    first.stepwise |= endpoint.watches_first_queue();
+                    let switch = &fabric.nodes[first.node as usize].switch;
+                    flow.tells_round_trip = switch.follows_round_trips(first.port);
                     start
                 }
                 Source::OpenLoop(emission) => {
@@ -221,7 +222,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         start,
         stop,
         rate: network.links[setup.route[0]].rate,
-        transfers: None,
+        data: None,
     };
     Flow {
         source: source(setup, seat),
@@ -231,6 +232,8 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         stop,
         next_sequence: 0,
         group: setup.group as u32,
+        mark: Mark::NONE.coloured(setup.colour),
+        tells_round_trip: false,
         peer,
     }
 }

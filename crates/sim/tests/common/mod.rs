@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use tidegate_core::contract::Contract;
 use tidegate_core::link::{Loss, Reordering};
+use tidegate_core::packet::Colour;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
@@ -62,6 +63,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         envelope: None,
         largest: traffic.largest(),
         traffic,
+        colour: Colour::Green,
         headers: None,
         when_warned: WhenWarned::Ignore,
         ecn_capable: false,

@@ -2,7 +2,7 @@
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
-use crate::port::fit::{Named, check_guards, check_node, check_slots};
+use crate::port::fit::{Named, check_guards, check_node, check_slots, follows_nothing};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
@@ -45,6 +45,10 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
         let of_classes = gate.classes.iter().enumerate().map(|(class, one)| (Some(class), &one.class.meter));
         for (class, meter) in std::iter::once((None, &gate.port.meter)).chain(of_classes) {
             let Some(meter) = meter else { continue };
+            if let Some((place, complaint)) = follows_nothing(meter).filter(|(place, _)| told.insert(*place))
+            {
+                report.add(place, complaint);
+            }
             let metered = metered(gate, class, direction, &placed);
             check_node(meter, server(gate, direction), &metered, || at.to_owned(), &mut told, report);
         }

@@ -33,6 +33,19 @@ pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -
     Some((chosen.place_of(key), fault))
 }
 
+/// Where a meter is told to follow round-trip times, and what is wrong when nothing measures any; `None` for one that
+/// follows none.
+pub(crate) fn follows_nothing(meter: &Chosen<BuiltInMeter>) -> Option<(Place, Complaint)> {
+    let key = meter.policy.follows_round_trips()?;
+    let message = format!(
+        "`{key}` has nothing to follow: no round-trip times are measured of what is metered here, at the first port on its way"
+    );
+    let help = format!(
+        "leave out `{key}`, or meter the data of a connection whose transport measures them, at its host"
+    );
+    Some((meter.place_of(key), Complaint::new(message).help(help)))
+}
+
 /// Checks that no class has slots within the slots of a scheduler above it; of mistakes at one place, the first is
 /// told.
 pub(crate) fn check_slots<'c>(

@@ -1,6 +1,6 @@
 //! The applications that give connections their data.
 
-use super::{OneOf, Section, Shape, defaulted, optional, time};
+use super::{OneOf, Section, Shape, defaulted, optional, rate, required, time};
 use tidegate_core::params::Kind;
 
 /// What `data` takes.
@@ -34,7 +34,35 @@ pub(super) fn shape() -> Shape {
                     "think",
                     time(),
                     "0s",
-                    "Mean of the exponential time between the end of a transfer and the beginning of the next",
+                    "Time between the end of a transfer and the beginning of the next: its mean, or itself where `thinks` says so",
+                ),
+                defaulted(
+                    "thinks",
+                    Shape::Value(Kind::Word(&["exponential", "fixed"])),
+                    "exponential",
+                    "Whether `think` is the mean of exponential times, or all are that long",
+                ),
+            ],
+        ),
+        Section::new(
+            "on-off-data",
+            "On-off data",
+            "A constant rate for a time, and silence for a time, in turn, beginning with the connection. Data are written a packet's \
+             worth at a time, and the rest when an on time ends; what the connection cannot carry waits at the sender, without \
+             limit.",
+            vec![
+                required(
+                    "rate",
+                    rate(),
+                    "Rate at which data are written while it is on, headers not counted",
+                ),
+                required("on", time(), "Time for which it is on, above 0"),
+                required("off", time(), "Time for which it is silent, above 0"),
+                defaulted(
+                    "periods",
+                    Shape::Value(Kind::Word(&["exponential", "fixed"])),
+                    "exponential",
+                    "Whether `on` and `off` are means of exponential times, or all are that long",
                 ),
             ],
         ),

@@ -1,7 +1,11 @@
 //! A flow's keys.
 
 use super::{Field, Section, Shape, defaulted, optional, policies, rate, required, source, time};
+use crate::colour;
 use tidegate_core::params::{CONTRACT, Kind};
+
+/// The greatest weight of a flow in its profile.
+const MOST_WEIGHT: i64 = 1_000_000;
 
 /// The most flows that a scenario may hold.
 pub(crate) const MOST_FLOWS: i64 = 4_000_000;
@@ -62,6 +66,19 @@ pub(super) fn terms() -> Vec<Field> {
     let mut fields: Vec<Field> = CONTRACT.iter().map(Field::of_param).collect();
     fields.extend([
         optional("profile", Shape::Name, "Profile that its packets are metered against, with those of other flows; without it, the flow's own contract"),
+        optional(
+            "weight",
+            Shape::Value(Kind::Integer(1, MOST_WEIGHT)),
+            "Weight of each of these flows among all that name the `profile`, which then all have one: its share of the profile's \
+             rates and bursts is its own, and what it leaves unused goes to no other; without it, they use the profile together",
+        ),
+        defaulted(
+            "colour",
+            Shape::Value(Kind::Word(colour::WORDS)),
+            "green",
+            "Colour that the source itself gives its packets, in profile or out; a meter before it counts only in the colour-aware \
+             mode",
+        ),
         optional("class", Shape::Name, "Class that it belongs to; without it, it stands directly under the port's scheduler"),
         optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
     ]);

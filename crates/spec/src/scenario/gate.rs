@@ -96,6 +96,11 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
             "add `headers`, as in headers = { flow = \"10.0.0.1:5004>192.0.2.1:5060/udp\", dscp = 46 }";
         report.add(values.place, Complaint::new(message).help(help));
     }
+    if values.given("colour") {
+        let complaint = Complaint::new("`colour` says nothing to a gate, which reads headers")
+            .help("state an assured-forwarding `dscp` in `headers`, as in dscp = \"af13\" for red");
+        report.add(values.place_of("colour"), complaint);
+    }
     if first && values.given("envelope") {
         let complaint =
             Complaint::new("an `envelope` needs a port of the flow's own, and the first is the gate's");
@@ -105,7 +110,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         );
     }
     if route.len() == 1 {
-        for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "class", "ceiling"]) {
+        for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "weight", "class", "ceiling"]) {
             if values.given(key) {
                 let complaint = Complaint::new(format!("`{key}` says nothing: only the gate is on the way"));
                 report.add(

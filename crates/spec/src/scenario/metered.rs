@@ -3,17 +3,20 @@
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
 use crate::port::Class;
-use crate::port::fit::{Named, check_node};
+use crate::port::fit::{Named, check_node, follows_nothing};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::scenario::policies::Parts;
-use crate::scenario::profiles::Profile;
+use crate::scenario::profiles::{Divided, Profile};
+use crate::source::Source;
 use crate::units::show_rate;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use tidegate_core::contract::Contract;
+use tidegate_core::endpoint::TransportKind;
 use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{Member, NodeContext, Role};
+use tidegate_core::params::{BuiltIn, Member, NodeContext, Role};
 
 /// The meters that a group's packets pass on a link, in their order.
 fn meters<'s>(
@@ -27,9 +30,24 @@ fn meters<'s>(
     classes.map(|class| &class.meter).chain([&link.port.meter]).flatten()
 }
 
-/// The shared profile that a group's packets belong to where they are metered on a link: the link's, or else their own.
-fn profile_at(group: &FlowGroup, link: &Link) -> Option<usize> {
-    link.profile.or(group.profile)
+/// The profile that a flow's packets belong to where they are metered on a link.
+#[derive(Clone, Copy)]
+enum ProfileAt {
+    /// One that flows use together, by its index.
+    Shared(usize),
+    /// The flow's share of a profile that is divided.
+    Share(Contract),
+    /// The flow's own contract.
+    Own,
+}
+
+/// The link's profile; or else the flow's share of its own, or its own.
+fn profile_at(group: &FlowGroup, link: &Link, divided: &Divided, profiles: &[Profile]) -> ProfileAt {
+    match (link.profile, divided.share(profiles, group), group.profile) {
+        (Some(profile), _, _) | (None, None, Some(profile)) => ProfileAt::Shared(profile),
+        (None, Some(share), _) => ProfileAt::Share(share),
+        (None, None, None) => ProfileAt::Own,
+    }
 }
 
 fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
@@ -55,6 +73,7 @@ pub(super) fn coloured(links: &[Link], nodes: &[Node], classes: &[Class], groups
 /// its packets are coloured by it.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
+    let divided = Divided::new(parts.groups, parts.loads);
     // Once for each meter, link and profile: a place of a file may be the meter of many links.
     let mut met = BTreeMap::<(Place, usize), (&Chosen<BuiltInMeter>, Vec<Named<'_>>)>::new();
     for load in parts.loads {
@@ -64,8 +83,10 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             for meter in meters(group, link, parts.nodes, parts.classes) {
                 let (_, members) =
                     met.entry((meter.place_of(""), index)).or_insert_with(|| (meter, Vec::new()));
-                members.push(member(parts, link, load));
-                if let Some(profile) = profile_at(group, link).map(|profile| &parts.profiles[profile])
+                let profile = profile_at(group, link, &divided, parts.profiles);
+                members.push(member(parts, profile, load));
+                if let ProfileAt::Shared(profile) = profile
+                    && let profile = &parts.profiles[profile]
                     && colours(meter)
                     && link.trace.is_none()
                     && profile.contract.reserve_bits().is_some_and(|reserve| reserve > link.rate_bits)
@@ -76,6 +97,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             }
         }
     }
+    check_round_trips(parts, report);
     for ((_, index), (meter, members)) in met {
         if report.is_full() {
             break;
@@ -85,6 +107,36 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             NodeContext { link: link.rate, steady: link.trace.is_none(), reservable: None, members: &[] };
         check_node(meter, node, &members, || format!("on link {}", link.name), &mut told, report);
     }
+}
+
+/// Checks that meters whose windows follow round-trip times are told of any: by the transport of data at the first port on
+/// their way.
+fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
+    // A place of a file may be the meter of many links.
+    let mut followers = BTreeMap::<Place, (&Chosen<BuiltInMeter>, bool)>::new();
+    for load in parts.loads {
+        let group = &parts.groups[load.group];
+        let links = group.route.iter().map(|index| &parts.links[*index]).filter(|link| link.gate.is_none());
+        for (hop, link) in links.enumerate() {
+            let meters = meters(group, link, parts.nodes, parts.classes);
+            for meter in meters.filter(|meter| meter.policy.follows_round_trips().is_some()) {
+                let (_, told) = followers.entry(meter.place_of("")).or_insert((meter, false));
+                *told |= hop == 0 && measures_round_trips(&group.source);
+            }
+        }
+    }
+    for (meter, _) in followers.into_values().filter(|(_, told)| !told) {
+        if let Some((place, complaint)) = follows_nothing(meter) {
+            report.add(place, complaint);
+        }
+    }
+}
+
+/// Whether what sends a flow measures round-trip times.
+fn measures_round_trips(source: &Source) -> bool {
+    let Source::Sender { transport, .. } = source else { return false };
+    let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+    made.is_ok_and(|made| made.measures_round_trips())
 }
 
 fn above(profile: &Profile, link: &Link) -> Complaint {
@@ -98,19 +150,27 @@ fn above(profile: &Profile, link: &Link) -> Complaint {
     ))
 }
 
-/// The profile of flows that are alike on a link: their own, or the one that they share there.
-fn member<'s>(parts: &Parts<'s>, link: &Link, load: &Load) -> Named<'s> {
-    let &Load { group, count, largest, .. } = load;
-    let group = &parts.groups[group];
-    let member = |contract, count| Member { count, contract, largest, signalled: false };
-    match profile_at(group, link).map(|profile| &parts.profiles[profile]) {
-        Some(profile) => Named {
-            member: member(profile.contract.contract(), 1),
-            name: Box::new(|_| Cow::Owned(format!("profile `{}`", profile.name))),
-            place: profile.place,
-            reserve_place: profile.place,
+/// The profile of flows that are alike on a link.
+fn member<'s>(parts: &Parts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s> {
+    let (group, count) = (&parts.groups[load.group], load.count);
+    let member = |contract, count| Member { count, contract, largest: load.largest, signalled: false };
+    match profile {
+        ProfileAt::Share(share) => Named {
+            member: member(share, count),
+            name: Box::new(|nth| Cow::Owned(format!("the share of flow `{}`", load.member_name(group, nth)))),
+            place: group.place,
+            reserve_place: group.place,
         },
-        None => Named {
+        ProfileAt::Shared(profile) => {
+            let profile = &parts.profiles[profile];
+            Named {
+                member: member(profile.contract.contract(), 1),
+                name: Box::new(|_| Cow::Owned(format!("profile `{}`", profile.name))),
+                place: profile.place,
+                reserve_place: profile.place,
+            }
+        }
+        ProfileAt::Own => Named {
             member: member(group.contract.contract(), count),
             name: Box::new(|nth| group.member_name(u32::try_from(nth).unwrap_or(u32::MAX))),
             place: group.place,
@@ -131,13 +191,19 @@ pub(super) fn oversubscribed(
     // Profiles by their index, and flows' own by that of their group: each is provisioned for once at each link whose port
     // coloured by it, which has a bucket of its own.
     let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize, usize), u128>>::new();
+    let loads: Vec<Load> =
+        groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
+    let divided = Divided::new(groups, &loads);
     for (ix, group) in groups.iter().enumerate() {
         let own = |bits| u128::from(group.count) * u128::from(bits);
-        let promise = |link: usize| match profile_at(group, &links[link]) {
-            Some(profile) => {
+        let promise = |link: usize| match profile_at(group, &links[link], &divided, profiles) {
+            ProfileAt::Share(share) => {
+                ((false, ix, link), share.reserve.map_or(0, |share| own(share.bits_per_second() as u64)))
+            }
+            ProfileAt::Shared(profile) => {
                 ((true, profile, link), profiles[profile].contract.reserve_bits().map_or(0, u128::from))
             }
-            None => ((false, ix, link), group.contract.reserve_bits().map_or(0, own)),
+            ProfileAt::Own => ((false, ix, link), group.contract.reserve_bits().map_or(0, own)),
         };
         // With several nodes that receive, what is behind a link may not have passed it: more is warned of, not less.
         let mut inside = None;

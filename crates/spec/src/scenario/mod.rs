@@ -6,6 +6,7 @@ mod gate;
 mod headers;
 mod limits;
 mod load;
+mod marking;
 mod metered;
 mod network;
 pub(crate) mod policies;
@@ -130,7 +131,9 @@ impl Scenario {
         }
         let parts = Parts { links, nodes, classes, profiles, groups, loads, admission: *admission };
         policies::check(&parts, report);
+        profiles::check_weights(profiles, groups, report);
         metered::check(&parts, report);
+        marking::check(&parts, report);
     }
 
     /// What flows and profiles state, a group of flows once.

@@ -2,10 +2,13 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::{Class, ContractSpec, check_promise};
+use crate::scenario::flows::FlowGroup;
+use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Network, NodeKind};
 use crate::suggest::did_you_mean;
 use crate::values::Values;
 use std::collections::BTreeMap;
+use tidegate_core::contract::Contract;
 
 /// The most profiles: ports know them by 16-bit indexes.
 const MOST_PROFILES: usize = u16::MAX as usize;
@@ -89,4 +92,49 @@ fn is_metered(profile: &Profile, link: &Link, classes: &[Class]) -> bool {
     let meters = std::iter::once(&link.port.meter).chain(classes.iter().map(|class| &class.meter));
     let mut needed = meters.flatten().map(|meter| meter.record().needs);
     needed.any(|needs| needs.is_none_or(|key| stated.contains(key)))
+}
+
+/// Profiles that are divided among their flows, by the sum of their weights.
+pub(super) struct Divided(BTreeMap<usize, u64>);
+
+impl Divided {
+    /// By the weights of all flows.
+    pub(super) fn new(groups: &[FlowGroup], loads: &[Load]) -> Divided {
+        let mut sums = BTreeMap::new();
+        for load in loads {
+            let group = &groups[load.group];
+            if let Some((profile, weight)) = group.profile.zip(group.weight) {
+                *sums.entry(profile).or_insert(0) += u64::from(weight) * load.count;
+            }
+        }
+        Divided(sums)
+    }
+
+    /// The share of a profile that each flow of a group has for itself; `None` for a group without one.
+    pub(super) fn share(&self, profiles: &[Profile], group: &FlowGroup) -> Option<Contract> {
+        let (profile, weight) = group.profile.zip(group.weight)?;
+        let sum = self.0.get(&profile).copied()?;
+        Some(profiles[profile].contract.contract().share(u64::from(weight), sum))
+    }
+}
+
+/// A profile is divided among all its flows, or used by all of them together.
+pub(super) fn check_weights(profiles: &[Profile], groups: &[FlowGroup], report: &mut Report) {
+    let mut weighed = BTreeMap::new();
+    for group in groups.iter().filter(|group| group.weight.is_some()) {
+        if let Some(profile) = group.profile {
+            weighed.entry(profile).or_insert(&group.name);
+        }
+    }
+    for group in groups.iter().filter(|group| group.weight.is_none()) {
+        if let Some((profile, other)) =
+            group.profile.and_then(|profile| Some((profile, weighed.get(&profile)?)))
+        {
+            let message = format!(
+                "`{}` has no `weight` in profile `{}`, which is divided by weights: `{other}` has one",
+                group.name, profiles[profile].name
+            );
+            report.add(group.place, Complaint::new(message).help("give it a `weight`, or none of them"));
+        }
+    }
 }

@@ -47,6 +47,30 @@ const CONNECTIONS: &[Mistake] = &[
     ),
     (
         "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"on-off-data\", rate = \"1mbit\", on = \"1s\", off = \"1s\" }",
+        "a.toml:18:8: `window` sends data without end, and takes no on-off data",
+        Some("leave `data` out"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"on-off-data\", rate = \"1mbit\", on = \"1s\" }",
+        "a.toml:18:8: application `on-off-data` needs `off`",
+        Some("Time for which it is silent, above 0, as in off = \"5ms\""),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\nweight = 2",
+        "a.toml:18:10: `weight` says nothing of a flow without a `profile`",
+        Some("name the [[profile]] that is divided"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ncolour = \"blue\"",
+        "a.toml:18:10: there is no colour `blue`",
+        Some("it is one of green, yellow, red"),
+    ),
+    (
+        "size = \"1kB\"",
         "size = \"1kB\"\ndata = { kind = \"transfers\" }",
         "a.toml:18:8: transfers need a `size`, or a `file` with the distribution of sizes",
         Some("give them a size, as in size = \"100kB\""),

@@ -78,3 +78,95 @@ fn a_scope_is_a_queue_or_a_flow() {
     let said = parse(&scenario(&port("kind = \"codel\", scope = \"flows\"")), &[]).unwrap_err().to_string();
     assert!(said.contains("flows") && said.contains("`flow`"), "{said}");
 }
+
+/// Two connections over one link.
+fn connections(dropper: &str, ecn: [&str; 2]) -> String {
+    let connection = |name: &str, ecn: &str| {
+        format!(
+            "[[connection]]\nname = \"{name}\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"1kB\"\n\
+             transport = {{ kind = \"tcp\", ecn = \"{ecn}\" }}\n"
+        )
+    };
+    format!(
+        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\", access = {{}} }}\n\
+         {}{}{}",
+        port(dropper),
+        connection("a", ecn[0]),
+        connection("b", ecn[1])
+    )
+}
+
+/// Who asks for marks where nothing can be marked is told so; a mixture is warned of; what marks by default says nothing.
+#[test]
+fn marks_need_a_transport_that_answers_to_them() {
+    let signal = |word: &str| format!(", signal = \"{word}\"");
+    let [drop, mark, both] = ["drop", "mark", "mark-then-drop"].map(signal);
+    let asked = [RED, RIO, WRED].iter().flat_map(|kind| [(*kind, &*mark), (*kind, &*both)]);
+    let asked = asked.chain([(PIE, ", mark_below = 0.2")]);
+    for (kind, keys) in asked {
+        let with = |ecn| connections(&format!("{kind}{keys}"), ecn);
+        assert_eq!(parse(&with(["on"; 2]), &[]).unwrap().warnings().len(), 0);
+        let (key, value) = keys.trim_start_matches(", ").split_once(" = ").unwrap();
+        let at = with(["off"; 2]).lines().nth(3).unwrap().rfind(value).unwrap() + 1;
+        let message = format!(
+            "a.toml:4:{at}: `{key}` asks for marks, and no connection here negotiates ECN: packets of `a` are dropped instead"
+        );
+        check(&with(["off"; 2]), &[], &message, Some("let its transport negotiate ECN, or leave marks out"));
+    }
+    let said = |dropper: &str, ecn| -> Vec<String> {
+        let scenario = parse(&connections(dropper, ecn), &[]).unwrap();
+        scenario.warnings().iter().map(ToString::to_string).collect()
+    };
+    for marks in [
+        RED.to_owned(),
+        format!("{RED}{mark}"),
+        RIO.to_owned(),
+        WRED.to_owned(),
+        CODEL.to_owned(),
+        PIE.to_owned(),
+    ] {
+        let warnings = said(&marks, ["off", "on"]);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let expected = "a.toml:4:20: what is marked of connection `b` on link s1->s2 is dropped of `a`, whose transport does not \
+                        negotiate ECN";
+        assert!(warnings[0].starts_with(expected), "{warnings:?}");
+    }
+    for quiet in [
+        RED.to_owned(),
+        CODEL.to_owned(),
+        PIE.to_owned(),
+        format!("{RED}{drop}"),
+        format!("{PIE}, mark_below = 0"),
+    ] {
+        assert_eq!(said(&quiet, ["off"; 2]), [""; 0], "{quiet}");
+    }
+    for quiet in [
+        format!("{RED}{drop}"),
+        format!("{PIE}, mark_below = 0"),
+        "kind = \"drop-tail\", limit = \"9p\"".to_owned(),
+    ] {
+        assert_eq!(said(&quiet, ["off", "on"]), [""; 0], "{quiet}");
+    }
+}
+
+/// A scheduler that is made for droppers at flows' queues is warned of without them.
+#[test]
+fn half_an_algorithm_is_warned_of() {
+    let said = |dropper: &str| -> Vec<String> {
+        let flow = "flow = [{ name = \"f\", from = \"s1\", to = \"s2\", size = \"1kB\", source = { kind = \"cbr\", rate = \"9kbit\" } }]";
+        let text = scenario(&format!("port = {{ scheduler = \"fq-codel\"{dropper} }}\n{flow}\n"));
+        parse(&text, &[]).unwrap().warnings().iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(said(", dropper = { kind = \"codel\", scope = \"flow\" }"), [""; 0]);
+    for half in ["", ", dropper = \"codel\""] {
+        let warnings = said(half);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(
+            warnings[0].starts_with(
+                "a.toml:4:22: FQ-CoDel's scheduler on link s1->s2 has no dropper at its flows' queues"
+            ),
+            "{warnings:?}"
+        );
+        assert!(warnings[0].contains("scope = \"flow\""), "{warnings:?}");
+    }
+}

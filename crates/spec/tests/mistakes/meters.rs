@@ -182,6 +182,103 @@ fn codepoints_have_names_and_six_bits() {
     }
 }
 
+/// Two hosts with a switch between them, and one flow or connection from the first to the second.
+fn hosts(ports: &str, flow: &str) -> String {
+    format!(
+        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"9mbit\", access = {{}} }}\n\
+         {ports}\n{flow}\nname = \"f\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"1500B\"\n"
+    )
+}
+
+#[test]
+fn a_window_follows_a_transport_that_measures_round_trips() {
+    let tcp = "[[connection]]\ntransport = \"tcp\"";
+    for kind in ["tsw-tagger", "tsw2cm", "tsw3cm"] {
+        let meter = format!("meter = {{ kind = \"{kind}\", window = \"100ms\", round_trips = 2 }}");
+        let host = format!("host = {{ scheduler = \"fifo\", {meter} }}");
+        parse(&hosts(&host, tcp), &[]).unwrap();
+        let switch = format!("port = {{ {meter} }}");
+        let flow = "[[flow]]\nsource = { kind = \"cbr\", rate = \"1mbit\" }";
+        let window = "[[connection]]\ntransport = \"window\"";
+        for (ports, flow) in [(&host, flow), (&host, window), (&switch, tcp)] {
+            let text = hosts(ports, flow);
+            let message = "`round_trips` has nothing to follow: no round-trip times are measured of what is metered here, at the \
+                           first port on its way";
+            let help = "leave out `round_trips`, or meter the data of a connection whose transport measures them, at its host";
+            check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "2 }")), Some(help));
+        }
+        let packets = host.replace("window = \"100ms\"", "packets = 5");
+        let text = hosts(&packets, tcp);
+        let message = "`round_trips` says nothing of an average over packets";
+        check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "2 }")), None);
+        // At a gate there are no transports.
+        let text = format!(
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n{switch}\n"
+        );
+        let errors = GateFile::parse(&text, "gate.toml", &[]).unwrap_err().to_string();
+        let expected =
+            format!("gate.toml:3:{}: `round_trips` has nothing to follow", column(&text, 3, "2 }"));
+        assert!(
+            errors.starts_with(&expected) && errors.matches("nothing to follow").count() == 1,
+            "{errors}"
+        );
+    }
+}
+
+/// Flows that divide a profile all have weights, and shares hold a packet.
+#[test]
+fn a_profile_is_divided_among_all_its_flows() {
+    let with = |profile: &str, first: &str, second: &str| {
+        format!(
+            "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\" }}\n\
+             port = {{ meter = \"srtcm\" }}\nprofile = [{{ name = \"p\", reserve = \"600kbit\"{profile} }}]\nflow = [\n\
+             {{ name = \"f\", count = 2, from = \"s1\", to = \"s2\", size = \"1500B\", source = {{ kind = \"cbr\", rate = \"9kbit\" }}, \
+             profile = \"p\"{first} }},\n\
+             {{ name = \"g\", from = \"s1\", to = \"s2\", size = \"500B\", source = {{ kind = \"cbr\", rate = \"9kbit\" }}, \
+             profile = \"p\"{second} }},\n]\n"
+        )
+    };
+    let good = with(", workahead = \"5kB\"", ", weight = 2", ", weight = 1");
+    parse(&good, &[]).unwrap();
+    check(
+        &good.replace(", weight = 1", ""),
+        &[],
+        "a.toml:8:1: `g` has no `weight` in profile `p`, which is divided by weights: `f` has one",
+        Some("give it a `weight`, or none of them"),
+    );
+    // Two fifths of 3749 bytes.
+    check(
+        &good.replace("5kB", "3749B"),
+        &[],
+        "a.toml:7:1: the share of flow `f/1` on link s1->s2: its `workahead` (1499B) is smaller than its largest packet (1500B)",
+        None,
+    );
+    check(
+        &good.replace("weight = 1", "weight = 0"),
+        &[],
+        &format!("a.toml:8:{}: `weight`: 0 is out of range", column(&good, 8, "1 }")),
+        Some("it takes a whole number from 1 to 1000000"),
+    );
+    // Each on its own link, a profile of more than a link carries is no promise of any.
+    let apart = |keys: [&str; 2]| {
+        let text = format!(
+            "version = 1\nduration = \"1s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 2, rate = \"9mbit\", access = {{ rate = \"1mbit\" }} }}\n\
+             host = {{ scheduler = \"fifo\", meter = {{ kind = \"tsw2cm\", window = \"1s\" }} }}\nswitch = {{ buffer = \"9p\" }}\n\
+             profile = [{{ name = \"p\", reserve = \"1500kbit\" }}]\nflow = [{{ name = \"f\", profile = \"p\"{}, from = \"l1\", \
+             to = \"r1\", size = \"1kB\", source = {{ kind = \"cbr\", rate = \"1mbit\" }} }}, {{ name = \"g\", profile = \"p\"{}, \
+             from = \"l2\", to = \"r2\", size = \"1kB\", source = {{ kind = \"cbr\", rate = \"1mbit\" }} }}]\n",
+            keys[0], keys[1]
+        );
+        parse(&text, &[]).map(|scenario| scenario.warnings().len())
+    };
+    assert_eq!(apart([", weight = 1"; 2]).unwrap(), 0);
+    assert!(apart([""; 2]).is_err());
+    // Two thirds are 1 Mbit/s, which is whole, and three quarters are not.
+    assert_eq!(apart([", weight = 2", ", weight = 1"]).unwrap(), 0);
+    assert_eq!(apart([", weight = 3", ", weight = 1"]).unwrap(), 1);
+}
+
 /// With the sum of its profiles a link is full; above it, what is inside them may be lost, which is no mistake.
 #[test]
 fn profiles_beyond_a_bottleneck_are_warned_of() {

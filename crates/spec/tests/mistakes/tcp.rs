@@ -14,6 +14,18 @@ transport = { kind = "tcp", variant = "sack", ecn = "on", granularity = "10ms", 
 "#;
 
 const MISTAKES: &[Mistake] = &[
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"on-off-data\", rate = \"1mbit\", on = \"0s\", off = \"1s\" }",
+        "a.toml:9:53: `on` is zero",
+        None,
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"on-off-data\", rate = \"1mbit\", on = \"1s\", off = \"0s\" }",
+        "a.toml:9:65: `off` is zero",
+        None,
+    ),
     ("\"sack\"", "\"sacks\"", "a.toml:9:39: there is no variant `sacks`", Some("did you mean `sack`?")),
     ("\"on\"", "\"yes\"", "a.toml:9:53: there is no ecn `yes`", Some("it is one of on, off")),
     (

@@ -16,7 +16,7 @@ from tidegate.papers.allocated_capacity.common import (
     tagged,
     tcp,
 )
-from tidegate.papers.allocated_capacity.tables import RENO, column
+from tidegate.papers.allocated_capacity.tables import RENO, column, in_host
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.paper import Measure, Runs
 from tidegate.results import Results
@@ -51,6 +51,20 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
         shown = columns.setdefault(other, {})
         shown |= {f"{what}, {name}": figures[f"{what}, {name}"] for what in SHOWN[name]}
         shown[f"timeouts of a connection, {name}"] = timeouts(results)
+    return columns
+
+
+def _extremes(runs: Runs, _: Mapping[str, Columns]) -> Columns:
+    """Return what stands for the right half of Table III under each setting."""
+    columns: dict[str, Figures] = {}
+    for name, results in runs.items():
+        figures = column(results, "")
+        shown = (
+            "total",
+            *(f"{which} of the {rate} Mbit/s connections" for rate in (1, 5) for which in ("least", "most")),
+        )
+        columns[name] = {what: figures[f"{what}, "] for what in shown}
+        columns[name]["timeouts of a connection"] = timeouts(results)
     return columns
 
 
@@ -135,7 +149,30 @@ HOSTS = _beside_table_1(
     }
 )
 
+PAIRS = (16, 16, 50, 60, 90, 100, 120, 130, 150, 160)
+"""Round-trip times of connections 0 to 9 in ms (Table III, right half)."""
+
+IN_HOST = Measure(
+    _extremes,
+    {
+        name: [*rio(0.5), *sets]
+        for name, sets in {
+            MAIN: in_host(),
+            "1 round trip": in_host(1),
+            "3 round trips": in_host(3),
+            "4 round trips": in_host(4),
+            "1 ms ticks": [*in_host(), *tcp(granularity="1ms")],
+            "above R_T": in_host(others=', approach = "long"'),
+            "the pair's propagation": [
+                setting for host, rtt in enumerate(PAIRS) for setting in tagged(f'window = "{rtt}ms"', [host])
+            ],
+        }.items()
+    },
+    series=True,
+)
+
 MEASURES = {
+    "open-in-host": IN_HOST,
     "open-tagger": TAGGER,
     "open-dropper": DROPPER,
     "open-segments": SEGMENTS,

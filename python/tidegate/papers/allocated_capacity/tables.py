@@ -37,9 +37,6 @@ OUTSIDE = "tagger outside host"
 IN_HOST = "tagger in host"
 RECEIVER = "receiver's meter"
 
-WIDE = (16, 16, 50, 60, 90, 100, 120, 130, 150, 160)
-"""Round-trip times of connections 0 to 9 in ms (Table III, right half)."""
-
 MARKING = (
     '{ kind = "red", min_th = "15p", max_th = "40p", max_p = 0.02, weight = 0.002, limit = "200p", '
     'signal = "mark", mean_packet = "1500B" }'
@@ -90,9 +87,9 @@ def _clearing() -> Overrides:
     return [(f"link.right-r{host}.meter", meter) for host in range(len(CONNECTIONS))]
 
 
-def _in_host() -> Overrides:
-    """Return what tags each connection's packets over a window of its round-trip time."""
-    return [setting for host, rtt in enumerate(WIDE) for setting in tagged(f'window = "{rtt}ms"', [host])]
+def in_host(round_trips: int = 2, others: str = "") -> Overrides:
+    """Return what tags packets over a window of so many of the round-trip times that their TCP measures."""
+    return tagged(f"{WINDOW}, round_trips = {round_trips}{others}")
 
 
 RENO = {RED: (), RIO_TSW: [*rio(0.2), *tagged()]}
@@ -103,7 +100,7 @@ SACK = {
 
 MARKED = [*tcp(ecn="on"), *at_bottleneck(MARKING)]
 ECN = {RED: MARKED, RECEIVER: [*MARKED, *_clearing()]}
-RIGHT = {OUTSIDE: [*rio(0.5), *tagged()], IN_HOST: [*rio(0.5), *_in_host()]}
+RIGHT = {OUTSIDE: [*rio(0.5), *tagged()], IN_HOST: [*rio(0.5), *in_host()]}
 CBR_TOO = {RED: (), RIO_TSW: [*rio(0.5), *tagged(hosts=range(11))]}
 
 MEASURES = {

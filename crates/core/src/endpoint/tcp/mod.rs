@@ -17,7 +17,7 @@ mod timer;
 pub use segment::{Block, MOST_BLOCKS, Segment};
 pub use sender::Sender;
 
-use super::transfers::Application;
+use super::application::Application;
 use super::{Endpoint, Seat, Transport};
 use crate::contract::Refused;
 use crate::params::{
@@ -188,14 +188,17 @@ pub struct Tcp {
 impl Transport for Tcp {
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint> {
         let mut sender = Sender::new(&self.params, seat.stop, size);
-        match seat.transfers {
-            Some(transfers) => sender.run(Application::new(transfers, seat.rng)),
+        match seat.data {
+            Some(data) => {
+                let piece = self.params.segment_size(size);
+                sender.run(Application::new(data, piece, seat.start, seat.rng));
+            }
             None => sender.offer(u64::MAX),
         }
         Box::new(sender)
     }
 
-    fn takes_transfers(&self) -> bool {
+    fn takes_data(&self) -> bool {
         true
     }
 
@@ -205,6 +208,10 @@ impl Transport for Tcp {
 
     fn largest_answer(&self) -> u32 {
         self.params.header
+    }
+
+    fn measures_round_trips(&self) -> bool {
+        true
     }
 
     fn negotiates_ecn(&self) -> bool {

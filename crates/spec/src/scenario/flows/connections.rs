@@ -1,7 +1,7 @@
 //! Connections: two flows each, of data and of the answers to them.
 
 use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, life};
-use crate::application::{self, Application};
+use crate::application;
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::check_promise;
@@ -39,11 +39,9 @@ impl Builder<'_> {
         let data = values.table("data")?;
         let application = application::build(data, self.around.base_dir, report);
         let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
-            Ok(made)
-                if !made.takes_transfers() && application.as_ref().is_some_and(Application::is_finite) =>
-            {
-                let message =
-                    format!("`{}` sends data without end, and takes no transfers", transport.record().name);
+            Ok(made) if !made.takes_data() && application.as_ref().is_some_and(|one| !one.is_endless()) => {
+                let (name, what) = (transport.record().name, data.section.title.to_lowercase());
+                let message = format!("`{name}` sends data without end, and takes no {what}");
                 report.add(values.place_of("data"), Complaint::new(message).help("leave `data` out"));
                 None
             }
@@ -53,7 +51,7 @@ impl Builder<'_> {
                 None
             }
         };
-        let Terms { contract, profile, class, ceiling } = terms;
+        let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
             name: name.to_owned(),
             count,
@@ -63,6 +61,8 @@ impl Builder<'_> {
             depths: Vec::new(),
             contract,
             profile,
+            weight,
+            colour,
             class: class?,
             ceiling,
             sizes: vec![size?],
@@ -82,7 +82,7 @@ impl Builder<'_> {
             interval_place: values.place_of("interval"),
             workahead_place: values.place_of("workahead"),
         };
-        let Terms { contract, profile, class, ceiling } = back_terms;
+        let Terms { contract, profile, weight, colour, class, ceiling } = back_terms;
         let answers = FlowGroup {
             name: format!("{name}{ANSWERS}"),
             from: to?,
@@ -90,6 +90,8 @@ impl Builder<'_> {
             route: back,
             contract,
             profile,
+            weight,
+            colour,
             class: class?,
             ceiling,
             sizes: vec![answer?],

@@ -7,6 +7,7 @@ mod routes;
 
 pub(crate) use connections::ANSWERS;
 
+use crate::colour;
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
 use crate::port::classes::{self, Class};
@@ -24,6 +25,7 @@ use routes::Routes;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use tidegate_core::packet::Colour;
 use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
 
@@ -51,6 +53,11 @@ pub struct FlowGroup {
     pub contract: ContractSpec,
     /// Index of the profile that its packets are metered against; `None` for its own contract.
     pub profile: Option<usize>,
+    /// The weight of each member among all flows of the profile, which is then divided by weights; `None` where they use it
+    /// together.
+    pub weight: Option<u32>,
+    /// Colour that its source gives its packets.
+    pub colour: Colour,
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
     /// Bits per second that the flow never exceeds at a switch port.
@@ -216,6 +223,8 @@ struct Builder<'s> {
 struct Terms {
     contract: ContractSpec,
     profile: Option<usize>,
+    weight: Option<u32>,
+    colour: Colour,
     /// `None` after something was reported.
     class: Option<Option<usize>>,
     ceiling: Option<u64>,
@@ -249,7 +258,13 @@ impl Builder<'_> {
         let contract = ContractSpec::read(values);
         let ceiling = values.rate("ceiling");
         classes::check_ceiling(values, &contract, ceiling, report);
-        Terms { contract, profile, class, ceiling }
+        let weight = values.integer("weight").and_then(|weight| u32::try_from(weight).ok());
+        if weight.is_some() && !values.given("profile") {
+            let complaint = Complaint::new("`weight` says nothing of a flow without a `profile`");
+            report.add(values.place_of("weight"), complaint.help("name the [[profile]] that is divided"));
+        }
+        let colour = values.text("colour").and_then(colour::named).unwrap_or(Colour::Green);
+        Terms { contract, profile, weight, colour, class, ceiling }
     }
 
     /// The links to one node that receives, or to several, with their depths. `None` after something was
@@ -275,7 +290,7 @@ impl Builder<'_> {
         let count = u32::try_from(values.integer("count")?).ok()?;
         let from = self.end(values, "from", report);
         let to = self.destinations(values, report);
-        let Terms { contract, profile, class, ceiling } = self.terms(values, report);
+        let Terms { contract, profile, weight, colour, class, ceiling } = self.terms(values, report);
         let (start, stop) = life::start_and_stop(values, report)?;
         let in_aggregates =
             values.given("warned") && self.around.network.links.iter().any(|link| link.profile.is_some());
@@ -317,6 +332,8 @@ impl Builder<'_> {
             depths,
             contract,
             profile,
+            weight,
+            colour,
             class: class?,
             ceiling,
             sizes: sizes?,

@@ -5,6 +5,7 @@
 
 mod loss;
 
+use crate::endpoint::application::Application;
 use crate::endpoint::tcp::congestion::Congestion;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
@@ -12,10 +13,10 @@ use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::{TcpParams, Variant};
-use crate::endpoint::transfers::{Application, Transfer};
+use crate::endpoint::transfers::Transfer;
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
 const ECT_0: u8 = 0b10;
@@ -30,7 +31,7 @@ pub struct Sender {
     stop: Time,
     /// Bytes that the application has handed over.
     offered: u64,
-    /// What hands over finite transfers, if they are.
+    /// What hands over data, if they are not without end.
     application: Option<Application>,
     /// SND.UNA: the first byte that is not acknowledged.
     una: u64,
@@ -102,19 +103,19 @@ impl Sender {
         self.offered = self.offered.saturating_add(bytes);
     }
 
-    /// An application hands over finite transfers, from the next call of the endpoint on.
+    /// An application hands over data, from the next call of the endpoint on.
     pub(super) fn run(&mut self, application: Application) {
         self.application = Some(application);
     }
 
-    /// The application hands over what it has, once all before is acknowledged.
+    /// The application hands over what it has.
     fn ask_application(&mut self, now: Time) {
         let Some(application) = &mut self.application else { return };
         if self.una == self.offered {
             application.acknowledged(now);
         }
         if now < self.stop
-            && let Some(bytes) = application.begin(now)
+            && let Some(bytes) = application.hand_over(now)
         {
             self.offer(bytes);
         }
@@ -292,8 +293,8 @@ impl Sender {
 
     /// When the endpoint is to be woken.
     fn next(&self) -> Time {
-        let transfer_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
-        let at = self.timer.due().min(transfer_at);
+        let handed_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
+        let at = self.timer.due().min(handed_at);
         if at < self.stop { at } else { Time::NEVER }
     }
 }
@@ -335,6 +336,10 @@ impl Endpoint for Sender {
         show("rto", self.timer.rto().as_secs_f64());
         show("retransmissions", self.retransmissions as f64);
         show("timeouts", self.timeouts as f64);
+    }
+
+    fn round_trip(&self) -> Option<Span> {
+        self.timer.srtt()
     }
 
     fn counts(&self) -> Counts {
