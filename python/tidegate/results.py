@@ -16,7 +16,18 @@ from tidegate import _tidegate, summary
 from tidegate.rows import Rows
 from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, Values
 
-TABLES = ("flows", "groups", "links", "drops", "series", "signals", "gate", "workahead", "histogram")
+TABLES = (
+    "flows",
+    "groups",
+    "links",
+    "drops",
+    "non_responsive",
+    "series",
+    "signals",
+    "gate",
+    "workahead",
+    "histogram",
+)
 """Names of the tables, in the order in which they are stored."""
 
 
@@ -80,6 +91,11 @@ class Results:
     def drops(self) -> pa.Table:
         """What ports dropped and marked, by link, reason and replication."""
         return self.tables["drops"]
+
+    @property
+    def non_responsive(self) -> pa.Table:
+        """Flows that detectors found not to respond to congestion: where, and when; empty without a `detector`."""
+        return self.tables["non_responsive"]
 
     @property
     def series(self) -> pa.Table:

@@ -2,7 +2,7 @@
 //! others want to know of it is in its record.
 
 use std::path::{Path, PathBuf};
-use tidegate_core::{dropper, endpoint, meter, scheduler, shaper};
+use tidegate_core::{detector, dropper, endpoint, meter, scheduler, shaper};
 
 /// Where a policy is offered or studied by its name, rather than treated apart.
 const OFFERED: &[&str] = &[
@@ -61,8 +61,15 @@ fn no_policy_is_named_outside_its_file() {
     }
     sources(&root.join("python"), &mut files);
     assert!(files.len() > 100, "{}", files.len());
-    let records =
-        [scheduler::RECORDS, dropper::RECORDS, meter::RECORDS, shaper::RECORDS, endpoint::RECORDS].concat();
+    let records = [
+        scheduler::RECORDS,
+        dropper::RECORDS,
+        detector::RECORDS,
+        meter::RECORDS,
+        shaper::RECORDS,
+        endpoint::RECORDS,
+    ]
+    .concat();
     let mut named = Vec::new();
     for path in files {
         let shown = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");

@@ -14,7 +14,8 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<SpecError> {
         let Scenario { links, nodes, classes, profiles, groups, .. } = self;
         let oversubscribed = metered::oversubscribed(links, nodes, classes, profiles, groups);
-        let found = [self.overload(), self.open_pool(), self.open_queue(), oversubscribed];
+        let uncoloured = metered::uncoloured(links, nodes, classes, groups);
+        let found = [self.overload(), self.open_pool(), self.open_queue(), oversubscribed, uncoloured];
         found.into_iter().flatten().map(|(place, complaint)| self.origin.error(place, complaint)).collect()
     }
 

@@ -61,7 +61,7 @@ impl Port {
             tree: Tree::new(now, plan)?,
             table: FlowTable::default(),
             metering: Metering::new(plan)?,
-            guards: Guards::new(now, plan)?,
+            guards: Guards::new(now, ix, plan)?,
             is_plain: false,
             shaping: Shaping::default(),
             busy: false,
