@@ -16,6 +16,8 @@ const OFFERED: &[&str] = &[
     // And so has an average over time.
     "crates/core/src/meter/estimator.rs",
     "crates/core/src/meter/clearing.rs",
+    // And so has a stretch of the history of drops.
+    "crates/core/src/detector/drop_history.rs",
     // Written from the records.
     "python/tidegate/policies.py",
     // An example of use, and what is compared when nothing else is asked for.

@@ -15,8 +15,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("release_after = \"999ms\"", "\"999ms\"", "`release_after` is shorter than `window`"),
     ("share = 0", "0", "`share` is zero: it would count against every flow"),
     ("persistence = 0.0", "0.0", "`persistence` is zero: it would count against every flow"),
-    ("share = 1.1", "1.1", "`share` takes a number from 0 to 1, and 1.1 is not"),
-    ("windows = 0", "0", "`windows` takes a whole number from 1 to 1000, and 0 is not"),
+];
+
+const OUT_OF_RANGE: &[(&str, &str, &str, &str)] = &[
+    ("share = 1.1", "1.1", "`share`: 1.1 is out of range", "it takes a number from 0 to 1"),
+    ("windows = 0", "0", "`windows`: 0 is out of range", "it takes a whole number from 1 to 1000"),
 ];
 
 fn port(settings: &str) -> String {
@@ -25,10 +28,14 @@ fn port(settings: &str) -> String {
 
 #[test]
 fn settings_do_not_contradict_each_other() {
-    for (settings, value, said) in MISTAKES {
+    let said_at = |settings: &str, value: &str, said: &str, help| {
         let line = port(settings);
         let at = line.rfind(value).unwrap() + 1;
-        check(&scenario(&line), &[], &format!("a.toml:4:{at}: {said}"), None);
+        check(&scenario(&line), &[], &format!("a.toml:4:{at}: {said}"), help);
+    };
+    MISTAKES.iter().for_each(|(settings, value, said)| said_at(settings, value, said, None));
+    for (settings, value, said, help) in OUT_OF_RANGE {
+        said_at(settings, value, said, Some(help));
     }
     parse(&scenario(&port("kind = \"drop-history\", share = 1, persistence = 1")), &[]).unwrap();
 }
