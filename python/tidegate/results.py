@@ -94,7 +94,7 @@ class Results:
 
     @property
     def non_responsive(self) -> pa.Table:
-        """Flows that detectors found not to respond to congestion: where, and when; empty without a `detector`."""
+        """Flows that were found not to respond to congestion, where and when; empty without a `detector`."""
         return self.tables["non_responsive"]
 
     @property

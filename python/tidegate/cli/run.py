@@ -290,10 +290,16 @@ def _non_responsive(results: Results) -> list[str]:
         found.setdefault((row["flow"], row["link"]), []).append(row)
     lines = []
     for (flow, link), rows in found.items():
-        named, released = ([row[what] for row in rows if row[what] is not None] for what in ("named", "released"))
+        named, released = (
+            [row[what] for row in rows if row[what] is not None] for what in ("named", "released")
+        )
         runs = len({row["replication"] for row in rows})
         where = f" in {runs} of {results.replications} runs" if results.replications > 1 else ""
-        until = f", {plural(len(released), 'release')}, first at {min(released):.4g} s" if released else ", not released"
+        until = (
+            f", {plural(len(released), 'release')}, first at {min(released):.4g} s"
+            if released
+            else ", not released"
+        )
         lines.append(f"{flow}: non-responsive on {link}{where}, named at {min(named):.4g} s{until}")
     more = len(lines) - MOST_NON_RESPONSIVE
     return [

@@ -57,13 +57,13 @@ parameters! {
         /// Least share of a window's drops that counts against a flow, above 0
         share: f64 = 0.2,
         /// Least share of a window's intervals with drops that counts against a flow, above 0
-        persistence: f64 = 0.6,
+        persistence: f64 = 0.4,
         /// Length of an interval: no longer than the shortest round-trip time, with queueing, of sources that respond
         interval: Span = Span::from_millis(10),
         /// Length of a window
-        window: Span = Span::from_secs(1),
+        window: Span = Span::from_millis(400),
         /// Windows in succession that make a flow named
-        windows: u16 as Integer(1, 1_000) = 2,
+        windows: u16 as Integer(1, 1_000) = 4,
         /// Fate of a named flow: it is reported, or what it sends outside its profile is dropped as well
         action: Action = Action::Report,
         /// Most packets outside its profile that a flow offers in a window to be released, over those that it lost in the

@@ -12,7 +12,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("window = \"0s\"", "\"0s\"", "`window` is zero"),
     ("interval = \"0s\"", "\"0s\"", "`interval` is zero"),
     ("window = \"10ms\", interval = \"11ms\"", "\"11ms\"", "`interval` is longer than `window`"),
-    ("release_after = \"999ms\"", "\"999ms\"", "`release_after` is shorter than `window`"),
+    ("release_after = \"399ms\"", "\"399ms\"", "`release_after` is shorter than `window`"),
     ("share = 0", "0", "`share` is zero: it would count against every flow"),
     ("persistence = 0.0", "0.0", "`persistence` is zero: it would count against every flow"),
 ];

@@ -1,4 +1,4 @@
-"""Who is found not to respond to congestion, from the drops at the bottleneck, and what comes of isolating it."""
+"""Who is found not to respond to congestion, and what comes of isolating it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ MEASURES = {
             "RED, all drops": [*CBR_TOO[RED], *ALL],
             "RED, all drops, lax": [
                 *CBR_TOO[RED],
-                *detector('drops = "all", share = 0.05, persistence = 0.02'),
+                *detector('drops = "all", share = 0.05, persistence = 0.05'),
             ],
         },
     ),
