@@ -989,11 +989,11 @@ class DropHistory(Record):
         share: Least share of a window's drops that counts against a flow, above 0 (a number from 0 to 1).
             Default: 0.2.
         persistence: Least share of a window's intervals with drops that counts against a flow, above 0 (a
-            number from 0 to 1). Default: 0.6.
+            number from 0 to 1). Default: 0.4.
         interval: Length of an interval: no longer than the shortest round-trip time, with queueing, of
             sources that respond (a time such as "5ms"). Default: 10ms.
-        window: Length of a window (a time such as "5ms"). Default: 1s.
-        windows: Windows in succession that make a flow named (a whole number from 1 to 1000). Default: 2.
+        window: Length of a window (a time such as "5ms"). Default: 400ms.
+        windows: Windows in succession that make a flow named (a whole number from 1 to 1000). Default: 4.
         action: Fate of a named flow: it is reported, or what it sends outside its profile is dropped as well
             (report or police). Default: report.
         release: Most packets outside its profile that a flow offers in a window to be released, over those

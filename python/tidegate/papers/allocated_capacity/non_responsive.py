@@ -105,7 +105,7 @@ MEASURES = {
             "RED, all drops": [*CBR_TOO[RED], *ALL],
             "RED, all drops, lax": [
                 *CBR_TOO[RED],
-                *detector('drops = "all", share = 0.05, persistence = 0.05'),
+                *detector('drops = "all", share = 0.05, persistence = 0.02, window = "1s", windows = 2'),
             ],
         },
     ),
