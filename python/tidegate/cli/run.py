@@ -300,7 +300,7 @@ def _non_responsive(results: Results) -> list[str]:
             if released
             else ", not released"
         )
-        lines.append(f"{flow}: non-responsive on {link}{where}, named at {min(named):.4g} s{until}")
+        lines.append(f"{flow}: non-responsive on {link}{where}, first named at {min(named):.4g} s{until}")
     more = len(lines) - MOST_NON_RESPONSIVE
     return [
         *lines[:MOST_NON_RESPONSIVE],
