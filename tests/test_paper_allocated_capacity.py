@@ -10,7 +10,7 @@ import pytest
 from tidegate import papers
 from tidegate import replications as runs
 from tidegate.papers import measures
-from tidegate.papers.allocated_capacity import common, figure7, left_open, tables
+from tidegate.papers.allocated_capacity import common, figure7, left_open, non_responsive, tables
 from tidegate.papers.allocated_capacity.common import CONNECTIONS, LARGE, RED, RIO_TSW
 from tidegate.papers.claims import MAIN
 from tidegate.papers.paper import folder
@@ -182,3 +182,19 @@ def test_settings_of_table_1_are_changed_one_at_a_time():
         assert left_open.TAGGER.settings[name] == [*sets]
     unchanged = left_open.TIMERS.settings[f"500 ms ticks, 1 s, {RED}"]
     assert {key.rpartition(".")[2] for key, _ in unchanged} == {"granularity", "minimum_rto"}
+
+
+def test_the_source_is_named_and_isolated_and_no_connection_is(experiments):
+    brief = [("duration", "8s"), ("warmup", "6s")]
+    settings = experiments["isolation"].measure.settings
+    results = {
+        name: runs.run(resolve(FOLDER / "cbr.toml", [*sets, *brief]), series=True)
+        for name, sets in settings.items()
+    }
+    assert non_responsive.named(results[MAIN])[0].keys() == {"cbr"}
+    columns = experiments["isolation"].measure.figures(results, {})
+    assert columns[MAIN]["CBR"] == [0.0]
+    assert columns["reported"]["CBR"][0] > 1.0
+    without = columns[non_responsive.WITHOUT]
+    assert without["connections in all, over those without the source"] == [0.0]
+    assert columns[MAIN]["connections in all"][0] > columns["reported"]["connections in all"][0]

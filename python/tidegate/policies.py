@@ -988,6 +988,53 @@ DropperKind = DropTail | Red | Rio | Wred | Codel | Pie
 
 
 @dataclass(frozen=True, kw_only=True)
+class DropHistory(Record):
+    """Drop history.
+
+    Names flows that have a large share of the drops and go on losing packets in most intervals of a
+    round-trip time, which a source that responds to congestion does not; on request it drops what they send
+    outside their profiles.
+
+    Attributes:
+        drops: Drops that are looked at: of packets out of profile (red and yellow ones), or all (out or all).
+            Default: out.
+        share: Least share of a window's drops that counts against a flow, above 0 (a number from 0 to 1).
+            Default: 0.2.
+        persistence: Least share of a window's intervals with drops that counts against a flow, above 0 (a
+            number from 0 to 1). Default: 0.4.
+        interval: Length of an interval: no longer than the shortest round-trip time, with queueing, of
+            sources that respond (a time such as "5ms"). Default: 10ms.
+        window: Length of a window (a time such as "5ms"). Default: 400ms.
+        windows: Windows in succession that make a flow named (a whole number from 1 to 1000). Default: 4.
+        action: Fate of a named flow: it is reported, or what it sends outside its profile is dropped as well
+            (report or police). Default: report.
+        release: Most packets outside its profile that a flow offers in a window to be released, over those
+            that it lost in the last window that counted against it (a number from 0 to 1). Default: 0.5.
+        release_after: Time for which it offers no more than that, at least a window (a time such as "5ms").
+            Default: 5s.
+
+    Source: Clark and Fang 1998, section IV.E; Floyd and Fall 1999.
+    """
+
+    _kind: ClassVar[str | None] = "drop-history"
+
+    drops: Literal["out", "all"] | None = None
+    share: float | None = None
+    persistence: float | None = None
+    interval: str | None = None
+    window: str | None = None
+    windows: int | None = None
+    action: Literal["report", "police"] | None = None
+    release: float | None = None
+    release_after: str | None = None
+
+
+DetectorName = Literal["drop-history"]
+
+DetectorKind = DropHistory
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cbr(Record):
     """Constant rate.
 
@@ -1696,6 +1743,7 @@ class Class(Record):
             "400kbit").
         meter: What sees whether its flows keep their contracts; without it, what the port has.
         dropper: What is dropped or marked on arrival in it; without it, what the port's does.
+        detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
     """
 
     name: str
@@ -1711,6 +1759,7 @@ class Class(Record):
     ceiling: str | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
+    detector: DetectorName | DetectorKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1739,6 +1788,7 @@ class Link(Record):
         profile: Profile that every packet belongs to that is metered at its ports, whatever its flow's is:
             the aggregate profile of a boundary; without it, each flow's.
         dropper: Dropper of its ports; without it, what `port` says.
+        detector: Detector of its ports; without it, what `port` says.
         ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
     """
 
@@ -1755,6 +1805,7 @@ class Link(Record):
     meter: MeterName | MeterKind | None = None
     profile: str | None = None
     dropper: DropperName | DropperKind | None = None
+    detector: DetectorName | DetectorKind | None = None
     ceiling: str | None = None
 
 
@@ -1827,11 +1878,13 @@ class Host(Record):
         scheduler: Which flow sends next. Default: fifo.
         meter: What sees whether flows keep their contracts; without it, nothing does.
         dropper: What is dropped or marked on arrival; without it, nothing is.
+        detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
     """
 
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
+    detector: DetectorName | DetectorKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1846,11 +1899,13 @@ class Port(Record):
         meter: What sees whether flows keep their contracts; the default lets flows without `interval` pass.
             Default: flow-monitor.
         dropper: What is dropped or marked on arrival; without it, nothing is.
+        detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
     """
 
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
+    detector: DetectorName | DetectorKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,6 +22,7 @@ TABLES = (
     "links",
     "drops",
     "usage",
+    "non_responsive",
     "series",
     "signals",
     "gate",
@@ -96,6 +97,11 @@ class Results:
     def usage(self) -> pa.Table:
         """What was used of each profile at each meter that tells; empty without such meters."""
         return self.tables["usage"]
+
+    @property
+    def non_responsive(self) -> pa.Table:
+        """Flows that were found not to respond to congestion, where and when; empty without a `detector`."""
+        return self.tables["non_responsive"]
 
     @property
     def series(self) -> pa.Table:

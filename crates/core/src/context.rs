@@ -51,7 +51,7 @@ pub enum Effect {
         port: PortIx,
         /// Whose.
         flow: FlowIx,
-        /// The packet at which it was noticed.
+        /// The packet at which it was noticed; of another flow it may be for [`Notice::BackedOff`].
         body: BodyId,
         /// What.
         notice: Notice,
@@ -80,6 +80,10 @@ pub enum Body {
 pub enum Notice {
     /// The flow's VirtualClock is so far ahead of real time: it sends more than it reserved.
     Ahead(Span),
+    /// The flow goes on losing packets: its source does not respond to congestion.
+    NonResponsive,
+    /// The flow that was said to be non-responsive has backed off.
+    BackedOff,
 }
 
 /// Why a packet was dropped, or marked.
@@ -101,11 +105,13 @@ pub enum Reason {
     Shaper,
     /// Its flow is not open at this port.
     NoFlow,
+    /// Its flow is non-responsive, and it was outside the flow's profile.
+    NonResponsive,
 }
 
 impl Reason {
     /// Every reason, in the order of the counters.
-    pub const ALL: [Reason; 8] = [
+    pub const ALL: [Reason; 9] = [
         Reason::QueueLimit,
         Reason::EarlyDrop,
         Reason::ForcedDrop,
@@ -114,6 +120,7 @@ impl Reason {
         Reason::PushedOut,
         Reason::Shaper,
         Reason::NoFlow,
+        Reason::NonResponsive,
     ];
 
     /// Its name in tables.
@@ -127,6 +134,7 @@ impl Reason {
             Reason::PushedOut => "pushed-out",
             Reason::Shaper => "shaper",
             Reason::NoFlow => "no-flow",
+            Reason::NonResponsive => "non-responsive",
         }
     }
 }

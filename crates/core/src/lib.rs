@@ -8,6 +8,7 @@ pub mod admission;
 pub mod bounds;
 pub mod classifier;
 pub mod context;
+pub mod detector;
 pub mod dropper;
 pub mod endpoint;
 pub mod flow_heap;

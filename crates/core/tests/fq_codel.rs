@@ -165,7 +165,7 @@ fn a_sparse_flow_waits_for_one_packet() {
 #[test]
 fn codel_at_each_flow_drops_of_the_flow_that_floods() {
     let codel = BuiltInDropper::read("codel", &[]).unwrap().unwrap();
-    let dropper = DropperPlan { kind: DropperKind::BuiltIn(codel), scope: Scope::Flow };
+    let dropper = DropperPlan { kind: DropperKind::BuiltIn(codel), scope: Scope::Flow, detector: None };
     let port = PortPlan { dropper: Some(dropper), ..PortPlan::new(scheduler(1514)) };
     let plan = SwitchPlan { ports: vec![port], ..SwitchPlan::default() };
     let link = rate(10_000_000);

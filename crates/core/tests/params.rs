@@ -2,6 +2,7 @@
 //! known only to its own file.
 
 use tidegate_core::contract::Contract;
+use tidegate_core::detector::{self, BuiltInDetector};
 use tidegate_core::dropper::{self, BuiltInDropper};
 use tidegate_core::endpoint::{self, BuiltInTransport};
 use tidegate_core::meter::{self, BuiltInMeter};
@@ -22,13 +23,25 @@ fn rate(bits: u64) -> Rate {
 }
 
 fn all() -> impl Iterator<Item = &'static PolicyRecord> {
-    let all = [scheduler::RECORDS, dropper::RECORDS, meter::RECORDS, shaper::RECORDS, endpoint::RECORDS];
+    let all = [
+        scheduler::RECORDS,
+        dropper::RECORDS,
+        detector::RECORDS,
+        meter::RECORDS,
+        shaper::RECORDS,
+        endpoint::RECORDS,
+    ];
     all.into_iter().flatten()
 }
 
 #[test]
 fn records_agree_with_their_registries() {
-    for (records, role) in [(dropper::RECORDS, Role::Dropper), (shaper::RECORDS, Role::Shaper)] {
+    let roles = [
+        (dropper::RECORDS, Role::Dropper),
+        (detector::RECORDS, Role::Detector),
+        (shaper::RECORDS, Role::Shaper),
+    ];
+    for (records, role) in roles {
         assert!(records.iter().all(|record| record.role == role));
     }
     assert!(meter::RECORDS.iter().all(|record| matches!(record.role, Role::Meter { .. })));
@@ -85,6 +98,7 @@ fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
 fn every_example_is_made_and_read_back() {
     examples(|kind: &BuiltInScheduler| SchedulerKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInDropper| dropper::DropperKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|_: &BuiltInDetector| true);
     examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInShaper| kind.build(&Contract::default()).is_ok());
     examples(|kind: &BuiltInTransport| endpoint::TransportKind::BuiltIn(kind.clone()).build().is_ok());

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
 use tidegate_core::endpoint::Counts;
 use tidegate_core::meter::Metered;
+use tidegate_core::packet::FlowIx;
 use tidegate_core::stats::Moments;
 use tidegate_core::switch::MeterUsage;
 use tidegate_core::units::{Span, Time};
@@ -36,6 +37,8 @@ pub(crate) struct Measures {
     pub(crate) losses: BTreeMap<u32, u64>,
     /// What ports dropped and marked since the warm-up, by link.
     pub(crate) drops: BTreeMap<(u32, Reason), DropCounts>,
+    /// Flows that were found not to respond to congestion, in the order of time.
+    pub(crate) non_responsive: Vec<NonResponsive>,
     /// By flow.
     pub(crate) checks: Vec<KeptChecks>,
     /// What the ends of connections had counted at the end of the warm-up, by the flow of the data.
@@ -54,6 +57,21 @@ pub struct DropCounts {
     pub dropped: u64,
     /// Times that congestion was marked on a packet instead.
     pub marked: u64,
+}
+
+/// A flow that was found not to respond to congestion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NonResponsive {
+    /// The link at whose port, by its index in the network.
+    pub link: u32,
+    /// The flow, by its index in the network.
+    pub flow: u32,
+    /// When it was named.
+    pub named: Time,
+    /// When it was released; `None` while it is named.
+    pub released: Option<Time>,
+    /// Its index at the port.
+    pub(crate) at_port: FlowIx,
 }
 
 /// Checks and warnings of a flow.
@@ -109,6 +127,19 @@ impl Measures {
     /// What the port in front of a link has dropped and marked for a reason.
     pub(crate) fn drops_for(&mut self, link: u32, reason: Reason) -> &mut DropCounts {
         self.drops.entry((link, reason)).or_default()
+    }
+
+    /// A flow was found not to respond to congestion at the port in front of a link.
+    pub(crate) fn named(&mut self, at: Time, link: u32, flow: u32, at_port: FlowIx) {
+        self.non_responsive.push(NonResponsive { link, flow, named: at, released: None, at_port });
+    }
+
+    /// The flow that was named last with this index at the port has backed off.
+    pub(crate) fn backed_off(&mut self, at: Time, link: u32, at_port: FlowIx) {
+        let mut latest = self.non_responsive.iter_mut().rev();
+        if let Some(found) = latest.find(|found| (found.link, found.at_port) == (link, at_port)) {
+            found.released = Some(at);
+        }
     }
 
     /// A flow is closed at the port in front of a link, whose meters have counted this of it.

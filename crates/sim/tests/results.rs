@@ -86,6 +86,11 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
                 source = { kind = \"cbr\", rate = \"1mbit\" }\n";
     let gate = build(&Scenario::parse(text, "a.toml", &folder, &[]).unwrap()).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
+    let overloaded = "version = 1\nduration = \"3s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
+                      port = { dropper = { kind = \"drop-tail\", limit = \"9p\" }, detector = { drops = \"all\" } }\n\
+                      [[flow]]\nname = \"bulk\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"500B\"\n\
+                      source = { kind = \"cbr\", rate = \"2mbit\" }\n";
+    let overloaded = build(&Scenario::parse(overloaded, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     let mut reserved = grouped();
     reserved.policies = vec![Policy { reservable: 1_000_000, longest_interval: None }; 2];
     reserved.flows[0].life.set_up = true;
@@ -94,7 +99,7 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
                 port = { meter = \"srtcm\" }\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
                 reserve = \"100kbit\"\nworkahead = \"2kB\"\nsource = { kind = \"cbr\", rate = \"200kbit\" }\n";
     let metered = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
-    for network in [gate, reserved, metered] {
+    for network in [gate, reserved, metered, overloaded] {
         let tables = measured(&network);
         let names = |record: &tidegate_spec::TableRecord| record.name;
         assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));

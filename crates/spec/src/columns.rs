@@ -251,7 +251,8 @@ pub const TABLES: &[TableRecord] = &[
                 "reason",
                 "`queue-limit` (the queue was full), `early-drop` (the dropper chose the packet before that), \
                  `forced-drop` (the average queue was too long), `sojourn-time` (it was queued too long), `meter` (out of its profile), `pushed-out` (the shared buffer \
-                 was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the port)",
+                 was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the port), \
+                 `non-responsive` (its flow was named, and it was outside the flow's profile)",
             ),
             whole("dropped_packets", "packets", "Packets dropped for it"),
             whole("marked_packets", "packets", "Times that congestion was marked for it instead"),
@@ -285,6 +286,24 @@ pub const TABLES: &[TableRecord] = &[
                 "congested_outside_bytes",
                 "B",
                 "Bytes outside, or beyond, that came with congestion marked",
+            ),
+        ],
+    },
+    TableRecord {
+        name: "non_responsive",
+        help: "Flows that detectors found not to respond to congestion, one row each time that one was named, from the start \
+               of the run on; empty without a `detector`.",
+        columns: &[
+            REPLICATION,
+            SEED,
+            LINK,
+            text("flow", "Name of the flow"),
+            GROUP,
+            number("named", "s", "When it was named, from the start of the run"),
+            number(
+                "released",
+                "s",
+                "When it was released; nothing while it is named, or when it ended before",
             ),
         ],
     },

@@ -26,6 +26,9 @@ REFUSALS = {"refused": "refused", "change refused": "changes refused"}
 MOST_REFUSALS = 5
 """Groups of which refusals are told; `--out` keeps all in the table `signals`."""
 
+MOST_NON_RESPONSIVE = 5
+"""Non-responsive flows that are told; `--out` keeps all in the table `non_responsive`."""
+
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
 
@@ -108,6 +111,7 @@ def document(results: Results) -> dict[str, Any]:
         "groups": [_plain(row) for row in results.groups()],
         "links": [_plain(row) for row in results.link_rows()],
         "usage": [_plain(row) for row in results.usage_rows()],
+        "non_responsive": results.non_responsive.to_pylist(),
         "gate": [_plain(row) for row in results.gate_rows()],
         "workahead": results.workahead_rows(),
     }
@@ -159,6 +163,7 @@ def _print(results: Results) -> None:
         *_print_links(results, console),
         *provisioning.print_usage(results, console),
         *provisioning.told(results),
+        *_non_responsive(results),
         *_print_gate(results, console),
         *_print_workahead(results, console),
         *results.notes,
@@ -277,6 +282,33 @@ def _print_links(results: Results, console: Any) -> list[str]:
     console.print(table)
     console.print()
     return [*notes, f"{plural(idle, 'idle link')} not shown"] if idle else notes
+
+
+def _non_responsive(results: Results) -> list[str]:
+    """Say which flows were found not to respond to congestion, in how many runs, and when."""
+    from tidegate.show import plural
+
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in results.non_responsive.to_pylist():
+        found.setdefault((row["flow"], row["link"]), []).append(row)
+    lines = []
+    for (flow, link), rows in found.items():
+        named, released = (
+            [row[what] for row in rows if row[what] is not None] for what in ("named", "released")
+        )
+        runs = len({row["replication"] for row in rows})
+        where = f" in {runs} of {results.replications} runs" if results.replications > 1 else ""
+        until = (
+            f", {plural(len(released), 'release')}, first at {min(released):.4g} s"
+            if released
+            else ", not released"
+        )
+        lines.append(f"{flow}: non-responsive on {link}{where}, first named at {min(named):.4g} s{until}")
+    more = len(lines) - MOST_NON_RESPONSIVE
+    return [
+        *lines[:MOST_NON_RESPONSIVE],
+        *([f"and {more} more flows: table non_responsive of --out"] if more > 0 else []),
+    ]
 
 
 def _print_gate(results: Results, console: Any) -> list[str]:

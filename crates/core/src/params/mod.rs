@@ -75,6 +75,8 @@ pub enum Role {
         /// has to be provisioned for.
         colours: bool,
     },
+    /// Names flows that do not respond to congestion.
+    Detector,
     /// Makes both ends of a connection.
     Transport {
         /// Whether what is sent depends on what the network does with it.

@@ -3,8 +3,10 @@
 use super::plan::{DropperPlan, PortPlan, Scope};
 use crate::context::{Ctx, Reason};
 use crate::contract::{Contract, Refused};
+use crate::detector::BuiltInDetector;
+use crate::detector::drop_history::DropHistory;
 use crate::dropper::{AnyDropper, Dropper, Left, Occupancy};
-use crate::packet::{FlowIx, Packet};
+use crate::packet::{FlowIx, Packet, PortIx};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;
@@ -22,6 +24,8 @@ struct Guard {
     rate: Option<Rate>,
     looks_at_heads: bool,
     droppers: Droppers,
+    /// Boxed: few have one.
+    detector: Option<Box<DropHistory>>,
 }
 
 /// A node of the tree, and what guards it.
@@ -31,8 +35,8 @@ struct Place {
 }
 
 /// What guards the queues of a port.
-#[derive(Default)]
 pub(super) struct Guards {
+    port: PortIx,
     /// By the index of the node; none at all when nothing is guarded.
     places: Vec<Place>,
 }
@@ -45,7 +49,26 @@ impl Guard {
             Scope::Node => Droppers::Node(dropper, Count::default()),
             Scope::Flow => Droppers::Flows(BTreeMap::new()),
         };
-        Ok(Guard { plan: plan.clone(), rate, looks_at_heads, droppers })
+        let detector = plan.detector.as_ref().map(BuiltInDetector::build).map(Box::new);
+        Ok(Guard { plan: plan.clone(), rate, looks_at_heads, droppers, detector })
+    }
+
+    /// Goes on with the droppers and the detector of a guard before this one, as far as they were planned alike.
+    fn take_over(&mut self, now: Time, before: Guard) {
+        if self.plan.detector == before.plan.detector {
+            self.detector = before.detector;
+        }
+        if (&self.plan.kind, self.plan.scope) == (&before.plan.kind, before.plan.scope) {
+            self.droppers = before.droppers;
+            if self.rate != before.rate {
+                match &mut self.droppers {
+                    Droppers::Node(dropper, _) => dropper.set_rate(now, self.rate),
+                    Droppers::Flows(droppers) => {
+                        droppers.values_mut().for_each(|dropper| dropper.set_rate(now, self.rate));
+                    }
+                }
+            }
+        }
     }
 
     /// The dropper that guards a flow's packets here, and what it sees.
@@ -70,7 +93,61 @@ impl Guard {
         Some((dropper, seen))
     }
 
+    /// Whether an arriving packet may join the queue that is guarded. Says why it is to be marked.
+    ///
+    /// # Errors
+    /// Why it is to be dropped.
+    fn arrive(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        port: PortIx,
+        packet: &Packet,
+        at: &Occupancy,
+    ) -> Result<Option<Reason>, Reason> {
+        if let Some(detector) = self.detector.as_mut().filter(|detector| !detector.is_silent()) {
+            detector.arrive(cx, port, packet).on(packet.mark)?;
+        }
+        let Some((dropper, seen)) = self.of(packet.flow, at) else { return Ok(None) };
+        let verdict = dropper.arrive(cx, packet, &seen).on(packet.mark);
+        self.tell(cx, port, packet, verdict);
+        verdict
+    }
+
+    /// Whether a packet that is selected to be sent may leave the queue that is guarded; as
+    /// [`arrive`](Self::arrive).
+    fn head(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        port: PortIx,
+        packet: &Packet,
+        at: &Occupancy,
+    ) -> Result<Option<Reason>, Reason> {
+        let Some((dropper, seen)) = self.of_counted(packet, at) else { return Ok(None) };
+        let verdict = dropper.head(cx, packet, &seen).on(packet.mark);
+        self.tell(cx, port, packet, verdict);
+        verdict
+    }
+
+    /// Tells the detector of a packet that the dropper has dropped.
+    #[inline]
+    fn tell(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        port: PortIx,
+        packet: &Packet,
+        verdict: Result<Option<Reason>, Reason>,
+    ) {
+        if verdict.is_err()
+            && let Some(detector) = &mut self.detector
+        {
+            detector.dropped(cx, port, packet);
+        }
+    }
+
     fn set_flow(&mut self, now: Time, flow: FlowIx, contract: &Contract) -> Result<(), Refused> {
+        if let Some(detector) = &mut self.detector {
+            detector.set_flow(flow, contract);
+        }
         match &mut self.droppers {
             Droppers::Node(dropper, _) => dropper.set_flow(now, flow, contract),
             Droppers::Flows(droppers) => {
@@ -98,9 +175,9 @@ impl Guards {
     ///
     /// # Errors
     /// When a dropper cannot be made.
-    pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Guards, Refused> {
+    pub(super) fn new(now: Time, port: PortIx, plan: &PortPlan) -> Result<Guards, Refused> {
         if plan.nodes().all(|(_, _, dropper)| dropper.is_none()) {
-            return Ok(Guards::default());
+            return Ok(Guards { port, places: Vec::new() });
         }
         let mut places = Vec::new();
         for (ix, (parent, _, dropper)) in plan.nodes().enumerate() {
@@ -108,7 +185,7 @@ impl Guards {
             let guard = dropper.map(|dropper| Guard::new(now, dropper, rate)).transpose()?;
             places.push(Place { parent, guard });
         }
-        Ok(Guards { places })
+        Ok(Guards { port, places })
     }
 
     /// Whether nothing is guarded.
@@ -131,24 +208,13 @@ impl Guards {
         }
     }
 
-    /// Goes on with droppers of other guards that were planned alike and guard the same: the port's
+    /// Goes on with droppers and detectors of other guards that were planned alike and guard the same: the port's
     /// always, those of classes while the tree is the same.
     pub(super) fn take_over(&mut self, now: Time, before: Guards, same_tree: bool) {
         let kept = if same_tree { usize::MAX } else { 1 };
         for (place, before) in self.places.iter_mut().zip(before.places).take(kept) {
-            if let (Some(guard), Some(mut before)) = (&mut place.guard, before.guard)
-                && guard.plan == before.plan
-            {
-                if guard.rate != before.rate {
-                    before.rate = guard.rate;
-                    match &mut before.droppers {
-                        Droppers::Node(dropper, _) => dropper.set_rate(now, guard.rate),
-                        Droppers::Flows(droppers) => {
-                            droppers.values_mut().for_each(|dropper| dropper.set_rate(now, guard.rate));
-                        }
-                    }
-                }
-                *guard = before;
+            if let (Some(guard), Some(before)) = (&mut place.guard, before.guard) {
+                guard.take_over(now, before);
             }
         }
     }
@@ -179,6 +245,9 @@ impl Guards {
             if let Droppers::Flows(droppers) = &mut guard.droppers {
                 droppers.remove(&flow);
             }
+            if let Some(detector) = &mut guard.detector {
+                detector.forget(flow);
+            }
         }
     }
 
@@ -193,10 +262,10 @@ impl Guards {
         packet: &Packet,
         at: &Occupancy,
     ) -> Result<Option<Reason>, Reason> {
-        let (mut passed, mut marked) = (0, Ok(None));
+        let (port, mut passed, mut marked) = (self.port, 0, Ok(None));
         self.on_path(node, |guard| {
-            if let (Ok(mark), Some((dropper, seen))) = (marked, guard.of(packet.flow, at)) {
-                marked = dropper.arrive(cx, packet, &seen).on(packet.mark).map(|why| mark.or(why));
+            if let Ok(mark) = marked {
+                marked = guard.arrive(cx, port, packet, at).map(|why| mark.or(why));
             }
             passed += usize::from(marked.is_ok());
         });
@@ -226,10 +295,10 @@ impl Guards {
         packet: &Packet,
         at: &Occupancy,
     ) -> Result<Option<Reason>, Reason> {
-        let mut marked = Ok(None);
+        let (port, mut marked) = (self.port, Ok(None));
         self.on_path(node, |guard| {
-            if let (Ok(mark), Some((dropper, seen))) = (marked, guard.of_counted(packet, at)) {
-                marked = dropper.head(cx, packet, &seen).on(packet.mark).map(|why| mark.or(why));
+            if let Ok(mark) = marked {
+                marked = guard.head(cx, port, packet, at).map(|why| mark.or(why));
             }
         });
         marked

@@ -1,6 +1,7 @@
 //! What a switch should be: data, so that it can be compared, checked and applied.
 
 use crate::contract::{Contract, Refused};
+use crate::detector::BuiltInDetector;
 use crate::dropper::DropperKind;
 use crate::meter::MeterKind;
 use crate::params::{Limit, words};
@@ -39,12 +40,14 @@ pub struct DropperPlan {
     pub kind: DropperKind,
     /// What it guards.
     pub scope: Scope,
+    /// Names flows from what is dropped here; `None` for nobody.
+    pub detector: Option<BuiltInDetector>,
 }
 
 impl From<DropperKind> for DropperPlan {
     /// A dropper of the whole queue.
     fn from(kind: DropperKind) -> DropperPlan {
-        DropperPlan { kind, scope: Scope::Node }
+        DropperPlan { kind, scope: Scope::Node, detector: None }
     }
 }
 

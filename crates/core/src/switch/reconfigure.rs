@@ -120,7 +120,7 @@ impl Port {
         wanted: &PortPlan,
         flows: &[(Leg, FlowPlan)],
     ) -> Result<Option<Tree>, Refused> {
-        Guards::new(now, wanted)?;
+        Guards::new(now, self.ix, wanted)?;
         Metering::new(wanted)?;
         let mut plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
@@ -248,9 +248,9 @@ impl Port {
             }
         }
         self.metering = metering;
-        let mut guards = Guards::new(now, wanted)?;
-        guards.take_over(now, core::mem::take(&mut self.guards), same_tree);
-        self.guards = guards;
+        let guards = Guards::new(now, self.ix, wanted)?;
+        let before = core::mem::replace(&mut self.guards, guards);
+        self.guards.take_over(now, before, same_tree);
         self.plan = wanted.clone();
         for (flow, mut plan) in self.flows().zip(plans) {
             let entry = &self.table.flows[flow.ix()];

@@ -64,7 +64,7 @@ pub fn drop_tails() -> Vec<DropperKind> {
 fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
     let limit = pick(rng, &LIMITS);
     let scope = pick(rng, &[Scope::Node, Scope::Node, Scope::Flow]);
-    rng.chance(0.3).then(|| DropperPlan { kind: drop_tail(limit), scope })
+    rng.chance(0.3).then(|| DropperPlan { kind: drop_tail(limit), scope, detector: None })
 }
 
 /// Every built-in dropper.

@@ -56,7 +56,7 @@ fn counters_keep_their_identities() {
         for (seed, scope) in [Scope::Node, Scope::Flow].into_iter().cycle().enumerate().take(8) {
             let name = dropper.record().name;
             let mut rng = Rng::named(seed as u64, name);
-            let guard = DropperPlan { kind: DropperKind::BuiltIn(dropper.clone()), scope };
+            let guard = DropperPlan { kind: DropperKind::BuiltIn(dropper.clone()), scope, detector: None };
             let port = PortPlan {
                 dropper: Some(guard),
                 rate: Some(rate(10_000_000)),

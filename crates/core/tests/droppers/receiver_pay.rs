@@ -41,7 +41,7 @@ fn fate(seed: u64, mark: Mark) -> Fate {
     };
     let dropper = DropperKind::BuiltIn(BuiltInDropper::Rio(rio));
     let port = PortPlan {
-        dropper: Some(DropperPlan { kind: dropper, scope: Scope::Node }),
+        dropper: Some(DropperPlan { kind: dropper, scope: Scope::Node, detector: None }),
         rate: Some(rate(1_000_000)),
         ..PortPlan::new(kind("fifo"))
     };

@@ -209,7 +209,8 @@ fn a_twin_average_dropper_in_two_classes() {
 /// A flow that floods fills its own queue and nobody else's.
 #[test]
 fn a_dropper_for_each_flow() {
-    let dropper = Some(DropperPlan { kind: drop_tail(Limit::Packets(3)), scope: Scope::Flow });
+    let dropper =
+        Some(DropperPlan { kind: drop_tail(Limit::Packets(3)), scope: Scope::Flow, detector: None });
     let class = ClassPlan { dropper, ..ClassPlan::new(kind("fifo")) };
     let port = PortPlan { classes: vec![class], ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
@@ -272,8 +273,13 @@ impl Dropper for Bookkeeper {
 fn droppers_hear_of_every_way_out() {
     for seed in 0..rounds(20) {
         let mut rng = Rng::named(seed, "bookkeepers");
-        let keeper =
-            |scope| Some(DropperPlan { kind: DropperKind::custom(|| Box::<Bookkeeper>::default()), scope });
+        let keeper = |scope| {
+            Some(DropperPlan {
+                kind: DropperKind::custom(|| Box::<Bookkeeper>::default()),
+                scope,
+                detector: None,
+            })
+        };
         let class = |parent, scope, ceiling| ClassPlan {
             parent,
             contract: reserved(2_000_000).contract,

@@ -242,6 +242,12 @@ impl Engine {
                 Effect::Notice { port, flow, notice: Notice::Ahead(_), .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).warned += 1;
                 }
+                Effect::Notice { port, flow, notice: Notice::NonResponsive, .. } => {
+                    self.ports[usize::from(port.0)].statistics_of(flow).named += 1;
+                }
+                Effect::Notice { port, flow, notice: Notice::BackedOff, .. } => {
+                    self.ports[usize::from(port.0)].statistics_of(flow).released += 1;
+                }
             }
         }
     }

@@ -24,6 +24,10 @@ pub(crate) struct FlowStatistics {
     pub(crate) marked: u64,
     /// How often the flow monitor warned a flow: its lead was above the threshold.
     pub(crate) warned: u64,
+    /// How often a detector named a flow: it does not respond to congestion.
+    pub(crate) named: u64,
+    /// How often a named flow was released: it has backed off.
+    pub(crate) released: u64,
 }
 
 impl FlowStatistics {
@@ -35,6 +39,8 @@ impl FlowStatistics {
             dropped: [0; Reason::ALL.len()],
             marked: 0,
             warned: 0,
+            named: 0,
+            released: 0,
         }
     }
 

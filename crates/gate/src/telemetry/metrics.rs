@@ -164,6 +164,12 @@ impl Scrape {
             family("flow_warnings", "Times that the flow monitor warned a flow", {
                 flow_counter(&|flow| flow.statistics.warned)
             }),
+            family("flow_named", "Times that a detector named a flow: it does not respond to congestion", {
+                flow_counter(&|flow| flow.statistics.named)
+            }),
+            family("flow_released", "Times that a flow that was named was released: it has backed off", {
+                flow_counter(&|flow| flow.statistics.released)
+            }),
             family(
                 "flow_delay_seconds",
                 "From a packet's arrival until its first bit was due",

@@ -227,6 +227,7 @@ impl FlowReport {
             "drops": drops,
             "marked": self.statistics.marked,
             "warnings": self.statistics.warned,
+            "non_responsive": { "named": self.statistics.named, "released": self.statistics.released },
             "delay": { "p50": p50, "p99": p99, "max": max },
             "lead": self.lead.as_secs_f64(),
         });

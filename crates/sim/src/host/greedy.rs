@@ -117,6 +117,7 @@ impl Endpoint for Greedy {
                     (self.tried, self.next) = (None, until);
                 }
             }
+            Notice::Network(Finding::NonResponsive | Finding::BackedOff) => {}
             Notice::Changed { reserve, pace } => self.restraint.change(reserve, pace),
             Notice::HungUp => (self.stop, self.next) = (cx.now(), Time::NEVER),
             Notice::Left => {

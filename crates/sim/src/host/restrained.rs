@@ -103,7 +103,9 @@ impl Endpoint for Restrained {
             Notice::Network(Finding::Ahead(lead)) => self.restraint.warned(cx.now(), lead),
             Notice::Changed { reserve, pace } => self.restraint.change(reserve, pace),
             Notice::HungUp => (self.stop, self.next) = (cx.now(), Time::NEVER),
-            Notice::Left | Notice::Dropped(_) => {}
+            Notice::Network(Finding::NonResponsive | Finding::BackedOff)
+            | Notice::Left
+            | Notice::Dropped(_) => {}
         }
         self.next
     }

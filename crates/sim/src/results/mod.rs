@@ -7,6 +7,7 @@ mod gate;
 mod groups;
 mod histogram;
 mod links;
+mod non_responsive;
 mod series;
 mod signals;
 mod table;
@@ -32,6 +33,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         links::table(&run),
         drops::table(&run),
         usage::table(&run),
+        non_responsive::table(&run),
         series::table(&run),
         signals::table(&run),
         gate::table(&run),

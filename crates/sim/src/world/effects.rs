@@ -4,9 +4,9 @@ use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
-use tidegate_core::context::{Body, Effect, Reason};
+use tidegate_core::context::{Body, Effect, Notice as Finding, Reason};
 use tidegate_core::endpoint::Notice;
-use tidegate_core::packet::Packet;
+use tidegate_core::packet::{BodyId, FlowIx, Packet};
 
 impl<Q: EventQueue> World<Q> {
     /// Acts on what a switch has reported.
@@ -27,7 +27,10 @@ impl<Q: EventQueue> World<Q> {
                     self.events.set(Event::Timer(link), at);
                 }
                 Effect::Conforms { packet, .. } => self.left_shaper(&packet),
-                Effect::Notice { body, notice, .. } => self.notify_back(body, Notice::Network(notice)),
+                Effect::Notice { port, flow, body, notice } => {
+                    let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
+                    self.noticed(link, flow, body, notice);
+                }
                 Effect::Marked { port, reason, .. } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
                     self.measures.drops_for(link, reason).marked += 1;
@@ -46,6 +49,20 @@ impl<Q: EventQueue> World<Q> {
         {
             workaheads.let_go(body.flow, self.now, packet.len);
         }
+    }
+
+    /// Something was noticed of a flow, which has the index `at_port` at the port in front of a link.
+    fn noticed(&mut self, link: u32, at_port: FlowIx, body: BodyId, notice: Finding) {
+        match notice {
+            Finding::Ahead(_) => {}
+            Finding::NonResponsive => {
+                let flow = self.packets.body(body).flow;
+                self.measures.named(self.now, link, flow, at_port);
+            }
+            // For an operator; the packet may be another flow's.
+            Finding::BackedOff => return self.measures.backed_off(self.now, link, at_port),
+        }
+        self.notify_back(body, Notice::Network(notice));
     }
 
     fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body) {

@@ -47,6 +47,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
         envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
         losses: BTreeMap::new(),
         drops: BTreeMap::new(),
+        non_responsive: Vec::new(),
         checks: vec![KeptChecks::default(); flows],
         counts_before: BTreeMap::new(),
         usage_closed: UsageRecords::default(),

@@ -22,7 +22,7 @@ mod sampling;
 mod service;
 mod setup;
 
-pub use crate::measures::{Checks, DropCounts};
+pub use crate::measures::{Checks, DropCounts, NonResponsive};
 pub use relays::{Answer, GateFlow, Signal};
 pub use report::{LinkReport, Overflow};
 

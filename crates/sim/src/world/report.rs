@@ -1,7 +1,7 @@
 //! What a world has measured.
 
 use super::relays::{AnyRelay, FlowNetwork};
-use super::{DropCounts, GateFlow, Signal, World};
+use super::{DropCounts, GateFlow, NonResponsive, Signal, World};
 use crate::host::Source;
 use crate::packet_log::Entry;
 use crate::packets::MOST_PACKETS;
@@ -110,6 +110,11 @@ impl<Q> World<Q> {
     pub fn drops(&self, link: usize) -> impl Iterator<Item = (Reason, DropCounts)> {
         let reasons = (link as u32, Reason::ALL[0])..=(link as u32, Reason::ALL[Reason::ALL.len() - 1]);
         self.measures.drops.range(reasons).map(|((_, reason), counts)| (*reason, *counts))
+    }
+
+    /// Which flows were found not to respond to congestion, and where, from the start of the run on, in the order of time.
+    pub fn non_responsive(&self) -> &[NonResponsive] {
+        &self.measures.non_responsive
     }
 
     /// What a link has done since the warm-up.

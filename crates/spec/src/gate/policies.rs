@@ -2,7 +2,7 @@
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
-use crate::port::fit::{Named, check_guards, check_node, check_slots, follows_nothing};
+use crate::port::fit::{Named, check_detectors, check_guards, check_node, check_slots, follows_nothing};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
@@ -39,6 +39,9 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
     let meters = || std::iter::once(&gate.port.meter).chain(classes().map(|class| &class.meter)).flatten();
     let droppers =
         || std::iter::once(&gate.port.dropper).chain(classes().map(|class| &class.dropper)).flatten();
+    let detectors = classes().map(|class| (&class.detector, &class.dropper));
+    let detectors = std::iter::once((&gate.port.detector, &gate.port.dropper)).chain(detectors);
+    check_detectors(detectors, "at its port", &mut told, report);
     for direction in Direction::BOTH {
         let at = direction.name();
         check_guards(meters(), droppers(), &server(gate, direction), at, &mut told, report);

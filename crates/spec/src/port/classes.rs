@@ -7,6 +7,7 @@ use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;
 use std::collections::BTreeMap;
+use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, MOST_CLASSES};
@@ -25,6 +26,8 @@ pub struct Class {
     pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival in it; `None` leaves that to the port.
     pub dropper: Option<DropperSpec>,
+    /// Which flows are found not to respond to the drops of its dropper; `None` for nobody.
+    pub detector: Option<Chosen<BuiltInDetector>>,
     /// What it states to the scheduler above it.
     pub contract: ContractSpec,
     /// Bits per second that it never exceeds at a port.
@@ -42,7 +45,7 @@ impl Class {
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
             meters: meter.into_iter().collect(),
-            dropper: self.dropper.as_ref().map(DropperSpec::plan),
+            dropper: self.dropper.as_ref().map(|dropper| dropper.plan(self.detector.as_ref())),
             ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
     }
@@ -76,6 +79,7 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
             scheduler: Chosen::read(values, "scheduler", report)?,
             meter: Chosen::read(values, "meter", report),
             dropper: DropperSpec::read(values, "dropper", report),
+            detector: Chosen::read(values, "detector", report),
             contract,
             ceiling,
             place: values.place,

@@ -3,6 +3,7 @@
 use crate::error::Report;
 use crate::policy::Chosen;
 use crate::values::Values;
+use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::switch::plan::{DropperPlan, Scope};
 
@@ -22,8 +23,12 @@ impl DropperSpec {
         Some(DropperSpec { chosen, scope: values.table(key)?.word("scope")? })
     }
 
-    /// The dropper at a port.
-    pub(crate) fn plan(&self) -> DropperPlan {
-        DropperPlan { kind: DropperKind::BuiltIn(self.chosen.policy.clone()), scope: self.scope }
+    /// The dropper at a port, and who is shown its drops.
+    pub(crate) fn plan(&self, detector: Option<&Chosen<BuiltInDetector>>) -> DropperPlan {
+        DropperPlan {
+            kind: DropperKind::BuiltIn(self.chosen.policy.clone()),
+            scope: self.scope,
+            detector: detector.map(|detector| detector.policy.clone()),
+        }
     }
 }

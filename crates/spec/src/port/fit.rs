@@ -5,6 +5,7 @@ use crate::policy::Chosen;
 use crate::port::{Class, DropperSpec};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
@@ -22,6 +23,23 @@ pub(crate) fn check_guards<'c>(
     for (place, fault) in faults.chain(droppers.filter_map(|dropper| fault_of(&dropper.chosen, node))) {
         if told.insert(place) {
             report.add(place, Complaint::new(format!("{} {at}", fault.message)));
+        }
+    }
+}
+
+/// Checks that each detector has a dropper, whose drops it is shown; of mistakes at one place, the first is told.
+pub(crate) fn check_detectors<'c>(
+    ports: impl Iterator<Item = (&'c Option<Chosen<BuiltInDetector>>, &'c Option<DropperSpec>)>,
+    at: &str,
+    told: &mut BTreeSet<Place>,
+    report: &mut Report,
+) {
+    for (detector, dropper) in ports {
+        let Some(detector) = detector.as_ref().filter(|_| dropper.is_none()) else { continue };
+        let place = detector.place_of("");
+        if told.insert(place) {
+            let message = format!("a detector is shown what a dropper drops, and there is none {at}");
+            report.add(place, Complaint::new(message).help("add a `dropper` beside it"));
         }
     }
 }

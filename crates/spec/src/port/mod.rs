@@ -14,6 +14,7 @@ use crate::error::Report;
 use crate::policy::Chosen;
 use crate::values::Values;
 use std::collections::BTreeSet;
+use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::BuiltIn;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
@@ -29,6 +30,8 @@ pub struct PortSpec {
     pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival; `None` for nothing.
     pub dropper: Option<DropperSpec>,
+    /// Which flows are found not to respond to the drops; `None` for nobody.
+    pub detector: Option<Chosen<BuiltInDetector>>,
     /// Bits per second that the port never exceeds, when below the link's rate.
     pub ceiling: Option<u64>,
 }
@@ -41,7 +44,7 @@ impl PortSpec {
         let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
         PortPlan {
             meters: meter.map(MeterKind::BuiltIn).into_iter().collect(),
-            dropper: self.dropper.as_ref().map(DropperSpec::plan),
+            dropper: self.dropper.as_ref().map(|dropper| dropper.plan(self.detector.as_ref())),
             rate: Some(link),
             ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
@@ -53,6 +56,7 @@ impl PortSpec {
             scheduler: Chosen::read(port, "scheduler", report)?,
             meter: Chosen::read(port, "meter", report),
             dropper: DropperSpec::read(port, "dropper", report),
+            detector: Chosen::read(port, "detector", report),
             ceiling: None,
         })
     }
@@ -63,6 +67,7 @@ pub(crate) struct OwnPolicies {
     scheduler: Option<Chosen<BuiltInScheduler>>,
     meter: Option<Chosen<BuiltInMeter>>,
     dropper: Option<DropperSpec>,
+    detector: Option<Chosen<BuiltInDetector>>,
 }
 
 impl OwnPolicies {
@@ -71,6 +76,7 @@ impl OwnPolicies {
             scheduler: Chosen::read(link, "scheduler", report),
             meter: Chosen::read(link, "meter", report),
             dropper: DropperSpec::read(link, "dropper", report),
+            detector: Chosen::read(link, "detector", report),
         }
     }
 
@@ -80,6 +86,7 @@ impl OwnPolicies {
             scheduler: self.scheduler.clone().unwrap_or(usual.scheduler),
             meter: self.meter.clone().or(usual.meter),
             dropper: self.dropper.clone().or(usual.dropper),
+            detector: self.detector.clone().or(usual.detector),
             ceiling: usual.ceiling,
         }
     }

@@ -191,6 +191,11 @@ fn dropper() -> Shape {
     Shape::OneOf(OneOf { what: "dropper", default_kind: None, options })
 }
 
+fn detector() -> Shape {
+    let default = tidegate_core::detector::DEFAULT.name;
+    policies("detector", Some(default), tidegate_core::detector::RECORDS)
+}
+
 fn meter() -> Shape {
     policies("meter", None, tidegate_core::meter::RECORDS)
 }

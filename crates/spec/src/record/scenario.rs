@@ -1,8 +1,8 @@
 //! The scenario file's own sections, except for flows and topologies.
 
 use super::{
-    Field, Section, Shape, connection, defaulted, dropper, flow, meter, optional, rate, required, scheduler,
-    time, topology,
+    Field, Section, Shape, connection, defaulted, detector, dropper, flow, meter, optional, rate, required,
+    scheduler, time, topology,
 };
 use std::sync::LazyLock;
 use tidegate_core::params::{CONTRACT, Kind, Param, Parameter, PolicyRecord};
@@ -82,6 +82,10 @@ pub(super) fn version(help: &'static str) -> Field {
     Field { default: Some("1".into()), ..required("version", shape, help) }
 }
 
+/// What a detector is for.
+const DETECTOR: &str =
+    "What finds flows that do not respond to the drops of `dropper`; without it, nothing does";
+
 pub(super) fn port() -> Section {
     let fields = vec![
         defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
@@ -92,6 +96,7 @@ pub(super) fn port() -> Section {
             "What sees whether flows keep their contracts; the default lets flows without `interval` pass",
         ),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
+        optional("detector", detector(), DETECTOR),
     ];
     let help = "What every output port of a switch does, unless a link says otherwise. What those of hosts do, `host` says.";
     Section::new("port", "Port", help, fields)
@@ -102,6 +107,7 @@ fn host() -> Section {
         defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
         optional("meter", meter(), "What sees whether flows keep their contracts; without it, nothing does"),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
+        optional("detector", detector(), DETECTOR),
     ];
     let help = "What every output port of a host does, unless a link says otherwise.";
     Section::new("host", "Host", help, fields)
@@ -197,6 +203,7 @@ fn link() -> Section {
              of a boundary; without it, each flow's",
         ),
         optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
+        optional("detector", detector(), "Detector of its ports; without it, what `port` says"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
     ];
     Section::new("link", "Link", "One link added to the topology.", fields)
@@ -267,6 +274,7 @@ pub(super) fn class() -> Section {
             dropper(),
             "What is dropped or marked on arrival in it; without it, what the port's does",
         ),
+        optional("detector", detector(), DETECTOR),
     ]);
     let help = "A class of flows. Classes form a tree of schedulers on every switch port, at most three deep \
                 with the port's own scheduler as its root. The keys of a contract are what the class states to \

@@ -75,6 +75,7 @@ fn registered_policies_are_offered() {
     let registered = [
         tidegate_core::scheduler::RECORDS,
         tidegate_core::dropper::RECORDS,
+        tidegate_core::detector::RECORDS,
         tidegate_core::shaper::RECORDS,
         tidegate_core::meter::RECORDS,
         tidegate_core::endpoint::RECORDS,

@@ -40,6 +40,9 @@ pub(super) fn load(
         if port.given("dropper") {
             gate.port.dropper = DropperSpec::read(port, "dropper", report);
         }
+        if port.given("detector") {
+            gate.port.detector = Chosen::read(port, "detector", report);
+        }
         // What does not fit the gate's flows now is what was put there: the file itself was in order.
         let here = port.place_of("scheduler");
         policies::check(&gate, |_| here, report);

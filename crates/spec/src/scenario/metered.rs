@@ -179,6 +179,36 @@ fn member<'s>(parts: &Parts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s
     }
 }
 
+/// The first link whose detector looks at drops of packets out of profile, where no packet is coloured: neither by a meter
+/// on its way nor by an envelope, and none comes with a code point of its own.
+pub(super) fn uncoloured(
+    links: &[Link],
+    nodes: &[Node],
+    classes: &[Class],
+    groups: &[FlowGroup],
+) -> Option<(Place, Complaint)> {
+    let is_coloured = |group: &FlowGroup, until: usize| {
+        let mut way = group.route.iter().take_while(|link| **link != until).chain([&until]);
+        let own = group.envelope.is_some() || group.headers.is_some();
+        own || way.any(|link| meters(group, &links[*link], nodes, classes).any(colours))
+    };
+    links.iter().enumerate().filter(|(_, link)| link.gate.is_none()).find_map(|(index, link)| {
+        let detector = link.port.detector.as_ref().filter(|detector| detector.policy.reads_colours())?;
+        let mut passing = groups.iter().filter(|group| group.route.contains(&index)).peekable();
+        passing.peek()?;
+        if passing.any(|group| is_coloured(group, index)) {
+            return None;
+        }
+        let message = format!(
+            "the detector of link {} looks at drops of packets out of profile, and no meter colours what passes there: it \
+             finds nothing",
+            link.name
+        );
+        let help = "put a meter that colours on the way, or let the detector look at all drops";
+        Some((detector.place_of("drops"), Complaint::new(message).help(help)))
+    })
+}
+
 /// The first link whose profiles, of all packets that are coloured on the way to it, sum up to more than it carries. Of the
 /// profiles that packets were coloured by one after the other, the last one counts: no more is inside.
 pub(super) fn oversubscribed(

@@ -2,7 +2,7 @@
 
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
-use crate::port::fit::{Named, check_guards, check_node, check_slots, fault_of};
+use crate::port::fit::{Named, check_detectors, check_guards, check_node, check_slots, fault_of};
 use crate::port::{Class, interval_fault, workahead_fault};
 use crate::scenario::admission::Admission;
 use crate::scenario::flows::FlowGroup;
@@ -54,6 +54,9 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
         let droppers = std::iter::once(&port.dropper).chain(below.iter().map(|class| &class.dropper));
         let on_link = format!("on link {}", link.name);
         check_guards(meters.flatten(), droppers.flatten(), &node, &on_link, &mut told, report);
+        let detectors = below.iter().map(|class| (&class.detector, &class.dropper));
+        let detectors = std::iter::once((&port.detector, &port.dropper)).chain(detectors);
+        check_detectors(detectors, &on_link, &mut told, report);
         check_slots(&port.scheduler, below.iter(), &mut told, report);
         let root = std::iter::once((None, &port.scheduler));
         let inner = below.iter().enumerate().map(|(class, one)| (Some(class), &one.scheduler));

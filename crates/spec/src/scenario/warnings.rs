@@ -16,8 +16,16 @@ impl Scenario {
         let Scenario { links, nodes, classes, profiles, groups, .. } = self;
         let oversubscribed = metered::oversubscribed(links, nodes, classes, profiles, groups);
         let mixed = marking::mixed((links, nodes), classes, groups);
-        let found =
-            [self.overload(), self.open_pool(), self.open_queue(), oversubscribed, mixed, self.half_a_pair()];
+        let uncoloured = metered::uncoloured(links, nodes, classes, groups);
+        let found = [
+            self.overload(),
+            self.open_pool(),
+            self.open_queue(),
+            oversubscribed,
+            uncoloured,
+            mixed,
+            self.half_a_pair(),
+        ];
         found.into_iter().flatten().map(|(place, complaint)| self.origin.error(place, complaint)).collect()
     }
 

@@ -6,6 +6,7 @@ fn registered() -> impl Iterator<Item = &'static PolicyRecord> {
     let all = [
         tidegate_core::scheduler::RECORDS,
         tidegate_core::dropper::RECORDS,
+        tidegate_core::detector::RECORDS,
         tidegate_core::shaper::RECORDS,
         tidegate_core::meter::RECORDS,
         tidegate_core::endpoint::RECORDS,

@@ -1,10 +1,11 @@
 """Clark and Fang 1998: how its figures are measured.
 
 `tables.toml` holds Tables I to IV and Figure 7, `long.toml` the tables over 200 s, `left-open.toml` what
-Table I becomes where the paper leaves a choice, and `beyond.toml` what it speaks of and gives no figures for.
+Table I becomes where the paper leaves a choice, `beyond.toml` what it speaks of and gives no figures for, and
+`non-responsive.toml` who is found not to respond to congestion.
 """
 
-from tidegate.papers.allocated_capacity import beyond, figure7, left_open, tables
+from tidegate.papers.allocated_capacity import beyond, figure7, left_open, non_responsive, tables
 
 MEASURES = {
     **tables.MEASURES,
@@ -12,4 +13,5 @@ MEASURES = {
     "figure-7": figure7.FIGURE_7,
     **left_open.MEASURES,
     **beyond.MEASURES,
+    **non_responsive.MEASURES,
 }

@@ -67,7 +67,7 @@ impl Port {
             table: FlowTable::default(),
             metering: Metering::new(plan)?,
             green: None,
-            guards: Guards::new(now, plan)?,
+            guards: Guards::new(now, ix, plan)?,
             is_plain_in: false,
             is_plain_out: false,
             shaping: Shaping::default(),

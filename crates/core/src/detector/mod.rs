@@ -1,0 +1,35 @@
+//! Which flows do not respond to congestion?
+//!
+//! A detector is shown the drops of a node's dropper, and of the flows that it has named what arrives.
+
+pub mod drop_history;
+
+use crate::params::{PolicyParams, PolicyRecord, registry};
+use drop_history::{DropHistory, DropHistoryParams, Drops};
+
+// The registry: one line a detector.
+registry! {
+    /// A built-in detector with its parameters.
+    pub enum BuiltInDetector {
+        DropHistory(DropHistoryParams),
+    }
+}
+
+/// The detector that a table without a kind is.
+pub const DEFAULT: &PolicyRecord = &DropHistoryParams::RECORD;
+
+impl BuiltInDetector {
+    /// Whether it looks at drops of packets out of profile alone, so that it finds nothing where none is coloured.
+    pub fn reads_colours(&self) -> bool {
+        match self {
+            BuiltInDetector::DropHistory(params) => params.drops == Drops::Out,
+        }
+    }
+
+    /// A new detector, which has seen nothing.
+    pub(crate) fn build(&self) -> DropHistory {
+        match self {
+            BuiltInDetector::DropHistory(params) => DropHistory::new(params),
+        }
+    }
+}
