@@ -135,9 +135,9 @@ fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usiz
     equal(name, "the longest queue", stats.longest, longest(&queued, warm_at))
 }
 
-/// Whether a packet was in the queue: pushed out at once counts.
+/// Whether a packet was in the queue: pushed out at once counts, and so does one that a dropper took later, at the head.
 fn joined(visit: &Visit) -> bool {
-    visit.dropped.is_none_or(|(_, reason)| reason == Reason::PushedOut)
+    visit.dropped.is_none_or(|(at, reason)| reason == Reason::PushedOut || at > visit.arrived)
 }
 
 /// The most packets at once since the warm-up: for some time, until one of them departed at the same instant, or as a packet
