@@ -137,6 +137,20 @@ def test_run_shows_usage_and_whether_links_carry_what_is_inside(metered):
     assert document["usage"][2]["inside"] > 0
 
 
+def test_many_flows_without_a_reservation_are_told_of_together(metered):
+    tagged = call(
+        "run",
+        metered,
+        "--set",
+        'host.meter={ kind = "tsw-tagger", window = "100ms" }',
+        "--set",
+        "flow.nobody.count=12",
+    )
+    assert "12 flows with nothing inside a profile not shown: --json has all" in tagged.stdout
+    assert "nobody/1 " not in tagged.stdout.partition("usage of")[2]
+    assert "own/1" in tagged.stdout.partition("usage of")[2]
+
+
 def test_results_are_kept_with_their_usage(results, tmp_path):
     again = tidegate.Results.load(results.save(tmp_path / "run"))
     assert again.usage_rows() == results.usage_rows()

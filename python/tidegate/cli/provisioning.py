@@ -17,11 +17,18 @@ MOST_NEAR = 5
 """Links of which it is told."""
 
 
+MOST_OUTSIDE = 10
+"""Flows of which nothing was inside a profile of their own that are shown one by one."""
+
+
 def print_usage(results: Results, console: Any) -> list[str]:
     """Show what was used of profiles, meter by meter; those of which nothing came are left out."""
     records = [row for row in results.usage_rows() if row.inside.mean or row.yellow.mean or row.outside.mean]
     if not records:
         return []
+    outside = [row for row in records if row.flow and not row.inside.mean]
+    left_out = outside if len(outside) > MOST_OUTSIDE else []
+    records = [row for row in records if row not in left_out]
     named = {
         "inside": "inside",
         "yellow": "yellow",
@@ -40,8 +47,14 @@ def print_usage(results: Results, console: Any) -> list[str]:
             f"{row.link} ({row.class_name})" if row.class_name else row.link,
             *(with_interval(getattr(row, name), "B", "\n") for name in shown),
         )
-    console.print(table)
-    console.print()
+    if records:
+        console.print(table)
+        console.print()
+    if left_out:
+        notes = [
+            *notes,
+            f"{plural(len(left_out), 'flow')} with nothing inside a profile not shown: --json has all",
+        ]
     return notes
 
 
