@@ -107,7 +107,11 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
     what = "ten TCP connections, RIO and taggers, 200 s:"
     rows = [
         [f"{what} M packet-hops per CPU s", f"{int(hops) / seconds / 1e6:.1f}", ""],
-        [f"{what} CPU s per M packets of the bottleneck", f"{seconds / int(carried) * 1e6:.2f} ({peers})", ""],
+        [
+            f"{what} CPU s per M packets of the bottleneck",
+            f"{seconds / int(carried) * 1e6:.2f} ({peers})",
+            "",
+        ],
     ]
     if counts:
         (short, first), (long, second) = (instructions(binary, run) for run in (5, 20))
@@ -253,7 +257,14 @@ def main() -> None:
     counts = shutil.which("valgrind") is not None
     first = ["five servers in a row", "M packet-hops per CPU s", "instructions per packet-hop", "bar"]
     second = ["what", "measured", "bar"]
-    third = ["a decision", "ns, one state", "ns, a million", "instructions, one", "instructions, a million", "bar"]
+    third = [
+        "a decision",
+        "ns, one state",
+        "ns, a million",
+        "instructions, one",
+        "instructions, a million",
+        "bar",
+    ]
     fourth = ["a packet, by backlogged flows", *(f"{flows:,}" for flows in BACKLOGGED)]
     parts: list[tuple[list[str], Callable[[], list[list[str]]]]] = [
         (first, lambda: chain(found["chain"], counts)),
