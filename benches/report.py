@@ -124,8 +124,10 @@ DECISION_BARS = {"srtcm": 120, "trtcm": 120}
 
 
 def decisions(binary: str, counts: bool) -> list[list[str]]:
-    """What one decision of each dropper and meter costs: nanoseconds and instructions, hot and with a million states,
-    less what the benchmark itself takes."""
+    """Rows of one decision of each dropper and meter, with one state and with a million.
+
+    What the benchmark itself takes is subtracted.
+    """
     taken: dict[str, dict[int, float]] = {}
     for line in run(binary, "--json").splitlines():
         entry = json.loads(line)
@@ -164,8 +166,10 @@ def schedulers(binary: str) -> list[list[str]]:
 
 
 def disciplines(binary: str, counts: bool) -> list[list[str]]:
-    """What a packet costs at every discipline with its queues, by backlogged flows: nanoseconds, as a share of
-    a heap in the same run, instructions, and the longest single operation."""
+    """Rows of a packet at every discipline with its queues, by backlogged flows.
+
+    A cell has nanoseconds, also as a share of a heap in the same run, the longest operation, and instructions.
+    """
     cells: dict[str, dict[int, str]] = {name: {} for name in run(binary, "names").split()}
     for line in run(binary, "--json", *BACKLOGGED).splitlines():
         entry = json.loads(line)
