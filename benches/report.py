@@ -168,7 +168,7 @@ def schedulers(binary: str) -> list[list[str]]:
 def disciplines(binary: str, counts: bool) -> list[list[str]]:
     """Rows of a packet at every discipline with its queues, by backlogged flows.
 
-    A cell has nanoseconds, also as a share of a heap in the same run, the longest operation, and instructions.
+    A cell has nanoseconds, also as a share of a heap in the same run, the longest operation, instructions.
     """
     cells: dict[str, dict[int, str]] = {name: {} for name in run(binary, "names").split()}
     for line in run(binary, "--json", *BACKLOGGED).splitlines():
