@@ -4,7 +4,7 @@ mod common;
 
 use common::rounds;
 use std::collections::VecDeque;
-use tidegate_core::credit::sizing::{Exact, Link, Loop, Pool, Unsizable};
+use tidegate_core::credit::sizing::{Exact, Link, Loop, Pool, Unsizable, propagation};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span};
 
@@ -272,11 +272,13 @@ fn nothing_panics_at_the_ends_of_the_ranges() {
 #[test]
 fn the_rtt_is_what_a_cell_and_its_credit_take() {
     // 100 Gbit/s, 2 km: 10 µs each way, and 64 bytes take 5.12 ns.
+    assert_eq!(propagation(2_000_000), Span::from_micros(10));
+    assert_eq!((propagation(0), propagation(1)), (Span::ZERO, Span::TICK));
     let link = Link {
         rate: 100_000_000_000,
         cell: 64,
         credit_cell: 64,
-        delay: Span::from_micros(10),
+        delay: propagation(2_000_000),
         processing: Some(Span::ZERO),
     };
     assert_eq!(link.rtt(), Ok(Exact::new(20_000_000, 5_120)));

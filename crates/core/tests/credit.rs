@@ -1,0 +1,476 @@
+//! The Credit Update Protocol over random links, beside counts without bounds.
+
+mod common;
+
+use common::rounds;
+use std::collections::{BTreeSet, VecDeque};
+use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, CreditRecord, VcIx};
+use tidegate_core::credit::sizing::{Exact, Loop, Unsizable};
+use tidegate_core::credit::{Arrival, MOST_CELLS, Receiver, Refused, Sender};
+use tidegate_core::rng::Rng;
+use tidegate_core::units::{Span, Time};
+
+/// What a link does, in slots of a cell and in per cent.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    there: u64,
+    back: u64,
+    data_lost: u64,
+    credit_lost: u64,
+    credit_repeated: u64,
+    /// Slots by which a credit cell may be later than others.
+    credit_late: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Setting {
+    wire: Wire,
+    /// Slots between the checks of a VC.
+    checks: Option<u64>,
+    /// In how many slots of a hundred the receiver's output is free.
+    served: u64,
+    /// In how many slots of a hundred a VC gets a cell to send; greedy from 100 on.
+    offered: u64,
+}
+
+enum OnLink {
+    Data(usize),
+    Check(CreditCheck, u64),
+}
+
+/// A VC's counts, which do not wrap, and what follows from them.
+#[derive(Default)]
+struct Vc {
+    buf_alloc: u64,
+    n2: u64,
+    waiting: u64,
+    tx: u64,
+    rx: u64,
+    fwd: u64,
+    reported: u64,
+    due: bool,
+    /// The greatest Fwd_Cnt of all records that have come.
+    known: u64,
+    forwarded: u64,
+}
+
+impl Vc {
+    fn balance(&self) -> u64 {
+        self.buf_alloc - (self.tx - self.known)
+    }
+
+    fn queued(&self) -> u64 {
+        self.rx - self.fwd
+    }
+}
+
+/// A credit cell on its way, and what it tells without wrapping.
+struct Credit {
+    at: u64,
+    cell: CreditCell,
+    tells: Vec<(usize, u64)>,
+}
+
+struct World {
+    setting: Setting,
+    rng: Rng,
+    now: u64,
+    start: u32,
+    sender: Sender,
+    receiver: Receiver,
+    vcs: Vec<Vc>,
+    data: VecDeque<(u64, OnLink)>,
+    credits: Vec<Credit>,
+    turn: [usize; 2],
+    departures: Vec<(u64, usize)>,
+    checks: u64,
+    lost: u64,
+    late: u64,
+}
+
+fn vc_ix(vc: usize) -> VcIx {
+    VcIx(vc as u32)
+}
+
+impl World {
+    fn new(setting: Setting, seed: u64, start: u32, vcs: &[(u32, u32)]) -> World {
+        let every = setting.checks.map(Span::from_ticks);
+        let (mut sender, mut receiver) = (Sender::new(every).unwrap(), Receiver::new());
+        let mut open = Vec::new();
+        for (number, (buf_alloc, n2)) in vcs.iter().enumerate() {
+            let counter = Counter::from_bits(start);
+            assert_eq!(sender.open(*buf_alloc, counter), Ok(vc_ix(number)));
+            assert_eq!(receiver.open(*buf_alloc, *n2, counter), Ok(vc_ix(number)));
+            open.push(Vc { buf_alloc: u64::from(*buf_alloc), n2: u64::from(*n2), ..Vc::default() });
+        }
+        World {
+            setting,
+            rng: Rng::named(seed, "credit"),
+            now: 0,
+            start,
+            sender,
+            receiver,
+            vcs: open,
+            data: VecDeque::new(),
+            credits: Vec::new(),
+            turn: [0, 0],
+            departures: Vec::new(),
+            checks: 0,
+            lost: 0,
+            late: 0,
+        }
+    }
+
+    fn happens(&mut self, percent: u64) -> bool {
+        self.rng.below(100) < percent
+    }
+
+    fn wrapped(&self, count: u64) -> Counter {
+        Counter::from_bits(self.start.wrapping_add(count as u32))
+    }
+
+    fn next(vcs: &[Vc], last: &mut usize, ready: impl Fn(&Vc) -> bool) -> Option<usize> {
+        let turn = (1..=vcs.len()).map(|step| (*last + step) % vcs.len()).find(|&vc| ready(&vcs[vc]))?;
+        *last = turn;
+        Some(turn)
+    }
+
+    fn slot(&mut self) {
+        self.deliver_credits();
+        self.deliver_data();
+        self.serve();
+        self.send_credits();
+        self.send_data();
+        self.compare();
+        self.now += 1;
+    }
+
+    fn deliver_credits(&mut self) {
+        let now = self.now;
+        for Credit { cell, tells, .. } in self.credits.extract_if(.., |credit| credit.at <= now) {
+            let mut expected = BTreeSet::new();
+            for (vc, fwd) in tells {
+                let state = &mut self.vcs[vc];
+                self.late += u64::from(fwd < state.known);
+                if state.balance() == 0 && fwd > state.known {
+                    expected.insert(vc_ix(vc));
+                }
+                state.known = state.known.max(fwd);
+            }
+            let mut revived = BTreeSet::new();
+            self.sender.credited(&cell, |vc| assert!(revived.insert(vc)));
+            assert_eq!(revived, expected);
+        }
+    }
+
+    fn deliver_data(&mut self) {
+        while self.data.front().is_some_and(|(at, _)| *at <= self.now) {
+            match self.data.pop_front().unwrap().1 {
+                OnLink::Data(vc) => {
+                    assert_eq!(self.receiver.arrived(vc_ix(vc)), Arrival::Stored);
+                    self.vcs[vc].rx += 1;
+                    assert!(self.vcs[vc].queued() <= self.vcs[vc].buf_alloc);
+                }
+                OnLink::Check(check, tx) => {
+                    let state = &mut self.vcs[check.vc.0 as usize];
+                    let lost = tx - state.rx;
+                    assert_eq!(u64::from(self.receiver.checked(&check)), lost);
+                    (state.rx, state.fwd, state.due) = (tx, state.fwd + lost, true);
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self) {
+        if !self.happens(self.setting.served) {
+            return;
+        }
+        if let Some(vc) = Self::next(&self.vcs, &mut self.turn[0], |vc| vc.queued() > 0) {
+            self.receiver.left(vc_ix(vc));
+            let state = &mut self.vcs[vc];
+            state.fwd += 1;
+            state.forwarded += 1;
+            state.due |= state.fwd - state.reported >= state.n2;
+            self.departures.push((self.now, vc));
+        }
+    }
+
+    fn send_credits(&mut self) {
+        let due = self.vcs.iter().filter(|vc| vc.due).count();
+        assert_eq!(self.receiver.records_due(), due);
+        let Some(cell) = self.receiver.take_credit_cell() else {
+            assert_eq!(due, 0);
+            return;
+        };
+        assert_eq!(cell.records().len(), due.min(6));
+        let mut tells = Vec::new();
+        for CreditRecord { vc, fwd_cnt } in cell.records() {
+            let vc = vc.0 as usize;
+            assert_eq!(*fwd_cnt, self.wrapped(self.vcs[vc].fwd));
+            let state = &mut self.vcs[vc];
+            assert!(state.due);
+            (state.due, state.reported) = (false, state.fwd);
+            tells.push((vc, state.fwd));
+        }
+        let wire = self.setting.wire;
+        if self.happens(wire.credit_lost) {
+            self.lost += 1;
+            return;
+        }
+        for _ in 0..=u32::from(self.happens(wire.credit_repeated)) {
+            let at = self.now + 1 + wire.back + self.rng.below(wire.credit_late + 1);
+            self.credits.push(Credit { at, cell, tells: tells.clone() });
+        }
+    }
+
+    fn send_data(&mut self) {
+        let wire = self.setting.wire;
+        for vc in 0..self.vcs.len() {
+            let offered = self.happens(self.setting.offered);
+            self.vcs[vc].waiting += u64::from(offered);
+        }
+        let now = Time::ORIGIN + Span::from_ticks(self.now);
+        let sent = if let Some(check) = self.sender.take_check(now) {
+            self.checks += 1;
+            let tx = self.vcs[check.vc.0 as usize].tx;
+            assert_eq!(check.tx_cnt, self.wrapped(tx));
+            OnLink::Check(check, tx)
+        } else {
+            assert!(self.sender.next_check() > now);
+            let ready = |vc: &Vc| vc.waiting > 0 && vc.balance() > 0;
+            let Some(vc) = Self::next(&self.vcs, &mut self.turn[1], ready) else { return };
+            assert_eq!(self.sender.sent(now, vc_ix(vc)), Ok(()));
+            self.vcs[vc].waiting -= 1;
+            self.vcs[vc].tx += 1;
+            OnLink::Data(vc)
+        };
+        if self.happens(wire.data_lost) {
+            self.lost += 1;
+        } else {
+            self.data.push_back((self.now + 1 + wire.there, sent));
+        }
+    }
+
+    fn compare(&mut self) {
+        let now = Time::ORIGIN + Span::from_ticks(self.now);
+        for (number, vc) in self.vcs.iter().enumerate() {
+            assert_eq!(u64::from(self.sender.balance(vc_ix(number))), vc.balance());
+            assert_eq!(u64::from(self.receiver.queued(vc_ix(number))), vc.queued());
+            if vc.balance() == 0 {
+                assert!(self.sender.sent(now, vc_ix(number)).is_err());
+            }
+        }
+    }
+
+    fn run(&mut self, slots: u64) {
+        (0..slots).for_each(|_| self.slot());
+    }
+
+    fn lose_nothing(&mut self) {
+        let wire = &mut self.setting.wire;
+        (wire.data_lost, wire.credit_lost, wire.credit_repeated, wire.credit_late) = (0, 0, 0, 0);
+    }
+
+    fn rtt(&self) -> u64 {
+        self.setting.wire.there + 1 + self.setting.wire.back
+    }
+}
+
+fn clean(there: u64, back: u64) -> Wire {
+    Wire { there, back, data_lost: 0, credit_lost: 0, credit_repeated: 0, credit_late: 0 }
+}
+
+fn drawn(rng: &mut Rng) -> (Setting, Vec<(u32, u32)>) {
+    let wire = Wire {
+        data_lost: [0, 1, 10, 40][rng.below(4) as usize],
+        credit_lost: [0, 5, 30, 60][rng.below(4) as usize],
+        credit_repeated: [0, 20][rng.below(2) as usize],
+        credit_late: [0, 40][rng.below(2) as usize],
+        ..clean(rng.below(20), rng.below(20))
+    };
+    let setting = Setting {
+        wire,
+        checks: Some(10 + rng.below(200)),
+        served: [20, 70, 100][rng.below(3) as usize],
+        offered: [2, 20, 100][rng.below(3) as usize],
+    };
+    let vcs = (0..1 + rng.below(12)).map(|_| {
+        let n2 = 1 + rng.below(12) as u32;
+        (n2 + rng.below(40) as u32, n2)
+    });
+    (setting, vcs.collect())
+}
+
+#[test]
+fn nothing_overruns_and_losses_are_made_good() {
+    let mut draw = Rng::named(7, "credit-settings");
+    let (mut lost, mut late, mut packed) = (0, 0, false);
+    for seed in 0..rounds(150) {
+        let (setting, vcs) = drawn(&mut draw);
+        let mut world = World::new(setting, seed, draw.below(1 << 32) as u32, &vcs);
+        world.run(1500);
+        (lost, late) = (lost + world.lost, late + world.late);
+        packed |= vcs.len() > 6;
+        // When the link has recovered, every VC goes on.
+        world.lose_nothing();
+        world.setting.offered = 100;
+        let recovered = 2 * (setting.checks.unwrap() + world.rtt() + 50) + 12 * vcs.len() as u64;
+        world.run(recovered);
+        let before: Vec<_> = world.vcs.iter().map(|vc| vc.forwarded).collect();
+        world.run(recovered + 100 * vcs.len() as u64);
+        for (number, (vc, before)) in world.vcs.iter().zip(before).enumerate() {
+            assert!(vc.forwarded > before, "VC {number} of {vcs:?} stands still, seed {seed}: {setting:?}");
+        }
+        // When nothing more is sent, both ends agree and nothing is left.
+        world.setting.offered = 0;
+        world.setting.served = 100;
+        world.vcs.iter_mut().for_each(|vc| vc.waiting = 0);
+        let cells: u64 = vcs.iter().map(|(buf_alloc, _)| u64::from(*buf_alloc)).sum();
+        world.run(recovered + cells);
+        for (number, vc) in world.vcs.iter().enumerate() {
+            assert_eq!(u64::from(world.sender.balance(vc_ix(number))), vc.buf_alloc);
+            assert_eq!((vc.tx, vc.rx), (vc.rx, vc.fwd));
+        }
+        world.run(setting.checks.unwrap());
+        assert_eq!(world.sender.next_check(), Time::NEVER);
+    }
+    assert!(lost > 1000 && late > 500 && packed, "{lost} {late} {packed}");
+}
+
+#[test]
+fn one_check_and_its_answer_bring_the_ends_together() {
+    let mut draw = Rng::named(8, "credit-settings");
+    let mut wrong = 0;
+    for seed in 0..rounds(100) {
+        let (mut setting, vcs) = drawn(&mut draw);
+        setting.checks = Some(2000);
+        let mut world = World::new(setting, seed, 0, &vcs);
+        world.run(1000);
+        // What is on the link arrives or is lost; the receiver forwards half of what it has.
+        world.lose_nothing();
+        (world.setting.offered, world.setting.served) = (0, 50);
+        world.vcs.iter_mut().for_each(|vc| vc.waiting = 0);
+        world.run(world.rtt() + 50);
+        world.setting.served = 0;
+        world.run(world.rtt() + 50);
+        let apart = |world: &World, vc: usize| {
+            let buf_alloc = u64::from(vcs[vc].0);
+            buf_alloc - u64::from(world.sender.balance(vc_ix(vc))) != world.vcs[vc].queued()
+        };
+        wrong += (0..vcs.len()).filter(|vc| apart(&world, *vc)).count();
+        let outstanding: usize = world.vcs.iter().filter(|vc| vc.tx > vc.known).count();
+        world.now = 5000;
+        world.run(vcs.len() as u64 + world.rtt() + 50);
+        assert_eq!(world.checks as usize, outstanding);
+        assert!((0..vcs.len()).all(|vc| !apart(&world, vc)));
+    }
+    assert!(wrong > 100, "{wrong}");
+}
+
+#[test]
+fn a_vc_alone_has_the_rate_of_equation_2() {
+    let mut rng = Rng::named(9, "credit-settings");
+    let mut below = 0;
+    for seed in 0..rounds(120) {
+        let (there, back, n2) = (rng.below(12), rng.below(12), 1 + rng.below(9));
+        let buf_alloc = n2 + rng.below(there + back + 2 * n2);
+        let setting = Setting { wire: clean(there, back), checks: None, served: 100, offered: 100 };
+        let mut world = World::new(setting, seed, u32::MAX - 99, &[(buf_alloc as u32, n2 as u32)]);
+        let period = world.rtt() + n2 - buf_alloc % n2;
+        world.run(40 * period);
+        let before = world.vcs[0].forwarded;
+        world.run(10 * period);
+        let rtt = Exact::from_integer(world.rtt().into());
+        let share = Loop::new(rtt, n2).unwrap().share(buf_alloc, 1).unwrap().least;
+        let cells = world.vcs[0].forwarded - before;
+        assert_eq!(Exact::from_integer(cells.into()), share * Exact::from_integer((10 * period).into()));
+        below += u32::from(share < Exact::from_integer(1));
+    }
+    assert!(below > 30, "{below}");
+}
+
+#[test]
+fn wrapping_counters_change_no_departure() {
+    let mut draw = Rng::named(10, "credit-settings");
+    let mut wrapped = 0;
+    for seed in 0..rounds(30) {
+        let (setting, vcs) = drawn(&mut draw);
+        let run = |start: u32| {
+            let mut world = World::new(setting, seed, start, &vcs);
+            world.run(1500);
+            world
+        };
+        let (plain, wrapping) = (run(0), run(u32::MAX - 20));
+        assert_eq!(plain.departures, wrapping.departures);
+        wrapped += wrapping.vcs.iter().filter(|vc| vc.fwd > 20).count();
+    }
+    assert!(wrapped > 50, "{wrapped}");
+}
+
+#[test]
+fn without_checks_lost_cells_take_their_buffer_with_them() {
+    for checks in [None, Some(50)] {
+        let wire = Wire { data_lost: 10, ..clean(3, 3) };
+        let setting = Setting { wire, checks, served: 100, offered: 100 };
+        let mut world = World::new(setting, 1, 0, &[(8, 2)]);
+        world.run(3000);
+        let before = world.vcs[0].forwarded;
+        world.lose_nothing();
+        world.run(3000);
+        assert_eq!(world.vcs[0].forwarded == before, checks.is_none());
+    }
+}
+
+#[test]
+fn allocations_that_cannot_work_are_refused() {
+    let start = Counter::default();
+    let mut receiver = Receiver::new();
+    let deadlock = Refused::Allocation(Unsizable::Deadlock { buf_alloc: 7, n2: 8 });
+    assert_eq!(receiver.open(7, 8, start), Err(deadlock));
+    assert_eq!(receiver.open(7, 0, start), Err(Refused::Allocation(Unsizable::NoBatch)));
+    for buf_alloc in [0, MOST_CELLS + 1, u32::MAX] {
+        let refused = Refused::BufAlloc { buf_alloc };
+        assert_eq!(receiver.open(buf_alloc, 1, start), Err(refused));
+        assert_eq!(Sender::new(None).unwrap().open(buf_alloc, start), Err(refused));
+    }
+    assert_eq!(Sender::new(Some(Span::ZERO)).err(), Some(Refused::NoInterval));
+    // What was refused is not open.
+    assert_eq!(receiver.open(8, 8, start), Ok(VcIx(0)));
+    assert_eq!(receiver.arrived(VcIx(1)), Arrival::Dropped);
+}
+
+#[test]
+fn no_message_and_no_cell_can_do_harm() {
+    let mut rng = Rng::named(11, "credit-settings");
+    let (mut dropped, mut passed_over) = (0, 0);
+    for _ in 0..rounds(200) {
+        let n2 = 1 + rng.below(4) as u32;
+        let buf_alloc = n2 + rng.below(6) as u32;
+        let start = Counter::from_bits(rng.below(1 << 32) as u32);
+        let (mut sender, mut receiver) = (Sender::new(None).unwrap(), Receiver::new());
+        let vc = sender.open(buf_alloc, start).unwrap();
+        receiver.open(buf_alloc, n2, start).unwrap();
+        for step in 0..200 {
+            let near = start.plus((rng.below(2 * step + 20) as u32).wrapping_sub(10));
+            let count = if rng.below(2) == 0 { near } else { Counter::from_bits(rng.below(1 << 32) as u32) };
+            let other = VcIx(rng.below(3) as u32);
+            let before = sender.balance(vc);
+            match rng.below(5) {
+                0 => {
+                    let record = CreditRecord { vc: other, fwd_cnt: count };
+                    sender.credited(&CreditCell::of(&[record; 6]).unwrap(), |_| ());
+                    // No message takes credit away.
+                    assert!((before..=buf_alloc).contains(&sender.balance(vc)));
+                    passed_over += u32::from(before == sender.balance(vc));
+                }
+                1 => assert_eq!(sender.sent(Time::ORIGIN, vc).is_ok(), before > 0),
+                2 => _ = receiver.checked(&CreditCheck { vc: other, tx_cnt: count }),
+                3 if receiver.queued(vc) > 0 => receiver.left(vc),
+                _ => dropped += u32::from(receiver.arrived(other) == Arrival::Dropped),
+            }
+            assert!(receiver.queued(vc) <= buf_alloc);
+        }
+    }
+    assert!(dropped > 100 && passed_over > 100, "{dropped} {passed_over}");
+    assert_eq!(CreditCell::of(&[CreditRecord::default(); 7]), None);
+}
