@@ -442,7 +442,7 @@ fn allocations_that_cannot_work_are_refused() {
 #[test]
 fn no_message_and_no_cell_can_do_harm() {
     let mut rng = Rng::named(11, "credit-settings");
-    let (mut dropped, mut passed_over) = (0, 0);
+    let (mut dropped, mut passed_over, mut found_lost) = (0, 0, 0);
     for _ in 0..rounds(200) {
         let n2 = 1 + rng.below(4) as u32;
         let buf_alloc = n2 + rng.below(6) as u32;
@@ -450,8 +450,10 @@ fn no_message_and_no_cell_can_do_harm() {
         let (mut sender, mut receiver) = (Sender::new(None).unwrap(), Receiver::new());
         let vc = sender.open(buf_alloc, start).unwrap();
         receiver.open(buf_alloc, n2, start).unwrap();
-        for step in 0..200 {
-            let near = start.plus((rng.below(2 * step + 20) as u32).wrapping_sub(10));
+        let (mut rx, mut fwd) = (0_u64, 0_u64);
+        for _ in 0..200 {
+            let about = if rng.below(2) == 0 { rx } else { fwd } as u32;
+            let near = start.plus(about).plus((rng.below(16) as u32).wrapping_sub(4));
             let count = if rng.below(2) == 0 { near } else { Counter::from_bits(rng.below(1 << 32) as u32) };
             let other = VcIx(rng.below(3) as u32);
             let before = sender.balance(vc);
@@ -464,13 +466,31 @@ fn no_message_and_no_cell_can_do_harm() {
                     passed_over += u32::from(before == sender.balance(vc));
                 }
                 1 => assert_eq!(sender.sent(Time::ORIGIN, vc).is_ok(), before > 0),
-                2 => _ = receiver.checked(&CreditCheck { vc: other, tx_cnt: count }),
-                3 if receiver.queued(vc) > 0 => receiver.left(vc),
-                _ => dropped += u32::from(receiver.arrived(other) == Arrival::Dropped),
+                2 => {
+                    // It stands only between what has come and what may have been sent.
+                    let tx = u64::from(count.since(start));
+                    let stands = other == vc && (rx..=fwd + u64::from(buf_alloc)).contains(&tx);
+                    let lost = if stands { tx - rx } else { 0 };
+                    assert_eq!(u64::from(receiver.checked(&CreditCheck { vc: other, tx_cnt: count })), lost);
+                    (rx, fwd) = (rx + lost, fwd + lost);
+                    found_lost += u32::from(lost > 0);
+                }
+                3 if receiver.queued(vc) > 0 => {
+                    receiver.left(vc);
+                    fwd += 1;
+                }
+                _ => {
+                    let is_dropped = receiver.arrived(other) == Arrival::Dropped;
+                    assert_eq!(is_dropped, other != vc || rx - fwd == u64::from(buf_alloc));
+                    let mine = u64::from(other == vc);
+                    (rx, fwd) = (rx + mine, fwd + if is_dropped { mine } else { 0 });
+                    dropped += u32::from(is_dropped);
+                }
             }
+            assert_eq!(u64::from(receiver.queued(vc)), rx - fwd);
             assert!(receiver.queued(vc) <= buf_alloc);
         }
     }
-    assert!(dropped > 100 && passed_over > 100, "{dropped} {passed_over}");
+    assert!(dropped > 100 && passed_over > 100 && found_lost > 100, "{dropped} {passed_over} {found_lost}");
     assert_eq!(CreditCell::of(&[CreditRecord::default(); 7]), None);
 }

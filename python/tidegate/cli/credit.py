@@ -20,44 +20,47 @@ def credit() -> None:
     """Size links with credit-based flow control, on which no cell is lost for want of a buffer."""
 
 
-def _text(help_text: str, metavar: str) -> typer.models.OptionInfo:
+def _option(help_text: str, metavar: str) -> typer.models.OptionInfo:
+    """Return an option whose default is not shown."""
     option: typer.models.OptionInfo = typer.Option(metavar=metavar, help=help_text, show_default=False)
     return option
 
 
 @app.command()
 def size(
-    link: Annotated[str, _text("The link's rate, as 100gbit.", "RATE")],
-    length: Annotated[str | None, _text("Length of the cable, as 2km, at 5 ns a metre.", "LENGTH")] = None,
-    delay: Annotated[str | None, _text("In place of a length: propagation one way, as 10us.", "TIME")] = None,
+    link: Annotated[str, _option("The link's rate, as 100gbit.", "RATE")],
+    length: Annotated[str | None, _option("Length of the cable, as 2km, at 5 ns a metre.", "LENGTH")] = None,
+    delay: Annotated[
+        str | None, _option("In place of a length: propagation one way, as 10us.", "TIME")
+    ] = None,
     vcs: Annotated[int, typer.Option(metavar="N", help="VCs (priorities) with a buffer each.")] = 1,
     rate: Annotated[
         str | None,
-        _text("Rate that each active VC is to have; by default its fair share of the link.", "RATE"),
+        _option("Rate that each active VC is to have; by default its fair share of the link.", "RATE"),
     ] = None,
     buffer: Annotated[
         str | None,
-        _text("In place of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
+        _option("In place of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
     ] = None,
     active: Annotated[
         int, typer.Option(metavar="N", help="VCs that are active while the rate is asked for.")
     ] = 1,
     n2: Annotated[
         int | None,
-        _text("Cells forwarded for each credit record; by default for 1 % of credit cells.", "N"),
+        _option("Cells forwarded for each credit record; by default for 1 % of credit cells.", "N"),
     ] = None,
     cell: Annotated[
         str, typer.Option(metavar="SIZE", help="A cell, or the smallest packet, as it takes up the link.")
     ] = "64B",
     largest: Annotated[
-        str | None, _text("The largest packet; by default all are cells of one size.", "SIZE")
+        str | None, _option("The largest packet; by default all are cells of one size.", "SIZE")
     ] = None,
     credit_cell: Annotated[
-        str | None, _text("A credit cell or message; by default of the size of a cell.", "SIZE")
+        str | None, _option("A credit cell or message; by default of the size of a cell.", "SIZE")
     ] = None,
     processing: Annotated[
         str | None,
-        _text(
+        _option(
             "From a cell's last bit at the receiver until its credit is used, without propagation; by "
             "default to send the cell, and a credit cell then.",
             "TIME",
@@ -110,9 +113,10 @@ def _print(found: CreditSize) -> None:
         style="bold",
     )
     chosen = found.chosen
+    allocation = f"Buf_Alloc = {plural(chosen.buf_alloc, noun)} each and N2 = {chosen.n2}"
     console.print(
-        f"static allocation: {plural(found.vcs, 'VC')} with "
-        f"Buf_Alloc = {plural(chosen.buf_alloc, noun)} each and N2 = {chosen.n2}: {quantity(chosen.memory, 'B')} of memory"
+        f"static allocation: {plural(found.vcs, 'VC')} with {allocation}: "
+        f"{quantity(chosen.memory, 'B')} of memory"
     )
     console.print()
     table = screen.table("active VCs", "rate of each", "")

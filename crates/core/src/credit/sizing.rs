@@ -14,10 +14,10 @@
 //! and at most the same with `N2 − r` in place of `(N2 − r)·N`. For N = 1 both are one figure, which is exact. Where
 //! N2 divides B the first is the paper's `B / (RTT + N2·N)`.
 //!
-//! Why: the record that covers cell j·N2 lets the sender go on after cell j·N2 + B. The next multiple of N2 that this
-//! record lets through is (j + k)·N2; its first cell that waited for the record is N2 − r cells before it. Those
-//! take a cell time each when the VC is alone, N when N take turns. After another RTT its own record is there: k·N2
-//! cells pass in each such time. With k = 0 no record is ever sent.
+//! Why: the record of cell j·N2 lets the sender go on up to cell j·N2 + B, the record before it up to N2 cells less. So the
+//! last N2 − r cells up to (j + k)·N2 wait for it. They take a cell time each when the VC is alone, up to N when N VCs take
+//! turns; after another RTT the record of cell (j + k)·N2 is there. In each such time k·N2 cells pass. With k = 0 no record
+//! is ever sent.
 
 use crate::units::{Span, TICKS_PER_SECOND};
 use num_rational::Ratio;
