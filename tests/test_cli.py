@@ -141,6 +141,7 @@ def test_every_command_has_json(chain, tmp_path):
         "check": [["check", chain]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
         "contract": [["contract", capture, "--points", 2]],
+        "credit": [["credit", "size", "--link", "100gbit", "--length", "2km"]],
         "explain": [["explain", out, "--flow", "voice"]],
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
         "paper": [["paper"]],

@@ -8,19 +8,24 @@ __all__ = [
     "LEAST_LIFE",
     "LEAST_LIFE_PERCENT",
     "LEAST_PACKETS",
+    "RECORDS_PER_CELL",
     "RESERVABLE_PERCENT",
     "Arrivals",
     "Capture",
+    "CreditLink",
     "Run",
     "Scenario",
     "Table",
     "TidegateError",
     "__version__",
     "buffer_for",
+    "cable_delay",
     "gate",
     "gate_schema",
     "half_width_95",
+    "parse_limit",
     "parse_rate",
+    "parse_size",
     "parse_time",
     "python_types",
     "rare_half_width_95",
@@ -33,6 +38,7 @@ __all__ = [
 __version__: str
 RESERVABLE_PERCENT: int
 LEAST_PACKETS: int
+RECORDS_PER_CELL: int
 LEAST_LIFE: float
 LEAST_LIFE_PERCENT: int
 
@@ -61,6 +67,23 @@ class Capture:
         again: bool,
         wishes: Sequence[tuple[int, float]],
     ) -> list[dict[str, Any]]: ...
+
+@final
+class CreditLink:
+    """A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in seconds."""
+
+    def __new__(
+        cls, rate: int, cell: int, credit_cell: int, delay: float, processing: float | None
+    ) -> Self: ...
+    @property
+    def rtt_cells(self) -> float: ...
+    @property
+    def rtt(self) -> float: ...
+    def overhead(self, n2: int, records: int) -> float: ...
+    def n2_for_overhead(self, percent: int) -> int: ...
+    def rates(self, n2: int, buf_alloc: int, active: int) -> tuple[float, float]: ...
+    def buffer(self, n2: int, rate: int, active: int) -> int: ...
+    def pool(self, alpha: int, vcs: int) -> tuple[int, float]: ...
 
 @final
 class Arrivals:
@@ -165,4 +188,7 @@ def half_width_95(results: Sequence[float]) -> float | None: ...
 def rare_half_width_95(runs: Sequence[tuple[int, int]]) -> float | None: ...
 def parse_rate(text: str) -> int: ...
 def parse_time(text: str) -> float: ...
+def parse_size(text: str) -> int: ...
+def parse_limit(text: str) -> tuple[int, bool]: ...
+def cable_delay(length: str) -> float: ...
 def show_rate(bits: int) -> str: ...

@@ -2,6 +2,7 @@
 
 mod capture;
 mod contract;
+mod credit;
 mod gate;
 mod interruptible;
 mod run;
@@ -11,6 +12,8 @@ mod table;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tidegate_core::credit::RECORDS_PER_CELL;
+use tidegate_core::params::Limit;
 use tidegate_sim::input::suggest;
 use tidegate_spec::units;
 
@@ -71,6 +74,21 @@ fn parse_time(text: &str) -> PyResult<f64> {
     Ok(span.as_secs_f64())
 }
 
+/// Bytes of a size such as `250B`.
+#[pyfunction]
+fn parse_size(text: &str) -> PyResult<u64> {
+    units::parse_size(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))
+}
+
+/// A limit such as `100p` or `64kB`: a number, and whether it is of packets, not of bytes.
+#[pyfunction]
+fn parse_limit(text: &str) -> PyResult<(u64, bool)> {
+    match units::parse_limit(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))? {
+        Limit::Packets(packets) => Ok((packets, true)),
+        Limit::Bytes(bytes) => Ok((bytes, false)),
+    }
+}
+
 /// A rate as a scenario spells it: `10mbit`.
 #[pyfunction]
 fn show_rate(bits: u64) -> String {
@@ -84,14 +102,17 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LEAST_PACKETS", suggest::LEAST_PACKETS)?;
     module.add("LEAST_LIFE", suggest::LEAST_LIFE.as_secs_f64())?;
     module.add("LEAST_LIFE_PERCENT", suggest::LEAST_LIFE_PERCENT)?;
+    module.add("RECORDS_PER_CELL", RECORDS_PER_CELL)?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;
     module.add_class::<contract::Arrivals>()?;
+    module.add_class::<credit::CreditLink>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
     module.add_function(wrap_pyfunction!(contract::sniff, module)?)?;
+    module.add_function(wrap_pyfunction!(credit::cable_delay, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;
@@ -101,6 +122,8 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rare_half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(parse_time, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_size, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_limit, module)?)?;
     module.add_function(wrap_pyfunction!(show_rate, module)?)?;
     Ok(())
 }

@@ -8,6 +8,7 @@ pub mod admission;
 pub mod bounds;
 pub mod classifier;
 pub mod context;
+pub mod credit;
 pub mod detector;
 pub mod dropper;
 pub mod endpoint;

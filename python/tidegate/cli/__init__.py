@@ -18,6 +18,7 @@ COMMANDS = (
     "check",
     "replay",
     "contract",
+    "credit",
     "explain",
     "plot",
     "paper",
@@ -26,7 +27,7 @@ COMMANDS = (
     "schema",
     "reference",
 )
-"""In the order in which `--help` lists them; the module of the same name holds `command`."""
+"""In the order of `--help`; the module of the same name holds `command`, or an `app` of commands."""
 
 BAD_INPUT = 1
 INTERRUPTED = 130
@@ -48,6 +49,10 @@ class LazyGroup(TyperGroup):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"tidegate.cli.{cmd_name}")
+        if hasattr(module, "app"):
+            group = typer.main.get_group(module.app)
+            group.name = cmd_name
+            return group
         single = typer.Typer(add_completion=False)
         single.command(cmd_name, **getattr(module, "SETTINGS", {}))(module.command)
         return typer.main.get_command(single)

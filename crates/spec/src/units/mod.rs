@@ -58,6 +58,9 @@ pub const SIZES: &[Unit] = &[
     unit("GiB", 1 << 30),
 ];
 
+/// Units of a length, in millimetres, smallest first.
+pub const LENGTHS: &[Unit] = &[unit("mm", 1), unit("cm", 10), unit("m", 1_000), unit("km", 1_000_000)];
+
 /// The unit of a limit counted in packets.
 pub const PACKETS: Unit = unit("p", 1);
 
@@ -65,6 +68,8 @@ pub const PACKETS: Unit = unit("p", 1);
 pub const LONGEST_TIME_HOURS: u64 = 2 * 366 * 24;
 /// The largest size that is accepted, in bytes (1 EB): sums of sizes then stay within 64 bits.
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000_000_000;
+/// The longest link that is accepted, in km: beyond the Moon.
+pub const LONGEST_LINK: u64 = 1_000_000;
 /// The most packets that a limit may state.
 pub const MOST_PACKETS: u64 = 1_000_000_000_000;
 
@@ -118,6 +123,24 @@ pub fn parse_size(text: &str) -> Result<u64, Complaint> {
         return Err(unknown_size_unit(unknown_unit(text, "size", unit, SIZES), number, unit));
     };
     whole_bytes(number, text, "size", *found)
+}
+
+/// Reads a length in millimetres: a whole number of zero or more, at most [`LONGEST_LINK`].
+pub fn parse_length(text: &str) -> Result<u64, Complaint> {
+    let (number, unit) = split(text, "length", "2km", |joined| parse_length(joined).err())?;
+    let Some(found) = LENGTHS.iter().find(|known| known.name == unit) else {
+        let complaint = unknown_unit(text, "length", unit, LENGTHS);
+        return Err(other_case(complaint, number, unit, LENGTHS));
+    };
+    let too_long = || Complaint::new(format!("`{text}` is too long: a length is at most {LONGEST_LINK}km"));
+    let millimetres = read(number, text, "length")?.times(found.factor).map_err(|unfit| match unfit {
+        Unfit::Fraction => Complaint::new(format!("`{text}` is not a whole number of millimetres")),
+        Unfit::TooLarge => too_long(),
+    })?;
+    if millimetres > LONGEST_LINK * 1_000_000 {
+        return Err(too_long());
+    }
+    Ok(millimetres)
 }
 
 /// Reads a limit on a queue: packets (`100p`) or bytes (`64kB`), above zero.

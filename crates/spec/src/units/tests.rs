@@ -34,6 +34,24 @@ fn sizes_and_limits_are_read() {
 }
 
 #[test]
+fn lengths_are_read_exactly() {
+    assert_eq!(parse_length("2km"), Ok(2_000_000));
+    assert_eq!(parse_length("0.5m"), Ok(500));
+    assert_eq!(parse_length("30cm"), Ok(300));
+    assert_eq!(parse_length("0mm"), Ok(0));
+    for (text, expected) in [
+        ("2", "a length needs a unit, and `2` has none (write it as in `2km`)"),
+        ("2KM", "`KM` in `2KM` is no unit of a length (write `2km`)"),
+        ("2miles", "`miles` in `2miles` is no unit of a length (a length is in mm, cm, m, km)"),
+        ("0.5mm", "`0.5mm` is not a whole number of millimetres"),
+        ("1000001km", "`1000001km` is too long: a length is at most 1000000km"),
+        ("-1m", "`-1m` is negative: a length is not"),
+    ] {
+        assert_eq!(parse_length(text).map_err(said), Err(expected.to_owned()));
+    }
+}
+
+#[test]
 fn mistakes_are_explained() {
     for (text, expected) in [
         ("400", "a rate needs a unit, and `400` has none (write it as in `400kbit`)"),
@@ -120,6 +138,6 @@ proptest! {
 
     #[test]
     fn no_text_makes_a_reader_panic(text in "[0-9.]{0,30}.{0,4}|[0-9]{1,3}(bit|kbit|ms|s|h|B|GiB|p)|.*") {
-        let _ = (parse_rate(&text), parse_time(&text), parse_size(&text), parse_limit(&text));
+        let _ = (parse_rate(&text), parse_time(&text), parse_size(&text), parse_limit(&text), parse_length(&text));
     }
 }

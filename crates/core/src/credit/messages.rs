@@ -1,0 +1,84 @@
+//! What do the two ends of a link tell each other?
+
+use super::RECORDS_PER_CELL;
+
+/// A running count of a VC's cells. It wraps after 2³²: only the distance between two counts of a VC has a meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Counter(u32);
+
+impl Counter {
+    /// The count with these 32 bits.
+    pub const fn from_bits(bits: u32) -> Counter {
+        Counter(bits)
+    }
+
+    /// Its 32 bits, as they are sent.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The count `cells` cells later.
+    pub const fn plus(self, cells: u32) -> Counter {
+        Counter(self.0.wrapping_add(cells))
+    }
+
+    /// Cells from `earlier` to this one; 2³² less what is missing when `earlier` is the later one.
+    pub const fn since(self, earlier: Counter) -> u32 {
+        self.0.wrapping_sub(earlier.0)
+    }
+}
+
+/// A VC of a link, by its number: both ends number the VCs from 0 in the order in which they are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct VcIx(pub u32);
+
+/// How many cells of a VC the receiver has forwarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CreditRecord {
+    /// The VC.
+    pub vc: VcIx,
+    /// Fwd_Cnt of the receiver when the credit cell was made.
+    pub fwd_cnt: Counter,
+}
+
+/// Up to [`RECORDS_PER_CELL`] credit records, sent from the receiver to the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CreditCell {
+    records: [CreditRecord; RECORDS_PER_CELL],
+    len: usize,
+}
+
+impl CreditCell {
+    /// A credit cell with these records, as a driver has read them; `None` when they do not fit.
+    pub fn of(records: &[CreditRecord]) -> Option<CreditCell> {
+        let mut cell = CreditCell::default();
+        cell.records.get_mut(..records.len())?.copy_from_slice(records);
+        cell.len = records.len();
+        Some(cell)
+    }
+
+    /// The records, at least one of those that a receiver makes.
+    pub fn records(&self) -> &[CreditRecord] {
+        &self.records[..self.len]
+    }
+
+    /// Adds a record, for which there must be room.
+    pub(super) fn push(&mut self, record: CreditRecord) {
+        self.records[self.len] = record;
+        self.len += 1;
+    }
+
+    /// Whether no more records fit.
+    pub(super) fn is_full(&self) -> bool {
+        self.len == RECORDS_PER_CELL
+    }
+}
+
+/// How many cells of a VC the sender has sent: a credit_check cell, sent from the sender to the receiver behind these cells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreditCheck {
+    /// The VC.
+    pub vc: VcIx,
+    /// Tx_Cnt of the sender when the cell was made.
+    pub tx_cnt: Counter,
+}

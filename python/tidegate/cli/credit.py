@@ -1,0 +1,157 @@
+"""`tidegate credit`: links with credit-based flow control."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tidegate.cli.options import Json
+
+if TYPE_CHECKING:
+    from tidegate.credit import CreditSize
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
+
+
+@app.callback()
+def credit() -> None:
+    """Size links with credit-based flow control, on which no cell is lost for want of a buffer."""
+
+
+def _option(help_text: str, metavar: str) -> typer.models.OptionInfo:
+    """Return an option whose default is not shown."""
+    option: typer.models.OptionInfo = typer.Option(metavar=metavar, help=help_text, show_default=False)
+    return option
+
+
+@app.command()
+def size(
+    link: Annotated[str, _option("The link's rate, as 100gbit.", "RATE")],
+    length: Annotated[str | None, _option("Length of the cable, as 2km, at 5 ns a metre.", "LENGTH")] = None,
+    delay: Annotated[
+        str | None, _option("In place of a length: propagation one way, as 10us.", "TIME")
+    ] = None,
+    vcs: Annotated[int, typer.Option(metavar="N", help="VCs (priorities) with a buffer each.")] = 1,
+    rate: Annotated[
+        str | None,
+        _option("Rate that each active VC is to have; by default its fair share of the link.", "RATE"),
+    ] = None,
+    buffer: Annotated[
+        str | None,
+        _option("In place of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
+    ] = None,
+    active: Annotated[
+        int, typer.Option(metavar="N", help="VCs that are active while the rate is asked for.")
+    ] = 1,
+    n2: Annotated[
+        int | None,
+        _option("Cells forwarded for each credit record; by default for 1 % of credit cells.", "N"),
+    ] = None,
+    cell: Annotated[
+        str, typer.Option(metavar="SIZE", help="A cell, or the smallest packet, as it takes up the link.")
+    ] = "64B",
+    largest: Annotated[
+        str | None, _option("The largest packet; by default all are cells of one size.", "SIZE")
+    ] = None,
+    credit_cell: Annotated[
+        str | None, _option("A credit cell or message; by default of the size of a cell.", "SIZE")
+    ] = None,
+    processing: Annotated[
+        str | None,
+        _option(
+            "From a cell's last bit at the receiver until its credit is used, without propagation; by "
+            "default to send the cell, and a credit cell then.",
+            "TIME",
+        ),
+    ] = None,
+    alpha: Annotated[
+        int, typer.Option(metavar="N", help="Pool of adaptive allocation: 2 N RTT and 2 cells a VC.")
+    ] = 2,
+    as_json: Json = False,
+) -> None:
+    """Say which buffer each VC needs for a rate, or which rate it has with a buffer.
+
+    As in: tidegate credit size --link 100gbit --length 2km --vcs 8
+    """
+    from tidegate import credit
+
+    found = credit.size(
+        link,
+        length=length,
+        delay=delay,
+        vcs=vcs,
+        rate=rate,
+        buffer=buffer,
+        active=active,
+        n2=n2,
+        cell=cell,
+        largest=largest,
+        credit_cell=credit_cell,
+        processing=processing,
+        alpha=alpha,
+    )
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False))
+        return
+    _print(found)
+
+
+def _print(found: CreditSize) -> None:
+    from tidegate.cli import screen
+    from tidegate.show import plural, quantity
+
+    console = screen.console()
+    sizes = quantity(found.cell, "B")
+    noun = "cell"
+    if found.largest != found.cell:
+        noun, sizes = "packet", f"{found.cell} to {found.largest} B"
+    console.print(
+        f"{quantity(found.link, 'bit/s')} · RTT {quantity(found.rtt, 's')} = "
+        f"{found.rtt_cells:.1f} {noun} times · {noun}s of {sizes}",
+        style="bold",
+    )
+    chosen = found.chosen
+    allocation = f"Buf_Alloc = {plural(chosen.buf_alloc, noun)} each and N2 = {chosen.n2}"
+    console.print(
+        f"static allocation: {plural(found.vcs, 'VC')} with {allocation}: "
+        f"{quantity(chosen.memory, 'B')} of memory"
+    )
+    console.print()
+    table = screen.table("active VCs", "rate of each", "")
+    table.columns[-1].justify = "left"
+    for one in found.rates:
+        if one.least == one.most:
+            shown, exactly = quantity(one.least, "bit/s"), "exact" if one.active == 1 else "the fair share"
+        else:
+            shown, exactly = quantity(one.least, "bit/s"), f"at least; at most {quantity(one.most, 'bit/s')}"
+        table.add_row(str(one.active), shown, exactly)
+    console.print(table)
+    console.print()
+    batches = screen.table("N2", "Buf_Alloc", "memory", "overhead", "packed", "")
+    for batch in found.batches:
+        batches.add_row(
+            str(batch.n2),
+            str(batch.buf_alloc),
+            quantity(batch.memory, "B"),
+            quantity(batch.overhead, "share"),
+            quantity(batch.overhead_packed, "share"),
+            "<" if batch.n2 == chosen.n2 else "",
+        )
+    console.print(batches)
+    notes = ["overhead: credit cells of one record beside the data; packed: of six"]
+    if noun == "packet":
+        notes.append("rates are for a link full of the smallest packets; each place holds the largest")
+    for note in notes:
+        console.print(f"  {note}", style="dim")
+    console.print()
+    pool = found.pool
+    console.print(
+        f"adaptive allocation: a pool of M = {plural(pool.cells, noun)} for all VCs: "
+        f"{quantity(pool.memory, 'B')} of memory"
+    )
+    console.print(
+        f"  a VC ramps up to its fair share while less than {pool.queued_below:.1f} {noun}s are queued",
+        style="dim",
+    )

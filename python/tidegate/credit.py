@@ -1,0 +1,264 @@
+"""Credit-based flow control: the buffer that a VC needs for a rate, and its rate with a buffer."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tidegate._tidegate import (
+    RECORDS_PER_CELL,
+    CreditLink,
+    TidegateError,
+    cable_delay,
+    parse_limit,
+    parse_rate,
+    parse_size,
+    parse_time,
+)
+from tidegate.rows import Rows
+
+CELL = 64
+"""Bytes of a cell unless another size is stated."""
+
+OVERHEAD_PERCENT = 1
+"""Credit cells take at most this share of what the data take, in %, where N2 is not stated."""
+
+MOST_VCS = 1 << 24
+MOST_CELLS = 10**12
+MOST_BYTES = (1 << 32) - 1
+MOST_ALPHA = 1000
+
+
+@dataclass(frozen=True)
+class Attained:
+    """What each VC has when so many of them are active and greedy (equation 2).
+
+    Attributes:
+        active: Active VCs.
+        least: The rate that each has at least, in bit/s.
+        most: The rate that each has at most, in bit/s; the same when one VC is active.
+    """
+
+    active: int
+    least: float
+    most: float
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One choice of N2.
+
+    Attributes:
+        n2: Cells that the receiver forwards for each credit record of a VC.
+        buf_alloc: The least allocation of a VC that has the rate, in cells; with a given buffer, that buffer.
+        memory: Bytes for all VCs.
+        overhead: Bytes of credit cells for each byte of data, when each holds one record.
+        overhead_packed: The same when each is full.
+    """
+
+    n2: int
+    buf_alloc: int
+    memory: int
+    overhead: float
+    overhead_packed: float
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The memory that adaptive allocation needs for all VCs together (equations 5 and 6).
+
+    Attributes:
+        alpha: M in units of two RTT.
+        cells: M in cells.
+        memory: M in bytes.
+        queued_below: While less than this many cells are queued, a VC below its fair share is given more at
+            each allocation.
+    """
+
+    alpha: int
+    cells: int
+    memory: int
+    queued_below: float
+
+
+@dataclass(frozen=True)
+class CreditSize:
+    """The size of a link with credit-based flow control and static allocation.
+
+    Attributes:
+        link: Rate in bit/s.
+        rtt: Round-trip time in s: propagation both ways and processing.
+        rtt_cells: The same in transmission times of a cell.
+        cell: Bytes of a cell, or of the smallest packet.
+        largest: Bytes that a place for a cell has: those of the largest packet.
+        vcs: VCs with a buffer each.
+        rate: The rate that was asked for, in bit/s; None when a buffer was given.
+        active: Active VCs for which it is asked.
+        chosen: N2, the allocation of each VC, the memory and the overhead.
+        rates: What each VC has with one VC active, with `active` and with all.
+        batches: The same rate, or the same buffer, with other N2.
+        pool: What adaptive allocation would need.
+    """
+
+    link: int
+    rtt: float
+    rtt_cells: float
+    cell: int
+    largest: int
+    vcs: int
+    rate: int | None
+    active: int
+    chosen: Batch
+    rates: Rows[Attained]
+    batches: Rows[Batch]
+    pool: Pool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in SI base units, sizes in bytes."""
+        return asdict(self)
+
+
+def size(
+    link: str | int,
+    *,
+    length: str | None = None,
+    delay: str | float | None = None,
+    vcs: int = 1,
+    rate: str | int | None = None,
+    buffer: str | int | None = None,
+    active: int = 1,
+    n2: int | None = None,
+    cell: str | int = CELL,
+    largest: str | int | None = None,
+    credit_cell: str | int | None = None,
+    processing: str | float | None = None,
+    alpha: int = 2,
+) -> CreditSize:
+    """Return which buffer each VC of a link needs for a rate, or which rate it has with a buffer.
+
+    The link is `length` long or takes `delay` one way. On a link of packets a packet is a cell: it needs a
+    credit, and a place for the largest; the figures are for a link full of the smallest, which need most
+    places.
+
+    Args:
+        link: The link's rate, in bit/s or as `100gbit`.
+        length: A cable, as `2km`, at 5 ns a metre.
+        delay: Propagation one way in s, or as `10us`.
+        vcs: VCs with a buffer each, 1 to 2²⁴.
+        rate: The rate that each of `active` VCs is to have, at most 1/`active` of the link; by default that.
+        buffer: In place of a rate: the allocation of each VC, in cells or as `400p` or `64kB`.
+        active: Active VCs for which the rate is asked, 1 to `vcs`.
+        n2: Cells that the receiver forwards for each credit record of a VC; by default as few as keep the
+            credit cells, of one record each, to 1 % of the data.
+        cell: A cell or the smallest packet, as it takes up the link, in bytes or as `64B`.
+        largest: The largest packet; by default all are cells of one size.
+        credit_cell: A credit cell or message; by default of the size of a cell.
+        processing: From a cell's last bit at the receiver until the sender may use its credit, without
+            propagation, in s or as `200ns`; by default the receiver sends the cell, and a credit cell then.
+        alpha: The pool of adaptive allocation is 2·alpha·RTT + 2·vcs cells, 2 to 1000.
+
+    Raises:
+        TidegateError: An argument cannot be used, the rate cannot be had, or the VC would deadlock.
+    """
+    if (length is None) == (delay is None):
+        raise TidegateError("a link has a length, as 2km, or a delay, as 10us: state one of the two")
+    if rate is not None and buffer is not None:
+        raise TidegateError("state a rate, to be told the buffer, or a buffer, to be told the rate: not both")
+    bits = parse_rate(link) if isinstance(link, str) else _whole("the link's rate", link, 10**13)
+    one_way = cable_delay(length) if length is not None else _seconds("delay", delay)
+    bytes_ = _bytes("cell", cell)
+    place = bytes_ if largest is None else _bytes("largest", largest)
+    if place < bytes_:
+        raise TidegateError(f"the largest packet ({place} B) is smaller than the smallest ({bytes_} B)")
+    credit = bytes_ if credit_cell is None else _bytes("credit_cell", credit_cell)
+    _whole("vcs", vcs, MOST_VCS)
+    _whole("active", active, MOST_VCS)
+    if active > vcs:
+        raise TidegateError(f"{active} VCs cannot be active: there are {vcs} (vcs)")
+    if not 2 <= alpha <= MOST_ALPHA:
+        raise TidegateError(f"`alpha` ({alpha}) is not from 2 to {MOST_ALPHA}")
+    waits = None if processing is None else _seconds("processing", processing)
+    sized = CreditLink(bits, bytes_, credit, one_way, waits)
+    batch = sized.n2_for_overhead(OVERHEAD_PERCENT) if n2 is None else _whole("n2", n2, MOST_CELLS)
+    given = None if buffer is None else _cells(buffer, place)
+    wanted = None if given is not None else _rate(rate, bits, active)
+
+    def choice(one: int) -> Batch:
+        cells = sized.buffer(one, wanted, active) if wanted is not None else (given or 0)
+        return Batch(
+            n2=one,
+            buf_alloc=cells,
+            memory=vcs * cells * place,
+            overhead=sized.overhead(one, 1),
+            overhead_packed=sized.overhead(one, RECORDS_PER_CELL),
+        )
+
+    chosen = choice(batch)
+    rates = [
+        Attained(number, *sized.rates(batch, chosen.buf_alloc, number)) for number in sorted({1, active, vcs})
+    ]
+    batches = [choice(one) for one in _others(batch, chosen.buf_alloc)]
+    cells, queued_below = sized.pool(alpha, vcs)
+    return CreditSize(
+        link=bits,
+        rtt=sized.rtt,
+        rtt_cells=sized.rtt_cells,
+        cell=bytes_,
+        largest=place,
+        vcs=vcs,
+        rate=wanted,
+        active=active,
+        chosen=chosen,
+        rates=Rows(rates),
+        batches=Rows(batches),
+        pool=Pool(alpha, cells, cells * place, queued_below),
+    )
+
+
+def _others(n2: int, buf_alloc: int) -> list[int]:
+    """Return N2 and the powers of 4 that are at most a quarter of the buffer (equation 4)."""
+    powers = [1]
+    while powers[-1] * 16 <= buf_alloc:
+        powers.append(powers[-1] * 4)
+    return sorted({n2, *powers})
+
+
+def _rate(rate: str | int | None, link: int, active: int) -> int:
+    fair = link // active
+    if rate is None:
+        return fair
+    bits = parse_rate(rate) if isinstance(rate, str) else _whole("rate", rate, 10**13)
+    if bits > fair:
+        raise TidegateError(
+            f"{active} active VCs of a link of {link} bit/s have at most {fair} bit/s each, not {bits}"
+        )
+    return bits
+
+
+def _cells(buffer: str | int, place: int) -> int:
+    """Return how many cells a buffer holds, each in a place for the largest."""
+    if isinstance(buffer, int):
+        return _whole("buffer", buffer, MOST_CELLS)
+    amount, packets = parse_limit(buffer)
+    cells = amount if packets else amount // place
+    if cells == 0:
+        raise TidegateError(f"a buffer of {amount} B holds no packet of {place} B")
+    return _whole("buffer", cells, MOST_CELLS)
+
+
+def _bytes(name: str, given: str | int) -> int:
+    return _whole(name, parse_size(given) if isinstance(given, str) else given, MOST_BYTES)
+
+
+def _seconds(name: str, given: str | float | None) -> float:
+    if isinstance(given, str):
+        return parse_time(given)
+    if given is None or not 0 <= given <= 1e6:
+        raise TidegateError(f"`{name}` ({given}) is not from 0 to 1000000 s")
+    return float(given)
+
+
+def _whole(name: str, given: int, most: int) -> int:
+    if not 1 <= given <= most:
+        raise TidegateError(f"`{name}` ({given}) is not from 1 to {most}")
+    return given
