@@ -259,7 +259,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
                     *tag = tag.later(late);
                 }
             }
-            self.rule.rejoin(flow, queued.then_some((&*tags, late)));
+            self.rule.rejoin(flow, tags, queued.then_some(late));
         }
         self.place(flow, queues);
     }

@@ -114,9 +114,9 @@ pub trait FairRule {
         let _ = flow;
     }
 
-    /// The flow is not absent any more; with the tags of what it has queued, if anything, which are later by so much.
-    fn rejoin(&mut self, flow: FlowIx, queued: Option<(&Tags, u128)>) {
-        let _ = (flow, queued);
+    /// The flow is not absent any more; the tags of what it has queued, if anything, are later by `late`.
+    fn rejoin(&mut self, flow: FlowIx, tags: &Tags, late: Option<u128>) {
+        let _ = (flow, tags, late);
     }
 
     /// Until when the flow is ahead of virtual time.

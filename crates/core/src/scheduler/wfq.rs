@@ -16,7 +16,7 @@
 //!   What is dropped at the head stays in it: clocks keep the advance.
 //! - The fluid server never pauses. It serves what a held or closed flow left in it, and runs on when something
 //!   else keeps the packets back.
-//! - A flow that is absent leaves the fluid server, and rejoins it with what it has queued.
+//! - A flow that is absent leaves the fluid server, and rejoins it with what it has queued, or with what it is ahead by.
 //! - A change of the server's rate holds from then on. When the rate is not known any more, the last one stays.
 //! - The token of a class is a packet of the token's length.
 
@@ -311,11 +311,12 @@ impl FairRule for Wfq {
         self.flows[flow.ix()].absent = true;
     }
 
-    fn rejoin(&mut self, flow: FlowIx, queued: Option<(&Tags, u128)>) {
+    fn rejoin(&mut self, flow: FlowIx, tags: &Tags, late: Option<u128>) {
         let fluid = &mut self.flows[flow.ix()];
         fluid.absent = false;
-        if let Some((tags, late)) = queued {
-            let end = fluid.end.later(late).max(tags.last);
+        let end = late.map_or(fluid.end, |late| fluid.end.later(late).max(tags.last));
+        // What it is ahead by is served, or virtual time would never get there.
+        if end > self.virtual_time {
             self.extend(flow, end, tags.weight.weight());
         }
     }

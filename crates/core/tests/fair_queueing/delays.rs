@@ -190,3 +190,23 @@ fn held_flows_catch_up_and_absent_flows_do_not() {
         }
     }
 }
+
+/// A flow that ran ahead of the fluid server, and was absent, is a newcomer when all is served and time has passed.
+#[test]
+fn nobody_owes_for_ever_what_it_was_ahead_by() {
+    for name in ALL {
+        let mut server = Server::new(kind(name), LINK, &[1_000_000, 9_000_000], None);
+        let [ahead, held] = [server.legs[0], server.legs[1]];
+        server.world.take_part(held, Participation::Held);
+        (0..190).for_each(|nth| server.arrive(usize::from(nth >= 100), 1_000));
+        assert_eq!(server.send(100, LINK), [0; 100], "{name}");
+        server.world.take_part(ahead, Participation::Absent);
+        server.world.take_part(ahead, Participation::Active);
+        server.world.take_part(held, Participation::Active);
+        assert_eq!(server.send(90, LINK), [1; 90], "{name}");
+        server.world.wait(Span::from_secs(1_000));
+        (0..240).for_each(|nth| server.arrive(nth % 2, 1_000));
+        let share = server.send(100, LINK).iter().filter(|flow| **flow == 0).count();
+        assert!((9..=11).contains(&share), "{name}: {share} of 100");
+    }
+}
