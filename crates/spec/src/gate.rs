@@ -18,7 +18,7 @@ pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
-use crate::port::{ContractSpec, PortSpec, check_promise, classes};
+use crate::port::{ContractSpec, DropperSpec, PortSpec, check_promise, classes};
 use crate::prefix::read_prefix;
 use crate::record;
 use crate::suggest::did_you_mean;
@@ -175,7 +175,7 @@ fn expand(
         _ => Fail::Closed,
     };
     let io = Io::read(gate, fail, report)?;
-    let port = PortSpec::read(values.table("port")?, report)?;
+    let port = read_port(values.table("port")?, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
     let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
@@ -204,6 +204,17 @@ fn expand(
     };
     policies::check(&gate, |place| place, report);
     Some(gate)
+}
+
+/// The port of each direction. Who names neither a scheduler nor a dropper has the default of both; a detector wants the dropper
+/// named whose drops it looks at.
+fn read_port(values: &Values, report: &mut Report) -> Option<PortSpec> {
+    let port = PortSpec::read(values, report)?;
+    let fair = ["scheduler", "dropper", "detector"].iter().all(|key| !values.given(key));
+    Some(match fair {
+        true => PortSpec { dropper: DropperSpec::fair_default(values.place), ..port },
+        false => port,
+    })
 }
 
 fn check_interface(name: &str, place: Place, report: &mut Report) {
