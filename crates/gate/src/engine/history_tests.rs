@@ -128,6 +128,51 @@ fn a_subscriber_gets_what_he_reserves_at_once() {
     assert!(rate_of(&sent, 1, 200) > 0.95 * 2e6 * 0.99, "{}", rate_of(&sent, 1, 200));
 }
 
+/// The line is full of what matches, and of IPv6 that no flow matches. ARP and neighbour discovery pass.
+#[test]
+fn what_keeps_the_link_working_never_waits_for_long() {
+    for port in ["", "[port]\nscheduler = \"virtual-clock\"\n"] {
+        let text = office(port).to_toml().split("# A computer has one claim").next().unwrap().to_owned();
+        let mut bench = Bench::of(&Plan::of(&GateFile::parse(&text, "office.toml", &[]).unwrap()));
+        let ipv6 = |protocol: u8, length: u16| {
+            let mut frame = [vec![2; 12], vec![0x86, 0xdd, 0x60, 0, 0, 0]].concat();
+            frame.extend(length.to_be_bytes());
+            frame.extend([protocol, 255]);
+            frame.resize(54 + usize::from(length), 0x20);
+            frame
+        };
+        let arp = [vec![255; 12], vec![8, 6], vec![0; 46]].concat();
+        let (flood, discovery) = (ipv6(17, 1400), ipv6(58, 32));
+        let mut waited = Vec::new();
+        for step in 0..20_000 {
+            let at = Time::ORIGIN + Span::from_millis(step);
+            bench.now = at;
+            bench.engine.advance(at);
+            let leaving = bench.engine.departures(Direction::Up).to_vec();
+            for one in leaving {
+                let frame = bench.engine.frame(one);
+                if frame[12..14] == [8, 6] || frame[12..14] == [0x86, 0xdd] && frame[20] == 58 {
+                    let number = frame.last_chunk::<8>().unwrap();
+                    waited.push(one.due.since(Time::ORIGIN + Span::from_millis(u64::from_be_bytes(*number))));
+                }
+                bench.engine.complete(Direction::Up, 1, 0);
+            }
+            bench.receive(Direction::Up, &frame(whose(1 + (step % 8) as u8), FULL, step));
+            bench.receive(Direction::Up, &flood);
+            for mut control in [arp.clone(), discovery.clone()] {
+                let number = control.len() - 8;
+                control[number..].copy_from_slice(&step.to_be_bytes());
+                if step % 100 == 0 {
+                    bench.receive(Direction::Up, &control);
+                }
+            }
+        }
+        assert!(waited.len() >= 398, "{}", waited.len());
+        let longest = waited.iter().max().unwrap();
+        assert!(*longest < Span::from_millis(50), "{port}: {longest:?}");
+    }
+}
+
 /// VirtualClock in a gate's file forgets, too: no longer than `lead` and a packet's own time at its reservation.
 #[test]
 fn a_clock_is_ahead_no_longer_than_its_bound() {

@@ -190,7 +190,7 @@ fn flow() -> Section {
     ]);
     fields.extend(directions());
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
-                matches it; what none matches is one more flow, without a reservation. The keys of a contract are \
+                matches it; what none matches has two more, with small reservations: one for what keeps the link working, such as ARP, and one for all else. The keys of a contract are \
                 what the flow states to its port; a policy reads those that it names and ignores the rest.";
     Section::new("flow", "Flow", help, fields)
 }
