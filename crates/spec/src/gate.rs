@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
+use tidegate_core::classifier::ethertypes::{ethertype_names, ethertype_number, may_carry_ip};
 use tidegate_core::classifier::rules::{Direction, Each, Match};
 use tidegate_core::classifier::{protocol_names, protocol_number};
 use tidegate_core::headers::has_ports;
@@ -319,6 +320,10 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
             report.add(values.place_of(key), complaint);
         }
     }
+    let ethertype = match values.text("ethertype") {
+        None => None,
+        Some(text) => Some(read_ethertype(text, values, report)?),
+    };
     Some(Match {
         inside: inside?,
         outside: outside?,
@@ -327,12 +332,30 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
         port: port("port"),
         protocol,
         dscp: values.integer("dscp").and_then(|number| u8::try_from(number).ok()),
+        ethertype,
         vlan: port("vlan"),
         direction: values.text("direction").map(|word| match word {
             "up" => Direction::Up,
             _ => Direction::Down,
         }),
     })
+}
+
+/// `None` after something was reported.
+fn read_ethertype(text: &str, values: &Values, report: &mut Report) -> Option<u16> {
+    let Some(number) = ethertype_number(text) else {
+        let mut complaint = Complaint::new("this is no type of a frame");
+        complaint.help = did_you_mean(text, ethertype_names())
+            .or_else(|| Some("write a name such as arp, or a number from 0x0600 to 0xffff".to_owned()));
+        report.add(values.place_of("ethertype"), complaint);
+        return None;
+    };
+    let of_ip = ["inside", "outside", "inside_port", "outside_port", "port", "protocol", "dscp"];
+    if let Some(key) = of_ip.into_iter().find(|key| values.given(key) && !may_carry_ip(number)) {
+        let message = format!("frames of this type carry no IP, so with `{key}` nothing would ever match");
+        report.add(values.place_of("ethertype"), Complaint::new(message).help(format!("leave out `{key}`")));
+    }
+    Some(number)
 }
 
 /// What follows a flow that matches everything gets nothing.

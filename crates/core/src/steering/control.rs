@@ -1,6 +1,7 @@
 //! Packets by which a link is kept working. What no rule matches of them has a flow of its own, so that nothing
 //! else that no rule matches delays it.
 
+use crate::classifier::ethertypes::LEAST_ETHERTYPE;
 use crate::headers::Headers;
 
 /// IANA numbers of IGMP and of ICMPv6, which carries neighbour discovery (RFC 4861) and multicast listener discovery.
@@ -12,10 +13,8 @@ const ETHERTYPES: [u16; 5] = [0x0806, 0x8809, 0x8863, 0x888e, 0x88cc];
 /// A PPPoE session (RFC 2516): without an IP packet in it, what its peers negotiate and ask each other (RFC 1661).
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// What is below this is the length of an 802.3 frame: spanning tree.
-const LEAST_ETHERTYPE: u16 = 1536;
-
-/// Whether a packet with these headers keeps a link working, rather than crossing it.
+/// Whether a packet with these headers keeps a link working, rather than crossing it. So do 802.3 frames with a length in place
+/// of a type: spanning tree.
 pub(super) fn is_control(headers: &Headers) -> bool {
     match (headers.ip, headers.ethertype) {
         (Some(ip), _) => IP_PROTOCOLS.contains(&ip.protocol),

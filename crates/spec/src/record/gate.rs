@@ -283,6 +283,12 @@ fn matching() -> Section {
         ),
         optional("dscp", Shape::Value(Kind::Dscp), "Differentiated services code point; without it, any"),
         optional(
+            "ethertype",
+            text(),
+            "Type of the frame behind its VLAN tags, by its name (arp, ipv4, ipv6, mpls, pppoe-session, lldp, ptp and so on) or \
+             number (0x88f7); without it, any",
+        ),
+        optional(
             "vlan",
             Shape::Value(Kind::Integer(0, 4_095)),
             "Identifier of the outer or inner VLAN tag; without it, any or none",
