@@ -4,7 +4,6 @@
 
 pub mod addresses;
 pub mod circuits;
-pub mod ethertypes;
 pub mod rules;
 
 use crate::headers::{Headers, has_ports};

@@ -5,7 +5,6 @@
 
 mod cache;
 mod circuits;
-mod control;
 mod edge;
 mod flows;
 mod inspect;
