@@ -72,7 +72,9 @@ struct Extras<T> {
     reordering: Reordering,
     /// What is in flight and when it arrives, in order.
     in_flight: VecDeque<(Time, T)>,
-    /// When the last of those arrives that no later packet overtakes.
+    /// Whether packets were ever reordered.
+    reorders: bool,
+    /// When the last of those arrives that no later packet overtakes, once packets are reordered.
     last: Time,
     lost: u64,
 }
@@ -95,6 +97,10 @@ impl<T: Copy> Line<T> {
         }
         let extras = self.extras.get_or_insert_default();
         (extras.delay, extras.loss, extras.reordering) = (plan.delay, plan.loss, plan.reordering);
+        if plan.reordering.happens() && !extras.reorders {
+            extras.reorders = true;
+            extras.last = extras.in_flight.back().map_or(now, |(last, _)| *last);
+        }
         if extras.traced.as_ref().map(TracedLink::trace) != plan.trace.as_deref() {
             extras.traced = plan.trace.clone().map(|trace| TracedLink::new(trace, now));
         }
@@ -210,6 +216,7 @@ impl<T> Default for Extras<T> {
             loss: Loss::NONE,
             reordering: Reordering::NONE,
             in_flight: VecDeque::new(),
+            reorders: false,
             last: Time::from_ticks(0),
             lost: 0,
         }
@@ -223,6 +230,22 @@ impl<T> Extras<T> {
             return Flight::Lost;
         }
         let due = leaves.max(now) + self.delay;
+        if self.reorders {
+            return self.fly_reordered(now, due, item, rng);
+        }
+        match self.in_flight.back() {
+            None if due == now => Flight::Arrived,
+            last => {
+                let at = last.map_or(due, |(last, _)| due.max(*last));
+                self.in_flight.push_back((at, item));
+                Flight::InFlight { first: self.in_flight.len() == 1 }
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fly_reordered(&mut self, now: Time, due: Time, item: T, rng: &mut Rng) -> Flight {
         let longer = self.reordering.takes(rng);
         if longer > Span::ZERO {
             return self.fly_until(due + longer, item);
@@ -230,19 +253,11 @@ impl<T> Extras<T> {
         if due == now && self.in_flight.is_empty() {
             return Flight::Arrived;
         }
-        let at = due.max(self.last);
-        self.last = at;
-        match self.in_flight.back() {
-            Some((last, _)) if *last > at => self.fly_until(at, item),
-            _ => {
-                self.in_flight.push_back((at, item));
-                Flight::InFlight { first: self.in_flight.len() == 1 }
-            }
-        }
+        self.last = due.max(self.last);
+        self.fly_until(self.last, item)
     }
 
     /// Puts an item in front of all that arrives after `at`.
-    #[cold]
     fn fly_until(&mut self, at: Time, item: T) -> Flight {
         let place = self.in_flight.partition_point(|(before, _)| *before <= at);
         self.in_flight.insert(place, (at, item));
