@@ -7,16 +7,42 @@ PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -
 
 RECORDS := $(shell find crates/core/src crates/spec/src -name '*.rs') crates/spec/examples/spec_docs.rs
 
-.PHONY: demo test lint verify fuzz bench wheel generated clean
+.PHONY: help demo test lint verify fuzz bench wheel generated clean
 
-demo: $(VENV)/installed
-	$(BIN)/python examples/demo.py
+help:
+	@echo "make demo       real traffic across a congested path, under FIFO and under VirtualClock"
+	@echo "make test       build the wheel, install it in $(VENV), run the tests"
+	@echo "make wheel      build the wheel, fully optimized, in target/wheels"
+	@echo "make lint       formatting, clippy, ruff, mypy, generated pages"
+	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
+	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
+	@echo "make bench      instructions, speed and memory, in one report"
+	@echo "make generated  reference pages and Python types, from the records of policies and files"
+	@echo "make clean      remove $(VENV) and target"
 
-# Tests that need root and network namespaces are run where both are there, and reported as ignored elsewhere.
+# The fully optimized wheel, if it is installed and up to date; else one that is built faster.
+demo:
+	@$(MAKE) --question $(VENV)/installed 2>/dev/null || $(MAKE) --no-print-directory $(VENV)/demo
+	$(BIN)/tidegate demo
+
+$(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
+	@echo "Building tidegate for the demo. This takes one to two minutes on two cores."
+	$(BIN)/maturin build --profile demo --out target/demo-wheel -i $(BIN)/python
+	rm -f $(VENV)/installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+	  $$(ls -t target/demo-wheel/tidegate-*.whl | head -n 1)
+	touch $@
+
+# Tests that need root and network namespaces are run where both are there. What was skipped, and why, is printed at the
+# end: by pytest for Python, then for Rust.
 test: $(VENV)/installed
-	cargo test --workspace --exclude tidegate-bindings --quiet -- $$(crates/gate/tests/permitted.sh)
-	$(BIN)/python -m pytest
+	@mkdir -p target
+	@crates/gate/tests/permitted.sh > target/permitted 2> target/skipped
+	cargo test --workspace --exclude tidegate-bindings --quiet -- $$(cat target/permitted)
 	$(BIN)/stubtest tidegate._tidegate
+	$(BIN)/python -m pytest
+	@if test -s target/skipped; then sed 's/^/SKIPPED in Rust: /' target/skipped; \
+	  else echo "In Rust nothing was skipped."; fi
 
 lint: $(VENV)/tools
 	cargo fmt --all --check
@@ -53,10 +79,17 @@ target/generated: $(RECORDS)
 	cargo run --quiet --package tidegate-spec --example spec_docs write
 	touch $@
 
-$(VENV)/tools: constraints.txt
+# What tidegate needs to be built and to run.
+$(VENV)/python: constraints.txt
+	@echo "Setting up Python in $(VENV)."
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --disable-pip-version-check -c constraints.txt maturin typer rich pyarrow matplotlib
+	touch $@
+
+# What its tests and its linters need besides.
+$(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  maturin typer rich pyarrow matplotlib pytest hypothesis jsonschema pandas polars mypy ruff
+	  pytest hypothesis jsonschema pandas polars mypy ruff
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)

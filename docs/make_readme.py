@@ -22,9 +22,8 @@ def main() -> None:
     """Fill both places."""
     readme = ROOT / "README.md"
     scenario = (ROOT / "examples" / "ten-lines.toml").read_text()
-    demo = subprocess.run(
-        [sys.executable, "examples/demo.py"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    tidegate = Path(sys.executable).with_name("tidegate")
+    demo = subprocess.run([tidegate, "demo"], cwd=ROOT, check=True, capture_output=True, text=True)
     table = demo.stdout.split("\n\n")[1]
     text = fill(readme.read_text(), "ten-lines", f"```toml\n{scenario}```\n")
     readme.write_text(fill(text, "demo", f"```text\n{table}\n```\n"))

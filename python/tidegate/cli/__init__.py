@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 COMMANDS = (
+    "demo",
     "run",
     "compare",
     "check",
@@ -53,7 +54,7 @@ class LazyGroup(TyperGroup):
             group = typer.main.get_group(module.app)
             group.name = cmd_name
             return group
-        single = typer.Typer(add_completion=False)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(cmd_name, **getattr(module, "SETTINGS", {}))(module.command)
         return typer.main.get_command(single)
 
@@ -102,6 +103,8 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    # Help as that of `tidegate gate`, which the gate prints itself.
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -112,7 +115,7 @@ def tidegate(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Traffic management for packet networks: simulate it, compare it, understand it."""
+    """Traffic management for packet networks: simulate it, check it, run it on a real link."""
 
 
 def main() -> None:

@@ -11,7 +11,10 @@ from tidegate.cli.plain import plain
 
 
 def command(file: File, sets: Set = None, as_json: Json = False) -> None:
-    """Read a scenario, check all of it, and say what it describes; nothing runs."""
+    """Check a scenario file and say what it describes.
+
+    All of it is checked, and nothing runs.
+    """
     from tidegate._tidegate import Scenario
     from tidegate.show import plural
 

@@ -53,7 +53,10 @@ def command(
     sets: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario under several schedulers on the same packets, and show what differs."""
+    """Compare schedulers on the same packets.
+
+    Runs a scenario under each of them, and shows the differences with their intervals.
+    """
     from tidegate import outdir
     from tidegate.cli.progress import bar
     from tidegate.comparison import compare

@@ -60,7 +60,11 @@ def command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Say how far a flow is ahead of any rate (W), and what smoothing it to that rate would cost."""
+    """Measure how bursty a flow is, and what smoothing would cost.
+
+    Says how far a flow is ahead of any rate (its workahead W), and how long it would wait if it were smoothed to that
+    rate.
+    """
     from tidegate.cli.progress import bar
     from tidegate.contracts import contract
 

@@ -12,12 +12,15 @@ from tidegate.cli.options import Json
 if TYPE_CHECKING:
     from tidegate.credit import CreditSize
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.callback()
 def credit() -> None:
-    """Size links with credit-based flow control, on which no cell is lost for want of a buffer."""
+    """Size links with credit-based flow control.
+
+    No cell is lost for want of a buffer on such a link.
+    """
 
 
 def _option(help_text: str, metavar: str) -> typer.models.OptionInfo:

@@ -29,7 +29,7 @@ def command(
     packets: Annotated[int, typer.Option(metavar="N", min=1, help="How many of its slowest packets.")] = 3,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario again and say what a flow's slowest packets waited for, hop by hop."""
+    """Show what the slowest packets of a flow waited for, hop by hop."""
     from tidegate.explain import explain
 
     explanation = explain(directory, flow, packets=packets)

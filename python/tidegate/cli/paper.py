@@ -46,9 +46,9 @@ def command(
         bool, typer.Option("--json", help="Print one JSON document, each figure in its own unit.")
     ] = False,
 ) -> None:
-    """Run a paper's experiments, and put every published figure beside ours.
+    """Reproduce a paper's figures.
 
-    Exits with 3 when a required claim does not hold.
+    Runs its experiments and puts every published figure beside ours. Exits with 3 when a required claim does not hold.
     """
     if name is None:
         _list(as_json)

@@ -38,7 +38,10 @@ def command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print where the figure is as JSON.")] = False,
 ) -> None:
-    """Draw throughput, delays and queues, with intervals where there are several runs."""
+    """Draw throughput, delays and queues of results.
+
+    Where there are several runs, with intervals.
+    """
     from tidegate import plots
     from tidegate.results import Results
 

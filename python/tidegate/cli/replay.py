@@ -104,7 +104,11 @@ def command(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Play a capture across one link, and say what its calls, videos, shells and games need."""
+    """Play a capture across a link, and say what its flows need.
+
+    Finds its calls, videos, shells and games, plays it with and without reservations for them, and writes the scenario and
+    the gate file.
+    """
     from tidegate import outdir
     from tidegate.replay import files, replay
     from tidegate.replay.words import sentences

@@ -58,7 +58,7 @@ def command(
     sets: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario and say what each group of flows and each link saw."""
+    """Run a scenario and show what its flows and links saw."""
     from tidegate import outdir
     from tidegate.cli.progress import bar
     from tidegate.replications import run
@@ -148,7 +148,7 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 def _print(results: Results) -> None:
-    from tidegate.cli import provisioning, screen
+    from tidegate.cli import provisioning, screen, transports
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -160,6 +160,7 @@ def _print(results: Results) -> None:
     console.print()
     notes = [
         *_print_groups(results, console),
+        *transports.print_connections(results, console),
         *_print_links(results, console),
         *provisioning.print_usage(results, console),
         *provisioning.told(results),
@@ -187,17 +188,15 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     from tidegate.show import with_interval
 
     groups = results.groups()
-    # Only where flows are monitored, set up, or sent by a transport; the largest delay makes room for it.
+    # Only where flows are monitored or set up; the largest delay makes room for it.
     monitored = any(row.warned.mean is not None for row in groups)
     set_up = results.signals.num_rows > 0
-    transported = any(row.goodput.mean is not None for row in groups)
-    roomy = not (monitored or set_up or transported)
+    roomy = not (monitored or set_up)
     table = screen.table(
         "group",
         "flows",
         *(["refused"] if set_up else []),
         "throughput",
-        *(["goodput", "timeouts"] if transported else []),
         "lost",
         *(["warned"] if monitored else []),
         "mean delay",
@@ -212,11 +211,6 @@ def _print_groups(results: Results, console: Any) -> list[str]:
             str(row.flows),
             *([with_interval(row.refused, "share", "\n")] if set_up else []),
             with_interval(row.throughput, "bit/s", "\n"),
-            *(
-                [with_interval(row.goodput, "bit/s", "\n"), with_interval(row.timeouts, "count", "\n")]
-                if transported
-                else []
-            ),
             with_interval(row.lost, "share", "\n"),
             *([with_interval(row.warned, "share", "\n")] if monitored else []),
             *(

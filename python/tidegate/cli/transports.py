@@ -1,0 +1,40 @@
+"""What the data of connections came to, as `tidegate run` shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tidegate.results import Results
+
+
+def print_connections(results: Results, console: Any) -> list[str]:
+    """Show goodput, retransmissions and completion times of connections' groups, where there are any.
+
+    Returns notes for below the tables.
+    """
+    from tidegate.cli import screen
+    from tidegate.show import with_interval
+
+    groups = [row for row in results.groups() if row.goodput.mean is not None]
+    if not groups:
+        return []
+    finite = any(row.transfers.mean for row in groups)
+    times = ("transfers", "mean time", "p95 time", "p99 time") if finite else ()
+    table = screen.table("connection", "goodput", "sent again", "timeouts", *times)
+    rows, notes = screen.cut(groups, "connection")
+    for row in rows:
+        cells = [
+            with_interval(row.goodput, "bit/s", "\n"),
+            with_interval(row.retransmissions, "count", "\n"),
+            with_interval(row.timeouts, "count", "\n"),
+        ]
+        if finite:
+            cells.append(with_interval(row.transfers, "count", "\n"))
+            taken = (row.transfer_mean, row.transfer_p95, row.transfer_p99)
+            cells += [with_interval(one, "s", "\n") for one in taken]
+        table.add_row(row.group, *cells)
+    console.print(table)
+    console.print()
+    if finite:
+        notes.append("time: from when a transfer began to when all of it was acknowledged")
+    return [*notes, "goodput: data that reached the application, each byte once"]
