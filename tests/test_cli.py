@@ -136,6 +136,7 @@ def test_every_command_has_json(chain, tmp_path):
     capture = Path(__file__).parents[1] / "examples" / "captures" / "office.pcap"
     gate = Path(__file__).parents[1] / "examples" / "gates" / "office.toml"
     arguments = {
+        "demo": [["demo", "--replications", 1, "--out", tmp_path]],
         "run": [["run", chain, "--out", out]],
         "compare": [["compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 1]],
         "check": [["check", chain]],

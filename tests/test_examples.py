@@ -104,7 +104,7 @@ def test_stand_ins_are_what_their_program_makes(tmp_path):
 
 
 def recorded(path, *sets):
-    """The settings under which an example runs on recorded data, and none, with which it runs on its stand-in."""
+    """No settings, for an example on its stand-in, and those with which it runs on recorded data."""
     absent = pytest.mark.skipif(not path.exists(), reason=f"recorded data are not at {path}")
     return pytest.mark.parametrize(
         "sets", [pytest.param([], id="stand-in"), pytest.param([*sets], id="recorded", marks=absent)]

@@ -1,14 +1,16 @@
-"""Makes the stand-ins for recorded data that the examples run on in a clone. They are committed; nobody has to run this.
+"""Makes the stand-ins for recorded data that the examples run on in a clone.
+
+They are committed; nobody has to run this.
 
     python examples/stand-ins/make.py
 
-`ethernet.txt.gz`: packets of a busy Ethernet, `time size` lines (s, bytes). Sources that are on and off for Pareto
-distributed times make traffic that is bursty on every time scale (Willinger, Taqqu, Sherman and Wilson, Self-similarity
-through high-variability, IEEE/ACM Transactions on Networking 5(1), 1997). Mean rate and mean size are those of the
-Bellcore trace of August 1989.
+`ethernet.txt.gz`: packets of a busy Ethernet, `time size` lines (s, bytes). Sources that are on and off for
+Pareto distributed times make traffic that is bursty on every time scale (Willinger, Taqqu, Sherman and
+Wilson, Self-similarity through high-variability, IEEE/ACM Transactions on Networking 5(1), 1997). Mean rate
+and mean size are those of the Bellcore trace of August 1989.
 
-`lte.txt.gz`: opportunities of a mobile link, as mahimahi replays them: the millisecond of each 1500 bytes. The rate
-wanders, and now and then pauses for a second.
+`lte.txt.gz`: opportunities of a mobile link, as mahimahi replays them: the millisecond of each 1500 bytes.
+The rate wanders, and now and then pauses for a second.
 """
 
 import gzip

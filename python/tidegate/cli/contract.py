@@ -62,8 +62,8 @@ def command(
 ) -> None:
     """Measure how bursty a flow is, and what smoothing would cost.
 
-    Says how far a flow is ahead of any rate (its workahead W), and how long it would wait if it were smoothed to that
-    rate.
+    Says how far a flow is ahead of any rate (its workahead W), and how long it would wait if it were
+    smoothed to that rate.
     """
     from tidegate.cli.progress import bar
     from tidegate.contracts import contract

@@ -48,7 +48,8 @@ def command(
 ) -> None:
     """Reproduce a paper's figures.
 
-    Runs its experiments and puts every published figure beside ours. Exits with 3 when a required claim does not hold.
+    Runs its experiments and puts every published figure beside ours. Exits with 3 when a required claim
+    does not hold.
     """
     if name is None:
         _list(as_json)

@@ -106,8 +106,8 @@ def command(
 ) -> None:
     """Play a capture across a link, and say what its flows need.
 
-    Finds its calls, videos, shells and games, plays it with and without reservations for them, and writes the scenario and
-    the gate file.
+    Finds its calls, videos, shells and games, plays it with and without reservations for them, and writes the
+    scenario and the gate file.
     """
     from tidegate import outdir
     from tidegate.replay import files, replay

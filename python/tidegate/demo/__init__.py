@@ -1,6 +1,7 @@
 """The demo: a real office behind three congested hops, under FIFO and under VirtualClock.
 
-Both schedulers get the same packets: those of a capture, and cross traffic that differs from replication to replication.
+Both schedulers get the same packets: those of a capture, and cross traffic that differs from replication to
+replication.
 The scenario and the capture are those of `examples/office.toml`, and are installed with this package.
 """
 

@@ -53,17 +53,16 @@ def added_up(groups: pa.Table, histogram: pa.Table) -> pa.Table:
 
 
 def replaced(table: pa.Table, column: str, values: object) -> pa.Table:
-    """The table with other values in a column."""
+    """Return the table with other values in a column."""
     return table.set_column(table.schema.get_field_index(column), column, values)
 
 
 def quantiles(histogram: pa.Table, keys: list[str]) -> dict[tuple[object, ...], float]:
     """Read the 99 % quantile of each replication and kind off bins in ascending order."""
-    bins = defaultdict(list)
-    for *key, upper, count in zip(
-        *(histogram[name].to_pylist() for name in (*keys, "upper", "count")), strict=True
-    ):
-        bins[tuple(key)].append((upper, count))
+    bins: dict[tuple[object, ...], list[tuple[float, int]]] = defaultdict(list)
+    columns = (histogram[name].to_pylist() for name in (*keys, "upper", "count"))
+    for row in zip(*columns, strict=True):
+        bins[row[:-2]].append((row[-2], row[-1]))
     found = {}
     for key, ascending in bins.items():
         rank = math.ceil(0.99 * sum(count for _, count in ascending))
