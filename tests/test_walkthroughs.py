@@ -1,4 +1,4 @@
-"""The tutorial, from an empty folder: every file and every command as it stands, and what is printed."""
+"""Pages that lead: every file and every command as it stands there, and what is printed."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
+ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?:<!-- create (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<body>.*?)```", re.DOTALL)
 
 
@@ -42,16 +42,26 @@ def is_shown(expected: list[str], printed: list[str]) -> bool:
     return True
 
 
-def test_the_tutorial_prints_what_stands_there(tmp_path: Path) -> None:
+def carry_out(page: str, folder: Path) -> int:
+    """Write the files of a page and carry out its commands; returns how many there were."""
     commands = 0
-    for block in BLOCK.finditer(PAGE.read_text(encoding="utf-8")):
+    for block in BLOCK.finditer((ROOT / "docs" / page).read_text(encoding="utf-8")):
         if block["file"]:
-            (tmp_path / block["file"]).write_text(block["body"], encoding="utf-8")
+            (folder / block["file"]).write_text(block["body"], encoding="utf-8")
         elif block["kind"] == "console":
             for part in re.split(r"^\$ ", block["body"], flags=re.MULTILINE)[1:]:
                 line, *expected = part.splitlines()
-                printed = carried_out(tmp_path, line)
+                printed = carried_out(folder, line)
                 assert is_shown(expected, printed.splitlines()), f"{line}\n{printed}"
                 commands += 1
-    assert commands == 8
+    return commands
+
+
+def test_the_tutorial_from_an_empty_folder(tmp_path: Path) -> None:
+    assert carry_out("tutorial.md", tmp_path) == 8
     assert (tmp_path / "results.png").stat().st_size > 20_000
+
+
+def test_which_policy_when(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    assert carry_out("choosing.md", tmp_path) == 3
