@@ -1,7 +1,6 @@
 //! What the world keeps of every packet that is in the network.
 
 use crate::packet_log::PacketId;
-use std::collections::BTreeMap;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
@@ -17,12 +16,20 @@ pub(crate) struct PacketBody {
     /// Index into the hops: where it is now.
     pub(crate) hop: u32,
     pub(crate) group: u32,
-    /// Index of its payload; [`NOTHING`] without one.
-    payload: u32,
+    /// Index of its content; [`NOTHING`] without one.
+    content: u32,
 }
 
-/// The payload of a packet without one.
+/// The content of a packet without one.
 const NOTHING: u32 = u32::MAX;
+
+/// What few packets have: those of connections and of relays.
+#[derive(Clone, Copy, Debug)]
+struct Content {
+    payload: Payload,
+    /// When its data were sent first; `None` when they are sent with this packet.
+    first_sent: Option<Time>,
+}
 
 /// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
 pub(crate) const MOST_PACKETS: usize = 8_000_000;
@@ -32,10 +39,8 @@ pub(crate) const MOST_PACKETS: usize = 8_000_000;
 pub(crate) struct Packets {
     bodies: Vec<PacketBody>,
     free: Vec<u32>,
-    payloads: Vec<Payload>,
-    free_payloads: Vec<u32>,
-    /// When the data of packets that are sent again were sent first, by the number of the body.
-    first_sent: BTreeMap<u32, Time>,
+    contents: Vec<Content>,
+    free_contents: Vec<u32>,
 }
 
 impl PacketBody {
@@ -43,10 +48,10 @@ impl PacketBody {
         PacketId { flow: self.flow, sequence: self.sequence }
     }
 
-    /// A packet without a payload that leaves its source now, into `hop`.
+    /// A packet without content that leaves its source now, into `hop`.
     #[inline(always)]
     pub(crate) fn new(born: Time, sequence: u64, flow: u32, hop: u32, group: u32) -> PacketBody {
-        PacketBody { born, queueing: Span::ZERO, sequence, flow, hop, group, payload: NOTHING }
+        PacketBody { born, queueing: Span::ZERO, sequence, flow, hop, group, content: NOTHING }
     }
 }
 
@@ -70,17 +75,44 @@ impl Packets {
         self.bodies.len() - self.free.len()
     }
 
-    /// The packet has left the network. It has no payload, and was not sent again.
+    /// The same for a packet with a payload, or whose data were sent before, first at `first_sent`.
+    #[inline]
+    pub(crate) fn store_content(
+        &mut self,
+        body: PacketBody,
+        payload: Payload,
+        first_sent: Option<Time>,
+    ) -> BodyId {
+        let content = self.place(Content { payload, first_sent });
+        self.store(PacketBody { content, ..body })
+    }
+
+    #[inline]
+    fn place(&mut self, content: Content) -> u32 {
+        match self.free_contents.pop() {
+            Some(free) => {
+                self.contents[free as usize] = content;
+                free
+            }
+            None => {
+                self.contents.push(content);
+                (self.contents.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The packet has left the network. It has no content.
     #[inline(always)]
     pub(crate) fn forget_plain(&mut self, id: BodyId) {
         self.free.push(id.0);
     }
 
     /// The packet has left the network.
+    #[inline]
     pub(crate) fn forget(&mut self, id: BodyId) {
-        self.set_payload(id, Payload::None);
-        if !self.first_sent.is_empty() {
-            self.first_sent.remove(&id.0);
+        let content = self.body(id).content;
+        if content != NOTHING {
+            self.free_contents.push(content);
         }
         self.free.push(id.0);
     }
@@ -95,51 +127,33 @@ impl Packets {
         &mut self.bodies[id.0 as usize]
     }
 
+    #[inline]
+    fn content(&self, id: BodyId) -> Option<&Content> {
+        self.contents.get(self.body(id).content as usize)
+    }
+
     /// When the packet's data were sent first: before the packet was, if it is a retransmission.
+    #[inline]
     pub(crate) fn first_sent(&self, id: BodyId) -> Time {
-        self.first_sent.get(&id.0).copied().unwrap_or(self.body(id).born)
-    }
-
-    /// The packet's data were sent before, first at `at`.
-    pub(crate) fn set_first_sent(&mut self, id: BodyId, at: Time) {
-        self.first_sent.insert(id.0, at);
-    }
-
-    pub(crate) fn payload(&self, id: BodyId) -> Payload {
-        self.payloads.get(self.body(id).payload as usize).copied().unwrap_or_default()
+        self.content(id).and_then(|content| content.first_sent).unwrap_or(self.body(id).born)
     }
 
     #[inline]
+    pub(crate) fn payload(&self, id: BodyId) -> Payload {
+        self.content(id).map_or(Payload::None, |content| content.payload)
+    }
+
     pub(crate) fn set_payload(&mut self, id: BodyId, payload: Payload) {
-        let at = &mut self.bodies[id.0 as usize].payload;
-        match (self.payloads.get_mut(*at as usize), payload) {
-            (None, Payload::None) => {}
-            (Some(_), Payload::None) => {
-                self.free_payloads.push(*at);
-                *at = NOTHING;
-            }
-            (Some(place), payload) => *place = payload,
-            (None, payload) => match self.free_payloads.pop() {
-                Some(free) => {
-                    self.payloads[free as usize] = payload;
-                    *at = free;
-                }
-                None => {
-                    *at = self.payloads.len() as u32;
-                    self.payloads.push(payload);
-                }
-            },
+        let at = self.body(id).content;
+        match self.contents.get_mut(at as usize) {
+            Some(content) => content.payload = payload,
+            None => self.body_mut(id).content = self.place(Content { payload, first_sent: None }),
         }
     }
 
     /// Another packet like this one: the copy of a multicast packet on one of its links.
     pub(crate) fn copy(&mut self, id: BodyId) -> BodyId {
-        let payload = self.payload(id);
-        let copy = self.store(PacketBody { payload: NOTHING, ..*self.body(id) });
-        self.set_payload(copy, payload);
-        if let Some(at) = self.first_sent.get(&id.0).copied() {
-            self.first_sent.insert(copy.0, at);
-        }
-        copy
+        let content = self.content(id).copied().map_or(NOTHING, |content| self.place(content));
+        self.store(PacketBody { content, ..*self.body(id) })
     }
 }

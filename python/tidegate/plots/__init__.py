@@ -69,10 +69,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
         axes[0][1].set_title("Delay of the packets that arrived")
         axes[0][1].set_xlabel("end-to-end delay")
         axes[0][1].set_ylabel("share of packets that took longer")
-        if len(names) <= MOST_GROUPS:
-            axes[0][1].legend(loc="lower left")
-        else:
-            axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        axes[0][1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         if rates or queues:
             factor, unit = style.scale((float(line.mean.max()) for line in rates.values()), style.RATES)
             panels.over_time(axes[1][0], rates, factor, looks)
@@ -149,6 +146,10 @@ def comparison(
             else:
                 style.log_time_axis(place)
                 place.set_xlabel("end-to-end delay")
+        # Both are delays, and are compared.
+        ends = [end for place in axes[:2] for end in place.get_xlim()]
+        for place in axes[:2]:
+            place.set_xlim(min(ends), max(ends))
         handles, labels = axes[0].get_legend_handles_labels()
         above.legend(handles, labels, loc="outside upper right", ncols=len(labels))
         above.suptitle(
@@ -164,6 +165,9 @@ def comparison(
             place.tick_params(labelsize=7)
         for place in grid.flat[len(names) :]:
             place.set_axis_off()
+        for place in grid[rows - 2][len(names) - columns * (rows - 1) :] if rows > 1 else ():
+            # Nothing is below it that has the axis.
+            place.tick_params(labelbottom=True)
         below.supylabel("share of packets that took longer", fontsize=9)
         below.supxlabel("end-to-end delay of the packets that arrived", fontsize=9)
         style.foot(figure, first, left_out)

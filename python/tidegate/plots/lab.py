@@ -31,7 +31,7 @@ def distributions(outcome: Outcome) -> Figure:
         axes.set_title(f"{outcome.name}: {outcome.axis}")
         axes.set_xlabel(outcome.axis)
         axes.set_ylabel("share of packets above")
-        axes.legend(loc="lower left")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         figure.supxlabel(
             f"{outcome.about} · tidegate {__version__}", fontsize=6, color=style.MUTED, x=0.995, ha="right"
         )

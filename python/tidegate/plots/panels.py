@@ -83,10 +83,11 @@ def tails(axes: Axes, drawn: Mapping[str, Tail | None], looks: Mapping[str, Any]
     axes.axhline(TAIL, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     axes.annotate(
         "99 %",
-        (0.0, TAIL),
+        (1.0, TAIL),
         xycoords=("axes fraction", "data"),
-        xytext=(3, 2),
+        xytext=(3, 0),
         textcoords="offset points",
+        va="center",
         color=style.MUTED,
         fontsize=7,
     )

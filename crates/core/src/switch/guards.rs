@@ -71,26 +71,29 @@ impl Guard {
         }
     }
 
-    /// The dropper that guards a flow's packets here, and what it sees.
+    /// The dropper that guards a flow's packets here. Writes into `at` the queue that it sees.
     #[inline(always)]
-    fn of(&mut self, flow: FlowIx, at: &Occupancy) -> Option<(&mut AnyDropper, Occupancy)> {
+    fn of(&mut self, flow: FlowIx, at: &mut Occupancy) -> Option<&mut AnyDropper> {
         match &mut self.droppers {
-            Droppers::Node(dropper, queue) => Some((dropper, Occupancy { queue: *queue, ..*at })),
+            Droppers::Node(dropper, queue) => {
+                at.queue = *queue;
+                Some(dropper)
+            }
             Droppers::Flows(droppers) => {
-                let dropper = droppers.get_mut(&flow)?;
-                Some((dropper, Occupancy { queue: at.flow, ..*at }))
+                at.queue = at.flow;
+                droppers.get_mut(&flow)
             }
         }
     }
 
-    /// The same for a packet that is counted in the queue as a whole: it sees the queue without it.
-    fn of_counted(&mut self, packet: &Packet, at: &Occupancy) -> Option<(&mut AnyDropper, Occupancy)> {
+    /// The same for a packet that is counted in the queue as a whole: the dropper sees the queue without it.
+    fn of_counted(&mut self, packet: &Packet, at: &mut Occupancy) -> Option<&mut AnyDropper> {
         let whole = matches!(self.droppers, Droppers::Node(..));
-        let (dropper, mut seen) = self.of(packet.flow, at)?;
+        let dropper = self.of(packet.flow, at)?;
         if whole {
-            seen.queue.take(packet.len);
+            at.queue.take(packet.len);
         }
-        Some((dropper, seen))
+        Some(dropper)
     }
 
     /// Whether an arriving packet may join the queue that is guarded. Says why it is to be marked.
@@ -102,13 +105,13 @@ impl Guard {
         cx: &mut Ctx<'_>,
         port: PortIx,
         packet: &Packet,
-        at: &Occupancy,
+        at: &mut Occupancy,
     ) -> Result<Option<Reason>, Reason> {
         if let Some(detector) = self.detector.as_mut().filter(|detector| !detector.is_silent()) {
             detector.arrive(cx, port, packet).on(packet.mark)?;
         }
-        let Some((dropper, seen)) = self.of(packet.flow, at) else { return Ok(None) };
-        let verdict = dropper.arrive(cx, packet, &seen).on(packet.mark);
+        let Some(dropper) = self.of(packet.flow, at) else { return Ok(None) };
+        let verdict = dropper.arrive(cx, packet, at).on(packet.mark);
         self.tell(cx, port, packet, verdict);
         verdict
     }
@@ -120,12 +123,31 @@ impl Guard {
         cx: &mut Ctx<'_>,
         port: PortIx,
         packet: &Packet,
-        at: &Occupancy,
+        at: &mut Occupancy,
     ) -> Result<Option<Reason>, Reason> {
-        let Some((dropper, seen)) = self.of_counted(packet, at) else { return Ok(None) };
-        let verdict = dropper.head(cx, packet, &seen).on(packet.mark);
+        let Some(dropper) = self.of_counted(packet, at) else { return Ok(None) };
+        let verdict = dropper.head(cx, packet, at).on(packet.mark);
         self.tell(cx, port, packet, verdict);
         verdict
+    }
+
+    /// The packet joins the queue that is guarded.
+    #[inline]
+    fn count(&mut self, packet: &Packet) {
+        if let Droppers::Node(_, queue) = &mut self.droppers {
+            queue.add(packet.len);
+        }
+    }
+
+    /// A packet that was let in has left the queue that is guarded.
+    #[inline]
+    fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &mut Occupancy, how: Left) {
+        if let Droppers::Node(_, queue) = &mut self.droppers {
+            queue.take(packet.len);
+        }
+        if let Some(dropper) = self.of(packet.flow, at) {
+            dropper.left(cx, packet, at, how);
+        }
     }
 
     /// Tells the detector of a packet that the dropper has dropped.
@@ -260,28 +282,40 @@ impl Guards {
         cx: &mut Ctx<'_>,
         node: usize,
         packet: &Packet,
-        at: &Occupancy,
+        at: &mut Occupancy,
     ) -> Result<Option<Reason>, Reason> {
         let (port, mut passed, mut marked) = (self.port, 0, Ok(None));
         self.on_path(node, |guard| {
             if let Ok(mark) = marked {
                 marked = guard.arrive(cx, port, packet, at).map(|why| mark.or(why));
-            }
-            passed += usize::from(marked.is_ok());
-        });
-        self.on_path(node, |guard| match (marked, &mut guard.droppers) {
-            (Ok(_), Droppers::Node(_, queue)) => queue.add(packet.len),
-            (Ok(_), Droppers::Flows(_)) => {}
-            (Err(_), _) => {
-                if passed > 0
-                    && let Some((dropper, seen)) = guard.of(packet.flow, at)
-                {
-                    dropper.left(cx, packet, &seen, Left::Refused);
+                if marked.is_ok() {
+                    guard.count(packet);
+                    passed += 1;
                 }
-                passed = passed.saturating_sub(1);
             }
         });
+        if marked.is_err() && passed > 0 {
+            self.take_back(cx, node, packet, at, passed);
+        }
         marked
+    }
+
+    /// A guard further out has refused the packet that the first `passed` guards of a node let in.
+    #[cold]
+    fn take_back(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        node: usize,
+        packet: &Packet,
+        at: &mut Occupancy,
+        mut passed: usize,
+    ) {
+        self.on_path(node, |guard| {
+            if passed > 0 {
+                guard.left(cx, packet, at, Left::Refused);
+            }
+            passed = passed.saturating_sub(1);
+        });
     }
 
     /// Whether a packet of a node, selected to be sent, may leave its queues. Says why it is to be marked.
@@ -293,7 +327,7 @@ impl Guards {
         cx: &mut Ctx<'_>,
         node: usize,
         packet: &Packet,
-        at: &Occupancy,
+        at: &mut Occupancy,
     ) -> Result<Option<Reason>, Reason> {
         let (port, mut marked) = (self.port, Ok(None));
         self.on_path(node, |guard| {
@@ -305,24 +339,24 @@ impl Guards {
     }
 
     /// A packet of a node has left its queues.
-    pub(super) fn left(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &Occupancy, how: Left) {
-        self.on_path(node, |guard| {
-            if let Droppers::Node(_, queue) = &mut guard.droppers {
-                queue.take(packet.len);
-            }
-            if let Some((dropper, seen)) = guard.of(packet.flow, at) {
-                dropper.left(cx, packet, &seen, how);
-            }
-        });
+    pub(super) fn left(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        node: usize,
+        packet: &Packet,
+        at: &mut Occupancy,
+        how: Left,
+    ) {
+        self.on_path(node, |guard| guard.left(cx, packet, at, how));
     }
 
     /// A packet of a node was given to another flow: the droppers of flows' own queues hear of it.
-    pub(super) fn moved(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &Occupancy) {
+    pub(super) fn moved(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &mut Occupancy) {
         self.on_path(node, |guard| {
             if matches!(guard.droppers, Droppers::Flows(_))
-                && let Some((dropper, seen)) = guard.of(packet.flow, at)
+                && let Some(dropper) = guard.of(packet.flow, at)
             {
-                dropper.left(cx, packet, &seen, Left::Moved);
+                dropper.left(cx, packet, at, Left::Moved);
             }
         });
     }

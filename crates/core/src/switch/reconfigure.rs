@@ -311,8 +311,9 @@ impl Port {
             let mut rest = self.queued(flow);
             for packet in &moved {
                 rest.take(packet.len);
-                let at = Occupancy { flow: rest, pool: pool.used, limit: pool.limit, ..Occupancy::default() };
-                self.guards.moved(cx, node, packet, &at);
+                let mut at =
+                    Occupancy { flow: rest, pool: pool.used, limit: pool.limit, ..Occupancy::default() };
+                self.guards.moved(cx, node, packet, &mut at);
             }
         }
     }

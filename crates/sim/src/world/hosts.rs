@@ -109,13 +109,11 @@ impl<Q: EventQueue> World<Q> {
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
         tally(&mut flow.next_sequence, 1);
         self.measures.records[ix as usize].count_sent(len);
-        let id = self.packets.store(body);
-        if payload != Payload::None {
-            self.packets.set_payload(id, payload);
-        }
-        if let Some(at) = first_sent {
-            self.packets.set_first_sent(id, at);
-        }
+        let id = if payload == Payload::None && first_sent.is_none() {
+            self.packets.store(body)
+        } else {
+            self.packets.store_content(body, payload, first_sent)
+        };
         let mut packet = Packet::new(id, len);
         packet.mark = mark.coloured(mark.colour().max(colour));
         self.enter(hop, &mut packet, None);

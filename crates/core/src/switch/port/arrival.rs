@@ -123,8 +123,8 @@ impl Port {
         packet: &Packet,
         node: usize,
     ) -> Result<Option<Reason>, Reason> {
-        let at = self.occupancy(pool, packet);
-        self.guards.arrive(cx, node, packet, &at)
+        let mut at = self.occupancy(pool, packet);
+        self.guards.arrive(cx, node, packet, &mut at)
     }
 
     /// What the meters say of the packet, one after the other: why it is to be marked, if it is.

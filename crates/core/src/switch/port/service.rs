@@ -92,7 +92,7 @@ impl Port {
         let Some(packet) = self.tree.first(place) else { return Ok(None) };
         let mut at = self.occupancy(pool, &packet);
         at.flow.take(packet.len);
-        self.guards.head(cx, place.node, &packet, &at)
+        self.guards.head(cx, place.node, &packet, &mut at)
     }
 
     /// Drops the first packet of a place, which was selected to be sent.
@@ -119,8 +119,8 @@ impl Port {
         self.stats.left(cx.now);
         self.backlog.take(packet.len);
         if !self.guards.is_empty() {
-            let at = self.occupancy(pool, packet);
-            self.guards.left(cx, node, packet, &at, how);
+            let mut at = self.occupancy(pool, packet);
+            self.guards.left(cx, node, packet, &mut at, how);
         }
         self.drop(cx, pool, packet, reason);
         self.retire_if_drained(packet.flow);
@@ -151,8 +151,8 @@ impl Port {
     #[inline(never)]
     fn tell_sent(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
         let packet = self.serving;
-        let at = self.occupancy(pool, &packet);
+        let mut at = self.occupancy(pool, &packet);
         let node = usize::from(self.table.flows[packet.flow.ix()].node);
-        self.guards.left(cx, node, &packet, &at, Left::Sent);
+        self.guards.left(cx, node, &packet, &mut at, Left::Sent);
     }
 }
