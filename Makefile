@@ -49,6 +49,7 @@ lint: $(VENV)/tools
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo run --quiet --package tidegate-spec --example spec_docs check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	$(BIN)/python docs/check_words.py
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

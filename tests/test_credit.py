@@ -124,7 +124,7 @@ def test_what_cannot_work_is_refused_with_the_reason():
     assert "smaller than the smallest" in refused(largest="63B")
     assert "needs a unit" in refused(link="100")
     assert "needs a unit" in refused(length="2")
-    assert "is no unit of a length" in refused(length="2miles")
+    assert "is not a unit of length" in refused(length="2miles")
     for name in ("vcs", "active", "n2", "buffer", "cell", "rate"):
         assert name in refused(**{name: 0})
     for name in ("delay", "processing"):

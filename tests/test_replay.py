@@ -191,7 +191,7 @@ def test_the_command_in_json():
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--rate", "3mb", "no unit of a rate"),
+        ("--rate", "3mb", "not a unit of rate"),
         ("--scheduler", "fif", "did you mean `fifo`?"),
         ("--buffer", "64k", "write `64kB`"),
         ("--buffer", "10B", ""),

@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tidegate.cli import COMMANDS
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"(?:<!-- create (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<body>.*?)```", re.DOTALL)
 
 
-def carried_out(folder: Path, line: str) -> str:
-    """What a command of the page prints, on either stream."""
+def carried_out(folder: Path, line: str, fails: bool = True) -> str:
+    """What a command of the page prints, on either stream; it may fail unless told otherwise."""
     program, *arguments = shlex.split(line)
     programs = {"tidegate": ["-c", "from tidegate.cli import main; main()"], "python": []}
     done = subprocess.run(
@@ -25,6 +27,7 @@ def carried_out(folder: Path, line: str) -> str:
         check=False,
     )
     assert "Traceback" not in done.stdout, done.stdout
+    assert fails or done.returncode == 0, done.stdout
     return done.stdout
 
 
@@ -65,3 +68,15 @@ def test_the_tutorial_from_an_empty_folder(tmp_path: Path) -> None:
 def test_which_policy_when(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     assert carry_out("choosing.md", tmp_path) == 3
+
+
+def test_every_command_has_an_example_that_runs(tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .* \| `(tidegate .*)` \|$", page, re.MULTILINE)
+    assert [name for name, _ in rows] == list(COMMANDS)
+    for name, line in rows:
+        assert shlex.split(line)[1] == name
+        if name != "demo":
+            # Which has a test of its own.
+            carried_out(tmp_path, line, fails=False)

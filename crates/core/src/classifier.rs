@@ -233,7 +233,7 @@ fn end_pattern(text: &str) -> Result<EndPattern, NotAFlow> {
 /// The IANA number of a protocol by its name in a [`FiveTuple`], or by the number as text.
 ///
 /// # Errors
-/// When there is no such name here and the text is no number up to 255.
+/// When there is no such name here, and the text is not a number up to 255.
 pub fn protocol_number(text: &str) -> Result<u8, NotAFlow> {
     match NAMES.iter().find(|(_, name)| *name == text) {
         Some((number, _)) => Ok(*number),

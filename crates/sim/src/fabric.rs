@@ -40,7 +40,7 @@ pub(crate) struct Link {
     pub(crate) node: u32,
     pub(crate) port: PortIx,
     /// Whether something is done between the end of a packet and the start of the next: a relay or a
-    /// source is told of it, a copy of a multicast packet is made, a trace is asked.
+    /// source hears of it, a copy of a multicast packet is made, a trace is asked.
     pub(crate) stepwise: bool,
     pub(crate) rate: Rate,
     pub(crate) line: Line<Packet>,
@@ -90,7 +90,7 @@ pub(crate) enum After {
     Next,
     /// It is received at once, and nobody but the counters is told.
     Sink,
-    /// It goes on after a flight, or forks, or somebody is told of its reception.
+    /// It goes on after a flight, or forks, or somebody hears of its reception.
     Travel {
         /// Whether the link is the last one on the way to a destination.
         last: bool,

@@ -210,7 +210,7 @@ fn check_interface(name: &str, place: Place, report: &mut Report) {
     let odd =
         |byte: u8| byte == b'/' || byte == b':' || byte.is_ascii_whitespace() || byte.is_ascii_control();
     if name.is_empty() || name.len() > LONGEST_INTERFACE || name.bytes().any(odd) {
-        let complaint = Complaint::new("this is no name of an interface")
+        let complaint = Complaint::new("this is not the name of an interface")
             .help(format!("`ip link` lists them; a name has at most {LONGEST_INTERFACE} letters"));
         report.add(place, complaint);
     }

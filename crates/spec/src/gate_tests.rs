@@ -70,7 +70,7 @@ fn mistakes_are_answered_where_they_are() {
         ("up = \"10mbit\"", "upp = \"10mbit\"", "6: `gate` has no key `upp`"),
         ("mpu = 84", "io = \"tap\"", "9: a TAP device goes with its gate, so nothing can pass without one"),
         ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),
-        ("\"wan0\"", "\"a name that is too long\"", "5: this is no name of an interface"),
+        ("\"wan0\"", "\"a name that is too long\"", "5: this is not the name of an interface"),
         ("\"10.9.0.0/16\"", "\"10.9.0.1/16\"", "19: `inside` has bits beyond its prefix"),
         ("\"10.9.0.0/16\"", "\"ten\"", "19: `inside` is neither an address nor a prefix"),
         ("\"udp\"", "\"udpp\"", "14: this is no protocol"),

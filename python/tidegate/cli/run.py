@@ -121,7 +121,7 @@ def _factors(given: str | None) -> list[float]:
     """Return what `--workahead` was given.
 
     Raises:
-        TidegateError: Something in it is no number.
+        TidegateError: Something in it is not a number.
     """
     factors = []
     for text in given.split(",") if given is not None else []:

@@ -35,7 +35,7 @@ pub trait Endpoint: Send {
     /// The network has something to say about the endpoint's own flow.
     fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time;
 
-    /// Whether the endpoint is told of its packets that leave the first queue on their way, or are
+    /// Whether the endpoint hears of its packets that leave the first queue on their way, or are
     /// dropped there: [`Notice::Left`] and [`Notice::Dropped`].
     fn watches_first_queue(&self) -> bool {
         false

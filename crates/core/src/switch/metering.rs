@@ -203,7 +203,7 @@ impl Metering {
         stages.any(|stage| stage.own.follows_round_trips())
     }
 
-    /// The flow's transport has measured a round-trip time: meters are told of the profiles to which the flow belongs.
+    /// The flow's transport has measured a round-trip time: the meters of the profiles to which the flow belongs take it.
     pub(super) fn set_round_trip(&mut self, node: usize, flow: FlowIx, round_trip: Span) {
         let shared = self.profiles(flow);
         let mut nth = 0;

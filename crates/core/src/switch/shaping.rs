@@ -22,7 +22,7 @@ pub(super) struct Shaping {
     pub(super) held: Count,
     /// Flows with packets waiting, by when the first one conforms.
     release: FlowHeap,
-    /// Whether the driver is told of each packet that is let go.
+    /// Whether each packet that is let go is reported to the driver.
     pub(super) reports: bool,
     /// The same by how many wait, the most on top. Kept only from when that is asked for until nothing waits.
     longest: Option<FlowHeap>,

@@ -92,7 +92,7 @@ pub enum InputError {
     /// The path leads to a pipe, a socket or a device.
     #[error("{}: is a pipe or a device: expected a regular file, which can be read again", file.display())]
     NotAFile {
-        /// What is no file.
+        /// What it is instead of a file.
         file: PathBuf,
     },
     /// The file holds more than [`MOST_PACKETS`](super::MOST_PACKETS) packets.

@@ -56,7 +56,7 @@ impl<Q: EventQueue> World<Q> {
         self.events.set(Event::Source(ix), at.max(self.now));
     }
 
-    /// Meters at the first port of a flow are told of the round-trip time that its endpoint has measured, before what the
+    /// Meters at the first port of a flow take the round-trip time that its endpoint has measured, before what the
     /// endpoint has just sent reaches them.
     #[inline(never)]
     pub(super) fn tell_round_trip(&mut self, ix: u32) {
@@ -68,7 +68,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Whether what sends a flow is told of its packets in the first queue.
+    /// Whether what sends a flow hears of its packets in the first queue.
     pub(super) fn watches_first_queue(&self, ix: u32) -> bool {
         matches!(&self.flows[ix as usize].source, Source::Endpoint(endpoint) if endpoint.watches_first_queue())
     }

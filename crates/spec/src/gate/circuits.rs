@@ -288,7 +288,7 @@ impl Reader<'_> {
 
     fn name(&mut self, name: &str, start: usize) -> Option<()> {
         if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
-            let complaint = Complaint::new("this is no name of a circuit")
+            let complaint = Complaint::new("this is not the name of a circuit")
                 .help(format!("a name has 1 to {LONGEST_NAME} bytes in one line"));
             self.complain(start, NAME, complaint);
             return None;

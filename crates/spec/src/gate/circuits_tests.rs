@@ -111,7 +111,7 @@ fn mistakes_are_told_with_their_lines() {
             "b,10.0.0.2,south,,",
             "circuits.csv:3:12: class `south` has classes in it, so no circuit can be in it",
         ),
-        ("b,10.0.0.2,,5mb,", "circuits.csv:3:13: `mb` in `5mb` is no unit of a rate"),
+        ("b,10.0.0.2,,5mb,", "circuits.csv:3:13: `mb` in `5mb` is not a unit of rate"),
         ("b,10.0.0.2,,5mbit,4mbit", "circuits.csv:3:19: `ceiling` (4mbit) is below `reserve` (5mbit)"),
         ("b,10.0.0.2,,,9kbit", "circuits.csv:3:14: `ceiling` (9kbit) is below `reserve` (10kbit)"),
         ("a,10.0.0.2,,,", "circuits.csv:3:1: there is already a circuit `a` in line 2"),
@@ -123,7 +123,7 @@ fn mistakes_are_told_with_their_lines() {
         ),
         ("b,ten,,,", "circuits.csv:3:3: `ten` is neither an address nor a prefix"),
         ("b,,,,", "circuits.csv:3:3: a circuit without an address would never get a packet"),
-        (",10.0.0.2,,,", "circuits.csv:3:1: this is no name of a circuit"),
+        (",10.0.0.2,,,", "circuits.csv:3:1: this is not the name of a circuit"),
         ("b,10.0.0.2,,", "circuits.csv:3:1: this line has 4 fields, and the first has 5"),
         (
             "b,10.0.0.2,north,5mbit,",

@@ -34,7 +34,7 @@ impl Operation {
         let octal = text.len() <= 4 && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
         let mode = u32::from_str_radix(text, 8).ok().filter(|mode| octal && *mode <= 0o777);
         if mode.is_none() {
-            let complaint = Complaint::new(format!("`{text}` is no file mode"));
+            let complaint = Complaint::new(format!("`{text}` is not a file mode"));
             report.add(control.place_of("mode"), complaint.help("write it in octal, as in 0660"));
         }
         let owner = control.text("owner").map(|text| match text.split_once(':') {

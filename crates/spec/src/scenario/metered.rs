@@ -109,7 +109,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     }
 }
 
-/// Checks that meters whose windows follow round-trip times are told of any: by the transport of data at the first port on
+/// Checks that meters whose windows follow round-trip times get one: from the transport of data at the first port on
 /// their way.
 fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
     // A place of a file may be the meter of many links.

@@ -158,7 +158,7 @@ pub fn parse_limit(text: &str) -> Result<Limit, Complaint> {
         };
     }
     let Some(found) = SIZES.iter().find(|known| known.name == unit) else {
-        let complaint = Complaint::new(format!("`{unit}` in `{text}` is no unit of a limit"))
+        let complaint = Complaint::new(format!("`{unit}` in `{text}` is not a unit of a limit"))
             .help(format!("a limit is in packets (p) or bytes ({})", names(SIZES)));
         return Err(match unit {
             "pkt" | "pkts" | "packet" | "packets" | "P" => complaint.help(format!("write `{number}p`")),
@@ -237,7 +237,7 @@ fn names(units: &[Unit]) -> String {
 }
 
 fn unknown_unit(text: &str, what: &str, unit: &str, units: &[Unit]) -> Complaint {
-    Complaint::new(format!("`{unit}` in `{text}` is no unit of a {what}"))
+    Complaint::new(format!("`{unit}` in `{text}` is not a unit of {what}"))
         .help(format!("a {what} is in {}", names(units)))
 }
 

@@ -41,8 +41,8 @@ fn lengths_are_read_exactly() {
     assert_eq!(parse_length("0mm"), Ok(0));
     for (text, expected) in [
         ("2", "a length needs a unit, and `2` has none (write it as in `2km`)"),
-        ("2KM", "`KM` in `2KM` is no unit of a length (write `2km`)"),
-        ("2miles", "`miles` in `2miles` is no unit of a length (a length is in mm, cm, m, km)"),
+        ("2KM", "`KM` in `2KM` is not a unit of length (write `2km`)"),
+        ("2miles", "`miles` in `2miles` is not a unit of length (a length is in mm, cm, m, km)"),
         ("0.5mm", "`0.5mm` is not a whole number of millimetres"),
         ("1000001km", "`1000001km` is too long: a length is at most 1000000km"),
         ("-1m", "`-1m` is negative: a length is not"),
@@ -65,10 +65,10 @@ fn mistakes_are_explained() {
         ("1 mbit", "`1 mbit` has a space before its unit (write `1mbit`)"),
         ("1 Mbit/s", "`1 Mbit/s` has a space before its unit (write `1mbit`)"),
         ("1 furlong", "`1 furlong` has a space before its unit (a rate is in bit, kbit, mbit, gbit, tbit)"),
-        ("10M", "`M` in `10M` is no unit of a rate (write `10mbit`)"),
-        ("10mb", "`mb` in `10mb` is no unit of a rate (write `10mbit`)"),
-        ("1Mbit", "`Mbit` in `1Mbit` is no unit of a rate (write `1mbit`)"),
-        ("1mbit/s", "`mbit/s` in `1mbit/s` is no unit of a rate (write `1mbit`)"),
+        ("10M", "`M` in `10M` is not a unit of rate (write `10mbit`)"),
+        ("10mb", "`mb` in `10mb` is not a unit of rate (write `10mbit`)"),
+        ("1Mbit", "`Mbit` in `1Mbit` is not a unit of rate (write `1mbit`)"),
+        ("1mbit/s", "`mbit/s` in `1mbit/s` is not a unit of rate (write `1mbit`)"),
         (
             "1.mbit",
             "`1.mbit` is no rate: `1.` is no plain decimal number (write digits with at most one point, as in `1.5`, and at most 20 digits)",
@@ -82,8 +82,8 @@ fn mistakes_are_explained() {
     assert!(spaced.contains("has a space") && spaced.contains("write bits: `2.5gbit`"), "{spaced}");
     for (text, expected) in [
         ("5", "a time needs a unit, and `5` has none (write it as in `5ms`)"),
-        ("5m", "`m` in `5m` is no unit of a time (write `5min` for minutes or `5ms` for milliseconds)"),
-        ("5µs", "`µs` in `5µs` is no unit of a time (write `5us`)"),
+        ("5m", "`m` in `5m` is not a unit of time (write `5min` for minutes or `5ms` for milliseconds)"),
+        ("5µs", "`µs` in `5µs` is not a unit of time (write `5us`)"),
         ("20000h", "`20000h` is too long: a time is at most 17568h"),
     ] {
         assert_eq!(parse_time(text).map_err(said), Err(expected.to_owned()));
@@ -91,15 +91,15 @@ fn mistakes_are_explained() {
     for (text, expected) in [
         ("0B", "`0B` is no size: a size is at least 1B"),
         ("0.5B", "`0.5B` is not a whole number of bytes"),
-        ("64KB", "`KB` in `64KB` is no unit of a size (write `64kB` for 1000 bytes or `64KiB` for 1024)"),
-        ("64b", "`b` in `64b` is no unit of a size (`b` could be bits or bytes: write `64B` for bytes)"),
-        ("100p", "`p` in `100p` is no unit of a size (a size is in B, kB, MB, GB, KiB, MiB, GiB)"),
+        ("64KB", "`KB` in `64KB` is not a unit of size (write `64kB` for 1000 bytes or `64KiB` for 1024)"),
+        ("64b", "`b` in `64b` is not a unit of size (`b` could be bits or bytes: write `64B` for bytes)"),
+        ("100p", "`p` in `100p` is not a unit of size (a size is in B, kB, MB, GB, KiB, MiB, GiB)"),
     ] {
         assert_eq!(parse_size(text).map_err(said), Err(expected.to_owned()));
     }
     for (text, expected) in [
         ("100", "a limit needs a unit, and `100` has none (write it as in `100p` or `64kB`)"),
-        ("100pkt", "`pkt` in `100pkt` is no unit of a limit (write `100p`)"),
+        ("100pkt", "`pkt` in `100pkt` is not a unit of a limit (write `100p`)"),
         ("0p", "`0p` lets nothing through: a limit is at least 1p"),
         ("1.5p", "`1.5p` is not a whole number of packets"),
     ] {

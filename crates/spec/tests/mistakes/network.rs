@@ -79,7 +79,7 @@ pub const NETWORK: &[Mistake] = &[
     (
         "rate = \"1mbit\", delay",
         "rate = \"1mbps\", delay",
-        "a.toml:7:51: `rate`: `mbps` in `1mbps` is no unit of a rate",
+        "a.toml:7:51: `rate`: `mbps` in `1mbps` is not a unit of rate",
         Some(
             "`mbps` means megabytes per second to tc and megabits to most people, so it is not used; write bits: `1mbit`, and eight times as many for bytes",
         ),
