@@ -1,7 +1,7 @@
 """Runs the benchmarks and prints them beside the peers' figures and the bars.
 
 Instruction counts (callgrind) and ratios taken within one run are what to compare: machines are noisy.
-With `--readme`, the table also goes into README.md between its `bench` markers.
+With `--readme`, the tables also go into README.md and docs/performance.md between their `bench` markers.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ PEERS = [
     ("ns.py 0.4.3", "0.10", "72,900"),
 ]
 BARS = {"fifo": 700, "virtual-clock": 900}
+WIDTH = 200
+"""Columns when the output is no terminal: nothing is cut off."""
 TITLES = {"fifo": "FIFO", "virtual-clock": "VirtualClock"}
 
 
@@ -252,7 +254,7 @@ def show(title: str, header: list[str], rows: list[list[str]]) -> None:
     table = Table(*header, title=title, title_justify="left")
     for row in rows:
         table.add_row(*(cell.replace("**", "") for cell in row))
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
 
 
 def main() -> None:
@@ -283,11 +285,16 @@ def main() -> None:
         show("", header, rows)
         tables.append((header, rows))
     if "--readme" in sys.argv[1:]:
-        readme = ROOT / "README.md"
-        before, rest = readme.read_text().split("<!-- bench -->\n")
-        _, after = rest.split("<!-- /bench -->")
-        text = "\n\n".join(markdown(*table) for table in tables)
-        readme.write_text(f"{before}<!-- bench -->\n{text}\n<!-- /bench -->{after}")
+        fill(ROOT / "README.md", tables[:2])
+        fill(ROOT / "docs" / "performance.md", tables[2:])
+
+
+def fill(page: Path, tables: list[tuple[list[str], list[list[str]]]]) -> None:
+    """Write tables into a page, between its markers."""
+    before, rest = page.read_text().split("<!-- bench -->\n")
+    _, after = rest.split("<!-- /bench -->")
+    text = "\n\n".join(markdown(*table) for table in tables)
+    page.write_text(f"{before}<!-- bench -->\n{text}\n<!-- /bench -->{after}")
 
 
 if __name__ == "__main__":
