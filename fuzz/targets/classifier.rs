@@ -119,6 +119,7 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
         port: small(bytes),
         protocol: (bytes.byte() & 1 == 0).then(|| bytes.pick(&[1, 6, 17])),
         dscp: small(bytes).map(|dscp| dscp as u8),
+        ethertype: (bytes.byte() & 3 == 0).then(|| bytes.pick(&[0x0800, 0x86dd])),
         vlan: small(bytes),
         direction: (bytes.byte() & 3 == 0).then(|| bytes.pick(&Direction::BOTH)),
     };
@@ -217,12 +218,14 @@ fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<us
         let matching = &told.rule.matching;
         let (inside, outside) = (sides.map(|sides| sides.0), sides.map(|sides| sides.1));
         let (inside_port, outside_port) = (inside.and_then(|end| end.1), outside.and_then(|end| end.1));
+        let of_ip = headers.ip.map(|ip| if ip.source.is_ipv4() { 0x0800 } else { 0x86dd });
         within(told.inside, inside.map(|end| end.0))
             && within(told.outside, outside.map(|end| end.0))
             && matching.inside_port.is_none_or(|port| inside_port == Some(port))
             && matching.outside_port.is_none_or(|port| outside_port == Some(port))
             && matching.port.is_none_or(|port| [inside_port, outside_port].contains(&Some(port)))
             && matching.protocol.is_none_or(|protocol| headers.ip.is_some_and(|ip| ip.protocol == protocol))
+            && matching.ethertype.is_none_or(|kind| headers.ethertype.or(of_ip) == Some(kind))
             && matching.dscp.is_none_or(|dscp| headers.ip.is_some_and(|ip| ip.dscp == dscp))
             && matching.vlan.is_none_or(|id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id))
             && matching.direction.is_none_or(|only| only == direction)
@@ -251,8 +254,9 @@ fn steer(mut bytes: Bytes<'_>) {
     let mut rules: Vec<Told> = (0..bytes.below(6)).map(|_| told(&mut bytes)).collect();
     let mut most = bytes.below(8);
     let plain = |rules: &[Told]| rules.iter().map(|told| told.rule.clone()).collect::<Vec<_>>();
-    let mut steering =
-        Steering::new(now, &mut switch, PORT, direction, plain(&rules), most).expect("contracts that fit");
+    let rest = FlowPlan::default();
+    let mut steering = Steering::new(now, &mut switch, PORT, direction, plain(&rules), rest, most)
+        .expect("contracts that fit");
     let mut kept = [None; 4];
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -326,14 +330,14 @@ fn steer(mut bytes: Bytes<'_>) {
                 most = bytes.below(8);
                 rules = next;
                 let plan = switch_plan(&mut bytes);
-                let changes = steering.changes(&plain(&rules), &from, 0);
+                let changes = steering.changes(&plain(&rules), &from, rest, 0);
                 _ = switch.reconfigure(&mut cx, &plan, &changes).expect("a plan");
-                steering.replan(now, &mut switch, plain(&rules), &from, most);
+                steering.replan(now, &mut switch, plain(&rules), &from, rest, most);
             }
         }
         out.clear();
         switch.audit(now).unwrap_or_else(|what| panic!("{what}"));
-        let mut flows = BTreeSet::from([steering.rest().flow]);
+        let mut flows = BTreeSet::from([steering.rest().flow, steering.control().flow]);
         for rule in 0..rules.len() {
             let of_keys = steering.members(rule).map(|(_, leg)| leg);
             for leg in of_keys.chain(steering.circuits(rule).map(|(_, leg)| leg)) {

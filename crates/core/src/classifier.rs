@@ -4,6 +4,7 @@
 
 pub mod addresses;
 pub mod circuits;
+pub mod ethertypes;
 pub mod rules;
 
 use crate::headers::{Headers, has_ports};

@@ -117,9 +117,39 @@ fn rules_go_in_order_and_the_rest_has_a_flow() {
     assert_eq!(bench.pass(&from_host(1, 1), 100), 0);
     assert_eq!(bench.pass(&Headers::default(), 100), 1);
     assert_eq!(bench.steering.rest().flow.0, 1);
-    assert_eq!(bench.pass(&from_host(2, 1), 100), 2);
+    // The third flow is for what keeps the link working.
+    assert_eq!(bench.steering.control().flow.0, 2);
+    assert_eq!(bench.pass(&from_host(2, 1), 100), 3);
     // No more than one flow is to be made.
     assert_eq!((bench.pass(&from_host(3, 1), 100), bench.steering.overflowed()), (1, 1));
+}
+
+/// Of what no rule matches, what keeps the link working has a flow, and all else another one. A rule that matches goes first.
+#[test]
+fn what_keeps_the_link_working_stands_apart() {
+    let of_kind = |kind: u16| Headers { ethertype: Some(kind), ..Headers::default() };
+    let of_protocol = |protocol: u8| {
+        let ip = Ip { protocol, ports: None, ..from_host(1, 1).ip.unwrap() };
+        Headers { ip: Some(ip), ethertype: Some(0x0800), ..Headers::default() }
+    };
+    // A PPPoE session's frame that carries IP is what it carries.
+    let in_session = Headers { ethertype: Some(0x8864), ..of_protocol(6) };
+    let control = [0x0806, 0x8809, 0x8863, 0x8864, 0x888e, 0x88cc, 39].map(of_kind);
+    let rest =
+        [of_kind(0x88f7), of_kind(1536), of_protocol(6), of_protocol(1), in_session, Headers::default()];
+    let mut bench = Bench::new(Vec::new(), 0);
+    let [of_rest, of_control] = [bench.steering.rest().flow.0, bench.steering.control().flow.0];
+    for headers in control.iter().chain(&[of_protocol(2), of_protocol(58)]) {
+        assert_eq!(bench.pass(headers, 100), of_control, "{headers:?}");
+    }
+    for headers in &rest {
+        assert_eq!(bench.pass(headers, 100), of_rest, "{headers:?}");
+    }
+    let counted = bench.steering.unmatched(&bench.switch).sent.packets;
+    assert_eq!(counted, 9 + rest.len() as u64);
+    let all = Rule { split: Split::Together, matching: Match::default(), ..each_host(Span::ZERO) };
+    let mut bench = Bench::new(vec![all], 0);
+    assert_eq!(bench.pass(&of_kind(0x0806), 100), 0);
 }
 
 /// An hour in which hosts come and go: no slot is leaked.
@@ -226,7 +256,11 @@ fn slots_are_as_many_as_hosts_that_count() {
             memory = bench.switch.memory();
         }
     }
-    assert!(hosts > 10_000 && highest as usize <= most, "{hosts} hosts, index {highest} for {most} at once");
+    // The first two flows are of what no rule matches.
+    assert!(
+        hosts > 10_000 && highest as usize <= most + 1,
+        "{hosts} hosts, index {highest} for {most} at once"
+    );
     let now = bench.switch.memory();
     assert!(now <= 2 * memory, "{memory} bytes after a quarter of an hour, {now} at the end");
     assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, packets);

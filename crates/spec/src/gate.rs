@@ -18,7 +18,7 @@ pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
-use crate::port::{ContractSpec, PortSpec, check_promise, classes};
+use crate::port::{ContractSpec, DropperSpec, PortSpec, check_promise, classes};
 use crate::prefix::read_prefix;
 use crate::record;
 use crate::suggest::did_you_mean;
@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
+use tidegate_core::classifier::ethertypes::{ethertype_names, ethertype_number, may_carry_ip};
 use tidegate_core::classifier::rules::{Direction, Each, Match};
 use tidegate_core::classifier::{protocol_names, protocol_number};
 use tidegate_core::headers::has_ports;
@@ -175,7 +176,7 @@ fn expand(
         _ => Fail::Closed,
     };
     let io = Io::read(gate, fail, report)?;
-    let port = PortSpec::read(values.table("port")?, report)?;
+    let port = read_port(values.table("port")?, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
     let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
@@ -204,6 +205,17 @@ fn expand(
     };
     policies::check(&gate, |place| place, report);
     Some(gate)
+}
+
+/// The port of each direction. Who names neither a scheduler nor a dropper has the default of both; a detector wants the dropper
+/// named whose drops it looks at.
+fn read_port(values: &Values, report: &mut Report) -> Option<PortSpec> {
+    let port = PortSpec::read(values, report)?;
+    let fair = ["scheduler", "dropper", "detector"].iter().all(|key| !values.given(key));
+    Some(match fair {
+        true => PortSpec { dropper: DropperSpec::fair_default(values.place), ..port },
+        false => port,
+    })
 }
 
 fn check_interface(name: &str, place: Place, report: &mut Report) {
@@ -308,6 +320,10 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
             report.add(values.place_of(key), complaint);
         }
     }
+    let ethertype = match values.text("ethertype") {
+        None => None,
+        Some(text) => Some(read_ethertype(text, values, report)?),
+    };
     Some(Match {
         inside: inside?,
         outside: outside?,
@@ -316,12 +332,30 @@ fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
         port: port("port"),
         protocol,
         dscp: values.integer("dscp").and_then(|number| u8::try_from(number).ok()),
+        ethertype,
         vlan: port("vlan"),
         direction: values.text("direction").map(|word| match word {
             "up" => Direction::Up,
             _ => Direction::Down,
         }),
     })
+}
+
+/// `None` after something was reported.
+fn read_ethertype(text: &str, values: &Values, report: &mut Report) -> Option<u16> {
+    let Some(number) = ethertype_number(text) else {
+        let mut complaint = Complaint::new("this is no type of a frame");
+        complaint.help = did_you_mean(text, ethertype_names())
+            .or_else(|| Some("write a name such as arp, or a number from 0x0600 to 0xffff".to_owned()));
+        report.add(values.place_of("ethertype"), complaint);
+        return None;
+    };
+    let of_ip = ["inside", "outside", "inside_port", "outside_port", "port", "protocol", "dscp"];
+    if let Some(key) = of_ip.into_iter().find(|key| values.given(key) && !may_carry_ip(number)) {
+        let message = format!("frames of this type carry no IP, so with `{key}` nothing would ever match");
+        report.add(values.place_of("ethertype"), Complaint::new(message).help(format!("leave out `{key}`")));
+    }
+    Some(number)
 }
 
 /// What follows a flow that matches everything gets nothing.

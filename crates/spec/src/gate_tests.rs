@@ -47,6 +47,12 @@ fn a_gate_file_is_read() {
     let closed = GateFile::parse(OFFICE, "office.toml", &[("gate.fail".into(), "closed".into())]).unwrap();
     assert_eq!(closed.fail, Fail::Closed);
     let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };
+    let precise = GateFile::parse(
+        &OFFICE.replacen("vlan = 9", "vlan = 9, ethertype = \"ipv4\"", 1),
+        "office.toml",
+        &[],
+    );
+    assert_eq!(precise.unwrap().flows[1].matching.ethertype, Some(0x0800));
     let matching = Match { port: Some(5060), protocol: Some(17), dscp: Some(46), ..Match::default() };
     assert_eq!((voice.matching, voice.each), (matching, None));
     assert_eq!(voice.contract.contract().head_start, Span::from_millis(5));
@@ -75,6 +81,12 @@ fn mistakes_are_answered_where_they_are() {
         ("\"10.9.0.0/16\"", "\"ten\"", "19: `inside` is neither an address nor a prefix"),
         ("\"udp\"", "\"udpp\"", "14: this is no protocol"),
         ("\"udp\"", "\"icmp\"", "14: this protocol has no ports, so nothing would ever match"),
+        ("dscp = 46", "ethertype = \"arpp\"", "14: this is no type of a frame"),
+        (
+            "dscp = 46",
+            "ethertype = \"arp\"",
+            "14: frames of this type carry no IP, so with `port` nothing would ever match",
+        ),
         ("port = 5060", "port = 66000", "14: 66000 is out of range"),
         ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
         ("each = \"host\"\n", "", "20: a flow without `each` or `circuits` is never forgotten"),

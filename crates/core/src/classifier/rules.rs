@@ -1,6 +1,7 @@
 //! Rules for a device with two sides: which packets are meant, in either direction.
 
 use super::FiveTuple;
+use super::ethertypes::ethertype_of;
 use crate::headers::Headers;
 use core::fmt;
 use core::net::IpAddr;
@@ -129,6 +130,8 @@ pub struct Match {
     pub protocol: Option<u8>,
     /// Differentiated services code point, 0 to 63.
     pub dscp: Option<u8>,
+    /// EtherType behind the VLAN tags.
+    pub ethertype: Option<u16>,
     /// Identifier of the outer or the inner VLAN tag.
     pub vlan: Option<u16>,
     /// The direction.
@@ -148,6 +151,7 @@ impl Match {
         let port = self.port.is_none() || self.port == ends.inside_port || self.port == ends.outside_port;
         let vlan = |id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id);
         port && is(self.direction, Some(direction))
+            && (self.ethertype.is_none() || self.ethertype == ethertype_of(headers))
             && is(self.protocol, headers.ip.map(|ip| ip.protocol))
             && is(self.dscp, headers.ip.map(|ip| ip.dscp))
             && is(self.inside_port, ends.inside_port)
@@ -289,6 +293,24 @@ mod tests {
         assert!(!Match { inside: prefix("0.0.0.0/0"), ..Match::default() }.matches(&arp, Direction::Up));
         assert!(!Match { dscp: Some(0), ..Match::default() }.matches(&arp, Direction::Up));
         assert_eq!(Each::Host.key(&arp, Direction::Up), Key::Other);
+    }
+
+    #[test]
+    fn a_frames_type_is_matched_whatever_it_carries() {
+        let of = |ethertype| Match { ethertype: Some(ethertype), ..Match::default() };
+        let matched = |rule: Match, headers: &Headers| rule.matches(headers, Direction::Up);
+        let four = headers("10.0.0.7>10.0.0.8/icmp", 0, Some(7));
+        let six = headers("[2001:db8::1]:1>[2001:db8::9]:2/tcp", 0, None);
+        // Without a link header it is the IP version that tells.
+        assert!(matched(of(0x0800), &four) && matched(of(0x86dd), &six));
+        assert!(!matched(of(0x86dd), &four) && !matched(of(0x0800), &six));
+        let arp = Headers { ethertype: Some(0x0806), ..Headers::default() };
+        assert!(matched(of(0x0806), &arp) && !matched(of(0x0806), &four));
+        assert!(!matched(of(0x0800), &Headers::default()));
+        // In a PPPoE session the frame's type is the session's, and its addresses are those of what it carries.
+        let session = Headers { ethertype: Some(0x8864), ..four };
+        assert!(matched(of(0x8864), &session) && !matched(of(0x0800), &session));
+        assert!(matched(Match { inside: prefix("10.0.0.0/8"), ..of(0x8864) }, &session));
     }
 
     #[test]

@@ -245,5 +245,9 @@ schedulers! {
 /// The scheduler of a port that names none.
 pub const DEFAULT: &PolicyRecord = &fifo::FifoParams::RECORD;
 
+/// The scheduler of a port or a class that names none where people share a real link: fair at once, whatever flows have sent
+/// before.
+pub const FAIR_DEFAULT: &PolicyRecord = &wf2q_plus::Wf2qPlusParams::RECORD;
+
 // Behind the registry, whose macros it uses.
 mod dispatch;

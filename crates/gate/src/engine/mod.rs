@@ -302,6 +302,8 @@ impl Engine {
 #[cfg(test)]
 mod emulation_tests;
 #[cfg(test)]
+mod history_tests;
+#[cfg(test)]
 mod simulator_tests;
 #[cfg(test)]
 mod tests;
