@@ -9,7 +9,7 @@ use crate::flow_ranks::FlowRanks;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::run::Rank;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// How packets are stamped. Stamps of one flow never decrease; equal keys are served in
 /// the order of arrival.
@@ -114,8 +114,12 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         Ok(())
     }
 
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, flow: FlowIx, _: &Queues) -> Time {
         self.rule.forgettable_at(flow)
+    }
+
+    fn lead(&self, now: Time, flow: FlowIx) -> Span {
+        self.rule.forgettable_at(flow).since(now)
     }
 
     #[inline]

@@ -240,8 +240,15 @@ impl Steering {
         Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
     }
 
-    /// Closes flows that are idle and that the scheduler can forget. Opening a flow does the same first, so that
-    /// a call every tenth of a second is enough.
+    /// Whether a check for idle flows is due.
+    #[inline]
+    pub(super) fn check_is_due(&self, now: Time) -> bool {
+        self.checks.peek().is_some_and(|Reverse((at, _))| *at <= now)
+    }
+
+    /// Closes flows that are idle and that the scheduler can forget. Every packet that is steered does the same first, so
+    /// that which flows it finds open follows from the packets before it alone. A driver may do it for a port at which
+    /// nothing is queued, where it makes no difference to them.
     pub fn close_idle(&mut self, now: Time, switch: &mut Switch) {
         self.open_missing(now, switch);
         while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
@@ -255,7 +262,7 @@ impl Steering {
                 continue;
             }
             let idle = self.rules[member.rule].idle;
-            let due = match switch.forgettable_at(member.leg) {
+            let due = match switch.forgettable_at(now, member.leg) {
                 Some(forgettable) => forgettable.max(member.last_packet + idle),
                 None => now + idle, // packets are queued
             };
