@@ -6,7 +6,8 @@ use common::{kind, rate, rounds};
 use proptest::prelude::*;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
-use tidegate_core::classifier::rules::{Direction, Each, Match};
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::{Fragment, Headers, Ip};
@@ -74,7 +75,7 @@ impl Bench {
 fn each_host(idle: Span) -> Rule {
     let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
     let plan = FlowPlan { contract, ..FlowPlan::default() };
-    let matching = Match { protocol: Some(17), ..Match::default() };
+    let matching = Match { protocol: vec![17], ..Match::default() };
     Rule { matching, split: Split::Each(Each::Host), plan, idle }
 }
 
@@ -111,8 +112,11 @@ fn debt_is_not_shed_by_a_pause() {
 fn rules_go_in_order_and_the_rest_has_a_flow() {
     let all =
         |matching| Rule { matching, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
-    let web =
-        all(Match { outside_port: Some(80), inside: Some("0.0.0.1".parse().unwrap()), ..Match::default() });
+    let web = all(Match {
+        outside_port: vec![80.into()],
+        inside: vec!["0.0.0.1".parse().unwrap()],
+        ..Match::default()
+    });
     let mut bench = Bench::new(vec![web, each_host(Span::from_secs(1))], 1);
     assert_eq!(bench.pass(&from_host(1, 1), 100), 0);
     assert_eq!(bench.pass(&Headers::default(), 100), 1);
@@ -271,7 +275,7 @@ proptest! {
     /// What remembers where it went last goes where it would have gone, and nobody counts otherwise.
     #[test]
     fn remembering_changes_nothing(steps in prop::collection::vec((0u32..8, 0u64..3_000), 1..300)) {
-        let tcp = Match { protocol: Some(6), ..Match::default() };
+        let tcp = Match { protocol: vec![6], ..Match::default() };
         let other = Rule { matching: tcp, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
         let rules = vec![other, each_host(Span::from_secs(1))];
         let (mut one, mut other) = (Bench::new(rules.clone(), 4), Bench::new(rules, 4));

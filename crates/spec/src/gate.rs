@@ -4,7 +4,9 @@ mod changes;
 mod circuits;
 mod emulation;
 mod io;
+mod matching;
 mod operation;
+mod outline;
 mod plan;
 pub(crate) mod policies;
 mod reservations;
@@ -14,24 +16,21 @@ pub use changes::Change;
 pub use emulation::Emulation;
 pub use io::Io;
 pub use operation::{Operation, Owner};
+pub use outline::GateOutline;
 pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
 use crate::port::{ContractSpec, DropperSpec, PortSpec, check_promise, classes};
-use crate::prefix::read_prefix;
 use crate::record;
-use crate::suggest::did_you_mean;
 use crate::values::Values;
 use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
-use tidegate_core::classifier::ethertypes::{ethertype_names, ethertype_number, may_carry_ip};
-use tidegate_core::classifier::rules::{Direction, Each, Match};
-use tidegate_core::classifier::{protocol_names, protocol_number};
-use tidegate_core::headers::has_ports;
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::Each;
 use tidegate_core::link::Framing;
 use tidegate_core::params::Limit;
 use tidegate_core::units::{Rate, Span};
@@ -153,7 +152,7 @@ fn expand(
     origin: &Origin,
     report: &mut Report,
 ) -> Option<GateFile> {
-    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    check_name(values, report);
     let gate = values.table("gate")?;
     let interface = |key, report: &mut Report| {
         let name = gate.text(key)?;
@@ -185,7 +184,7 @@ fn expand(
     let Links { rates: [up, down], emulated } = links?;
     let reserved = reservations::check(&flows, &listings, &classes, [up, down], report);
     let gate = GateFile {
-        name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
+        name: name_of(values.text("name"), file_name),
         inside,
         outside,
         io,
@@ -205,6 +204,31 @@ fn expand(
     };
     policies::check(&gate, |place| place, report);
     Some(gate)
+}
+
+/// The name of a gate: its own, or that of its file. It stands at the beginning of each line of the log, so that a letter that
+/// ends a line or changes how it is shown is an underscore.
+fn name_of(own: Option<&str>, file_name: &str) -> String {
+    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = own.map(str::to_owned).or_else(stem).unwrap_or_default();
+    name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
+}
+
+/// Whether a letter is shown where it stands: no control character, no end of a line or paragraph, and none that turns the
+/// direction of what follows.
+fn is_plain(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn check_name(values: &Values, report: &mut Report) {
+    let Some(name) = values.text("name") else { return };
+    let complaint = match name.chars().count() {
+        _ if !name.chars().all(is_plain) => Complaint::new("`name` has letters that the log cannot show"),
+        1..=64 => return,
+        _ => Complaint::new("`name` has from 1 to 64 letters"),
+    };
+    report.add(values.place_of("name"), complaint.help("it stands at the beginning of each line of the log"));
 }
 
 /// The port of each direction. Who names neither a scheduler nor a dropper has the default of both; a detector wants the dropper
@@ -276,7 +300,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         if idle == Span::ZERO {
             report.add(values.place_of("idle"), Complaint::new("`idle` is zero"));
         }
-        let matching = read_match(values.table("match")?, report);
+        let matching = matching::read(values.table("match")?, report);
         built.push(class.zip(matching).map(|(class, matching)| GateFlow {
             name: name.to_owned(),
             matching,
@@ -291,71 +315,6 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         }));
     }
     built.into_iter().collect()
-}
-
-/// `None` after something was reported.
-fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
-    let port = |key| values.integer(key).and_then(|number| u16::try_from(number).ok());
-    let prefix = |key, report: &mut Report| match values.text(key) {
-        None => Some(None),
-        Some(text) => read_prefix(key, text, values.place_of(key), report).map(Some),
-    };
-    let (inside, outside) = (prefix("inside", report), prefix("outside", report));
-    let protocol = match values.text("protocol") {
-        None => None,
-        Some(name) => match protocol_number(name) {
-            Ok(number) => Some(number),
-            Err(_) => {
-                let mut complaint = Complaint::new("this is no protocol");
-                complaint.help = did_you_mean(name, protocol_names());
-                report.add(values.place_of("protocol"), complaint);
-                return None;
-            }
-        },
-    };
-    for key in ["port", "inside_port", "outside_port"] {
-        if values.given(key) && protocol.is_some_and(|protocol| !has_ports(protocol)) {
-            let complaint = Complaint::new("this protocol has no ports, so nothing would ever match")
-                .help("tcp, udp, sctp, dccp and udplite have ports");
-            report.add(values.place_of(key), complaint);
-        }
-    }
-    let ethertype = match values.text("ethertype") {
-        None => None,
-        Some(text) => Some(read_ethertype(text, values, report)?),
-    };
-    Some(Match {
-        inside: inside?,
-        outside: outside?,
-        inside_port: port("inside_port"),
-        outside_port: port("outside_port"),
-        port: port("port"),
-        protocol,
-        dscp: values.integer("dscp").and_then(|number| u8::try_from(number).ok()),
-        ethertype,
-        vlan: port("vlan"),
-        direction: values.text("direction").map(|word| match word {
-            "up" => Direction::Up,
-            _ => Direction::Down,
-        }),
-    })
-}
-
-/// `None` after something was reported.
-fn read_ethertype(text: &str, values: &Values, report: &mut Report) -> Option<u16> {
-    let Some(number) = ethertype_number(text) else {
-        let mut complaint = Complaint::new("this is no type of a frame");
-        complaint.help = did_you_mean(text, ethertype_names())
-            .or_else(|| Some("write a name such as arp, or a number from 0x0600 to 0xffff".to_owned()));
-        report.add(values.place_of("ethertype"), complaint);
-        return None;
-    };
-    let of_ip = ["inside", "outside", "inside_port", "outside_port", "port", "protocol", "dscp"];
-    if let Some(key) = of_ip.into_iter().find(|key| values.given(key) && !may_carry_ip(number)) {
-        let message = format!("frames of this type carry no IP, so with `{key}` nothing would ever match");
-        report.add(values.place_of("ethertype"), Complaint::new(message).help(format!("leave out `{key}`")));
-    }
-    Some(number)
 }
 
 /// What follows a flow that matches everything gets nothing.

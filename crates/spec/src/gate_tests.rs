@@ -1,4 +1,5 @@
 use super::*;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::Loss;
 
 const OFFICE: &str = r#"
@@ -52,16 +53,16 @@ fn a_gate_file_is_read() {
         "office.toml",
         &[],
     );
-    assert_eq!(precise.unwrap().flows[1].matching.ethertype, Some(0x0800));
-    let matching = Match { port: Some(5060), protocol: Some(17), dscp: Some(46), ..Match::default() };
-    assert_eq!((voice.matching, voice.each), (matching, None));
+    assert_eq!(precise.unwrap().flows[1].matching.ethertype, [0x0800]);
+    let matching = Match { port: vec![5060.into()], protocol: vec![17], dscp: vec![46], ..Match::default() };
+    assert_eq!((&voice.matching, voice.each), (&matching, None));
     assert_eq!(voice.contract.contract().head_start, Span::from_millis(5));
     assert_eq!((guests.each, guests.idle), (Some(Each::Host), Span::from_secs(5)));
     assert_eq!(
         (guests.matching.direction, guests.terms[1].ceiling),
         (Some(Direction::Down), Some(2_000_000))
     );
-    assert_eq!((rest.matching, rest.idle), (Match::default(), Span::from_secs(30)));
+    assert_eq!((&rest.matching, rest.idle), (&Match::default(), Span::from_secs(30)));
     assert!(gate.to_toml().contains("up = \"20mbit\""));
 }
 
@@ -88,6 +89,17 @@ fn mistakes_are_answered_where_they_are() {
             "14: frames of this type carry no IP, so with `port` nothing would ever match",
         ),
         ("port = 5060", "port = 66000", "14: 66000 is out of range"),
+        ("port = 5060", "port = [53, 66000]", "14: 66000 is out of range"),
+        ("port = 5060", "port = []", "14: `port` is empty"),
+        ("port = 5060", "port = \"5060-66000\"", "14: 66000 is out of range"),
+        ("port = 5060", "port = \"5060-5000\"", "14: `port`: 5060-5000 ends before it begins"),
+        ("port = 5060", "port = \"sip\"", "14: `port`: `sip` is no range of ports"),
+        ("port = 5060", "port = \"5060\"", "14: `port` takes a number, not the text `5060`"),
+        ("\"udp\"", "[\"udp\", \"icmp\"]", "14: this protocol has no ports, so nothing would ever match"),
+        ("vlan = 9", "inside_mac = \"02:00\"", "19: `inside_mac` is no MAC address"),
+        ("vlan = 9", "not = {}", "19: `not` names no packets, and would take all"),
+        ("vlan = 9", "not = { dcsp = 1 }", "19: `not` has no key `dcsp`"),
+        ("vlan = 9", "not = { inside = \"10.9.0.1/16\" }", "19: `inside` has bits beyond its prefix"),
         ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
         ("each = \"host\"\n", "", "20: a flow without `each` or `circuits` is never forgotten"),
         (

@@ -73,6 +73,6 @@ impl GateFlow {
             (None, Some(each)) => Split::Each(each),
             (None, None) => Split::Together,
         };
-        Rule { matching: self.matching, split, plan, idle: self.idle }
+        Rule { matching: self.matching.clone(), split, plan, idle: self.idle }
     }
 }

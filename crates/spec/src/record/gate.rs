@@ -264,24 +264,34 @@ fn directions() -> [Field; 2] {
 }
 
 fn matching() -> Section {
-    let port = || Shape::Value(Kind::Integer(0, 65_535));
-    let text = || Shape::Value(Kind::Text);
-    let fields = vec![
+    let mut fields = criteria();
+    let but = "Packets that do not belong to it, although all else holds; without it, none";
+    let help = "Packets that are not meant: those for which everything holds that is given here.";
+    fields.push(optional("not", Shape::Table(Section::new("not", "Not", help, criteria())), but));
+    let help = "Which packets are meant: those for which everything holds that is given. A list holds when one of its members \
+                does. Later fragments have no ports.";
+    Section::new("match", "Match", help, fields)
+}
+
+/// What packets can be told by.
+fn criteria() -> Vec<Field> {
+    let text = || Shape::OneOrMore(Kind::Text);
+    vec![
         optional(
             "inside",
             text(),
             "Address or prefix inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
         ),
         optional("outside", text(), "Address or prefix outside; without it, any"),
-        optional("inside_port", port(), "Port inside; without it, any"),
-        optional("outside_port", port(), "Port outside; without it, any"),
-        optional("port", port(), "Port inside or outside; without it, any"),
+        optional("inside_port", Shape::Ports, "Port inside; without it, any"),
+        optional("outside_port", Shape::Ports, "Port outside; without it, any"),
+        optional("port", Shape::Ports, "Port inside or outside; without it, any"),
         optional(
             "protocol",
             text(),
             "Protocol by its name (tcp, udp, icmp, icmp6, esp and so on) or IANA number; without it, any",
         ),
-        optional("dscp", Shape::Value(Kind::Dscp), "Differentiated services code point; without it, any"),
+        optional("dscp", Shape::OneOrMore(Kind::Dscp), "Differentiated services code point; without it, any"),
         optional(
             "ethertype",
             text(),
@@ -290,11 +300,15 @@ fn matching() -> Section {
         ),
         optional(
             "vlan",
-            Shape::Value(Kind::Integer(0, 4_095)),
+            Shape::OneOrMore(Kind::Integer(0, 4_095)),
             "Identifier of the outer or inner VLAN tag; without it, any or none",
         ),
+        optional(
+            "inside_mac",
+            text(),
+            "MAC address inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
+        ),
+        optional("outside_mac", text(), "MAC address outside; without it, any"),
         optional("direction", Shape::Value(Kind::Word(&["up", "down"])), "Direction; without it, both"),
-    ];
-    let help = "Which packets are meant: those for which everything holds that is given. Later fragments have no ports.";
-    Section::new("match", "Match", help, fields)
+    ]
 }
