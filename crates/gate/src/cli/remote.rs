@@ -2,24 +2,20 @@
 
 use super::top;
 use super::{Asked, Running, Status};
-use crate::config::source::Source;
 use crate::control::client::Client;
 use crate::control::socket;
 use crate::error::GateError;
 use crate::failover;
 use serde_json::Value;
+use tidegate_spec::GateOutline;
 
-/// Connects to a gate by its file, or where there is no such file, by its name.
+/// Connects to a gate by its file, whatever mistakes that holds, or where there is no such file, by its name.
 pub(super) fn connect(running: &Running) -> Result<Client, GateError> {
     let path = match running.gate.to_str() {
         Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => socket::path_by_name(name),
-        _ => socket::path_for(&source(running).load()?),
+        _ => socket::path_for(&GateOutline::load(&running.gate)?),
     };
     Client::connect(path)
-}
-
-fn source(running: &Running) -> Source {
-    Source { path: running.gate.clone(), overrides: Vec::new() }
 }
 
 pub(super) fn status(status: &Status) -> Result<String, GateError> {
@@ -61,9 +57,11 @@ fn take_down(running: &Running) -> Result<String, GateError> {
         Ok(()) | Err(GateError::NotRunning(_)) => {}
         Err(error) => return Err(error),
     }
-    let file = source(running).load()?;
-    let (inside, outside) = (&file.inside, &file.outside);
-    Ok(match failover::remove(&file)? {
+    let GateOutline { inside, outside, .. } = GateOutline::load(&running.gate)?;
+    let (Some(inside), Some(outside)) = (inside, outside) else {
+        return Err(GateError::NoInterfaces(running.gate.clone()));
+    };
+    Ok(match failover::remove(&inside, &outside)? {
         Some(bridge) => {
             format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
         }

@@ -3,6 +3,7 @@
 use super::simulator_tests::{Whose, frame};
 use super::tests::{Bench, file};
 use super::*;
+use crate::config::default_gate;
 use tidegate_spec::GateFile;
 
 /// Frames of 1514 bytes.
@@ -21,6 +22,7 @@ struct Sender {
     host: u8,
     payload: usize,
     every: u64,
+    dscp: u8,
 }
 
 fn whose(host: u8) -> Whose {
@@ -34,7 +36,7 @@ impl Line {
 
     /// A host that sends as much as the line carries.
     fn greedy(&self, host: u8) -> Sender {
-        Sender { host, payload: FULL, every: (1538.0 * 8e6 / self.rate) as u64 }
+        Sender { host, payload: FULL, every: (1538.0 * 8e6 / self.rate) as u64, dscp: 0 }
     }
 
     /// So many milliseconds of all these senders; the frames that leave: whose, how late, and how long on the line.
@@ -48,9 +50,9 @@ impl Line {
             if at == millis * 1000 {
                 return sent;
             }
-            let Sender { host, payload, every } = senders[first];
+            let Sender { host, payload, every, dscp } = senders[first];
             let number = self.bench.now.since(Time::ORIGIN).ticks();
-            self.bench.receive(Direction::Up, &frame(whose(host), payload, number));
+            self.bench.receive(Direction::Up, &frame((true, host, 7, dscp), payload, number));
             next[first] += every;
         }
     }
@@ -109,7 +111,7 @@ fn who_has_stopped_is_answered() {
     line.run(30_000, &[one]);
     // What it had queued goes first.
     line.run(2_000, &[two]);
-    let ping = Sender { host: 1, payload: 56, every: 100_000 };
+    let ping = Sender { host: 1, payload: 56, every: 100_000, dscp: 0 };
     let sent = line.run(1_000, &[two, ping]);
     assert_eq!(sent.iter().filter(|(host, ..)| *host == 1).count(), 10);
     assert!(longest(&sent, 1) < Span::from_millis(5), "{:?}", longest(&sent, 1));
@@ -126,6 +128,28 @@ fn a_subscriber_gets_what_he_reserves_at_once() {
     let sent = line.run(200, &[half, greedy[1], greedy[2], greedy[3]]);
     // The reservations fill the line, of which a hundredth is set aside for what matches nothing.
     assert!(rate_of(&sent, 1, 200) > 0.95 * 2e6 * 0.99, "{}", rate_of(&sent, 1, 200));
+}
+
+/// A line of which only its interfaces and its rate are stated: a host that sends three times as much has no more than the other,
+/// and its call waits for neither. In a FIFO it does.
+#[test]
+fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
+    let text = default_gate::text("a", "b", 10_000_000);
+    let fifo = text.replacen("gate = ", "port = { scheduler = \"fifo\" }\ngate = ", 1);
+    let [(fair, share), (fifo, _)] = [(text, true), (fifo, false)].map(|(text, fair)| {
+        let mut line = Line::of(&GateFile::parse(&text, "(command line)", &[]).unwrap());
+        let (one, two) = (line.greedy(1), line.greedy(2));
+        let call = Sender { host: 1, payload: 172, every: 20_000, dscp: 46 };
+        line.run(1_000, &[one, one, one]);
+        line.run(500, &[one, one, one, two, call]);
+        let sent = line.run(2_000, &[one, one, one, two, call]);
+        let calls: Vec<_> = sent.iter().copied().filter(|(.., bytes)| *bytes < 1_000).collect();
+        // A FIFO loses some of them.
+        assert!(calls.len() >= if fair { 95 } else { 10 }, "{}", calls.len());
+        (longest(&calls, 1), rate_of(&sent, 2, 2_000) / line.rate)
+    });
+    assert!((0.45..0.55).contains(&share), "{share}");
+    assert!(fair < Span::from_millis(4) && fifo > Span::from_millis(100), "{fair:?}, {fifo:?}");
 }
 
 /// The line is full of what matches, and of IPv6 that no flow matches. ARP and neighbour discovery pass.

@@ -69,14 +69,14 @@ fn open() -> Result<Netlink, FailoverError> {
     Netlink::open().map_err(|error| FailoverError::system("a connection to the kernel", error))
 }
 
-/// Removes the bridge that a gate has made for this file and returns its name; `None` when there is none.
+/// Removes the bridge that a gate has made of these interfaces and returns its name; `None` when there is none.
 ///
 /// # Errors
 /// When a gate runs on an interface, or the bridge cannot be removed.
-pub(crate) fn remove(file: &GateFile) -> Result<Option<String>, FailoverError> {
+pub(crate) fn remove(inside: &str, outside: &str) -> Result<Option<String>, FailoverError> {
     let port = |name| Some(Port { name, index: Interface::find(name).ok()?.index });
     // An interface may have been removed, and its bridge not.
-    let ports: Vec<Port<'_>> = [file.inside.as_str(), &file.outside].into_iter().filter_map(port).collect();
+    let ports: Vec<Port<'_>> = [inside, outside].into_iter().filter_map(port).collect();
     let _locks = ports.iter().copied().map(lock).collect::<Result<Vec<Lock>, FailoverError>>()?;
-    bridge::remove(&open()?, &file.inside, &ports)
+    bridge::remove(&open()?, inside, &ports)
 }
