@@ -23,6 +23,7 @@ use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
 use crate::port::{ContractSpec, DropperSpec, PortSpec, check_promise, classes};
 use crate::record;
+use crate::suggest::brief;
 use crate::values::Values;
 use emulation::Links;
 use std::collections::BTreeMap;
@@ -57,6 +58,8 @@ pub struct GateFile {
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
+    /// Interfaces that it takes although they have an IP address.
+    pub addressed: Vec<String>,
     /// What becomes of traffic without the gate.
     pub fail: Fail,
     /// The memory that both directions share.
@@ -165,6 +168,11 @@ fn expand(
             .help("a gate stands between two interfaces");
         report.add(gate.place_of("outside"), complaint);
     }
+    let neither = |name: &&str| *name != inside && *name != outside;
+    if let Some(other) = gate.several_texts("addressed").into_iter().find(neither) {
+        let message = format!("`{}` is neither the interface inside nor the one outside", brief(other));
+        report.add(gate.place_of("addressed"), Complaint::new(message));
+    }
     let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
     let links = emulation::read(gate, values.table("emulate"), base_dir, report);
     let (overhead, mpu) =
@@ -192,6 +200,7 @@ fn expand(
         emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        addressed: gate.several_texts("addressed").into_iter().map(str::to_owned).collect(),
         fail,
         buffer: values.table("switch")?.limit("buffer")?,
         port,

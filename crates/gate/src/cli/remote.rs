@@ -48,19 +48,22 @@ pub(super) fn down(asked: &Asked) -> Result<String, GateError> {
 }
 
 fn take_down(running: &Running) -> Result<String, GateError> {
-    let stopped = connect(running).and_then(|mut client| client.stop());
-    if !running.gate.exists() {
-        return stopped.map(|()| String::new());
-    }
+    let mut interfaces = match running.gate.exists() {
+        true => GateOutline::load(&running.gate).ok().and_then(|file| file.inside.zip(file.outside)),
+        false => None,
+    };
+    let stopped = connect(running).and_then(|mut client| {
+        // A gate that was started without a file, or whose file does not say any more: it knows itself.
+        interfaces = interfaces.take().or_else(|| interfaces_of(&client.ask("status").ok()?));
+        client.stop()
+    });
     match stopped {
         // A gate that was killed has left its bridge.
-        Ok(()) | Err(GateError::NotRunning(_)) => {}
+        Err(GateError::NotRunning(_)) if running.gate.exists() => {}
         Err(error) => return Err(error),
+        Ok(()) => {}
     }
-    let GateOutline { inside, outside, .. } = GateOutline::load(&running.gate)?;
-    let (Some(inside), Some(outside)) = (inside, outside) else {
-        return Err(GateError::NoInterfaces(running.gate.clone()));
-    };
+    let (inside, outside) = interfaces.ok_or_else(|| GateError::NoInterfaces(running.gate.clone()))?;
     Ok(match failover::remove(&inside, &outside)? {
         Some(bridge) => {
             format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
@@ -70,4 +73,10 @@ fn take_down(running: &Running) -> Result<String, GateError> {
         }
         None => format!("no gate runs, and none has made a bridge of {inside} and {outside} here\n"),
     })
+}
+
+/// The interfaces inside and outside of a gate's report.
+fn interfaces_of(status: &Value) -> Option<(String, String)> {
+    let up = &status["directions"]["up"];
+    Some((up["from"].as_str()?.to_owned(), up["to"].as_str()?.to_owned()))
 }

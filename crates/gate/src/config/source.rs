@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use tidegate_spec::{Change, GateFile};
 
 /// Keys that take a restart.
-const RESTART_KEYS: [&str; 7] =
-    ["name", "gate.inside", "gate.outside", "gate.fail", "gate.io", "control", "metrics"];
+const RESTART_KEYS: [&str; 8] =
+    ["name", "gate.inside", "gate.outside", "gate.addressed", "gate.fail", "gate.io", "control", "metrics"];
 
 /// A gate file, and the values that `--set` changes each time it is read.
 #[derive(Clone, Debug)]

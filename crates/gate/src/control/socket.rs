@@ -1,17 +1,15 @@
 //! The control socket: its path, its owner and its mode.
 
 use crate::error::GateError;
-use rustix::fs::{Access, AtFlags, CWD, Gid, Mode, Uid, access, chownat};
-use rustix::process::{geteuid, umask};
-use std::fs::{DirBuilder, remove_file, symlink_metadata};
+use crate::sys::run_folder::{self, SYSTEM_FOLDER, own_folder};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid, chownat};
+use rustix::process::umask;
+use std::fs::{remove_file, symlink_metadata};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use tidegate_spec::{GateFile, GateOutline, Operation, Owner};
-
-/// The folder of the system's sockets.
-const SYSTEM_FOLDER: &str = "/run/tidegate";
 
 /// The path of the control socket of a file's gate.
 pub(crate) fn path_for(outline: &GateOutline) -> PathBuf {
@@ -29,17 +27,6 @@ fn file_name(name: &str) -> String {
     let kept = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let name: String = name.chars().map(|letter| if kept(letter) { letter } else { '_' }).collect();
     format!("{name}.sock")
-}
-
-/// The folder of this user's sockets. The root of a user namespace may not write to the system's.
-fn own_folder() -> PathBuf {
-    if geteuid().is_root() && access("/run", Access::WRITE_OK).is_ok() {
-        return PathBuf::from(SYSTEM_FOLDER);
-    }
-    match std::env::var_os("XDG_RUNTIME_DIR") {
-        Some(own) => Path::new(&own).join("tidegate"),
-        None => std::env::temp_dir().join(format!("tidegate-{}", geteuid().as_raw())),
-    }
 }
 
 /// A listening control socket; its file is removed when it is dropped.
@@ -103,15 +90,7 @@ impl ControlSocket {
 }
 
 fn make_own_folder() -> Result<(), GateError> {
-    let made = DirBuilder::new().recursive(true).mode(0o755).create(own_folder());
-    let checked = made.and_then(|()| {
-        let owner = std::fs::metadata(own_folder())?.uid();
-        // Among the temporary folders another user may have made it, with sockets of their own in it.
-        if owner == geteuid().as_raw() { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
-    });
-    checked.map_err(|error: std::io::Error| {
-        GateError::system(format!("the folder {}", own_folder().display()), error)
-    })
+    run_folder::make().map_err(|error| GateError::system(format!("the folder {}", own_folder().display()), error))
 }
 
 fn ids(owner: &Owner) -> Result<(Uid, Option<Gid>), GateError> {

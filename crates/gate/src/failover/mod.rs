@@ -34,10 +34,17 @@ impl Failover {
     /// activated. After an error everything is as before.
     ///
     /// # Errors
-    /// When another gate uses an interface, or the interfaces do not fit `fail`.
+    /// When another gate uses an interface, one has an address that the file does not give up, or they do not fit `fail`.
     pub(crate) fn prepare(file: &GateFile, ports: [Port<'_>; 2]) -> Result<Failover, FailoverError> {
         let locks = [lock(ports[0])?, lock(ports[1])?];
         let netlink = open()?;
+        for port in ports.iter().filter(|port| file.addressed.iter().all(|name| name != port.name)) {
+            let asked = netlink.is_addressed(port.index);
+            let failed = |error| FailoverError::system(format!("the addresses of `{}`", port.name), error);
+            if asked.map_err(failed)? {
+                return Err(FailoverError::InterfaceAddressed(port.name.to_owned()));
+            }
+        }
         let guard = match file.fail {
             Fail::Closed => {
                 bridge::require_none(&netlink, ports)?;
@@ -60,7 +67,7 @@ impl Failover {
 
 fn lock(port: Port<'_>) -> Result<Lock, FailoverError> {
     Lock::take(port.index).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => FailoverError::InUse(port.name.to_owned()),
+        io::ErrorKind::WouldBlock => FailoverError::InUse(port.name.to_owned()),
         _ => FailoverError::system(format!("holding interface `{}`", port.name), error),
     })
 }

@@ -86,6 +86,12 @@ fn bump() -> Section {
             "65536",
             "The most flows that are made in each direction by flows with `each`; beyond, packets go with the rest",
         ),
+        optional(
+            "addressed",
+            Shape::OneOrMore(Kind::Text),
+            "Interfaces of the two that the gate takes although they have an IP address: nobody reaches this host there while it \
+             runs; without it, none",
+        ),
         defaulted(
             "fail",
             Shape::Value(Kind::Word(&["open", "closed"])),
