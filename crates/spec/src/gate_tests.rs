@@ -76,7 +76,11 @@ fn mistakes_are_answered_where_they_are() {
         ("up = \"10mbit\"", "up = \"0mbit\"", "6: `0mbit` is no rate: a rate is at least 1bit"),
         ("up = \"10mbit\"", "upp = \"10mbit\"", "6: `gate` has no key `upp`"),
         ("mpu = 84", "io = \"tap\"", "9: a TAP device goes with its gate, so nothing can pass without one"),
-        ("mpu = 84", "addressed = [\"wan0\", \"wan1\"]", "9: `wan1` is neither the interface inside nor the one outside"),
+        (
+            "mpu = 84",
+            "addressed = [\"wan0\", \"wan1\"]",
+            "9: `wan1` is neither the interface inside nor the one outside",
+        ),
         ("version = 1", "version = 1\nname = \"a\\nb\"", "3: `name` has letters that the log cannot show"),
         ("version = 1", "version = 1\nname = \"\"", "3: `name` has from 1 to 64 letters"),
         ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),

@@ -140,7 +140,8 @@ impl RequestHandler {
         match &reloaded {
             Ok(changes) if changes.is_empty() => log(&format!("{name}: reloaded, nothing has changed")),
             Ok(changes) => {
-                let line = |change: &String| format!("{name}: reloaded: {}", change.replace(char::is_control, " "));
+                let line =
+                    |change: &String| format!("{name}: reloaded: {}", change.replace(char::is_control, " "));
                 changes.iter().for_each(|change| log(&line(change)));
             }
             Err(error) => log(&format!("{name}: not reloaded, and nothing has changed\n{error}")),

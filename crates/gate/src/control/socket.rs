@@ -90,7 +90,8 @@ impl ControlSocket {
 }
 
 fn make_own_folder() -> Result<(), GateError> {
-    run_folder::make().map_err(|error| GateError::system(format!("the folder {}", own_folder().display()), error))
+    run_folder::make()
+        .map_err(|error| GateError::system(format!("the folder {}", own_folder().display()), error))
 }
 
 fn ids(owner: &Owner) -> Result<(Uid, Option<Gid>), GateError> {
