@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
-use tidegate_core::classifier::rules::{Direction, Each, Match, NotAPrefix, Prefix, inside};
+use tidegate_core::classifier::matching::{Match, PortRange};
+use tidegate_core::classifier::rules::{Direction, Each, NotAPrefix, Prefix, inside};
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
@@ -109,18 +110,26 @@ fn small(bytes: &mut Bytes<'_>) -> Option<u16> {
     (bytes.byte() & 3 == 0).then(|| u16::from(bytes.byte() % 4))
 }
 
+/// None, a port, or a few in a row.
+fn ports(bytes: &mut Bytes<'_>) -> Vec<PortRange> {
+    let first = small(bytes);
+    first.and_then(|first| PortRange::new(first, first + u16::from(bytes.byte() % 3))).into_iter().collect()
+}
+
 fn told(bytes: &mut Bytes<'_>) -> Told {
     let (inside, outside) = (network(bytes), network(bytes));
     let matching = Match {
-        inside: inside.map(prefix),
-        outside: outside.map(prefix),
-        inside_port: small(bytes),
-        outside_port: small(bytes),
-        port: small(bytes),
-        protocol: (bytes.byte() & 1 == 0).then(|| bytes.pick(&[1, 6, 17])),
-        dscp: small(bytes).map(|dscp| dscp as u8),
-        vlan: small(bytes),
+        inside: inside.map(prefix).into_iter().collect(),
+        outside: outside.map(prefix).into_iter().collect(),
+        inside_port: ports(bytes),
+        outside_port: ports(bytes),
+        port: ports(bytes),
+        protocol: (bytes.byte() & 1 == 0).then(|| bytes.pick(&[1, 6, 17])).into_iter().collect(),
+        dscp: small(bytes).map(|dscp| dscp as u8).into_iter().collect(),
+        ethertype: (bytes.byte() & 3 == 0).then(|| bytes.pick(&[0x0800, 0x86dd])).into_iter().collect(),
+        vlan: small(bytes).into_iter().collect(),
         direction: (bytes.byte() & 3 == 0).then(|| bytes.pick(&Direction::BOTH)),
+        ..Match::default()
     };
     let mut owned = Vec::new();
     let split = match bytes.below(8) {
@@ -204,7 +213,12 @@ fn headers(bytes: &mut Bytes<'_>) -> Headers {
     };
     let vlans =
         [small(bytes).map(|id| Vlan { id, priority: 0 }), small(bytes).map(|id| Vlan { id, priority: 1 })];
-    Headers { vlans, ethertype: None, ip: Some(ip) }
+    Headers { vlans, ip: Some(ip), ..Headers::default() }
+}
+
+/// Whether a list is empty, or something holds for one of its members.
+fn one_of<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
+    wanted.is_empty() || wanted.iter().any(holds)
 }
 
 /// Which rule a packet belongs to, word by word.
@@ -217,14 +231,18 @@ fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<us
         let matching = &told.rule.matching;
         let (inside, outside) = (sides.map(|sides| sides.0), sides.map(|sides| sides.1));
         let (inside_port, outside_port) = (inside.and_then(|end| end.1), outside.and_then(|end| end.1));
+        let of_ip = headers.ip.map(|ip| if ip.source.is_ipv4() { 0x0800 } else { 0x86dd });
         within(told.inside, inside.map(|end| end.0))
             && within(told.outside, outside.map(|end| end.0))
-            && matching.inside_port.is_none_or(|port| inside_port == Some(port))
-            && matching.outside_port.is_none_or(|port| outside_port == Some(port))
-            && matching.port.is_none_or(|port| [inside_port, outside_port].contains(&Some(port)))
-            && matching.protocol.is_none_or(|protocol| headers.ip.is_some_and(|ip| ip.protocol == protocol))
-            && matching.dscp.is_none_or(|dscp| headers.ip.is_some_and(|ip| ip.dscp == dscp))
-            && matching.vlan.is_none_or(|id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id))
+            && one_of(&matching.inside_port, |ports| inside_port.is_some_and(|port| ports.contains(port)))
+            && one_of(&matching.outside_port, |ports| outside_port.is_some_and(|port| ports.contains(port)))
+            && one_of(&matching.port, |ports| {
+                [inside_port, outside_port].into_iter().flatten().any(|port| ports.contains(port))
+            })
+            && one_of(&matching.protocol, |protocol| headers.ip.is_some_and(|ip| ip.protocol == *protocol))
+            && one_of(&matching.ethertype, |kind| headers.ethertype.or(of_ip) == Some(*kind))
+            && one_of(&matching.dscp, |dscp| headers.ip.is_some_and(|ip| ip.dscp == *dscp))
+            && one_of(&matching.vlan, |id| headers.vlans.iter().flatten().any(|vlan| vlan.id == *id))
             && matching.direction.is_none_or(|only| only == direction)
             && match told.rule.split {
                 Split::Circuits(_) => inside.is_some_and(|end| owner(&told.owned, end.0).is_some()),
@@ -251,8 +269,9 @@ fn steer(mut bytes: Bytes<'_>) {
     let mut rules: Vec<Told> = (0..bytes.below(6)).map(|_| told(&mut bytes)).collect();
     let mut most = bytes.below(8);
     let plain = |rules: &[Told]| rules.iter().map(|told| told.rule.clone()).collect::<Vec<_>>();
-    let mut steering =
-        Steering::new(now, &mut switch, PORT, direction, plain(&rules), most).expect("contracts that fit");
+    let rest = FlowPlan::default();
+    let mut steering = Steering::new(now, &mut switch, PORT, direction, plain(&rules), rest, most)
+        .expect("contracts that fit");
     let mut kept = [None; 4];
     let mut out = Vec::new();
     while !bytes.is_empty() {
@@ -326,14 +345,14 @@ fn steer(mut bytes: Bytes<'_>) {
                 most = bytes.below(8);
                 rules = next;
                 let plan = switch_plan(&mut bytes);
-                let changes = steering.changes(&plain(&rules), &from, 0);
+                let changes = steering.changes(&plain(&rules), &from, rest, 0);
                 _ = switch.reconfigure(&mut cx, &plan, &changes).expect("a plan");
-                steering.replan(now, &mut switch, plain(&rules), &from, most);
+                steering.replan(now, &mut switch, plain(&rules), &from, rest, most);
             }
         }
         out.clear();
         switch.audit(now).unwrap_or_else(|what| panic!("{what}"));
-        let mut flows = BTreeSet::from([steering.rest().flow]);
+        let mut flows = BTreeSet::from([steering.rest().flow, steering.control().flow]);
         for rule in 0..rules.len() {
             let of_keys = steering.members(rule).map(|(_, leg)| leg);
             for leg in of_keys.chain(steering.circuits(rule).map(|(_, leg)| leg)) {

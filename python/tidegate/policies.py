@@ -193,6 +193,9 @@ class VirtualClock(Record):
         synchronise: When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or
             at once while the link is idle or sends a packet with a later stamp (empty-queue or later-stamp).
             Default: empty-queue.
+        lead: Most that a flow's first packet may be stamped ahead of real time, beyond what it takes at the
+            reserved rate itself: how long a flow pays for what it has sent above its reservation; without it,
+            as long as that was too much (a time such as "5ms").
 
     Source: Zhang 1991, section 3.1.
     """
@@ -201,6 +204,7 @@ class VirtualClock(Record):
 
     stamp: Literal["aux-vc", "virtual-clock"] | None = None
     synchronise: Literal["empty-queue", "later-stamp"] | None = None
+    lead: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

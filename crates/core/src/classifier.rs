@@ -1,9 +1,11 @@
 //! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
-//! numbers the flows that it meets. [`rules`] say which packets match at a device with two sides, and
-//! [`circuits`] whose they are.
+//! numbers the flows that it meets. [`matching`] says which packets a rule means at a device with two sides, [`rules`]
+//! what has a flow of its own there, and [`circuits`] whose they are.
 
 pub mod addresses;
 pub mod circuits;
+pub mod ethertypes;
+pub mod matching;
 pub mod rules;
 
 use crate::headers::{Headers, has_ports};

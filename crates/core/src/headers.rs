@@ -8,7 +8,9 @@
 //! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
 //! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org registers them.
 
+use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::str::FromStr;
 use etherparse::{
     EtherType, IpAuthHeaderSlice, IpNumber, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice,
     Ipv6RawExtHeaderSlice, SingleVlanHeaderSlice, ether_type, ip_number,
@@ -54,6 +56,49 @@ pub struct Vlan {
     pub priority: u8,
 }
 
+/// The MAC address of a network card (IEEE 802, clause 8.2). As text, `02:00:5e:10:00:0a`; `-` may stand between the bytes, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MacAddress(pub [u8; 6]);
+
+impl fmt::Display for MacAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+/// A text is no MAC address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected a MAC address, such as 02:00:5e:10:00:0a")]
+pub struct NotAMacAddress;
+
+impl FromStr for MacAddress {
+    type Err = NotAMacAddress;
+
+    fn from_str(text: &str) -> Result<MacAddress, NotAMacAddress> {
+        let between = if text.contains('-') { '-' } else { ':' };
+        let mut bytes = [0; 6];
+        let mut digits = text.split(between);
+        for byte in &mut bytes {
+            let pair = digits.next().filter(|pair| pair.len() == 2 && !pair.starts_with('+'));
+            *byte = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()).ok_or(NotAMacAddress)?;
+        }
+        match digits.next() {
+            None => Ok(MacAddress(bytes)),
+            Some(_) => Err(NotAMacAddress),
+        }
+    }
+}
+
+/// The addresses of an Ethernet header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Macs {
+    /// Who has sent the frame.
+    pub source: MacAddress,
+    /// Whom it is for: one card, a group or all.
+    pub destination: MacAddress,
+}
+
 /// What a packet is of its datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragment {
@@ -89,6 +134,8 @@ pub struct Ip {
 /// What a frame's bytes say about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Headers {
+    /// The addresses of the Ethernet header; `None` when there is none, or the frame is cut off in them.
+    pub macs: Option<Macs>,
     /// The outer and the inner VLAN tag. Further tags are passed over.
     pub vlans: [Option<Vlan>; 2],
     /// The type of what follows the link header and the VLAN tags; below 1536 it is
@@ -105,7 +152,7 @@ impl Headers {
     /// anywhere. Bytes after the packet (Ethernet padding) are not taken for ports.
     pub fn read(link: LinkType, frame: &[u8]) -> Headers {
         match link {
-            LinkType::Ethernet => Headers::after(frame, 12, 14),
+            LinkType::Ethernet => Headers { macs: macs(frame), ..Headers::after(frame, 12, 14) },
             LinkType::LinuxSll => Headers::after(frame, 14, 16),
             LinkType::LinuxSll2 => Headers::after(frame, 0, 20),
             LinkType::RawIp => Headers::raw(frame),
@@ -157,6 +204,13 @@ impl Headers {
         };
         Headers { ethertype: Some(kind.0), ip, ..Headers::default() }
     }
+}
+
+/// The addresses that an Ethernet frame begins with.
+fn macs(frame: &[u8]) -> Option<Macs> {
+    let (destination, rest) = frame.split_first_chunk()?;
+    let source = rest.first_chunk()?;
+    Some(Macs { source: MacAddress(*source), destination: MacAddress(*destination) })
 }
 
 const MPLS: u16 = 0x8847;

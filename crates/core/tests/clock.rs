@@ -41,8 +41,11 @@ impl Scheduler for Watched {
         self.at(now);
         self.inner.set_flow(now, flow, terms, queues)
     }
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
-        self.inner.forgettable_at(flow)
+    fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time {
+        self.inner.forgettable_at(now, flow, queues)
+    }
+    fn lead(&self, now: Time, flow: FlowIx) -> Span {
+        self.inner.lead(now, flow)
     }
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.at(cx.now);

@@ -4,7 +4,8 @@ mod common;
 
 use common::kind;
 use proptest::prelude::*;
-use tidegate_core::classifier::rules::{Direction, Each, Match};
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::headers::{Fragment, Headers, Ip};
 use tidegate_core::link::Framing;
 use tidegate_core::packet::{Mark, PortIx};
@@ -29,7 +30,7 @@ fn switch() -> Switch {
 /// One flow for TCP, one for each host's UDP; what is neither goes with the rest.
 fn plan([tcp, udp]: [Option<u8>; 2], framing: Framing) -> EdgePlan {
     let rule = |protocol, split| {
-        let matching = Match { protocol: Some(protocol), ..Match::default() };
+        let matching = Match { protocol: vec![protocol], ..Match::default() };
         Rule { matching, split, plan: FlowPlan::default(), idle: Span::from_secs(1) }
     };
     EdgePlan {

@@ -6,7 +6,8 @@ use common::{kind, rate, rounds};
 use proptest::prelude::*;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
-use tidegate_core::classifier::rules::{Direction, Each, Match};
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::{Fragment, Headers, Ip};
@@ -74,7 +75,7 @@ impl Bench {
 fn each_host(idle: Span) -> Rule {
     let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
     let plan = FlowPlan { contract, ..FlowPlan::default() };
-    let matching = Match { protocol: Some(17), ..Match::default() };
+    let matching = Match { protocol: vec![17], ..Match::default() };
     Rule { matching, split: Split::Each(Each::Host), plan, idle }
 }
 
@@ -111,15 +112,48 @@ fn debt_is_not_shed_by_a_pause() {
 fn rules_go_in_order_and_the_rest_has_a_flow() {
     let all =
         |matching| Rule { matching, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
-    let web =
-        all(Match { outside_port: Some(80), inside: Some("0.0.0.1".parse().unwrap()), ..Match::default() });
+    let web = all(Match {
+        outside_port: vec![80.into()],
+        inside: vec!["0.0.0.1".parse().unwrap()],
+        ..Match::default()
+    });
     let mut bench = Bench::new(vec![web, each_host(Span::from_secs(1))], 1);
     assert_eq!(bench.pass(&from_host(1, 1), 100), 0);
     assert_eq!(bench.pass(&Headers::default(), 100), 1);
     assert_eq!(bench.steering.rest().flow.0, 1);
-    assert_eq!(bench.pass(&from_host(2, 1), 100), 2);
+    // The third flow is for what keeps the link working.
+    assert_eq!(bench.steering.control().flow.0, 2);
+    assert_eq!(bench.pass(&from_host(2, 1), 100), 3);
     // No more than one flow is to be made.
     assert_eq!((bench.pass(&from_host(3, 1), 100), bench.steering.overflowed()), (1, 1));
+}
+
+/// Of what no rule matches, what keeps the link working has a flow, and all else another one. A rule that matches goes first.
+#[test]
+fn what_keeps_the_link_working_stands_apart() {
+    let of_kind = |kind: u16| Headers { ethertype: Some(kind), ..Headers::default() };
+    let of_protocol = |protocol: u8| {
+        let ip = Ip { protocol, ports: None, ..from_host(1, 1).ip.unwrap() };
+        Headers { ip: Some(ip), ethertype: Some(0x0800), ..Headers::default() }
+    };
+    // A PPPoE session's frame that carries IP is what it carries.
+    let in_session = Headers { ethertype: Some(0x8864), ..of_protocol(6) };
+    let control = [0x0806, 0x8809, 0x8863, 0x8864, 0x888e, 0x88cc, 39].map(of_kind);
+    let rest =
+        [of_kind(0x88f7), of_kind(1536), of_protocol(6), of_protocol(1), in_session, Headers::default()];
+    let mut bench = Bench::new(Vec::new(), 0);
+    let [of_rest, of_control] = [bench.steering.rest().flow.0, bench.steering.control().flow.0];
+    for headers in control.iter().chain(&[of_protocol(2), of_protocol(58)]) {
+        assert_eq!(bench.pass(headers, 100), of_control, "{headers:?}");
+    }
+    for headers in &rest {
+        assert_eq!(bench.pass(headers, 100), of_rest, "{headers:?}");
+    }
+    let counted = bench.steering.unmatched(&bench.switch).sent.packets;
+    assert_eq!(counted, 9 + rest.len() as u64);
+    let all = Rule { split: Split::Together, matching: Match::default(), ..each_host(Span::ZERO) };
+    let mut bench = Bench::new(vec![all], 0);
+    assert_eq!(bench.pass(&of_kind(0x0806), 100), 0);
 }
 
 /// An hour in which hosts come and go: no slot is leaked.
@@ -226,7 +260,11 @@ fn slots_are_as_many_as_hosts_that_count() {
             memory = bench.switch.memory();
         }
     }
-    assert!(hosts > 10_000 && highest as usize <= most, "{hosts} hosts, index {highest} for {most} at once");
+    // The first two flows are of what no rule matches.
+    assert!(
+        hosts > 10_000 && highest as usize <= most + 1,
+        "{hosts} hosts, index {highest} for {most} at once"
+    );
     let now = bench.switch.memory();
     assert!(now <= 2 * memory, "{memory} bytes after a quarter of an hour, {now} at the end");
     assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, packets);
@@ -237,7 +275,7 @@ proptest! {
     /// What remembers where it went last goes where it would have gone, and nobody counts otherwise.
     #[test]
     fn remembering_changes_nothing(steps in prop::collection::vec((0u32..8, 0u64..3_000), 1..300)) {
-        let tcp = Match { protocol: Some(6), ..Match::default() };
+        let tcp = Match { protocol: vec![6], ..Match::default() };
         let other = Rule { matching: tcp, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
         let rules = vec![other, each_host(Span::from_secs(1))];
         let (mut one, mut other) = (Bench::new(rules.clone(), 4), Bench::new(rules, 4));

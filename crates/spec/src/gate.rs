@@ -4,7 +4,9 @@ mod changes;
 mod circuits;
 mod emulation;
 mod io;
+mod matching;
 mod operation;
+mod outline;
 mod plan;
 pub(crate) mod policies;
 mod reservations;
@@ -14,23 +16,22 @@ pub use changes::Change;
 pub use emulation::Emulation;
 pub use io::Io;
 pub use operation::{Operation, Owner};
+pub use outline::GateOutline;
 pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
-use crate::port::{ContractSpec, PortSpec, check_promise, classes};
-use crate::prefix::read_prefix;
+use crate::port::{ContractSpec, DropperSpec, PortSpec, check_promise, classes};
 use crate::record;
-use crate::suggest::did_you_mean;
+use crate::suggest::brief;
 use crate::values::Values;
 use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
-use tidegate_core::classifier::rules::{Direction, Each, Match};
-use tidegate_core::classifier::{protocol_names, protocol_number};
-use tidegate_core::headers::has_ports;
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::Each;
 use tidegate_core::link::Framing;
 use tidegate_core::params::Limit;
 use tidegate_core::units::{Rate, Span};
@@ -57,6 +58,8 @@ pub struct GateFile {
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
+    /// Interfaces that it takes although they have an IP address.
+    pub addressed: Vec<String>,
     /// What becomes of traffic without the gate.
     pub fail: Fail,
     /// The memory that both directions share.
@@ -152,7 +155,7 @@ fn expand(
     origin: &Origin,
     report: &mut Report,
 ) -> Option<GateFile> {
-    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    check_name(values, report);
     let gate = values.table("gate")?;
     let interface = |key, report: &mut Report| {
         let name = gate.text(key)?;
@@ -165,6 +168,11 @@ fn expand(
             .help("a gate stands between two interfaces");
         report.add(gate.place_of("outside"), complaint);
     }
+    let neither = |name: &&str| *name != inside && *name != outside;
+    if let Some(other) = gate.several_texts("addressed").into_iter().find(neither) {
+        let message = format!("`{}` is neither the interface inside nor the one outside", brief(other));
+        report.add(gate.place_of("addressed"), Complaint::new(message));
+    }
     let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
     let links = emulation::read(gate, values.table("emulate"), base_dir, report);
     let (overhead, mpu) =
@@ -175,7 +183,7 @@ fn expand(
         _ => Fail::Closed,
     };
     let io = Io::read(gate, fail, report)?;
-    let port = PortSpec::read(values.table("port")?, report)?;
+    let port = read_port(values.table("port")?, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
     let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
@@ -184,7 +192,7 @@ fn expand(
     let Links { rates: [up, down], emulated } = links?;
     let reserved = reservations::check(&flows, &listings, &classes, [up, down], report);
     let gate = GateFile {
-        name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
+        name: name_of(values.text("name"), file_name),
         inside,
         outside,
         io,
@@ -192,6 +200,7 @@ fn expand(
         emulated,
         framing,
         most_flows: usize::try_from(gate.count("flows")?).ok()?,
+        addressed: gate.several_texts("addressed").into_iter().map(str::to_owned).collect(),
         fail,
         buffer: values.table("switch")?.limit("buffer")?,
         port,
@@ -204,6 +213,42 @@ fn expand(
     };
     policies::check(&gate, |place| place, report);
     Some(gate)
+}
+
+/// The name of a gate: its own, or that of its file. It stands at the beginning of each line of the log, so that a letter that
+/// ends a line or changes how it is shown is an underscore.
+fn name_of(own: Option<&str>, file_name: &str) -> String {
+    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = own.map(str::to_owned).or_else(stem).unwrap_or_default();
+    name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
+}
+
+/// Whether a letter is shown where it stands: no control character, no end of a line or paragraph, and none that turns the
+/// direction of what follows.
+fn is_plain(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn check_name(values: &Values, report: &mut Report) {
+    let Some(name) = values.text("name") else { return };
+    let complaint = match name.chars().count() {
+        _ if !name.chars().all(is_plain) => Complaint::new("`name` has letters that the log cannot show"),
+        1..=64 => return,
+        _ => Complaint::new("`name` has from 1 to 64 letters"),
+    };
+    report.add(values.place_of("name"), complaint.help("it stands at the beginning of each line of the log"));
+}
+
+/// The port of each direction. Who names neither a scheduler nor a dropper has the default of both; a detector wants the dropper
+/// named whose drops it looks at.
+fn read_port(values: &Values, report: &mut Report) -> Option<PortSpec> {
+    let port = PortSpec::read(values, report)?;
+    let fair = ["scheduler", "dropper", "detector"].iter().all(|key| !values.given(key));
+    Some(match fair {
+        true => PortSpec { dropper: DropperSpec::fair_default(values.place), ..port },
+        false => port,
+    })
 }
 
 fn check_interface(name: &str, place: Place, report: &mut Report) {
@@ -264,7 +309,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         if idle == Span::ZERO {
             report.add(values.place_of("idle"), Complaint::new("`idle` is zero"));
         }
-        let matching = read_match(values.table("match")?, report);
+        let matching = matching::read(values.table("match")?, report);
         built.push(class.zip(matching).map(|(class, matching)| GateFlow {
             name: name.to_owned(),
             matching,
@@ -279,49 +324,6 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
         }));
     }
     built.into_iter().collect()
-}
-
-/// `None` after something was reported.
-fn read_match(values: &Values, report: &mut Report) -> Option<Match> {
-    let port = |key| values.integer(key).and_then(|number| u16::try_from(number).ok());
-    let prefix = |key, report: &mut Report| match values.text(key) {
-        None => Some(None),
-        Some(text) => read_prefix(key, text, values.place_of(key), report).map(Some),
-    };
-    let (inside, outside) = (prefix("inside", report), prefix("outside", report));
-    let protocol = match values.text("protocol") {
-        None => None,
-        Some(name) => match protocol_number(name) {
-            Ok(number) => Some(number),
-            Err(_) => {
-                let mut complaint = Complaint::new("this is no protocol");
-                complaint.help = did_you_mean(name, protocol_names());
-                report.add(values.place_of("protocol"), complaint);
-                return None;
-            }
-        },
-    };
-    for key in ["port", "inside_port", "outside_port"] {
-        if values.given(key) && protocol.is_some_and(|protocol| !has_ports(protocol)) {
-            let complaint = Complaint::new("this protocol has no ports, so nothing would ever match")
-                .help("tcp, udp, sctp, dccp and udplite have ports");
-            report.add(values.place_of(key), complaint);
-        }
-    }
-    Some(Match {
-        inside: inside?,
-        outside: outside?,
-        inside_port: port("inside_port"),
-        outside_port: port("outside_port"),
-        port: port("port"),
-        protocol,
-        dscp: values.integer("dscp").and_then(|number| u8::try_from(number).ok()),
-        vlan: port("vlan"),
-        direction: values.text("direction").map(|word| match word {
-            "up" => Direction::Up,
-            _ => Direction::Down,
-        }),
-    })
 }
 
 /// What follows a flow that matches everything gets nothing.

@@ -1,4 +1,5 @@
 use super::*;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::Loss;
 
 const OFFICE: &str = r#"
@@ -47,15 +48,21 @@ fn a_gate_file_is_read() {
     let closed = GateFile::parse(OFFICE, "office.toml", &[("gate.fail".into(), "closed".into())]).unwrap();
     assert_eq!(closed.fail, Fail::Closed);
     let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };
-    let matching = Match { port: Some(5060), protocol: Some(17), dscp: Some(46), ..Match::default() };
-    assert_eq!((voice.matching, voice.each), (matching, None));
+    let precise = GateFile::parse(
+        &OFFICE.replacen("vlan = 9", "vlan = 9, ethertype = \"ipv4\"", 1),
+        "office.toml",
+        &[],
+    );
+    assert_eq!(precise.unwrap().flows[1].matching.ethertype, [0x0800]);
+    let matching = Match { port: vec![5060.into()], protocol: vec![17], dscp: vec![46], ..Match::default() };
+    assert_eq!((&voice.matching, voice.each), (&matching, None));
     assert_eq!(voice.contract.contract().head_start, Span::from_millis(5));
     assert_eq!((guests.each, guests.idle), (Some(Each::Host), Span::from_secs(5)));
     assert_eq!(
         (guests.matching.direction, guests.terms[1].ceiling),
         (Some(Direction::Down), Some(2_000_000))
     );
-    assert_eq!((rest.matching, rest.idle), (Match::default(), Span::from_secs(30)));
+    assert_eq!((&rest.matching, rest.idle), (&Match::default(), Span::from_secs(30)));
     assert!(gate.to_toml().contains("up = \"20mbit\""));
 }
 
@@ -69,13 +76,37 @@ fn mistakes_are_answered_where_they_are() {
         ("up = \"10mbit\"", "up = \"0mbit\"", "6: `0mbit` is no rate: a rate is at least 1bit"),
         ("up = \"10mbit\"", "upp = \"10mbit\"", "6: `gate` has no key `upp`"),
         ("mpu = 84", "io = \"tap\"", "9: a TAP device goes with its gate, so nothing can pass without one"),
+        (
+            "mpu = 84",
+            "addressed = [\"wan0\", \"wan1\"]",
+            "9: `wan1` is neither the interface inside nor the one outside",
+        ),
+        ("version = 1", "version = 1\nname = \"a\\nb\"", "3: `name` has letters that the log cannot show"),
+        ("version = 1", "version = 1\nname = \"\"", "3: `name` has from 1 to 64 letters"),
         ("\"wan0\"", "\"lan0\"", "5: `inside` and `outside` are both lan0"),
         ("\"wan0\"", "\"a name that is too long\"", "5: this is not the name of an interface"),
         ("\"10.9.0.0/16\"", "\"10.9.0.1/16\"", "19: `inside` has bits beyond its prefix"),
         ("\"10.9.0.0/16\"", "\"ten\"", "19: `inside` is neither an address nor a prefix"),
         ("\"udp\"", "\"udpp\"", "14: this is no protocol"),
         ("\"udp\"", "\"icmp\"", "14: this protocol has no ports, so nothing would ever match"),
+        ("dscp = 46", "ethertype = \"arpp\"", "14: this is no type of a frame"),
+        (
+            "dscp = 46",
+            "ethertype = \"arp\"",
+            "14: frames of this type carry no IP, so with `port` nothing would ever match",
+        ),
         ("port = 5060", "port = 66000", "14: 66000 is out of range"),
+        ("port = 5060", "port = [53, 66000]", "14: 66000 is out of range"),
+        ("port = 5060", "port = []", "14: `port` is empty"),
+        ("port = 5060", "port = \"5060-66000\"", "14: 66000 is out of range"),
+        ("port = 5060", "port = \"5060-5000\"", "14: `port`: 5060-5000 ends before it begins"),
+        ("port = 5060", "port = \"sip\"", "14: `port`: `sip` is no range of ports"),
+        ("port = 5060", "port = \"5060\"", "14: `port` takes a number, not the text `5060`"),
+        ("\"udp\"", "[\"udp\", \"icmp\"]", "14: this protocol has no ports, so nothing would ever match"),
+        ("vlan = 9", "inside_mac = \"02:00\"", "19: `inside_mac` is no MAC address"),
+        ("vlan = 9", "not = {}", "19: `not` names no packets, and would take all"),
+        ("vlan = 9", "not = { dcsp = 1 }", "19: `not` has no key `dcsp`"),
+        ("vlan = 9", "not = { inside = \"10.9.0.1/16\" }", "19: `inside` has bits beyond its prefix"),
         ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
         ("each = \"host\"\n", "", "20: a flow without `each` or `circuits` is never forgotten"),
         (

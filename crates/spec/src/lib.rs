@@ -35,7 +35,9 @@ pub use application::{Application, Lasts, TransferSizes};
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
-pub use gate::{Change, Emulation, Fail, GateClass, GateFile, GateFlow, Io, Operation, Owner, Terms};
+pub use gate::{
+    Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, Operation, Owner, Terms,
+};
 pub use policy::Chosen;
 pub use port::{Class, ContractSpec, DropperSpec, PortSpec};
 pub use scenario::{

@@ -34,6 +34,12 @@ impl<B: BuiltIn> Chosen<B> {
         }
     }
 
+    /// The policy of this record with all its defaults, where a file leaves the choice at `place`.
+    pub(crate) fn by_default(record: &PolicyRecord, place: Place) -> Option<Chosen<B>> {
+        let policy = B::read(record.name, &[])?.ok()?;
+        Some(Chosen { policy, place, params: Vec::new(), written: Vec::new() })
+    }
+
     /// What can be known about the policy.
     pub(crate) fn record(&self) -> &'static PolicyRecord {
         self.policy.record()

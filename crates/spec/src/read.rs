@@ -85,19 +85,19 @@ impl Reader<'_> {
                 self.checked(node.place, value).map(Read::Value)
             }
             Shape::OneOrMore(kind) => {
-                let several = match &node.content {
-                    Content::List(nodes) => nodes.as_slice(),
-                    _ => std::slice::from_ref(node),
-                };
-                if several.is_empty() {
-                    self.report.add(node.place, Complaint::new(format!("`{}` is empty", field.name)));
-                    return None;
-                }
+                let several = self.several(field, node)?;
                 let mut values = Vec::with_capacity(several.len());
                 for one in several {
                     values.push(self.checked(one.place, scalar::read(*kind, field.name, &one.content))?);
                 }
                 Some(Read::Several(values))
+            }
+            Shape::Ports => {
+                let mut ports = Vec::new();
+                for one in self.several(field, node)? {
+                    ports.push(self.checked(one.place, scalar::ports(field.name, &one.content))?);
+                }
+                Some(Read::Ports(ports))
             }
             Shape::Flag => match node.content {
                 Content::Flag(flag) => Some(Read::Flag(flag)),
@@ -137,6 +137,19 @@ impl Reader<'_> {
             Shape::Tables(section) => self.tables(field, section, node),
             Shape::OneOf(one_of) => self.one_of(field, one_of, node).map(Read::Table),
         }
+    }
+
+    /// One value, or those of a list that is not empty.
+    fn several<'n>(&mut self, field: &Field, node: &'n Node) -> Option<&'n [Node]> {
+        let several = match &node.content {
+            Content::List(nodes) => nodes.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        if several.is_empty() {
+            self.report.add(node.place, Complaint::new(format!("`{}` is empty", field.name)));
+            return None;
+        }
+        Some(several)
     }
 
     fn tables(&mut self, field: &'static Field, section: &'static Section, node: &Node) -> Option<Read> {
@@ -251,7 +264,7 @@ fn default_node(text: &str, shape: &Shape, place: Place) -> Node {
         Shape::Value(kind) | Shape::OneOrMore(kind) => scalar::content_of_default(*kind, text),
         Shape::Flag => Content::Flag(text == "true"),
         Shape::Table(_) => Content::Table(Vec::new()),
-        Shape::Names | Shape::Tables(_) => Content::List(Vec::new()),
+        Shape::Names | Shape::Tables(_) | Shape::Ports => Content::List(Vec::new()),
         Shape::Name | Shape::OneOrMoreNames | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
     };
     Node { place, content }

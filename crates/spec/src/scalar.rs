@@ -7,6 +7,7 @@ use crate::tree::Content;
 use crate::units::{parse_limit, parse_rate, parse_size, parse_time};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
+use tidegate_core::classifier::matching::PortRange;
 use tidegate_core::params::{Kind, Value};
 
 /// Reads `content` as a value of `kind` for the key `name`.
@@ -45,6 +46,29 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
         (_, other) => Err(Complaint::new(format!("takes {}, not {}", describe(kind), other.describe()))),
     };
     value.map_err(|complaint| named(name, complaint))
+}
+
+/// Reads ports for the key `name`: a number, or the first and the last of a range as text.
+pub(crate) fn ports(name: &str, content: &Content) -> Result<PortRange, Complaint> {
+    const PORT: Kind = Kind::Integer(0, 65_535);
+    let port = |number| in_range(PORT, 0..=65_535, number).map(|port| port as u16);
+    let bound = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<i64>().ok().filter(|_| digits)
+    };
+    let range = |text: &str| match text.split_once('-').map(|(first, last)| (bound(first), bound(last))) {
+        Some((Some(first), Some(last))) => PortRange::new(port(first)?, port(last)?)
+            .ok_or_else(|| Complaint::new(format!("{text} ends before it begins"))),
+        _ if bound(text).is_some() => Err(unquoted(text)),
+        _ => Err(Complaint::new(format!("`{}` is no range of ports", brief(text)))
+            .help("write it as in \"5000-5100\"")),
+    };
+    let ports = match content {
+        Content::Integer(number) => port(*number).map(PortRange::from),
+        Content::Text(text) => range(text),
+        other => Err(Complaint::new(format!("takes {}, not {}", describe(PORT), other.describe()))),
+    };
+    ports.map_err(|complaint| named(name, complaint))
 }
 
 fn one_of(words: &[&str], name: &str, word: &str) -> Result<Value, Complaint> {

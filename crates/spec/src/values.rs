@@ -2,6 +2,7 @@
 
 use crate::error::Place;
 use crate::record::Section;
+use tidegate_core::classifier::matching::PortRange;
 use tidegate_core::params::{Limit, Parameter, Value};
 use tidegate_core::units::Span;
 
@@ -27,6 +28,7 @@ pub(crate) struct Held {
 pub(crate) enum Read {
     Value(Value),
     Several(Vec<Value>),
+    Ports(Vec<PortRange>),
     Flag(bool),
     Text(String),
     Texts(Vec<(Place, String)>),
@@ -150,6 +152,24 @@ impl Values {
                 _ => None,
             })
             .collect()
+    }
+
+    /// Whole numbers: one or several; none when the key was left out.
+    pub(crate) fn several_integers(&self, name: &str) -> Vec<i64> {
+        let Some(Held { read: Read::Several(values), .. }) = self.held(name) else { return Vec::new() };
+        let integer = |value: &Value| match value {
+            Value::Integer(number) => Some(*number),
+            _ => None,
+        };
+        values.iter().filter_map(integer).collect()
+    }
+
+    /// Ports; none when the key was left out.
+    pub(crate) fn ports(&self, name: &str) -> &[PortRange] {
+        match self.held(name) {
+            Some(Held { read: Read::Ports(ports), .. }) => ports,
+            _ => &[],
+        }
     }
 
     pub(crate) fn table(&self, name: &str) -> Option<&Values> {

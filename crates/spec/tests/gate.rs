@@ -56,7 +56,10 @@ fn a_gate_is_two_links_with_its_ports() {
             ("outside->inside", Some(Direction::Down), gate.rates[1])
         ]
     );
-    assert_eq!(scenario.links[0].port.scheduler.policy.record().name, "virtual-clock");
+    let port = &scenario.links[0].port;
+    let dropper = port.dropper.as_ref().unwrap();
+    assert_eq!(port.scheduler.policy.record().name, "wf2q-plus");
+    assert_eq!((dropper.chosen.policy.record().name, dropper.scope), ("codel", Scope::Flow));
     assert_eq!(gate.buffer, Limit::Packets(300));
     let headers = scenario.groups[0].headers.unwrap().member(2).unwrap();
     assert_eq!((headers.ip.unwrap().dscp, headers.vlans[0].unwrap().id), (46, 7));
@@ -68,7 +71,10 @@ fn what_the_scenario_states_takes_the_place_of_the_gates_own() {
     let scenario = changed("duration = \"1s\"", own).unwrap();
     let gate = scenario.gate.as_ref().unwrap();
     assert_eq!((gate.port.scheduler.policy.record().name, gate.buffer), ("fifo", Limit::Packets(9)));
-    assert_eq!(scenario.links[1].port.scheduler.policy.record().name, "fifo");
+    let port = &scenario.links[1].port;
+    assert_eq!(port.scheduler.policy.record().name, "fifo");
+    // It went with the scheduler that nobody had named.
+    assert!(port.dropper.is_none());
 }
 
 /// Each dropper, over the queue and over each flow's own, in a gate's file as in a scenario.
@@ -83,12 +89,34 @@ fn a_gates_ports_have_droppers() {
         let settings: Vec<_> = dropper.values().iter().map(shown).collect();
         let settings = format!("kind = \"{}\", {}", dropper.record().name, settings.join(", "));
         for (scope, said) in [(Scope::Node, "queue"), (Scope::Flow, "flow")] {
-            let line = format!("[port]\ndropper = {{ {settings}, scope = \"{said}\" }}\n");
-            let gate = GateFile::parse(&office.replacen("[port]\n", &line, 1), "g.toml", &[]).unwrap();
+            let line = format!("[port]\ndropper = {{ {settings}, scope = \"{said}\" }}\n[switch]\n");
+            let gate = GateFile::parse(&office.replacen("[switch]\n", &line, 1), "g.toml", &[]).unwrap();
             let read = gate.port.dropper.unwrap();
             assert_eq!((&read.chosen.policy, read.scope), (&dropper, scope));
         }
     }
+}
+
+/// Who names a scheduler gets that and nothing else; classes have the default of ports.
+#[test]
+fn a_scheduler_that_is_named_stands_alone() {
+    let parse = |rest: &str| {
+        let gate = "gate = { inside = \"a\", outside = \"b\", up = \"9mbit\", down = \"9mbit\" }";
+        GateFile::parse(&format!("version = 1\n{gate}\n{rest}"), "g.toml", &[]).unwrap()
+    };
+    let named = parse("port = { scheduler = \"virtual-clock\" }\nclass = [{ name = \"c\" }]");
+    assert!(named.port.dropper.is_none());
+    assert_eq!(named.classes[0].class.scheduler.policy.record().name, "wf2q-plus");
+    let value = |scheduler: &str| {
+        let gate = parse(&format!("port = {{ scheduler = {scheduler} }}"));
+        let values = gate.port.scheduler.policy.values();
+        values.iter().find(|(name, _)| *name == "lead").map(|(_, value)| show_value(value))
+    };
+    assert_eq!(value("\"virtual-clock\""), Some("250ms".to_owned()));
+    assert_eq!(value("{ kind = \"virtual-clock\", lead = \"2s\" }"), Some("2s".to_owned()));
+    let dropped = parse("port = { dropper = { kind = \"drop-tail\", limit = \"9p\" } }").port;
+    assert_eq!(dropped.scheduler.policy.record().name, "wf2q-plus");
+    assert_eq!(dropped.dropper.unwrap().scope, Scope::Node);
 }
 
 #[test]
@@ -253,5 +281,6 @@ fn mistakes_in_the_gates_file_are_its_own() {
     let errors = Scenario::parse(SCENARIO, "a.toml", &folder, &[]).unwrap_err();
     std::fs::remove_dir_all(&folder).unwrap();
     let [error] = &errors.errors[..] else { panic!("{errors}") };
-    assert!(error.file.ends_with("office.toml") && error.line > 20, "{error}");
+    let line = 1 + text.lines().position(|line| line == "reserve = \"1mbit\"").unwrap();
+    assert!(error.file.ends_with("office.toml") && error.line == line, "{error}");
 }

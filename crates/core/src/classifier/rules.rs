@@ -1,4 +1,4 @@
-//! Rules for a device with two sides: which packets are meant, in either direction.
+//! Rules for a device with two sides: directions, prefixes, and what has a flow of its own.
 
 use super::FiveTuple;
 use crate::headers::Headers;
@@ -111,53 +111,6 @@ impl FromStr for Prefix {
     }
 }
 
-/// Which packets are meant: those for which everything holds that is given. What is given of
-/// addresses, ports, protocol and DSCP only IP packets have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Match {
-    /// The address inside: the source of what goes up, the destination of what goes down.
-    pub inside: Option<Prefix>,
-    /// The address outside.
-    pub outside: Option<Prefix>,
-    /// The port inside.
-    pub inside_port: Option<u16>,
-    /// The port outside.
-    pub outside_port: Option<u16>,
-    /// Either port.
-    pub port: Option<u16>,
-    /// IANA protocol number.
-    pub protocol: Option<u8>,
-    /// Differentiated services code point, 0 to 63.
-    pub dscp: Option<u8>,
-    /// Identifier of the outer or the inner VLAN tag.
-    pub vlan: Option<u16>,
-    /// The direction.
-    pub direction: Option<Direction>,
-}
-
-impl Match {
-    /// Whether packets with these headers that go in this direction are meant.
-    pub fn matches(&self, headers: &Headers, direction: Direction) -> bool {
-        fn is<T: PartialEq>(wanted: Option<T>, found: Option<T>) -> bool {
-            wanted.is_none() || wanted == found
-        }
-        let within = |wanted: Option<Prefix>, found: Option<IpAddr>| {
-            wanted.is_none_or(|prefix| found.is_some_and(|address| prefix.contains(address)))
-        };
-        let ends = Ends::of(headers, direction);
-        let port = self.port.is_none() || self.port == ends.inside_port || self.port == ends.outside_port;
-        let vlan = |id| headers.vlans.iter().flatten().any(|vlan| vlan.id == id);
-        port && is(self.direction, Some(direction))
-            && is(self.protocol, headers.ip.map(|ip| ip.protocol))
-            && is(self.dscp, headers.ip.map(|ip| ip.dscp))
-            && is(self.inside_port, ends.inside_port)
-            && is(self.outside_port, ends.outside_port)
-            && within(self.inside, ends.inside)
-            && within(self.outside, ends.outside)
-            && self.vlan.is_none_or(vlan)
-    }
-}
-
 /// The address inside, of an IP packet with these headers that goes in this direction.
 #[inline]
 pub fn inside(headers: &Headers, direction: Direction) -> Option<IpAddr> {
@@ -165,26 +118,6 @@ pub fn inside(headers: &Headers, direction: Direction) -> Option<IpAddr> {
         Direction::Up => ip.source,
         Direction::Down => ip.destination,
     })
-}
-
-/// Both ends of a packet, by the side on which they are.
-struct Ends {
-    inside: Option<IpAddr>,
-    outside: Option<IpAddr>,
-    inside_port: Option<u16>,
-    outside_port: Option<u16>,
-}
-
-impl Ends {
-    fn of(headers: &Headers, direction: Direction) -> Ends {
-        let addresses = headers.ip.map(|ip| (ip.source, ip.destination)).unzip();
-        let ports = headers.ip.and_then(|ip| ip.ports).unzip();
-        let ((inside, outside), (inside_port, outside_port)) = match direction {
-            Direction::Up => (addresses, ports),
-            Direction::Down => ((addresses.1, addresses.0), (ports.1, ports.0)),
-        };
-        Ends { inside, outside, inside_port, outside_port }
-    }
 }
 
 /// What has a flow of its own, among the packets that a rule means.
@@ -247,48 +180,7 @@ mod tests {
         };
         let fragment = Fragment::Whole;
         let ip = Some(Ip { source, destination, protocol, dscp, ecn: 0, fragment, ports });
-        Headers { ip, vlans, ethertype: None }
-    }
-
-    fn prefix(text: &str) -> Option<Prefix> {
-        Some(text.parse().unwrap())
-    }
-
-    #[test]
-    fn a_match_turns_with_the_direction() {
-        let out = headers("10.0.0.7:5000>192.0.2.1:5060/udp", 46, Some(7));
-        let back = headers("192.0.2.1:5060>10.0.0.7:5000/udp", 46, Some(7));
-        let matched = |rule: Match| {
-            [(out, Direction::Up), (back, Direction::Down), (out, Direction::Down), (back, Direction::Up)]
-                .map(|(headers, direction)| rule.matches(&headers, direction))
-        };
-        let any = Match::default();
-        assert_eq!(matched(any), [true; 4]);
-        assert_eq!(matched(Match { inside: prefix("10.0.0.0/24"), ..any }), [true, true, false, false]);
-        assert_eq!(matched(Match { outside: prefix("192.0.2.1"), ..any }), [true, true, false, false]);
-        assert_eq!(matched(Match { inside_port: Some(5000), ..any }), [true, true, false, false]);
-        assert_eq!(matched(Match { outside_port: Some(5060), ..any }), [true, true, false, false]);
-        assert_eq!(matched(Match { port: Some(5060), ..any }), [true; 4]);
-        assert_eq!(matched(Match { port: Some(5061), ..any }), [false; 4]);
-        assert_eq!(matched(Match { direction: Some(Direction::Up), ..any }), [true, false, false, true]);
-        assert_eq!(matched(Match { protocol: Some(17), dscp: Some(46), vlan: Some(7), ..any }), [true; 4]);
-        for wrong in [
-            Match { protocol: Some(6), ..any },
-            Match { dscp: Some(0), ..any },
-            Match { vlan: Some(8), ..any },
-        ] {
-            assert_eq!(matched(wrong), [false; 4]);
-        }
-    }
-
-    #[test]
-    fn what_is_not_ip_has_no_addresses() {
-        let arp = headers("other", 0, Some(7));
-        assert!(Match::default().matches(&arp, Direction::Up));
-        assert!(Match { vlan: Some(7), ..Match::default() }.matches(&arp, Direction::Up));
-        assert!(!Match { inside: prefix("0.0.0.0/0"), ..Match::default() }.matches(&arp, Direction::Up));
-        assert!(!Match { dscp: Some(0), ..Match::default() }.matches(&arp, Direction::Up));
-        assert_eq!(Each::Host.key(&arp, Direction::Up), Key::Other);
+        Headers { ip, vlans, ..Headers::default() }
     }
 
     #[test]

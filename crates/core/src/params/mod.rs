@@ -51,6 +51,8 @@ pub struct Param {
     /// What holds when it is left out; `None` when leaving it out has a meaning of its own, which
     /// `help` states (or when it is `required`).
     pub default: fn() -> Option<Value>,
+    /// What holds in a gate file when it is left out there; `None` for the same as elsewhere.
+    pub in_gate: fn() -> Option<Value>,
     /// Whether it must be given.
     pub required: bool,
     /// One sentence for a person, starting with a noun; says what leaving it out means.

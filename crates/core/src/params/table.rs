@@ -139,14 +139,15 @@ impl Parameter for f64 {
 
 /// Writes a struct of parameters. A field's comment is the help; `Option` is what may be left out,
 /// a value after `=` what then holds, and everything else must be given. `as Integer(1, 8)` is a
-/// whole number's range, `as Size` makes it a size in bytes.
+/// whole number's range, `as Size` makes it a size in bytes. `; gate =` is the default in gate files, where that is another one.
 macro_rules! parameters {
     (
         $(#[$about:meta])*
         pub struct $name:ident {
             $(
                 $(#[doc = $help:literal])+
-                $param:ident: $type:ty $(as $kind:ident $(($low:literal, $high:literal))?)? $(= $default:expr)?,
+                $param:ident: $type:ty $(as $kind:ident $(($low:literal, $high:literal))?)? $(= $default:expr)?
+                    $(; gate = $gate:expr)?,
             )*
         }
     ) => {
@@ -162,6 +163,9 @@ macro_rules! parameters {
                 kind: $crate::params::parameters!(@kind $type $(, $kind $(($low, $high))?)?),
                 default: || $crate::params::parameters!(
                     @default $type, $crate::params::parameters!(@kind $type $(, $kind $(($low, $high))?)?) $(, $default)?
+                ),
+                in_gate: || $crate::params::parameters!(
+                    @default $type, $crate::params::parameters!(@kind $type $(, $kind $(($low, $high))?)?) $(, $gate)?
                 ),
                 required: $crate::params::parameters!(@required $type $(, $default)?),
                 help: concat!($($help),+).trim_ascii_start(),

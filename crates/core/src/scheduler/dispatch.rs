@@ -7,7 +7,7 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 
 impl AnyScheduler {
     /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was
@@ -88,8 +88,12 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.set_flow(now, flow, contract, queues))
     }
 
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
-        each!(self, s => s.forgettable_at(flow))
+    fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time {
+        each!(self, s => s.forgettable_at(now, flow, queues))
+    }
+
+    fn lead(&self, now: Time, flow: FlowIx) -> Span {
+        each!(self, s => s.lead(now, flow))
     }
 
     #[inline(always)]

@@ -221,7 +221,7 @@ impl Scheduler for Drr {
         Ok(())
     }
 
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
 

@@ -176,11 +176,21 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         Ok(())
     }
 
-    /// By when virtual time has passed the flow's tags, if weights do not exceed the rate of the server.
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
+    /// When virtual time has passed the flow's tags, or the busy period is over.
+    fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time {
         let end = self.rule.end(flow, &self.flows[flow.ix()]);
-        let ahead = end.span_since(self.rule.virtual_time());
-        if ahead.ticks() == 0 { Time::from_ticks(0) } else { self.now + ahead }
+        if end <= self.rule.virtual_time() {
+            return Time::from_ticks(0);
+        }
+        self.rule.caught_up_at(now, flow, end, queues.is_empty().then_some(self.over))
+    }
+
+    fn lead(&self, now: Time, flow: FlowIx) -> Span {
+        let end = self.rule.end(flow, &self.flows[flow.ix()]);
+        match end.span_since(self.rule.virtual_time()) {
+            Span::ZERO => Span::ZERO,
+            ahead => (self.now + ahead).since(now),
+        }
     }
 
     #[inline]
@@ -191,9 +201,13 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         if queues.is_empty() {
             self.begin();
         }
-        self.rule.stamp(packet, &mut self.flows[flow.ix()], queued);
-        if !queued && queues.takes_part(flow) {
-            self.place_head(flow, queues.arriving());
+        let tags = &mut self.flows[flow.ix()];
+        self.rule.stamp(packet, tags, queued);
+        if !queued {
+            self.rule.backlogged(flow, tags);
+            if queues.takes_part(flow) {
+                self.place_head(flow, queues.arriving());
+            }
         }
     }
 
@@ -217,8 +231,9 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let tags = &mut self.flows[packet.flow.ix()];
         self.rule.served(tags, packet.len);
         self.latest = self.latest.max(tags.finish);
-        if let Some(next) = queues.first(packet.flow) {
-            self.rule.follow(tags, &next.packet);
+        match queues.first(packet.flow) {
+            Some(next) => self.rule.follow(tags, &next.packet),
+            None => self.rule.emptied(packet.flow, tags),
         }
         self.over = self.end_of_busy_period(packet.len);
         self.place(packet.flow, queues);
@@ -236,6 +251,9 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
                 }
             }
             Removal::DroppedAtHead => self.rule.drop_first(tags, packet, next.map(|next| &next.packet)),
+        }
+        if next.is_none() {
+            self.rule.emptied(packet.flow, tags);
         }
         self.place(packet.flow, queues);
     }

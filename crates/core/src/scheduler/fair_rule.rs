@@ -1,6 +1,7 @@
 //! What one fair queue says otherwise than another: how virtual time runs, and which tag ranks. The default methods
 //! give a packet its tags when it comes to the front of its queue.
 
+use super::ASK_AGAIN;
 use super::virtual_time::VirtualTime;
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};
@@ -54,6 +55,16 @@ pub trait FairRule {
     /// A flow of this weight is closed, and has no packet left.
     fn release(&mut self, flow: FlowIx, weight: Rate) {
         let _ = (flow, weight);
+    }
+
+    /// A packet of the flow with these tags is about to be pushed, and no other of it waits.
+    fn backlogged(&mut self, flow: FlowIx, tags: &Tags) {
+        let _ = (flow, tags);
+    }
+
+    /// The last packet of the flow with these tags is gone; its service has begun, or it was dropped.
+    fn emptied(&mut self, flow: FlowIx, tags: &Tags) {
+        let _ = (flow, tags);
     }
 
     /// Real time has come to `now`.
@@ -123,6 +134,14 @@ pub trait FairRule {
     fn end(&self, flow: FlowIx, tags: &Tags) -> VirtualTime {
         let _ = flow;
         tags.finish.max(tags.last)
+    }
+
+    /// When the flow is not ahead any more that is ahead until `end`, if no packet comes: not after `now` only when that
+    /// is so. `over` is the end of the busy period, when nothing is queued.
+    fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, over: Option<Time>) -> Time {
+        let _ = flow;
+        // How fast virtual time runs depends on who comes.
+        over.unwrap_or_else(|| now + end.span_since(self.virtual_time()).max(ASK_AGAIN))
     }
 
     /// Bytes of memory held.

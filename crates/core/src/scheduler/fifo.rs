@@ -98,7 +98,7 @@ impl Scheduler for Fifo {
         Ok(())
     }
 
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
 

@@ -24,7 +24,7 @@
 //!   deficit, one that was **absent** the new list as a newcomer.
 
 use super::turns::Turns;
-use super::{Participation, Removal, Scheduler, Select};
+use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
@@ -189,8 +189,9 @@ impl Scheduler for FqCodel {
         Ok(())
     }
 
-    fn forgettable_at(&self, _: FlowIx) -> Time {
-        Time::from_ticks(0)
+    /// While it is in a list it has a turn, and a deficit that a newcomer has not; it leaves at its next turn.
+    fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
+        if self.is_listed(flow) { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }
 
     #[inline]

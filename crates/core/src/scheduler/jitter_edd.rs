@@ -130,7 +130,7 @@ impl Scheduler for JitterEdd {
         Ok(())
     }
 
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
 

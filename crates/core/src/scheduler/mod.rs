@@ -40,7 +40,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
 use crate::queues::{Queued, Queues};
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 
 /// What a scheduler would send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,9 +62,12 @@ pub enum Removal {
     DroppedAtHead,
 }
 
+/// How long a scheduler that does not know when a flow is forgettable puts the question off.
+const ASK_AGAIN: Span = Span::from_millis(1);
+
 /// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes
 /// before any other call for a flow, and the same index may later be set for another flow,
-/// once `forgettable_at` has passed. Time never runs backwards over the calls at one node.
+/// once it is forgettable. Time never runs backwards over the calls at one node.
 ///
 /// The node keeps the queues, how each flow takes part ([`Queues::participation`]) and the index
 /// by which push-out finds its packet.
@@ -86,8 +89,9 @@ pub trait Scheduler {
     ) -> Result<(), Refused>;
 
     /// Until when the flow, were its queue empty, would differ from a newcomer: closing and
-    /// opening again is no escape from debt.
-    fn forgettable_at(&self, flow: FlowIx) -> Time;
+    /// opening again is no escape from debt. Not after `now` when it does not differ: closing it then changes
+    /// nothing for anybody. A time after `now` is when to ask again, for what comes until then may put it off.
+    fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time;
 
     /// A packet of `packet.flow` is about to be pushed; writes its tag. It came at
     /// `packet.arrived`, which is before `cx.now` for the token of a class that has waited.
@@ -147,6 +151,13 @@ pub trait Scheduler {
     /// stay until [`forgettable_at`](Self::forgettable_at).
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
+    }
+
+    /// By how much the flow's clock is ahead of real time, or its tags of virtual time; zero for a scheduler that has
+    /// neither.
+    fn lead(&self, now: Time, flow: FlowIx) -> Span {
+        let _ = (now, flow);
+        Span::ZERO
     }
 
     /// Shows what is to be seen of the flow at `now`, by name and in base units (seconds, bytes,
@@ -244,6 +255,10 @@ schedulers! {
 
 /// The scheduler of a port that names none.
 pub const DEFAULT: &PolicyRecord = &fifo::FifoParams::RECORD;
+
+/// The scheduler of a port or a class that names none where people share a real link: fair at once, whatever flows have sent
+/// before.
+pub const FAIR_DEFAULT: &PolicyRecord = &wf2q_plus::Wf2qPlusParams::RECORD;
 
 // Behind the registry, whose macros it uses.
 mod dispatch;

@@ -65,7 +65,7 @@ impl Scheduler for RoundRobin {
         Ok(())
     }
 
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
 

@@ -9,7 +9,7 @@ use crate::flow_ranks::FlowRanks;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::run::Rank;
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 /// How packets are stamped. Stamps of one flow never decrease; equal keys are served in
 /// the order of arrival.
@@ -32,6 +32,12 @@ pub trait StampRule {
 
     /// What a packet of `flow` is ranked by now: smaller is sooner.
     fn key(&self, flow: FlowIx, tag: u64) -> u64;
+
+    /// A packet has become the first of its flow: by its arrival, right after its stamp, or since the one before it has left.
+    #[inline]
+    fn became_first(&mut self, now: Time, first: &Packet) {
+        let _ = (now, first);
+    }
 
     /// The flow was absent and takes part again, with `head` in front of its queue: changes
     /// its keys so that it gains nothing by its absence.
@@ -108,16 +114,23 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         Ok(())
     }
 
-    fn forgettable_at(&self, flow: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, flow: FlowIx, _: &Queues) -> Time {
         self.rule.forgettable_at(flow)
     }
 
+    fn lead(&self, now: Time, flow: FlowIx) -> Span {
+        self.rule.forgettable_at(flow).since(now)
+    }
+
     #[inline]
-    fn enqueue(&mut self, _cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+    fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.rule.stamp(packet, queues);
         let flow = packet.flow;
-        if queues.len(flow) == 0 && queues.takes_part(flow) {
-            self.heads.insert(flow, (self.rule.key(flow, packet.tag), queues.arriving()));
+        if queues.len(flow) == 0 {
+            self.rule.became_first(cx.now, packet);
+            if queues.takes_part(flow) {
+                self.heads.insert(flow, (self.rule.key(flow, packet.tag), queues.arriving()));
+            }
         }
     }
 
@@ -132,7 +145,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
     #[inline(always)]
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.rule.dequeued(cx.now, packet, queues);
-        self.renew_head(packet.flow, queues);
+        self.renew_head(cx.now, packet.flow, queues);
     }
 
     #[inline(always)]
@@ -143,11 +156,11 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         Some(near)
     }
 
-    fn removed(&mut self, _cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
+    fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         match why {
             // Of the latest packets: the first one is still there, unless none is.
             Removal::PushedOut if queues.len(packet.flow) > 0 => {}
-            Removal::PushedOut | Removal::DroppedAtHead => self.renew_head(packet.flow, queues),
+            Removal::PushedOut | Removal::DroppedAtHead => self.renew_head(cx.now, packet.flow, queues),
         }
     }
 
@@ -200,9 +213,12 @@ impl Stamped<InOrder> {
 impl<R: StampRule> Stamped<R> {
     /// The flow, which may be selected, has another first packet, or none.
     #[inline(always)]
-    fn renew_head(&mut self, flow: FlowIx, queues: &Queues) {
+    fn renew_head(&mut self, now: Time, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
-            Some(head) => self.heads.set(flow, self.rank(flow, head)),
+            Some(head) => {
+                self.rule.became_first(now, &head.packet);
+                self.heads.set(flow, self.rank(flow, head));
+            }
             None => self.heads.remove(flow),
         }
     }

@@ -284,7 +284,7 @@ impl Scheduler for Tdm {
         Ok(())
     }
 
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
 

@@ -18,6 +18,12 @@
 //! As the text has it, after the packet at hand is stamped, the former rule now and then reorders a
 //! flow; so it is done before, and auxVC never goes below the stamp of what the flow has queued.
 //!
+//! Bound on the lead (`lead`, not in the paper): a flow that sends alone runs its clock ahead of real time, and waits that long
+//! once others send. With a bound, when a packet becomes the first of its flow with a stamp later than
+//! `real time + lead + Vtick`, the flow's clock and all stamps that it has queued are moved back to there. So it is sent by
+//! then, and the stamps of what waits stay Vtick apart. The bounds of the other flows hold as without `lead` if no flow's packet
+//! takes longer than `lead` at its reserved rate; `docs/schedulers/virtual-clock.md` has the proof.
+//!
 //! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to
 //! real time at checks only: what section 3.2.4 argues against, to be tried. Without a monitor
 //! nothing is ever checked.
@@ -34,76 +40,17 @@
 //! - A change of the reservation stamps later packets; those queued keep theirs. When a
 //!   datagram flow gains a reservation, what it has queued is stamped as one burst sent now.
 
-use super::{StampRule, Stamped};
+mod params;
+
+pub use params::{StampClock, Synchronise, VirtualClockParams};
+
+use super::StampRule;
 use crate::contract::{Contract, Refused};
 use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{
-    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
-};
 use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 use core::hint::black_box;
-
-parameters! {
-    /// What can be set of VirtualClock.
-    pub struct VirtualClockParams {
-        /// Clock that packets are stamped with: one that never lags behind real time, or the monitor's, which
-        /// saves credit between checks
-        stamp: StampClock = StampClock::AuxVc,
-        /// When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or at once while
-        /// the link is idle or sends a packet with a later stamp
-        synchronise: Synchronise = Synchronise::EmptyQueue,
-    }
-}
-
-words! {
-    /// The clock that packets are stamped with.
-    pub enum StampClock {
-        /// auxVC, which never lags behind real time.
-        AuxVc = "aux-vc",
-        /// VirtualClock, which saves credit between checks.
-        VirtualClock = "virtual-clock",
-    }
-}
-
-words! {
-    /// When auxVC is set back to VirtualClock.
-    pub enum Synchronise {
-        /// At the flow's first packet after the queue has been empty, datagrams aside.
-        EmptyQueue = "empty-queue",
-        /// At once if the link is idle or sends a packet with a later stamp (Zhang 1991, section 3.1).
-        LaterStamp = "later-stamp",
-    }
-}
-
-impl PolicyParams for VirtualClockParams {
-    type Made = Stamped<VirtualClock>;
-
-    const RECORD: PolicyRecord = PolicyRecord {
-        name: "virtual-clock",
-        title: "VirtualClock",
-        role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
-               and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
-        source: "Zhang 1991, section 3.1",
-        params: VirtualClockParams::PARAMS,
-        reads: &["reserve", "head_start"],
-        stamps: Stamps::Times,
-        divides: false,
-        reads_queues: false,
-        needs: None,
-        carries: Carry::Nothing,
-    };
-
-    fn make(&self) -> Result<Stamped<VirtualClock>, Refused> {
-        Ok(Stamped::new(VirtualClock::new(self)))
-    }
-
-    fn example() -> VirtualClockParams {
-        VirtualClockParams { stamp: StampClock::AuxVc, synchronise: Synchronise::EmptyQueue }
-    }
-}
 
 #[derive(Clone, Copy)]
 struct Clock {
@@ -124,6 +71,9 @@ struct Offsets {
     shift: Span,
     /// What a datagram's stamp counts as since its flow has a reservation; `None` for as a datagram's.
     datagrams_at: Option<Time>,
+    /// What the bound on the lead has taken off the stamps of packets that are queued, in ticks. Tags have it added, both modulo
+    /// 2⁶⁴: a flow that is never without packets may gather more than there is time.
+    pulled_back: u64,
 }
 
 /// A check that waits for an empty queue.
@@ -160,6 +110,8 @@ pub struct VirtualClock {
     saves_credit: bool,
     /// Whether a check waits for an empty queue.
     waits: bool,
+    /// Most that a first packet's stamp may be ahead of real time, beyond its own Vtick.
+    lead: Option<Span>,
 }
 
 impl VirtualClock {
@@ -173,6 +125,7 @@ impl VirtualClock {
             emptied: 0,
             saves_credit: params.stamp == StampClock::VirtualClock,
             waits: params.synchronise == Synchronise::EmptyQueue,
+            lead: params.lead,
         }
     }
 
@@ -206,6 +159,21 @@ impl VirtualClock {
         offsets.shift += late;
         offsets.datagrams_at = offsets.datagrams_at.map(|at| at + late);
         self.offsets.set(flow, offsets);
+    }
+
+    /// Moves the flow's clock and the stamps of what it has queued back, so that its first packet is stamped no later than
+    /// `latest` and what it takes at the reserved rate.
+    fn pull_back(&mut self, latest: Time, first: &Packet) {
+        let flow = first.flow;
+        let Some(rate) = self.reserve(flow).filter(|_| first.tag != Time::NEVER.ticks()) else { return };
+        let stamp = Time::from_ticks(self.key(flow, first.tag));
+        let beyond = stamp.since(latest + rate.time_for(first.len));
+        if beyond > Span::ZERO {
+            let offsets = self.offsets.get_mut(flow);
+            offsets.pulled_back = offsets.pulled_back.wrapping_add(beyond.ticks());
+            let clock = &mut self.clocks[flow.ix()];
+            clock.aux_vc = clock.aux_vc.before(beyond);
+        }
     }
 
     /// Notes a check of the flow, or that its clock need not be set back any more.
@@ -278,9 +246,13 @@ impl StampRule for VirtualClock {
     }
 
     #[inline]
-    fn stamp(&mut self, packet: &mut Packet, _: &Queues) {
+    fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
         if self.pending > 0 {
             self.set_back(packet.flow, packet.len);
+        }
+        if self.lead.is_some() && queues.len(packet.flow) == 0 {
+            let offsets = self.offsets.get(packet.flow);
+            self.offsets.set(packet.flow, Offsets { pulled_back: 0, ..offsets });
         }
         let clock = &mut self.clocks[packet.flow.ix()];
         packet.tag = match clock.reserve {
@@ -288,8 +260,9 @@ impl StampRule for VirtualClock {
                 let lags = self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc;
                 let from = if lags { clock.aux_vc } else { clock.aux_vc.max(packet.arrived) };
                 clock.aux_vc = from + rate.time_for(packet.len);
-                let Offsets { head_start, shift, .. } = self.offsets.get(packet.flow);
-                clock.aux_vc.before(head_start).before(shift).ticks().min(LATEST)
+                let Offsets { head_start, shift, pulled_back, .. } = self.offsets.get(packet.flow);
+                let stamp = clock.aux_vc.before(head_start).before(shift).ticks().min(LATEST);
+                stamp.wrapping_add(pulled_back).min(LATEST)
             }
             None => Time::NEVER.ticks(),
         };
@@ -302,7 +275,14 @@ impl StampRule for VirtualClock {
             let reserves = self.clocks[flow.ix()].reserve.is_some();
             return offsets.datagrams_at.filter(|_| reserves).map_or(tag, Time::ticks);
         }
-        tag.saturating_add(offsets.shift.ticks()).min(LATEST)
+        tag.wrapping_sub(offsets.pulled_back).saturating_add(offsets.shift.ticks()).min(LATEST)
+    }
+
+    #[inline]
+    fn became_first(&mut self, now: Time, first: &Packet) {
+        if let Some(lead) = self.lead {
+            self.pull_back(now + lead, first);
+        }
     }
 
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {

@@ -1,24 +1,26 @@
 //! WF²Q+ (Bennett and Zhang 1997): of the packets whose service would have begun in the fluid system, the one that
 //! would end first.
 //!
-//! Virtual time advances by the work that is done over the weights of all flows, and is never behind the smallest start
-//! tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest start tag)`. A packet is eligible once
-//! its start tag is not after virtual time; of the eligible ones, the smallest finish tag is served. So no flow is more
-//! than a packet ahead of its share, and none more than a packet behind.
+//! Virtual time advances by the work that is done over the weights of the flows that count, and is never behind the
+//! smallest start tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest start tag)`. A packet is
+//! eligible once its start tag is not after virtual time; of the eligible ones, the smallest finish tag is served. So no
+//! flow is more than a packet ahead of its share, and none more than a packet behind.
 //!
-//! A flow is promised its part of the server by weight, among all that are open. The rate of the server says no more
+//! A flow counts while it has packets or is ahead of virtual time. The paper counts every session of the server; a flow that
+//! virtual time has passed would slow it down for nothing, and flows that come and go would be felt by all others.
+//!
+//! A flow is promised its part of the server by weight, at least that among all that are open. The rate of the server says no more
 //! than how much of a packet in service is done; where nobody knows it, a packet counts as done when its service begins,
 //! as in the hierarchical H-WF²Q+.
 //!
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
-//! - The weight of a flow that is closed counts until the next packet is served.
 //! - At a server that is slower than it is said to be, a packet counts as done earlier than it is.
 //! - The smallest start tag counts when service begins, among flows that are neither held nor absent. Of equal ones,
 //!   the order of arrival decides.
 
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
-use super::virtual_time::{UNRESERVED, VirtualTime};
+use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::FlowIx;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
@@ -61,14 +63,24 @@ impl PolicyParams for Wf2qPlusParams {
     }
 }
 
+/// What of a flow counts.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    /// Its weight; 0 when it does not count.
+    weight: u64,
+    /// Until when it is ahead of virtual time without a packet.
+    end: VirtualTime,
+}
+
 /// The rule of WF²Q+.
 #[derive(Default)]
 pub struct Wf2qPlus {
     virtual_time: VirtualTime,
-    /// The sum of the weights of all open flows, and of those that were closed during the service of a packet.
+    flows: Vec<Share>,
+    /// The sum of the weights of the flows that count.
     weights: u128,
-    /// The weights of those.
-    closed: u128,
+    /// Flows that count and have no packet, by when virtual time has passed them.
+    ahead: TagHeap,
     /// The weight of the server's rate; 0 when nobody knows it.
     rate: u64,
     as_of: Option<Time>,
@@ -83,10 +95,29 @@ impl Wf2qPlus {
     #[inline]
     fn work(&mut self, done: u128) {
         self.left -= done;
-        let done = done + self.rest;
-        let weights = self.weights.max(1);
-        self.virtual_time = self.virtual_time.later(done / weights);
-        self.rest = done % weights;
+        let mut work = done + self.rest;
+        while let Some(first) = self.ahead.top() {
+            let needed = self.flows[first.ix()].end.since(self.virtual_time).checked_mul(self.weights);
+            match needed {
+                Some(needed) if needed <= work => {
+                    work -= needed;
+                    self.reach(self.flows[first.ix()].end);
+                }
+                _ => break,
+            }
+        }
+        if self.weights == 0 {
+            self.rest = 0;
+            return;
+        }
+        self.virtual_time = self.virtual_time.later(work / self.weights);
+        self.rest = work % self.weights;
+    }
+
+    /// The flow does not count any more.
+    fn leave_out(&mut self, flow: FlowIx) {
+        self.weights -= u128::from(core::mem::take(&mut self.flows[flow.ix()].weight));
+        self.ahead.remove(flow);
     }
 }
 
@@ -97,14 +128,41 @@ impl FairRule for Wf2qPlus {
         self.rate = rate.map_or(0, Rate::weight);
     }
 
-    fn set_weight(&mut self, _: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
-        self.weights += u128::from(weight.weight());
-        self.weights -= before.map_or(0, |before| u128::from(before.weight()));
+    fn set_weight(&mut self, flow: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
+        if self.flows.len() <= flow.ix() {
+            self.flows.resize(flow.ix() + 1, Share::default());
+            self.ahead.reach(flow.0 + 1);
+        }
+        if before.is_none() {
+            self.leave_out(flow);
+        }
+        let share = &mut self.flows[flow.ix()];
+        if share.weight > 0 {
+            let before = core::mem::replace(&mut share.weight, weight.weight());
+            self.weights = self.weights + u128::from(weight.weight()) - u128::from(before);
+        }
         Ok(())
     }
 
-    fn release(&mut self, _: FlowIx, weight: Rate) {
-        self.closed += u128::from(weight.weight());
+    #[inline]
+    fn backlogged(&mut self, flow: FlowIx, tags: &Tags) {
+        let share = &mut self.flows[flow.ix()];
+        if share.weight > 0 {
+            return self.ahead.remove(flow);
+        }
+        share.weight = tags.weight.weight();
+        self.weights += u128::from(share.weight);
+    }
+
+    #[inline]
+    fn emptied(&mut self, flow: FlowIx, tags: &Tags) {
+        let end = self.end(flow, tags);
+        if end <= self.virtual_time {
+            return self.leave_out(flow);
+        }
+        self.flows[flow.ix()].end = end;
+        let (ticks, fraction) = end.parts();
+        self.ahead.set(flow, ticks, fraction);
     }
 
     #[inline]
@@ -122,19 +180,28 @@ impl FairRule for Wf2qPlus {
         self.virtual_time
     }
 
+    #[inline]
     fn reach(&mut self, start: VirtualTime) {
         self.virtual_time = self.virtual_time.max(start);
+        while let Some(first) = self.ahead.top()
+            && self.flows[first.ix()].end <= self.virtual_time
+        {
+            self.leave_out(first);
+        }
     }
 
     #[inline]
     fn served(&mut self, tags: &Tags, len: u32) {
         // The server was done with the one before.
         self.work(self.left);
-        self.weights -= core::mem::take(&mut self.closed);
         self.reach(tags.start);
         self.left = u128::from(len) * Rate::WEIGHT_SCALE;
         if self.rate == 0 {
             self.work(self.left);
         }
+    }
+
+    fn memory(&self) -> usize {
+        self.flows.capacity() * size_of::<Share>() + self.ahead.memory()
     }
 }

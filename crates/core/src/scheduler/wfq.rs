@@ -20,6 +20,7 @@
 //! - A change of the server's rate holds from then on. When the rate is not known any more, the last one stays.
 //! - The token of a class is a packet of the token's length.
 
+use super::ASK_AGAIN;
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
@@ -28,7 +29,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -323,6 +324,18 @@ impl FairRule for Wfq {
 
     fn end(&self, flow: FlowIx, _: &Tags) -> VirtualTime {
         self.flows[flow.ix()].end
+    }
+
+    /// When the fluid server is done with the flow, which it is without a packet, too; at the latest, while weights change.
+    fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, _: Option<Time>) -> Time {
+        let Some(as_of) = self.as_of.filter(|_| self.flows[flow.ix()].weight > 0) else {
+            return now + ASK_AGAIN;
+        };
+        let grows = |Reverse((.., by)): &Step| by.max(&0).unsigned_abs();
+        let weights = self.weights + self.steps.iter().map(grows).sum::<u128>();
+        let work = end.since(self.virtual_time).saturating_mul(weights);
+        let ticks = work.div_ceil(u128::from(self.rate.max(1)) << Rate::FRACTION_BITS);
+        as_of + Span::from_ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
     fn memory(&self) -> usize {

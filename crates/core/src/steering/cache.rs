@@ -17,6 +17,9 @@ impl Steering {
         headers: &Headers,
         cached: &mut Option<Cached>,
     ) -> Leg {
+        if self.check_is_due(now) {
+            self.close_idle(now, switch);
+        }
         match *cached {
             Some(Cached { leg, member: None, generation }) if generation == self.generation => return leg,
             Some(Cached { leg, member: Some((at, number)), generation }) if generation == self.generation => {

@@ -18,7 +18,7 @@ pub struct EdgePlan {
     pub rules: Vec<Rule>,
     /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps theirs.
     pub set_dscp: Vec<Option<u8>>,
-    /// What packets get that match no rule.
+    /// What packets get that match no rule: those that keep the link working, and all others, a flow each.
     pub rest: FlowPlan,
     /// The most flows that packets may open, those of circuits not counted.
     pub most_flows: usize,
@@ -46,7 +46,7 @@ pub struct Edge {
 
 impl Edge {
     /// An edge at a port, whose rules see packets that go in `direction`. Opens the flows of the rules that have
-    /// one, and one for packets that match none.
+    /// one, and two for packets that match none.
     ///
     /// # Errors
     /// When the switch refuses a flow.

@@ -6,6 +6,7 @@
 //! circuit outlive its flows.
 
 use super::circuits::{self, CircuitState, sum};
+use super::control::is_control;
 use super::rule::{Rule, Split};
 use crate::classifier::rules::{Direction, Key, inside};
 use crate::contract::Refused;
@@ -58,6 +59,9 @@ pub struct Steering {
     pub(super) circuits: Vec<Vec<CircuitState>>,
     /// The flow of packets that match no rule.
     pub(super) rest: Leg,
+    /// The flow of those among them that keep the link working.
+    pub(super) control: Leg,
+    /// The plan of both.
     pub(super) rest_plan: FlowPlan,
     /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
     rule_of: Vec<u32>,
@@ -78,7 +82,8 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Opens the flows of the rules that have one, and one for the rest with the plan `rest`, at a port. At most `most` flows
+    /// Opens the flows of the rules that have one, and two for the rest with the plan `rest`, at a port: one for what keeps the
+    /// link working (ARP, neighbour discovery), one for all else. At most `most` flows
     /// are opened by packets, those of circuits not counted; beyond, packets go with the rest.
     ///
     /// # Errors
@@ -99,7 +104,8 @@ impl Steering {
                 Split::Each(_) | Split::Circuits(_) => None,
             });
         }
-        let (rest, rest_plan) = (switch.open(now, port, &rest)?, rest);
+        let rest_plan = rest;
+        let [rest, control] = [switch.open(now, port, &rest_plan)?, switch.open(now, port, &rest_plan)?];
         let mut steering = Steering {
             port,
             direction,
@@ -108,6 +114,7 @@ impl Steering {
             rules,
             fixed,
             rest,
+            control,
             rest_plan,
             rule_of: Vec::new(),
             members: Vec::new(),
@@ -127,6 +134,7 @@ impl Steering {
     pub(super) fn note_rules(&mut self) {
         self.rule_of.clear();
         self.note_rule(self.rest, self.rules.len());
+        self.note_rule(self.control, self.rules.len());
         for rule in 0..self.rules.len() {
             if let Some(leg) = self.fixed[rule] {
                 self.note_rule(leg, rule);
@@ -184,7 +192,7 @@ impl Steering {
                 }
             }
         }
-        fixed(self.rest)
+        fixed(if is_control(headers) { self.control } else { self.rest })
     }
 
     /// A packet of a member came.
@@ -232,8 +240,15 @@ impl Steering {
         Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
     }
 
-    /// Closes flows that are idle and that the scheduler can forget. Opening a flow does the same first, so that
-    /// a call every tenth of a second is enough.
+    /// Whether a check for idle flows is due.
+    #[inline]
+    pub(super) fn check_is_due(&self, now: Time) -> bool {
+        self.checks.peek().is_some_and(|Reverse((at, _))| *at <= now)
+    }
+
+    /// Closes flows that are idle and that the scheduler can forget. Every packet that is steered does the same first, so
+    /// that which flows it finds open follows from the packets before it alone. A driver may do it for a port at which
+    /// nothing is queued, where it makes no difference to them.
     pub fn close_idle(&mut self, now: Time, switch: &mut Switch) {
         self.open_missing(now, switch);
         while let Some(Reverse((at, ix))) = self.checks.peek().copied() {
@@ -247,7 +262,7 @@ impl Steering {
                 continue;
             }
             let idle = self.rules[member.rule].idle;
-            let due = match switch.forgettable_at(member.leg) {
+            let due = match switch.forgettable_at(now, member.leg) {
                 Some(forgettable) => forgettable.max(member.last_packet + idle),
                 None => now + idle, // packets are queued
             };

@@ -35,9 +35,19 @@ impl Steering {
         legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
     }
 
-    /// The flow of packets that match no rule.
+    /// The flow of packets that match no rule, those that keep the link working aside.
     pub fn rest(&self) -> Leg {
         self.rest
+    }
+
+    /// The flow of packets that match no rule and keep the link working.
+    pub fn control(&self) -> Leg {
+        self.control
+    }
+
+    /// The counters of all packets that match no rule.
+    pub fn unmatched(&self, switch: &Switch) -> FlowCounters {
+        sum(switch.counters(self.rest), switch.counters(self.control))
     }
 
     /// Flows of a rule at this moment.

@@ -5,6 +5,7 @@
 
 mod cache;
 mod circuits;
+mod control;
 mod edge;
 mod flows;
 mod inspect;

@@ -21,7 +21,7 @@ impl Steering {
     ) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
         if rest != self.rest_plan {
-            changes.push((self.rest, rest));
+            changes.extend([(self.rest, rest), (self.control, rest)]);
         }
         for (before, after) in self.continued_by(rules, from).into_iter().enumerate() {
             let old = &self.rules[before];

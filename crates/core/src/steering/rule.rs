@@ -1,7 +1,8 @@
 //! A rule: which packets match, and what flow they get.
 
 use crate::classifier::circuits::Circuits;
-use crate::classifier::rules::{Each, Match};
+use crate::classifier::matching::Match;
+use crate::classifier::rules::Each;
 use crate::switch::plan::FlowPlan;
 use crate::units::Span;
 use std::sync::Arc;

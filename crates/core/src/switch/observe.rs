@@ -12,13 +12,13 @@ use crate::units::{Span, Time};
 
 impl Switch {
     /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
-    /// port, and for an unknown leg.
-    pub fn forgettable_at(&self, leg: Leg) -> Option<Time> {
+    /// port, and for an unknown leg. A time after `now` is when to ask again: what comes until then may put it off.
+    pub fn forgettable_at(&self, now: Time, leg: Leg) -> Option<Time> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         if leg.flow.ix() >= port.table.flows.len() {
             return None;
         }
-        port.forgettable_at(leg.flow)
+        port.forgettable_at(now, leg.flow)
     }
 
     /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
@@ -26,7 +26,7 @@ impl Switch {
     pub fn lead(&self, now: Time, leg: Leg) -> Span {
         let port = self.ports.get(usize::from(leg.port.0));
         let port = port.filter(|port| leg.flow.ix() < port.table.flows.len());
-        port.map_or(Span::ZERO, |port| port.clock(leg.flow).since(now))
+        port.map_or(Span::ZERO, |port| port.lead(now, leg.flow))
     }
 
     /// Shows what its scheduler has to show of a flow: names and values in base units.

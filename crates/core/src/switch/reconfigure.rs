@@ -98,7 +98,7 @@ impl Switch {
         port.replant(cx, tree, &[], &whose);
         let plan = port.plan.clone();
         port.refit(cx.now, &plan, false)?;
-        port.retire_drained();
+        port.retire_drained(cx.now);
         port.ask(cx);
         Ok(port.ready())
     }

@@ -41,7 +41,7 @@ impl Scheduler for RoundRobin {
     fn set_flow(&mut self, _: Time, _: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
         Ok(())
     }
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {

@@ -42,7 +42,7 @@ impl Scheduler for Wf2qPlus {
         self.weights[flow.ix()] = terms.reserve.map_or(1, |rate| rate.bits_per_second().round() as u64);
         Ok(())
     }
-    fn forgettable_at(&self, _: FlowIx) -> Time {
+    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
         Time::from_ticks(0)
     }
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {

@@ -5,6 +5,7 @@ mod remote;
 mod top;
 mod up;
 
+use crate::config::default_gate;
 use crate::config::oversubscription;
 use crate::config::source::Source;
 use crate::config::unmatched;
@@ -17,7 +18,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use tidegate_core::units::Span;
-use tidegate_spec::units::{parse_time, show_rate};
+use tidegate_spec::units::{parse_rate, parse_time, show_rate};
 use tidegate_spec::{Fail, GateFile};
 
 /// Exit code when a gate does not start, or stops with an error.
@@ -127,10 +128,31 @@ struct File {
     set: Vec<(String, String)>,
 }
 
+/// A gate file, or a line without one.
+#[derive(Args)]
+struct Line {
+    /// The gate file.
+    #[arg(required_unless_present = "inside")]
+    file: Option<PathBuf>,
+    /// In the place of a file, with --outside and --rate: the interface towards those whom the link serves. The gate is
+    /// fair by host, and what hosts mark as calls waits for nothing else that they send.
+    #[arg(long, value_name = "INTERFACE", requires_all = ["outside", "rate"], conflicts_with_all = ["file", "keep"])]
+    inside: Option<String>,
+    /// The interface towards the rest of the world.
+    #[arg(long, value_name = "INTERFACE", requires = "inside")]
+    outside: Option<String>,
+    /// The rate in each direction, a little below what the line carries, as in 50mbit.
+    #[arg(long, value_name = "RATE", value_parser = parse_line_rate, requires = "inside")]
+    rate: Option<u64>,
+    /// Changes one value before the file is read, as in gate.up=20mbit.
+    #[arg(long, value_name = "PATH=VALUE", value_parser = parse_override)]
+    set: Vec<(String, String)>,
+}
+
 #[derive(Args)]
 struct Up {
     #[command(flatten)]
-    source: File,
+    source: Line,
     /// Stops after this time, as in 10s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Span>,
@@ -156,6 +178,10 @@ struct Up {
 fn parse_override(text: &str) -> Result<(String, String), String> {
     let (path, value) = text.split_once('=').ok_or("write PATH=VALUE, as in gate.up=20mbit")?;
     Ok((path.to_owned(), value.to_owned()))
+}
+
+fn parse_line_rate(text: &str) -> Result<u64, String> {
+    parse_rate(text).map_err(|complaint| complaint.to_string())
 }
 
 fn parse_duration(text: &str) -> Result<Span, String> {
@@ -207,7 +233,19 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 impl File {
     fn source(&self) -> Source {
-        Source { path: self.file.clone(), overrides: self.set.clone() }
+        Source { path: self.file.clone(), text: None, overrides: self.set.clone() }
+    }
+}
+
+impl Line {
+    fn source(&self) -> Source {
+        let overrides = self.set.clone();
+        let path = self.file.clone().unwrap_or_else(|| "(command line)".into());
+        let text = match (&self.inside, &self.outside, self.rate) {
+            (Some(inside), Some(outside), Some(rate)) => Some(default_gate::text(inside, outside, rate)),
+            _ => None,
+        };
+        Source { path, text, overrides }
     }
 }
 

@@ -2,24 +2,20 @@
 
 use super::top;
 use super::{Asked, Running, Status};
-use crate::config::source::Source;
 use crate::control::client::Client;
 use crate::control::socket;
 use crate::error::GateError;
 use crate::failover;
 use serde_json::Value;
+use tidegate_spec::GateOutline;
 
-/// Connects to a gate by its file, or where there is no such file, by its name.
+/// Connects to a gate by its file, whatever mistakes that holds, or where there is no such file, by its name.
 pub(super) fn connect(running: &Running) -> Result<Client, GateError> {
     let path = match running.gate.to_str() {
         Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => socket::path_by_name(name),
-        _ => socket::path_for(&source(running).load()?),
+        _ => socket::path_for(&GateOutline::load(&running.gate)?),
     };
     Client::connect(path)
-}
-
-fn source(running: &Running) -> Source {
-    Source { path: running.gate.clone(), overrides: Vec::new() }
 }
 
 pub(super) fn status(status: &Status) -> Result<String, GateError> {
@@ -52,18 +48,23 @@ pub(super) fn down(asked: &Asked) -> Result<String, GateError> {
 }
 
 fn take_down(running: &Running) -> Result<String, GateError> {
-    let stopped = connect(running).and_then(|mut client| client.stop());
-    if !running.gate.exists() {
-        return stopped.map(|()| String::new());
-    }
+    let mut interfaces = match running.gate.exists() {
+        true => GateOutline::load(&running.gate).ok().and_then(|file| file.inside.zip(file.outside)),
+        false => None,
+    };
+    let stopped = connect(running).and_then(|mut client| {
+        // A gate that was started without a file, or whose file does not say any more: it knows itself.
+        interfaces = interfaces.take().or_else(|| interfaces_of(&client.ask("status").ok()?));
+        client.stop()
+    });
     match stopped {
         // A gate that was killed has left its bridge.
-        Ok(()) | Err(GateError::NotRunning(_)) => {}
+        Err(GateError::NotRunning(_)) if running.gate.exists() => {}
         Err(error) => return Err(error),
+        Ok(()) => {}
     }
-    let file = source(running).load()?;
-    let (inside, outside) = (&file.inside, &file.outside);
-    Ok(match failover::remove(&file)? {
+    let (inside, outside) = interfaces.ok_or_else(|| GateError::NoInterfaces(running.gate.clone()))?;
+    Ok(match failover::remove(&inside, &outside)? {
         Some(bridge) => {
             format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
         }
@@ -72,4 +73,10 @@ fn take_down(running: &Running) -> Result<String, GateError> {
         }
         None => format!("no gate runs, and none has made a bridge of {inside} and {outside} here\n"),
     })
+}
+
+/// The interfaces inside and outside of a gate's report.
+fn interfaces_of(status: &Value) -> Option<(String, String)> {
+    let up = &status["directions"]["up"];
+    Some((up["from"].as_str()?.to_owned(), up["to"].as_str()?.to_owned()))
 }

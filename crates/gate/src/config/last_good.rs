@@ -21,7 +21,7 @@ impl LastGood {
     /// The copy of a source's file, with the source's overrides; `None` when there is none that can be read.
     pub(crate) fn load(&self, source: &Source) -> Option<GateFile> {
         let path = self.path_of(&source.path)?;
-        Source { path, overrides: source.overrides.clone() }.load().ok()
+        Source { path, text: None, overrides: source.overrides.clone() }.load().ok()
     }
 
     /// Copies the file that runs, and the lists and traces that it names by a relative path. A failure (a full

@@ -1,5 +1,6 @@
 //! A gate file: where it comes from, what a running gate can follow, and the plan that the engine carries out.
 
+pub(crate) mod default_gate;
 pub(crate) mod last_good;
 pub(crate) mod link_speed;
 pub(crate) mod oversubscription;

@@ -5,24 +5,30 @@ use std::path::PathBuf;
 use tidegate_spec::{Change, GateFile};
 
 /// Keys that take a restart.
-const RESTART_KEYS: [&str; 7] =
-    ["name", "gate.inside", "gate.outside", "gate.fail", "gate.io", "control", "metrics"];
+const RESTART_KEYS: [&str; 8] =
+    ["name", "gate.inside", "gate.outside", "gate.addressed", "gate.fail", "gate.io", "control", "metrics"];
 
-/// The path of a gate file, and the values that `--set` changes each time it is read.
+/// A gate file, and the values that `--set` changes each time it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
+    /// Its path, or what stands for it in messages.
     pub(crate) path: PathBuf,
+    /// Its text, where there is no file.
+    pub(crate) text: Option<String>,
     /// Keys and values in the order of the command line.
     pub(crate) overrides: Vec<(String, String)>,
 }
 
 impl Source {
-    /// Reads the file as it is now.
+    /// Reads the file as it is now; a text stays what it is.
     ///
     /// # Errors
     /// When it cannot be read or holds mistakes.
     pub(crate) fn load(&self) -> Result<GateFile, GateError> {
-        Ok(GateFile::load(&self.path, &self.overrides)?)
+        Ok(match &self.text {
+            Some(text) => GateFile::parse(text, &self.path.display().to_string(), &self.overrides)?,
+            None => GateFile::load(&self.path, &self.overrides)?,
+        })
     }
 }
 

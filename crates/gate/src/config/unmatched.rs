@@ -16,7 +16,12 @@ pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
         let reserve = file.rest(direction).contract.reserve;
         let share = reserve.map_or_else(
             || "gets what is left".to_owned(),
-            |rate| format!("shares {} with ARP", show_rate(rate.bits_per_second().round() as u64)),
+            |rate| {
+                format!(
+                    "shares {} with all else that no flow matches",
+                    show_rate(rate.bits_per_second().round() as u64)
+                )
+            },
         );
         let [ipv4, ipv6] = [ipv4(), ipv6()].map(|headers| matches(file, &headers, direction));
         let missing = match (ipv4, ipv6) {

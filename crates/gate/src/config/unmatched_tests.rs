@@ -14,7 +14,7 @@ fn who_matches_one_version_of_ip_is_told_of_the_other() {
     let said = warned(all_ipv4);
     assert_eq!(
         said[0],
-        "up: no flow matches all IPv6, which shares 100kbit with ARP; add a flow with match = { inside = \"::/0\" }"
+        "up: no flow matches all IPv6, which shares 100kbit with all else that no flow matches; add a flow with match = { inside = \"::/0\" }"
     );
     assert!(said.len() == 2 && said[1].starts_with("down: no flow matches all IPv6, which shares 200kbit"));
     let all_ipv6 = all_ipv4.replace("all\"", "six\"").replace("0.0.0.0/0", "::/0");

@@ -29,7 +29,7 @@ impl ControlServer {
     /// When the text is no gate file, or the system has no descriptors left.
     pub fn open(text: &str) -> ControlServer {
         let file = GateFile::parse(text, "fuzz.toml", &[]).expect("a gate file");
-        let source = Source { path: "/nowhere/fuzz.toml".into(), overrides: Vec::new() };
+        let source = Source { path: "/nowhere/fuzz.toml".into(), text: None, overrides: Vec::new() };
         let (sender, queue) = commands::queue().expect("descriptors");
         drop(queue);
         let (mut waker, wakeup) = UnixStream::pair().expect("descriptors");

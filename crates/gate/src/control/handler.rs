@@ -83,7 +83,7 @@ impl RequestHandler {
                 Some(circuits) => json!({ "ok": circuits }),
                 None => json!({ "error": "the gate does not answer" }),
             },
-            Some("reload") => match self.reload() {
+            Some("reload") => match self.reload_and_log() {
                 Ok(changes) => json!({ "ok": { "changes": changes } }),
                 Err(error) => json!({ "error": error.to_string() }),
             },
@@ -133,13 +133,19 @@ impl RequestHandler {
         Ok(changes.iter().map(Change::to_string).collect())
     }
 
-    /// Reloads, as SIGHUP asks for.
-    pub(super) fn reload_and_log(&mut self) {
+    /// Reloads, whoever asks for it, and logs what has changed, a line each.
+    pub(super) fn reload_and_log(&mut self) -> Result<Vec<String>, GateError> {
         let name = self.file.name.clone();
-        match self.reload() {
-            Ok(changes) if changes.is_empty() => log(&format!("{name}: nothing has changed")),
-            Ok(changes) => changes.iter().for_each(|change| log(&format!("{name}: {change}"))),
+        let reloaded = self.reload();
+        match &reloaded {
+            Ok(changes) if changes.is_empty() => log(&format!("{name}: reloaded, nothing has changed")),
+            Ok(changes) => {
+                let line =
+                    |change: &String| format!("{name}: reloaded: {}", change.replace(char::is_control, " "));
+                changes.iter().for_each(|change| log(&line(change)));
+            }
             Err(error) => log(&format!("{name}: not reloaded, and nothing has changed\n{error}")),
         }
+        reloaded
     }
 }

@@ -112,7 +112,8 @@ fn serve(listeners: &Listeners, mut handler: RequestHandler) {
             }
         }
         if reload {
-            handler.reload_and_log();
+            // It is logged; nobody waits for the answer.
+            let _ = handler.reload_and_log();
         }
     }
 }

@@ -1,21 +1,19 @@
 //! The control socket: its path, its owner and its mode.
 
 use crate::error::GateError;
-use rustix::fs::{Access, Gid, Mode, Uid, access, chmod, chown};
-use rustix::process::{geteuid, umask};
-use std::fs::{DirBuilder, remove_file};
+use crate::sys::run_folder::{self, SYSTEM_FOLDER, own_folder};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid, chownat};
+use rustix::process::umask;
+use std::fs::{remove_file, symlink_metadata};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use tidegate_spec::{GateFile, Operation, Owner};
-
-/// The folder of the system's sockets.
-const SYSTEM_FOLDER: &str = "/run/tidegate";
+use tidegate_spec::{GateFile, GateOutline, Operation, Owner};
 
 /// The path of the control socket of a file's gate.
-pub(crate) fn path_for(file: &GateFile) -> PathBuf {
-    file.operation.socket.clone().unwrap_or_else(|| path_by_name(&file.name))
+pub(crate) fn path_for(outline: &GateOutline) -> PathBuf {
+    outline.socket.clone().unwrap_or_else(|| path_by_name(&outline.name))
 }
 
 /// The default path of a gate's socket: in the user's own folder, or in the system's if it exists only there.
@@ -31,26 +29,20 @@ fn file_name(name: &str) -> String {
     format!("{name}.sock")
 }
 
-/// The folder of this user's sockets. The root of a user namespace may not write to the system's.
-fn own_folder() -> PathBuf {
-    if geteuid().is_root() && access("/run", Access::WRITE_OK).is_ok() {
-        return PathBuf::from(SYSTEM_FOLDER);
-    }
-    match std::env::var_os("XDG_RUNTIME_DIR") {
-        Some(own) => Path::new(&own).join("tidegate"),
-        None => std::env::temp_dir().join(format!("tidegate-{}", geteuid().as_raw())),
-    }
-}
-
 /// A listening control socket; its file is removed when it is dropped.
 pub(super) struct ControlSocket {
     pub(super) listener: UnixListener,
     path: PathBuf,
+    /// The device and the number of its file.
+    bound: (u64, u64),
 }
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        let _ = remove_file(&self.path);
+        // Something else may have its name now.
+        if symlink_metadata(&self.path).is_ok_and(|there| (there.dev(), there.ino()) == self.bound) {
+            let _ = remove_file(&self.path);
+        }
     }
 }
 
@@ -58,13 +50,18 @@ impl ControlSocket {
     /// Listens at a gate's socket. A file that a gate which was killed left there is removed.
     ///
     /// # Errors
-    /// When a gate listens there, or the socket cannot be made with the owner and mode of the file.
+    /// When a gate listens there, something that is no socket is there, or the socket cannot be made with the owner and
+    /// mode of the file.
     pub(super) fn listen(file: &GateFile) -> Result<ControlSocket, GateError> {
         let own = || own_folder().join(file_name(&file.name));
         let path = file.operation.socket.clone().unwrap_or_else(own);
         let failed = |error| GateError::system(format!("the control socket {}", path.display()), error);
         if file.operation.socket.is_none() {
             make_own_folder()?;
+        }
+        // Only a socket is ever removed: not what a file names by mistake, nor what a link leads to.
+        if symlink_metadata(&path).is_ok_and(|there| !there.file_type().is_socket()) {
+            return Err(GateError::NoSocket(path));
         }
         match UnixStream::connect(&path) {
             Ok(_) => return Err(GateError::AlreadyRunning { name: file.name.clone(), socket: path }),
@@ -73,32 +70,28 @@ impl ControlSocket {
             }
             Err(_) => {}
         }
-        // No other user can open it from the first moment on. The umask is the process's: no other thread runs yet.
-        let before = umask(Mode::from_raw_mode(0o177));
+        let Operation { mode, owner, .. } = &file.operation;
+        let owner = owner.as_ref().map(ids).transpose()?;
+        // It has its mode from the first moment on. The umask is the process's: no other thread runs yet.
+        let before = umask(Mode::from_raw_mode(0o777 & !*mode));
         let bound = UnixListener::bind(&path);
         umask(before);
-        let socket = ControlSocket { listener: bound.map_err(failed)?, path: path.clone() };
+        let listener = bound.map_err(failed)?;
+        let bound = symlink_metadata(&path).map(|there| (there.dev(), there.ino())).map_err(failed)?;
+        let socket = ControlSocket { listener, path: path.clone(), bound };
         socket.listener.set_nonblocking(true).map_err(failed)?;
-        let Operation { mode, owner, .. } = &file.operation;
-        if let Some(owner) = owner {
-            let (user, group) = ids(owner)?;
-            chown(&path, Some(user), group).map_err(|error| failed(error.into()))?;
+        if let Some((user, group)) = owner {
+            // Not of what a link leads to that was put there meanwhile.
+            chownat(CWD, &path, Some(user), group, AtFlags::SYMLINK_NOFOLLOW)
+                .map_err(|error| failed(error.into()))?;
         }
-        chmod(&path, Mode::from_raw_mode(*mode)).map_err(|error| failed(error.into()))?;
         Ok(socket)
     }
 }
 
 fn make_own_folder() -> Result<(), GateError> {
-    let made = DirBuilder::new().recursive(true).mode(0o755).create(own_folder());
-    let checked = made.and_then(|()| {
-        let owner = std::fs::metadata(own_folder())?.uid();
-        // Among the temporary folders another user may have made it, with sockets of their own in it.
-        if owner == geteuid().as_raw() { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
-    });
-    checked.map_err(|error: std::io::Error| {
-        GateError::system(format!("the folder {}", own_folder().display()), error)
-    })
+    run_folder::make()
+        .map_err(|error| GateError::system(format!("the folder {}", own_folder().display()), error))
 }
 
 fn ids(owner: &Owner) -> Result<(Uid, Option<Gid>), GateError> {

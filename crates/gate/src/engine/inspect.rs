@@ -59,7 +59,7 @@ impl Engine {
 
     /// Counters of the packets that match no rule.
     pub(crate) fn rest(&self, direction: Direction) -> FlowCounters {
-        self.switch.counters(self.ports[direction as usize].edge.steering().rest())
+        self.ports[direction as usize].edge.steering().unmatched(&self.switch)
     }
 
     /// Packets for which no flow could be opened.

@@ -37,7 +37,7 @@ use tidegate_core::units::{Span, Time};
 /// that was suspended must not flood the link behind.
 pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
 
-/// How often idle flows are closed.
+/// How often idle flows are closed at a link on which nothing moves.
 const IDLE_CHECK_INTERVAL: Span = Span::from_millis(100);
 
 /// A switch with a port for each direction, and the frames that it holds.
@@ -174,8 +174,11 @@ impl Engine {
         }
         if self.clock >= self.idle_check_at {
             self.idle_check_at = self.clock + IDLE_CHECK_INTERVAL;
-            for port in &mut self.ports {
-                port.edge.close_idle(self.clock, &mut self.switch);
+            for (ix, port) in self.ports.iter_mut().enumerate() {
+                // While something is queued, only packets close flows, as in the simulator.
+                if self.switch.backlog(PortIx(ix as u16)).packets == 0 {
+                    port.edge.close_idle(self.clock, &mut self.switch);
+                }
             }
         }
     }
@@ -301,6 +304,8 @@ impl Engine {
 
 #[cfg(test)]
 mod emulation_tests;
+#[cfg(test)]
+mod history_tests;
 #[cfg(test)]
 mod simulator_tests;
 #[cfg(test)]

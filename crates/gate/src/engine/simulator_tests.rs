@@ -12,7 +12,7 @@ use tidegate_sim::watch::Watch;
 use tidegate_sim::world::World;
 
 /// A flow of frames as both tell them apart: direction, host, port, DSCP.
-type Whose = (bool, u8, u16, u8);
+pub(super) type Whose = (bool, u8, u16, u8);
 /// Which frame, and when its first bit leaves; on an emulated link, when its last one comes out.
 type Left = BTreeMap<(Whose, u64), Time>;
 
@@ -20,7 +20,7 @@ type Left = BTreeMap<(Whose, u64), Time>;
 type Arrival = (u64, Whose, usize);
 
 /// A UDP packet between a host inside and one outside, with its number in its flow.
-fn frame((up, host, port, dscp): Whose, payload: usize, number: u64) -> Vec<u8> {
+pub(super) fn frame((up, host, port, dscp): Whose, payload: usize, number: u64) -> Vec<u8> {
     let (inside, outside) = ([10, 0, 0, host], [192, 0, 2, 1]);
     let (from, to) = if up { (inside, outside) } else { (outside, inside) };
     let (from_port, to_port) = if up { (port, 80) } else { (80, port) };
@@ -156,6 +156,10 @@ const FILES: &[&str] = &[
      [[flow]]\nname = \"one\"\nclass = \"rest\"\nmatch = { inside = \"10.0.0.0/31\", port = 1 }\nreserve = \"1mbit\"\nceiling = \"2mbit\"\n\
      [[flow]]\nname = \"all\"\nclass = \"rest\"\nmatch = { direction = \"up\" }\neach = \"5-tuple\"\nidle = \"3ms\"\nreserve = \"200kbit\"\ninterval = \"1s\"\n\
      [[flow]]\nname = \"others\"\nclass = \"rest\"\neach = \"subscriber\"\nreserve = \"50kbit\"\nceiling = \"70kbit\"\n",
+    "switch = { buffer = \"25p\" }\nclass = [{ name = \"c\", ceiling = \"3mbit\" }]\n\
+     [[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\nreserve = \"100kbit\"\n\
+     [[flow]]\nname = \"one\"\nclass = \"c\"\nmatch = { inside = \"10.0.0.0/31\", port = 1 }\n\
+     [[flow]]\nname = \"hosts\"\neach = \"host\"\nidle = \"20ms\"\nreserve = \"1mbit\"\n",
     "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"20p\" }\n\
      [[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\npriority = 0\n\
      [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 80 }\neach = \"5-tuple\"\npriority = 3\n",

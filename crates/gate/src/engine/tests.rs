@@ -72,7 +72,7 @@ impl Bench {
 /// However late it wakes up, a backlogged link's frames are due one after the other at its rate.
 #[test]
 fn departures_are_due_at_the_rate() {
-    let mut bench = Bench::new("switch = { buffer = \"5000p\" }");
+    let mut bench = Bench::new("port = { scheduler = \"fifo\" }\nswitch = { buffer = \"5000p\" }");
     for _ in 0..1000 {
         bench.receive(Direction::Up, &udp(1, 934));
     }

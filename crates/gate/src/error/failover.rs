@@ -61,6 +61,12 @@ pub enum FailoverError {
         "bridge `{0}` has an address, at which nobody could reach this host while the gate runs\n  help: give the address to an interface that is no side of the gate"
     )]
     Addressed(String),
+    /// An interface has an address, which cannot be reached while the gate runs.
+    #[error(
+        "interface `{0}` has an IP address, at which nobody could reach this host while the gate runs\n  help: `ip address flush \
+         dev {0}` takes it away; to use the interface all the same: addressed = \"{0}\" under `[gate]`"
+    )]
+    InterfaceAddressed(String),
     /// Another interface has the name of the bridge to be made.
     #[error(
         "`{0}` is the name of the bridge to be made, and something else has it\n  help: rename that; or put both interfaces in a bridge of your own"

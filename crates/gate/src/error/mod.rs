@@ -69,6 +69,12 @@ pub enum GateError {
         /// Its control socket.
         socket: PathBuf,
     },
+    /// Something else is where the control socket is to be.
+    #[error(
+        "{} is there, and is no socket\n  help: a gate removes nothing but a socket that nobody listens at; \
+         name another path in `control.socket`", .0.display()
+    )]
+    NoSocket(PathBuf),
     /// No gate listens there.
     #[error("no gate runs there: no process listens at {}", .0.display())]
     NotRunning(PathBuf),
@@ -78,6 +84,12 @@ pub enum GateError {
     /// A running gate rejected a request, with this message.
     #[error("{0}")]
     Rejected(String),
+    /// A file does not say between which interfaces its gate stands.
+    #[error(
+        "{} does not say between which interfaces its gate stands, so its bridge cannot be found\n  \
+         help: `tidegate-gate check` reports what is wrong with it", .0.display()
+    )]
+    NoInterfaces(PathBuf),
     /// The owner of the control socket does not exist.
     #[error("control.owner: {0}")]
     UnknownOwner(String),

@@ -1,26 +1,28 @@
 //! The lock of an interface: one gate at a time uses it.
 
+use crate::sys::run_folder::{self, own_folder};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::net::Shutdown;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
-/// A locked interface. The lock is the abstract name of a socket, which is unique in a network namespace and
-/// is released when the process ends.
+/// A locked interface. The lock is on a file in the gates' folder, where no other user can make or open one. It is released
+/// when the process ends, however it ends; the file stays, since removing it could leave two that hold it.
 pub(super) struct Lock {
-    _socket: UnixDatagram,
+    _file: File,
 }
 
 impl Lock {
-    /// Locks the interface with this index.
+    /// Locks the interface with this index, which is unique in a network namespace.
     ///
     /// # Errors
-    /// `AddrInUse` when another gate has locked it, or another system error.
+    /// `WouldBlock` when another gate has locked it, or another system error.
     pub(super) fn take(interface: u32) -> io::Result<Lock> {
-        let name = SocketAddr::from_abstract_name(format!("tidegate-gate/{interface}"))?;
-        let socket = UnixDatagram::bind_addr(&name)?;
-        // Nothing is ever sent to it.
-        socket.shutdown(Shutdown::Both)?;
-        Ok(Lock { _socket: socket })
+        run_folder::make()?;
+        let namespace = std::fs::metadata("/proc/self/ns/net")?.ino();
+        let path = own_folder().join(format!("{namespace}-{interface}.lock"));
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)?;
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Lock { _file: file })
     }
 }

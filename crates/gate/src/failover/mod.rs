@@ -34,10 +34,17 @@ impl Failover {
     /// activated. After an error everything is as before.
     ///
     /// # Errors
-    /// When another gate uses an interface, or the interfaces do not fit `fail`.
+    /// When another gate uses an interface, one has an address that the file does not give up, or they do not fit `fail`.
     pub(crate) fn prepare(file: &GateFile, ports: [Port<'_>; 2]) -> Result<Failover, FailoverError> {
         let locks = [lock(ports[0])?, lock(ports[1])?];
         let netlink = open()?;
+        for port in ports.iter().filter(|port| file.addressed.iter().all(|name| name != port.name)) {
+            let asked = netlink.is_addressed(port.index);
+            let failed = |error| FailoverError::system(format!("the addresses of `{}`", port.name), error);
+            if asked.map_err(failed)? {
+                return Err(FailoverError::InterfaceAddressed(port.name.to_owned()));
+            }
+        }
         let guard = match file.fail {
             Fail::Closed => {
                 bridge::require_none(&netlink, ports)?;
@@ -60,7 +67,7 @@ impl Failover {
 
 fn lock(port: Port<'_>) -> Result<Lock, FailoverError> {
     Lock::take(port.index).map_err(|error| match error.kind() {
-        io::ErrorKind::AddrInUse => FailoverError::InUse(port.name.to_owned()),
+        io::ErrorKind::WouldBlock => FailoverError::InUse(port.name.to_owned()),
         _ => FailoverError::system(format!("holding interface `{}`", port.name), error),
     })
 }
@@ -69,14 +76,14 @@ fn open() -> Result<Netlink, FailoverError> {
     Netlink::open().map_err(|error| FailoverError::system("a connection to the kernel", error))
 }
 
-/// Removes the bridge that a gate has made for this file and returns its name; `None` when there is none.
+/// Removes the bridge that a gate has made of these interfaces and returns its name; `None` when there is none.
 ///
 /// # Errors
 /// When a gate runs on an interface, or the bridge cannot be removed.
-pub(crate) fn remove(file: &GateFile) -> Result<Option<String>, FailoverError> {
+pub(crate) fn remove(inside: &str, outside: &str) -> Result<Option<String>, FailoverError> {
     let port = |name| Some(Port { name, index: Interface::find(name).ok()?.index });
     // An interface may have been removed, and its bridge not.
-    let ports: Vec<Port<'_>> = [file.inside.as_str(), &file.outside].into_iter().filter_map(port).collect();
+    let ports: Vec<Port<'_>> = [inside, outside].into_iter().filter_map(port).collect();
     let _locks = ports.iter().copied().map(lock).collect::<Result<Vec<Lock>, FailoverError>>()?;
-    bridge::remove(&open()?, &file.inside, &ports)
+    bridge::remove(&open()?, inside, &ports)
 }

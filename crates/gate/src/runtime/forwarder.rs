@@ -35,6 +35,8 @@ const MAX_DEFERRAL: Span = Span::from_millis(5);
 
 /// How often the receivers are checked, and an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
+/// How often the interfaces' MTUs are looked at: nothing tells that one was raised.
+const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
 
 /// After this time every frame that a receiver has got can be read: rings hand frames over in blocks.
 const DRAIN_DELAY: Duration = Duration::from_millis(20);
@@ -69,6 +71,11 @@ pub(crate) struct Forwarder {
     /// is down, and not whether it was removed later.
     interface_check_at: Time,
     receiver_check_at: Time,
+    /// The larger MTU of both interfaces at the start: frames beyond it have no buffer.
+    mtu: usize,
+    /// The MTU of each interface, where it is larger now.
+    raised_mtus: [Option<usize>; 2],
+    mtu_check_at: Time,
 }
 
 impl Forwarder {
@@ -93,7 +100,8 @@ impl Forwarder {
         };
         let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
         link_speed::check_rates(&file)?;
-        let longest = inside.interface.mtu.max(outside.interface.mtu) + HEADER_ROOM;
+        let mtu = inside.interface.mtu.max(outside.interface.mtu);
+        let longest = mtu + HEADER_ROOM;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
         let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 3);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
@@ -118,6 +126,9 @@ impl Forwarder {
             real_time: false,
             interface_check_at: Time::NEVER,
             receiver_check_at: Time::ORIGIN,
+            mtu,
+            raised_mtus: [None; 2],
+            mtu_check_at: Time::ORIGIN,
         };
         forwarder.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
         Ok(forwarder)
@@ -290,11 +301,23 @@ impl Forwarder {
 
     fn check_receivers(&mut self, now: Time) -> Result<(), GateError> {
         self.receiver_check_at = now + CHECK_INTERVAL;
+        if now >= self.mtu_check_at {
+            self.mtu_check_at = now + MTU_CHECK_INTERVAL;
+            self.check_mtus();
+        }
         let names = [&self.file.inside, &self.file.outside];
         for (name, receiver) in names.into_iter().zip(&mut self.receivers) {
             receiver.check().map_err(|error| GateError::system(format!("receiving from `{name}`"), error))?;
         }
         Ok(())
+    }
+
+    /// Notes the interfaces whose frames may be longer than the gate was started for.
+    #[cold]
+    fn check_mtus(&mut self) {
+        let mtu = |name: &String| Interface::find(name).ok().map(|interface| interface.mtu);
+        let raised = |name| mtu(name).filter(|mtu| *mtu > self.mtu);
+        self.raised_mtus = [&self.file.inside, &self.file.outside].map(raised);
     }
 
     /// Hands every frame that is due to the kernel.
@@ -357,6 +380,10 @@ impl Forwarder {
             cpu_seconds: Clock::cpu_time().as_secs_f64(),
             real_time: self.real_time,
         };
-        Report::new(&self.file, &self.engine, &self.lateness, self.missed, process)
+        let mut report = Report::new(&self.file, &self.engine, &self.lateness, self.missed, process);
+        for (one, raised) in report.directions.iter_mut().zip(self.raised_mtus) {
+            one.raised_mtu = raised.map(|raised| (self.mtu, raised));
+        }
+        report
     }
 }

@@ -7,3 +7,4 @@ pub(crate) mod interface;
 pub(crate) mod log;
 pub(crate) mod privileges;
 pub(crate) mod real_time;
+pub(crate) mod run_folder;

@@ -46,6 +46,8 @@ pub(crate) struct DirectionReport {
     pub(crate) counters: Counters,
     pub(crate) held: u64,
     pub(crate) missed: u64,
+    /// The MTU that the gate was started for, and that of the interface that frames come from, if it is larger.
+    pub(crate) raised_mtu: Option<(usize, usize)>,
     pub(crate) overflowed: u64,
     /// Lateness in seconds: median, 99 % quantile, maximum.
     pub(crate) lateness: [f64; 3],
@@ -114,6 +116,7 @@ impl Report {
                 counters: *engine.counters(direction),
                 held: engine.held(direction),
                 missed: missed[side],
+                raised_mtu: None,
                 overflowed: engine.overflowed(direction),
                 lateness: [
                     seconds(late.value_at_quantile(0.5)),
@@ -196,6 +199,13 @@ impl DirectionReport {
                 self.missed
             );
             warnings.push(("missed", text));
+        }
+        if let Some((before, now)) = self.raised_mtu {
+            let text = format!(
+                "the MTU of {} is {now} now, and frames beyond {before} are dropped: restart the gate, or set it back",
+                self.from
+            );
+            warnings.push(("mtu", text));
         }
         if self.overflowed > 0 {
             let text = format!(

@@ -3,36 +3,45 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tidegate_core::classifier::FiveTuple;
-use tidegate_core::headers::{Headers, LinkType};
+use tidegate_core::classifier::ethertypes::LEAST_ETHERTYPE;
+use tidegate_core::headers::{Headers, Ip, LinkType, Macs};
 
-/// What a gate can tell packets apart by.
-type Look = (FiveTuple, Option<u8>, [Option<u16>; 2]);
+/// What a gate can tell packets apart by, MAC addresses aside.
+type Look = (FiveTuple, Option<u8>, [Option<u16>; 2], Option<u16>);
 
 /// Flows of frames, numbered by their first appearance.
 #[derive(Default)]
 pub(super) struct Frames {
-    numbers: BTreeMap<Look, u32>,
-    first: Vec<Headers>,
+    numbers: BTreeMap<(Look, Option<Macs>), u32>,
+    /// How many flows look alike but for their MAC addresses.
+    alike: BTreeMap<Look, u32>,
+    /// The headers of each flow's first packet, and how many flows before it look alike.
+    first: Vec<(Headers, u32)>,
 }
 
 impl Frames {
     pub(super) fn number(&mut self, headers: &Headers) -> u32 {
         let next = u32::try_from(self.first.len()).unwrap_or(u32::MAX);
-        let number = *self.numbers.entry(look(headers)).or_insert(next);
+        let number = *self.numbers.entry((look(headers), headers.macs)).or_insert(next);
         if number == next {
-            self.first.push(*headers);
+            let alike = self.alike.entry(look(headers)).or_default();
+            self.first.push((*headers, *alike));
+            *alike += 1;
         }
         number
     }
 
     /// The headers of the flow's first packet: the others look the same to a gate.
     pub(super) fn headers(&self, number: usize) -> Headers {
-        self.first[number]
+        self.first[number].0
     }
 
-    /// The 5-tuple and, where there are any, the DSCP and the tags: `10.0.0.1:1>10.0.0.2:2/udp,dscp=46,vlan=7`.
+    /// The 5-tuple and, where there are any, the DSCP and the tags: `10.0.0.1:1>10.0.0.2:2/udp,dscp=46,vlan=7`; of a frame
+    /// that is not plain IP, its EtherType, `802.3` for one with a length; of all but the first that look alike, the MAC
+    /// addresses.
     pub(super) fn name(&self, number: usize) -> String {
-        let (flow, dscp, vlans) = look(&self.first[number]);
+        let (headers, alike) = &self.first[number];
+        let (flow, dscp, vlans, ethertype) = look(headers);
         let mut name = flow.to_string();
         if let Some(dscp) = dscp.filter(|dscp| *dscp > 0) {
             // Writing to a string never fails.
@@ -41,13 +50,31 @@ impl Frames {
         for vlan in vlans.into_iter().flatten() {
             let _ = write!(name, ",vlan={vlan}");
         }
+        let _ = match ethertype {
+            None => Ok(()),
+            Some(LENGTH) => write!(name, ",802.3"),
+            Some(ethertype) => write!(name, ",ethertype={ethertype:#06x}"),
+        };
+        if let Some(macs) = headers.macs.filter(|_| *alike > 0) {
+            let _ = write!(name, ",mac={}>{}", macs.source, macs.destination);
+        }
         name
     }
 }
 
 fn look(headers: &Headers) -> Look {
     let vlans = headers.vlans.map(|vlan| vlan.map(|vlan| vlan.id));
-    (FiveTuple::of(headers), headers.ip.map(|ip| ip.dscp), vlans)
+    (FiveTuple::of(headers), headers.ip.map(|ip| ip.dscp), vlans, ethertype(headers))
+}
+
+/// In the place of the length of an 802.3 frame: a gate does not look at it.
+const LENGTH: u16 = 0;
+
+/// The EtherType of a frame that is not plain IP.
+fn ethertype(headers: &Headers) -> Option<u16> {
+    let plain = |ip: Ip| if ip.source.is_ipv4() { 0x0800 } else { 0x86dd };
+    let other = headers.ethertype.filter(|kind| headers.ip.map(plain) != Some(*kind));
+    other.map(|kind| if kind < LEAST_ETHERTYPE { LENGTH } else { kind })
 }
 
 /// The length of an Ethernet frame that carries what a packet of `size` bytes on such a link does.

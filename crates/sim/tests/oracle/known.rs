@@ -33,14 +33,17 @@ pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) 
 }
 
 /// Droppers that remember, and schedulers that look at their flows when a packet is to be sent, are followed packet by packet by
-/// oracles of their own (`droppers` and `fq_codel` of the core's tests). The model has no stream of random numbers, drops
-/// nothing at the head of a queue, and looks at its flows when packets come and go: of such switches only the invariants
-/// are checked.
+/// oracles of their own (`droppers` and `fq_codel` of the core's tests), and so are clocks with a bound on their lead (`lead`).
+/// The model has no stream of random numbers, drops nothing at the head of a queue, keeps every stamp, and looks at its flows
+/// when packets come and go: of such switches only the invariants are checked.
 pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     let is_modelled = |dropper: &DropperPlan| {
         dropper.kind.record().is_some_and(|record| record.name == "drop-tail") && dropper.scope == Scope::Node
     };
-    let looks_late = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.name == "fq-codel");
+    let looks_late = |kind: &SchedulerKind| {
+        let SchedulerKind::BuiltIn(policy) = kind else { return false };
+        policy.record().name == "fq-codel" || policy.values().iter().any(|(name, _)| *name == "lead")
+    };
     let mut ports = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
     ports.any(|port| {
         let mut classes = port.classes.iter();

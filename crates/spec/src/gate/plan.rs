@@ -10,7 +10,7 @@ use tidegate_core::steering::{EdgePlan, Rule, Split};
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::Rate;
 
-/// Packets that match no rule reserve this part of the rate.
+/// Packets that match no rule and keep the link working reserve this part of the rate; so do all others.
 const REST: u64 = 100;
 
 impl GateFile {
@@ -40,8 +40,8 @@ impl GateFile {
         }
     }
 
-    /// What packets get that match no rule, ARP and neighbour discovery among them: a hundredth of the rate is
-    /// reserved for them, as far as the flows' reservations leave it.
+    /// What packets get that match no rule: a hundredth of the rate is reserved for those that keep the link working, ARP and
+    /// neighbour discovery among them, and as much for all others, as far as the flows' reservations leave it.
     pub fn rest(&self, direction: Direction) -> FlowPlan {
         let record = self.port.scheduler.policy.record();
         if record.divides || !record.reads.contains(&"reserve") {
@@ -49,7 +49,7 @@ impl GateFile {
         }
         let rate = self.rates[direction as usize].bits_per_second() as u64;
         let left = rate.saturating_sub(self.reserved[direction as usize]);
-        let reserve = Rate::from_bits_per_second((rate / REST).min(left));
+        let reserve = Rate::from_bits_per_second((rate / REST).min(left / 2));
         FlowPlan { contract: Contract { reserve, ..Contract::default() }, ..FlowPlan::default() }
     }
 }
@@ -73,6 +73,6 @@ impl GateFlow {
             (None, Some(each)) => Split::Each(each),
             (None, None) => Split::Together,
         };
-        Rule { matching: self.matching, split, plan, idle: self.idle }
+        Rule { matching: self.matching.clone(), split, plan, idle: self.idle }
     }
 }

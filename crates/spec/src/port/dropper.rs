@@ -1,6 +1,6 @@
 //! The dropper of a port or a class, and what it guards.
 
-use crate::error::Report;
+use crate::error::{Place, Report};
 use crate::policy::Chosen;
 use crate::values::Values;
 use tidegate_core::detector::BuiltInDetector;
@@ -14,13 +14,21 @@ pub struct DropperSpec {
     pub chosen: Chosen<BuiltInDropper>,
     /// Whether it guards the queue as a whole, or each flow's own.
     pub scope: Scope,
+    /// Whether a file states it; if not, it goes with a port's default scheduler, and with that only.
+    pub stated: bool,
 }
 
 impl DropperSpec {
     /// The dropper under a key. `None` when there is none, or after something was reported.
     pub(crate) fn read(values: &Values, key: &str, report: &mut Report) -> Option<DropperSpec> {
         let chosen = Chosen::read(values, key, report)?;
-        Some(DropperSpec { chosen, scope: values.table(key)?.word("scope")? })
+        Some(DropperSpec { chosen, scope: values.table(key)?.word("scope")?, stated: true })
+    }
+
+    /// The dropper of each flow's queue that goes with the default of a gate's ports, stated nowhere.
+    pub(crate) fn fair_default(place: Place) -> Option<DropperSpec> {
+        let chosen = Chosen::by_default(tidegate_core::dropper::FAIR_DEFAULT, place)?;
+        Some(DropperSpec { chosen, scope: Scope::Flow, stated: false })
     }
 
     /// The dropper at a port, and who is shown its drops.

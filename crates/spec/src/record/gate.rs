@@ -4,6 +4,8 @@ use super::{
     Field, Section, Shape, class, defaulted, loss, optional, port, rate, reorder, reorder_delay, required,
     time, trace, version,
 };
+use crate::units::show_value;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use tidegate_core::link::Framing;
 use tidegate_core::params::{CONTRACT, Kind};
@@ -26,7 +28,7 @@ static GATE: LazyLock<Section> = LazyLock::new(|| {
             Shape::Table(emulate()),
             "What the link does besides carrying frames at its rate; without it, a real link follows",
         ),
-        defaulted("port", Shape::Table(port()), "{}", "The output port of each direction"),
+        defaulted("port", Shape::Table(gate_port()), "{}", "The output port of each direction"),
         defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
         optional("class", Shape::Tables(gate_class()), "Classes of flows, in each direction"),
         optional("flow", Shape::Tables(flow()), "Flows: which packets, and what they are promised"),
@@ -83,6 +85,12 @@ fn bump() -> Section {
             Shape::Value(Kind::Integer(1, 1 << 20)),
             "65536",
             "The most flows that are made in each direction by flows with `each`; beyond, packets go with the rest",
+        ),
+        optional(
+            "addressed",
+            Shape::OneOrMore(Kind::Text),
+            "Interfaces of the two that the gate takes although they have an IP address: nobody reaches this host there while it \
+             runs; without it, none",
         ),
         defaulted(
             "fail",
@@ -188,15 +196,49 @@ fn flow() -> Section {
     ]);
     fields.extend(directions());
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
-                matches it; what none matches is one more flow, without a reservation. The keys of a contract are \
+                matches it; what none matches has two more, with small reservations: one for what keeps the link working, such as ARP, and one for all else. The keys of a contract are \
                 what the flow states to its port; a policy reads those that it names and ignores the rest.";
     Section::new("flow", "Flow", help, fields)
 }
 
+/// A scenario's port, with a fair queue as its default.
+fn gate_port() -> Section {
+    let mut section = with_gate_defaults(port());
+    for field in &mut section.fields {
+        if field.name == "dropper" {
+            field.help = "What is dropped or marked on arrival; without it, nothing is where `scheduler` is given, and where it is \
+                          left out, what goes with the default: a dropper of each flow's own queue that keeps waiting times short";
+        }
+    }
+    section.help = "What the output port of each direction does.";
+    section
+}
+
 /// A scenario's class, in two directions.
 fn gate_class() -> Section {
-    let mut section = class();
+    let mut section = with_gate_defaults(class());
     section.fields.extend(directions());
+    section
+}
+
+/// The same section with the scheduler that is a gate's default, and with the defaults that parameters have in gate files.
+fn with_gate_defaults(mut section: Section) -> Section {
+    for field in &mut section.fields {
+        let Shape::OneOf(one_of) = &mut field.shape else { continue };
+        if field.name == "scheduler" {
+            field.default = Some(Cow::Borrowed(tidegate_core::scheduler::FAIR_DEFAULT.name));
+            field.required = false;
+        }
+        for option in &mut one_of.options {
+            for param in option.policy.map_or(&[][..], |record| record.params) {
+                let value = (param.in_gate)();
+                let key = option.fields.iter_mut().find(|key| key.name == param.name);
+                if let (Some(value), Some(key)) = (value, key) {
+                    key.default = Some(Cow::Owned(show_value(&value)));
+                }
+            }
+        }
+    }
     section
 }
 
@@ -228,31 +270,51 @@ fn directions() -> [Field; 2] {
 }
 
 fn matching() -> Section {
-    let port = || Shape::Value(Kind::Integer(0, 65_535));
-    let text = || Shape::Value(Kind::Text);
-    let fields = vec![
+    let mut fields = criteria();
+    let but = "Packets that do not belong to it, although all else holds; without it, none";
+    let help = "Packets that are not meant: those for which everything holds that is given here.";
+    fields.push(optional("not", Shape::Table(Section::new("not", "Not", help, criteria())), but));
+    let help = "Which packets are meant: those for which everything holds that is given. A list holds when one of its members \
+                does. Later fragments have no ports.";
+    Section::new("match", "Match", help, fields)
+}
+
+/// What packets can be told by.
+fn criteria() -> Vec<Field> {
+    let text = || Shape::OneOrMore(Kind::Text);
+    vec![
         optional(
             "inside",
             text(),
             "Address or prefix inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
         ),
         optional("outside", text(), "Address or prefix outside; without it, any"),
-        optional("inside_port", port(), "Port inside; without it, any"),
-        optional("outside_port", port(), "Port outside; without it, any"),
-        optional("port", port(), "Port inside or outside; without it, any"),
+        optional("inside_port", Shape::Ports, "Port inside; without it, any"),
+        optional("outside_port", Shape::Ports, "Port outside; without it, any"),
+        optional("port", Shape::Ports, "Port inside or outside; without it, any"),
         optional(
             "protocol",
             text(),
             "Protocol by its name (tcp, udp, icmp, icmp6, esp and so on) or IANA number; without it, any",
         ),
-        optional("dscp", Shape::Value(Kind::Dscp), "Differentiated services code point; without it, any"),
+        optional("dscp", Shape::OneOrMore(Kind::Dscp), "Differentiated services code point; without it, any"),
+        optional(
+            "ethertype",
+            text(),
+            "Type of the frame behind its VLAN tags, by its name (arp, ipv4, ipv6, mpls, pppoe-session, lldp, ptp and so on) or \
+             number (0x88f7); without it, any",
+        ),
         optional(
             "vlan",
-            Shape::Value(Kind::Integer(0, 4_095)),
+            Shape::OneOrMore(Kind::Integer(0, 4_095)),
             "Identifier of the outer or inner VLAN tag; without it, any or none",
         ),
+        optional(
+            "inside_mac",
+            text(),
+            "MAC address inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
+        ),
+        optional("outside_mac", text(), "MAC address outside; without it, any"),
         optional("direction", Shape::Value(Kind::Word(&["up", "down"])), "Direction; without it, both"),
-    ];
-    let help = "Which packets are meant: those for which everything holds that is given. Later fragments have no ports.";
-    Section::new("match", "Match", help, fields)
+    ]
 }

@@ -64,6 +64,8 @@ pub enum Shape {
     Value(Kind),
     /// One quantity, or a list of several.
     OneOrMore(Kind),
+    /// Ports: a number, a range as text (`5000-5100`), or a list of these.
+    Ports,
     /// `true` or `false`.
     Flag,
     /// A name: ASCII letters, digits, `-` and `_`.

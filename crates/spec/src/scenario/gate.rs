@@ -33,6 +33,7 @@ pub(super) fn load(
     if let Some(port) = values.table("port") {
         if port.given("scheduler") {
             gate.port.scheduler = Chosen::read(port, "scheduler", report).unwrap_or(gate.port.scheduler);
+            gate.port.dropper = gate.port.dropper.filter(|dropper| dropper.stated);
         }
         if port.given("meter") {
             gate.port.meter = Chosen::read(port, "meter", report);

@@ -91,7 +91,7 @@ impl HeadersSpec {
         }
         let ip =
             Ip { source, destination, protocol, dscp: self.dscp, ecn: 0, fragment: Fragment::Whole, ports };
-        Some(Headers { ip: Some(ip), vlans, ethertype: None })
+        Some(Headers { ip: Some(ip), vlans, ..Headers::default() })
     }
 }
 

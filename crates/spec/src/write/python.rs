@@ -136,7 +136,9 @@ fn annotation(shape: &Shape) -> String {
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
         Shape::Value(Kind::Dscp) => "int | str".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
-        Shape::OneOrMore(_) | Shape::OneOrMoreNames => "str | list[str] | tuple[str, ...]".to_owned(),
+        Shape::OneOrMore(kind) => one_or_more(&annotation(&Shape::Value(*kind))),
+        Shape::OneOrMoreNames => one_or_more("str"),
+        Shape::Ports => one_or_more("int | str"),
         Shape::Flag => "bool".to_owned(),
         Shape::Name | Shape::File => "str".to_owned(),
         Shape::Names => "list[str] | tuple[str, ...]".to_owned(),
@@ -147,6 +149,10 @@ fn annotation(shape: &Shape) -> String {
             false => format!("{} | {}", names_alias(one_of), alias_name(one_of)),
         },
     }
+}
+
+fn one_or_more(of: &str) -> String {
+    format!("{of} | list[{of}] | tuple[{of}, ...]")
 }
 
 fn literal(words: &[&str]) -> String {

@@ -138,6 +138,7 @@ fn takes(field: &Field) -> String {
     match &field.shape {
         Shape::Value(kind) => value(*kind),
         Shape::OneOrMore(kind) => format!("{}, or a list", value(*kind)),
+        Shape::Ports => "port from 0 to 65535, range as in `\"5000-5100\"`, or a list".to_owned(),
         Shape::Flag => "`true` or `false`".to_owned(),
         Shape::Name => "name".to_owned(),
         Shape::OneOrMoreNames => "name, or a list".to_owned(),

@@ -118,6 +118,9 @@ fn shape(shape: &Shape) -> Value {
         Shape::OneOrMore(kind) => {
             json!({ "oneOf": [value(*kind), { "type": "array", "items": value(*kind), "minItems": 1 }] })
         }
+        Shape::Ports => {
+            json!({ "oneOf": [ports(), { "type": "array", "items": ports(), "minItems": 1 }] })
+        }
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Name => name(),
         Shape::OneOrMoreNames => {
@@ -129,6 +132,12 @@ fn shape(shape: &Shape) -> Value {
         Shape::Tables(section) => json!({ "type": "array", "items": reference(section.name) }),
         Shape::OneOf(one_of) => reference(one_of.what),
     }
+}
+
+/// A port, or a range of them.
+fn ports() -> Value {
+    let number = json!({ "type": "integer", "minimum": 0, "maximum": 65_535 });
+    json!({ "oneOf": [number, { "type": "string", "pattern": "^[0-9]+-[0-9]+$" }] })
 }
 
 fn name() -> Value {

@@ -9,7 +9,7 @@ use crate::stats::Count;
 use crate::switch::flows::{Flow, State};
 use crate::switch::plan::FlowPlan;
 use crate::switch::tree::{Member, node_of};
-use crate::units::Time;
+use crate::units::{Span, Time};
 
 impl Port {
     pub(in crate::switch) fn open(&mut self, now: Time, plan: &FlowPlan) -> Result<FlowIx, Refused> {
@@ -18,7 +18,7 @@ impl Port {
             return Err(Refused(format!("port {} has no class {}", self.ix.0, node - 1)));
         }
         self.plan.check_flow(plan)?;
-        if let Some(flow) = self.table.reusable(now, node) {
+        if let Some(flow) = self.reusable(now, node) {
             if let Err(refused) = self.reopen(now, flow, plan) {
                 self.table.retire(flow, now);
                 return Err(refused);
@@ -57,6 +57,17 @@ impl Port {
         self.table.set_contract(flow, &plan.contract);
         self.set_extras(now, flow, plan)?;
         Ok(flow)
+    }
+
+    /// The index of a closed flow of this node that nothing tells from a newcomer, if there is one.
+    fn reusable(&mut self, now: Time, node: usize) -> Option<FlowIx> {
+        while let Some(flow) = self.table.reusable(now, node) {
+            match self.forgettable_at(now, flow) {
+                Some(later) if later > now => self.table.retire(flow, later),
+                _ => return Some(flow),
+            }
+        }
+        None
     }
 
     /// A closed flow's index goes to another flow.
@@ -119,11 +130,11 @@ impl Port {
             entry.state = State::Closing;
             self.table.closing += 1;
             self.take_part(now, flow, Participation::Active);
-            self.retire_if_drained(flow);
+            self.retire_if_drained(now, flow);
         }
     }
 
-    pub(super) fn retire_if_drained(&mut self, flow: FlowIx) {
+    pub(super) fn retire_if_drained(&mut self, now: Time, flow: FlowIx) {
         let entry = &self.table.flows[flow.ix()];
         if entry.state != State::Closing {
             return;
@@ -132,16 +143,16 @@ impl Port {
             return;
         }
         self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
-        if let Some(at) = self.forgettable_at(flow) {
+        if let Some(at) = self.forgettable_at(now, flow) {
             self.table.closing -= 1;
             self.table.retire(flow, at);
         }
     }
 
     /// Sees to the closed flows whose packets went elsewhere.
-    pub(in crate::switch) fn retire_drained(&mut self) {
+    pub(in crate::switch) fn retire_drained(&mut self, now: Time) {
         for flow in 0..self.table.flows.len() {
-            self.retire_if_drained(FlowIx(flow as u32));
+            self.retire_if_drained(now, FlowIx(flow as u32));
         }
     }
 
@@ -154,14 +165,15 @@ impl Port {
             && !(self.busy && self.serving.flow == flow)
     }
 
-    /// From when on nothing tells the flow from a newcomer; `None` while it has packets here.
-    pub(in crate::switch) fn forgettable_at(&self, flow: FlowIx) -> Option<Time> {
+    /// From when on nothing tells the flow from a newcomer, as [`Scheduler::forgettable_at`]; `None` while it has packets
+    /// here.
+    pub(in crate::switch) fn forgettable_at(&self, now: Time, flow: FlowIx) -> Option<Time> {
         if !self.is_drained(flow) {
             return None;
         }
         let entry = &self.table.flows[flow.ix()];
         let node = &self.tree.nodes[usize::from(entry.node)];
-        let mut at = node.scheduler.forgettable_at(entry.slot);
+        let mut at = node.scheduler.forgettable_at(now, entry.slot, &node.queues);
         at = at.max(self.shaping.forgettable_at(flow));
         if let Some(ceiling) = self.table.ceiling(flow) {
             at = at.max(ceiling.clear_at());
@@ -169,9 +181,9 @@ impl Port {
         Some(at.max(self.metering.forgettable_at(flow)))
     }
 
-    /// What its scheduler remembers the flow until, whatever it has queued.
-    pub(in crate::switch) fn clock(&self, flow: FlowIx) -> Time {
+    /// By how much the flow's clock at its scheduler is ahead.
+    pub(in crate::switch) fn lead(&self, now: Time, flow: FlowIx) -> Span {
         let entry = &self.table.flows[flow.ix()];
-        self.tree.nodes[usize::from(entry.node)].scheduler.forgettable_at(entry.slot)
+        self.tree.nodes[usize::from(entry.node)].scheduler.lead(now, entry.slot)
     }
 }

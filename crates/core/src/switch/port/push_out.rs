@@ -45,7 +45,7 @@ impl Port {
     ) -> bool {
         let Some(packet) = self.shaping.evict(flow) else { return false };
         self.drop(cx, pool, &packet, Reason::PushedOut);
-        self.retire_if_drained(flow);
+        self.retire_if_drained(cx.now, flow);
         true
     }
 

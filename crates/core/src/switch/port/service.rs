@@ -123,7 +123,7 @@ impl Port {
             self.guards.left(cx, node, packet, &mut at, how);
         }
         self.drop(cx, pool, packet, reason);
-        self.retire_if_drained(packet.flow);
+        self.retire_if_drained(cx.now, packet.flow);
     }
 
     /// The last bit of the packet in service is out. False when none was.
@@ -142,7 +142,7 @@ impl Port {
             self.tell_sent(cx, pool);
         }
         if self.table.closing > 0 {
-            self.retire_if_drained(flow);
+            self.retire_if_drained(cx.now, flow);
         }
         true
     }

@@ -76,7 +76,7 @@ impl Port {
             let entry = &self.table.flows[flow.ix()];
             let place = (usize::from(entry.node), entry.slot);
             self.admit(cx, pool, &mut packet, *orders, place);
-            self.retire_if_drained(flow);
+            self.retire_if_drained(cx.now, flow);
         }
         self.let_go(cx.now);
         self.ask(cx);

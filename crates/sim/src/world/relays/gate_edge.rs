@@ -91,7 +91,7 @@ impl GateEdge {
     fn counters(&self, nodes: &[Node], direction: Direction) -> Vec<FlowCounters> {
         let (steering, switch) = (self.edges[direction as usize].steering(), &nodes[self.node].switch);
         let of_rules = (0..self.rules).map(|rule| steering.counters(switch, rule));
-        of_rules.chain([switch.counters(steering.rest())]).collect()
+        of_rules.chain([steering.unmatched(switch)]).collect()
     }
 
     pub(in crate::world) fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {

@@ -192,7 +192,6 @@ impl Rule {
     pub fn closed(&mut self, place: usize, member: &mut Member) {
         match self {
             Rule::Tdm(frame) => frame.assign(place, 0),
-            Rule::Fair(fair) => fair.closed(place),
             Rule::Restamped(_) => Restamped::closed(member),
             _ => {}
         }

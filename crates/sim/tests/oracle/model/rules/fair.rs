@@ -29,9 +29,8 @@ struct Fluid {
 
 struct Flow {
     rate: Rate,
-    open: bool,
-    /// Whether virtual time counts its weight.
-    counts: bool,
+    /// Whether something of it is queued.
+    waits: bool,
     start: Tag,
     finish: Tag,
     /// WFQ: the finish tags of what is queued, and what is in the fluid system.
@@ -132,10 +131,27 @@ impl Fair {
 
     /// So much of the packet in service is done.
     fn work(&mut self, done: u128) {
+        const SERVER: u128 = 800_000_000_000 << 16;
         self.undone -= done;
-        let all: u128 = self.flows.iter().filter(|flow| flow.counts).map(|flow| weight(flow.rate)).sum();
-        if all > 0 {
-            self.virtual_time += scaled(done, 800_000_000_000u128 << 16, all);
+        let mut left = done;
+        loop {
+            let now = self.virtual_time;
+            let ahead = || self.flows.iter().filter(|flow| !flow.waits && flow.finish > now);
+            let counting = self.flows.iter().filter(|flow| flow.waits).chain(ahead());
+            let all: u128 = counting.map(|flow| weight(flow.rate)).sum();
+            if all == 0 {
+                return;
+            }
+            match ahead().map(|flow| flow.finish).min() {
+                Some(next) if scaled(next - now, all, SERVER) <= left => {
+                    left -= scaled(next - now, all, SERVER);
+                    self.virtual_time = next;
+                }
+                _ => {
+                    self.virtual_time += scaled(left, SERVER, all);
+                    return;
+                }
+            }
         }
     }
 
@@ -146,18 +162,13 @@ impl Fair {
             Some(flow) => flow.rate = rate,
             None => self.flows.push(Flow {
                 rate,
-                open: true,
-                counts: true,
+                waits: false,
                 start: 0,
                 finish: 0,
                 finishes: Vec::new(),
                 fluid: Vec::new(),
             }),
         }
-    }
-
-    pub fn closed(&mut self, place: usize) {
-        self.flows[place].open = false;
     }
 
     /// A packet joins its member's queue, in which others are or not; `alone` says whether nobody has any.
@@ -168,6 +179,7 @@ impl Fair {
         }
         let now = self.virtual_time;
         let flow = &mut self.flows[place];
+        flow.waits = true;
         if self.which == Which::Wfq {
             // `finish` is that of the latest packet that came.
             let start = flow.finish.max(now);
@@ -190,7 +202,6 @@ impl Fair {
             Which::StartTime => self.virtual_time = self.virtual_time.max(start),
             Which::Wf2qPlus => {
                 self.work(self.undone);
-                self.flows.iter_mut().for_each(|flow| flow.counts = flow.open);
                 self.virtual_time = self.virtual_time.max(start);
                 self.undone = u128::from(len) << FRACTION;
                 if self.server.is_none() {
@@ -198,6 +209,7 @@ impl Fair {
                 }
             }
         }
+        self.flows[place].waits = next.is_some();
         if self.which == Which::Wfq {
             return;
         }
@@ -217,6 +229,7 @@ impl Fair {
         self.pass(now);
         let virtual_time = self.virtual_time;
         let flow = &mut self.flows[place];
+        flow.waits = queued;
         if self.which == Which::Wfq {
             flow.finishes.pop();
             let alike = flow.fluid.iter().all(|packet| packet.weight == weight(flow.rate));

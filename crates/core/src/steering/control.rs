@@ -1,0 +1,24 @@
+//! Packets by which a link is kept working. What no rule matches of them has a flow of its own, so that nothing
+//! else that no rule matches delays it.
+
+use crate::classifier::ethertypes::LEAST_ETHERTYPE;
+use crate::headers::Headers;
+
+/// IANA numbers of IGMP and of ICMPv6, which carries neighbour discovery (RFC 4861) and multicast listener discovery.
+const IP_PROTOCOLS: [u8; 2] = [2, 58];
+
+/// ARP (RFC 826), LACP and other slow protocols (IEEE 802.3, annex 57A), PPPoE discovery (RFC 2516), 802.1X, LLDP.
+const ETHERTYPES: [u16; 5] = [0x0806, 0x8809, 0x8863, 0x888e, 0x88cc];
+
+/// A PPPoE session (RFC 2516): without an IP packet in it, what its peers negotiate and ask each other (RFC 1661).
+const PPPOE_SESSION: u16 = 0x8864;
+
+/// Whether a packet with these headers keeps a link working, rather than crossing it. So do 802.3 frames with a length in place
+/// of a type: spanning tree.
+pub(super) fn is_control(headers: &Headers) -> bool {
+    match (headers.ip, headers.ethertype) {
+        (Some(ip), _) => IP_PROTOCOLS.contains(&ip.protocol),
+        (None, Some(kind)) => kind < LEAST_ETHERTYPE || kind == PPPOE_SESSION || ETHERTYPES.contains(&kind),
+        (None, None) => false,
+    }
+}
