@@ -1,8 +1,8 @@
 //! The scenario file's own sections, except for flows and topologies.
 
 use super::{
-    Field, Section, Shape, connection, defaulted, detector, dropper, flow, meter, optional, rate, rate_control,
-    required, scheduler, time, topology, vsvd,
+    Field, Section, Shape, connection, defaulted, detector, dropper, flow, meter, optional, rate,
+    rate_control, required, scheduler, time, topology, vsvd,
 };
 use std::sync::LazyLock;
 use tidegate_core::params::{CONTRACT, Kind, Param, Parameter, PolicyRecord};
@@ -220,7 +220,11 @@ fn link() -> Section {
         ),
         optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
         optional("detector", detector(), "Detector of its ports; without it, what `port` says"),
-        optional("rate_control", rate_control(), "Switch algorithm of its ports; without it, what `port` says"),
+        optional(
+            "rate_control",
+            rate_control(),
+            "Switch algorithm of its ports; without it, what `port` says",
+        ),
         optional("vsvd", vsvd(), "Coupling of control loops at its ports; without it, what `port` says"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
     ];

@@ -13,7 +13,8 @@ use tidegate_core::params::NodeContext;
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     for link in parts.links.iter().filter(|link| link.gate.is_none()) {
-        let node = NodeContext { link: link.rate, steady: link.trace.is_none(), reservable: None, members: &[] };
+        let node =
+            NodeContext { link: link.rate, steady: link.trace.is_none(), reservable: None, members: &[] };
         let algorithm = link.port.rate_control.as_ref().and_then(|chosen| fault_of(chosen, &node));
         let coupling = link.port.vsvd.as_ref().and_then(|chosen| fault_of(chosen, &node));
         for (place, fault) in algorithm.into_iter().chain(coupling) {
@@ -24,7 +25,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
         if let Some(vsvd) = link.port.vsvd.as_ref().filter(|_| link.port.rate_control.is_none()) {
             let place = vsvd.place_of("");
             if told.insert(place) {
-                let message = format!("nothing controls rates at link {}, so that no loops can be coupled", link.name);
+                let message =
+                    format!("nothing controls rates at link {}, so that no loops can be coupled", link.name);
                 report.add(place, Complaint::new(message).help("add `rate_control` beside it"));
             }
         }
@@ -45,7 +47,8 @@ fn check_loops(parts: &Parts<'_>, report: &mut Report) {
             continue;
         }
         if couples(first) {
-            let message = format!("`{}` starts at the port of link {}, which has VS/VD", group.name, first.name);
+            let message =
+                format!("`{}` starts at the port of link {}, which has VS/VD", group.name, first.name);
             let help = "a virtual source has a loop before it: let the connection start at a host";
             report.add(group.place, Complaint::new(message).help(help));
         }

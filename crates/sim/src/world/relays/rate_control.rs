@@ -93,7 +93,8 @@ impl RateControlled {
             of_link.insert(plan.link, ports.len());
             ports.push(Port { link: plan.link as u32, control, vcs: Vec::new() });
         }
-        let mut relay = RateControlled { node, ports, passing: vec![Passing::default(); network.flows.len()] };
+        let mut relay =
+            RateControlled { node, ports, passing: vec![Passing::default(); network.flows.len()] };
         let first_hops = first_hops(network);
         let crossings = network.flows.iter().enumerate().filter_map(|(flow, setup)| {
             let nth = setup.route.iter().position(|link| network.links[*link].from == node)?;
@@ -113,7 +114,8 @@ impl RateControlled {
         }
         for (flow, _, port) in crossings {
             let setup = &network.flows[flow];
-            let answers = setup.peer.is_some_and(|peer| source_terms(network, &network.flows[peer]).is_some());
+            let answers =
+                setup.peer.is_some_and(|peer| source_terms(network, &network.flows[peer]).is_some());
             if relay.passing[flow].out.is_none() {
                 let leaves = match answers {
                     true => Some(Leaves::Answers),
@@ -137,7 +139,8 @@ impl RateControlled {
     ) -> Result<VcIx, Refused> {
         let setup = &network.flows[flow];
         let back = setup.peer.and_then(|peer| {
-            let nth = network.flows[peer].route.iter().position(|link| network.links[*link].from == self.node);
+            let nth =
+                network.flows[peer].route.iter().position(|link| network.links[*link].from == self.node);
             Some((peer as u32, first_hops[peer] + nth? as u32))
         });
         let port = &mut self.ports[port];
@@ -175,15 +178,13 @@ impl RateControlled {
     }
 
     /// What the ports show, and with VS/VD each VC there.
-    pub(in crate::world) fn gauges(
-        &self,
-        fabric: &Fabric,
-        show: &mut dyn FnMut(Subject, &'static str, f64),
-    ) {
+    pub(in crate::world) fn gauges(&self, fabric: &Fabric, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for port in &self.ports {
             let link = Subject::Link(port.link);
             match &port.control {
-                Control::Plain(plain) => plain.algorithm().gauges(&mut |metric, value| show(link, metric, value)),
+                Control::Plain(plain) => {
+                    plain.algorithm().gauges(&mut |metric, value| show(link, metric, value))
+                }
                 Control::Coupled(coupled) => {
                     coupled.algorithm().gauges(&mut |metric, value| show(link, metric, value));
                     for (ix, vc) in port.vcs.iter().enumerate() {
@@ -336,14 +337,7 @@ impl Relay for RateControlled {
         pace(cx, &vcs[vc.ix()], before, coupled.acr(vc));
     }
 
-    fn leave(
-        &mut self,
-        cx: &mut RelayCx<'_>,
-        flow: u32,
-        _: u32,
-        packet: &mut Packet,
-        payload: &mut Payload,
-    ) {
+    fn leave(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
         let Some((port, leaves)) = self.passing[flow as usize].out else { return };
         let Port { link, control, .. } = &mut self.ports[port];
         let algorithm: &mut dyn RateControl = match control {
