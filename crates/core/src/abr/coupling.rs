@@ -20,7 +20,7 @@
 //!   5.5), so that ACR2 may rise above VAL2 until the next FRM1.
 //! - What is calculated at BRM2 only is taken from a table when an FRM1 is turned round.
 //! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the previous loop hears of the congestion through
-//!   that; `er1 = "open"` leaves out ACR2, too.
+//!   that; `er_bound = "none"` leaves out ACR2, too.
 //! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source otherwise.
 //! - RM cells of the next loop (FRM2) stand in the per-VC queue: one before the first cell, and one behind every Nrm − 1 data
 //!   cells. CCR is written, and rules 5 and 6 are applied, when such a cell goes to the class queue. Mrm and Trm ask for none.
@@ -88,11 +88,11 @@ words! {
 
 words! {
     /// What bounds ER1 besides VAL2.
-    pub enum Er1 {
+    pub enum ErBound {
         /// ACR2.
         Acr2 = "acr2",
         /// Nothing.
-        Open = "open",
+        Nothing = "none",
     }
 }
 
@@ -111,7 +111,7 @@ parameters! {
         /// the next loop has come, or both
         updated_at: UpdatedAt = UpdatedAt::Both,
         /// Bound of ER1 besides the allocation: ACR2, or none
-        er1: Er1 = Er1::Acr2,
+        er_bound: ErBound = ErBound::Acr2,
         /// Initial cell rate of virtual sources; without it, the VC's PCR
         icr: Option<Rate>,
     }
@@ -146,7 +146,7 @@ impl PolicyParams for VsVdParams {
             input_rate: InputRate::PerVc,
             acts_on: ActsOn::Previous,
             updated_at: UpdatedAt::Frm1,
-            er1: Er1::Open,
+            er_bound: ErBound::Nothing,
             icr: Rate::from_bits_per_second(500_000),
         }
     }
@@ -271,7 +271,7 @@ impl Coupled {
         if self.params.acts_on != ActsOn::Next {
             state.table.write(&mut brm);
         }
-        if self.params.er1 == Er1::Acr2 {
+        if self.params.er_bound == ErBound::Acr2 {
             brm = brm.at_most(state.source.acr());
         }
         let is_first = state.since_frm.is_none();

@@ -42,10 +42,18 @@ impl Nearness {
         (tail > 0).then(|| self.after(samples - tail))
     }
 
-    /// Response time: until every rate has once been near its optimum, each at a time of its own. `None` when one never is.
+    /// Response time: until every rate has come near its optimum or has passed it, each at a time of its own. `None` when
+    /// one never does.
     pub fn response(&self, courses: &[Course<'_>]) -> Option<Span> {
-        let first =
-            |course: &Course<'_>| course.rates.iter().position(|rate| self.is_close(*rate, course.optimum));
+        let first = |course: &Course<'_>| {
+            let &Course { rates, optimum } = course;
+            let above = |rate: f64| rate > optimum;
+            let begins_above = above(*rates.iter().find(|rate| !rate.is_nan())?);
+            let is_there = |rate: &f64| {
+                self.is_close(*rate, optimum) || (!rate.is_nan() && above(*rate) != begins_above)
+            };
+            rates.iter().position(is_there)
+        };
         let firsts: Option<Vec<usize>> = courses.iter().map(first).collect();
         firsts?.into_iter().max().map(|at| self.after(at))
     }
@@ -128,6 +136,21 @@ mod tests {
             *if slow.is_some() { &mut converged } else { &mut never } += 1;
         }
         assert!(converged > 100 && never > 20, "{converged} {never}");
+    }
+
+    /// A rate that jumps over its optimum has responded, and not converged.
+    #[test]
+    fn a_jump_is_a_response() {
+        let near = Nearness::usual(SPACING);
+        for (before, after) in [(1.0, 9.0), (9.0, 1.0)] {
+            for at in [1, 7, 30] {
+                let rates: Vec<f64> =
+                    (0..40).map(|sample| if sample < at { before } else { after }).collect();
+                let course = [Course { rates: &rates, optimum: 5.0 }];
+                assert_eq!(near.response(&course), Some(Span::from_millis(at as u64 + 1)));
+                assert_eq!(near.convergence(&course, &[0.0; 40]), None);
+            }
+        }
     }
 
     #[test]

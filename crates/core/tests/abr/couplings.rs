@@ -3,7 +3,7 @@
 use crate::common::{rate, rounds};
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::coupling::{
-    ActsOn, BuiltInCoupling, Coupled, Er1, InputRate, UpdatedAt, VcRate, VsVdParams,
+    ActsOn, BuiltInCoupling, Coupled, ErBound, InputRate, UpdatedAt, VcRate, VsVdParams,
 };
 use tidegate_core::abr::erica::EricaParams;
 use tidegate_core::abr::{BuiltInRateControl, Feedback, PortTerms, RateControl, Source, SourceTerms, VcIx};
@@ -24,8 +24,15 @@ fn couplings() -> Vec<VsVdParams> {
         for input_rate in [InputRate::PerVc, InputRate::Class] {
             for acts_on in [ActsOn::Previous, ActsOn::Next, ActsOn::Both] {
                 for updated_at in [UpdatedAt::Frm1, UpdatedAt::Brm2, UpdatedAt::Both] {
-                    for er1 in [Er1::Acr2, Er1::Open] {
-                        all.push(VsVdParams { vc_rate, input_rate, acts_on, updated_at, er1, icr: None });
+                    for er_bound in [ErBound::Acr2, ErBound::Nothing] {
+                        all.push(VsVdParams {
+                            vc_rate,
+                            input_rate,
+                            acts_on,
+                            updated_at,
+                            er_bound,
+                            icr: None,
+                        });
                     }
                 }
             }
@@ -94,7 +101,7 @@ impl Model {
         if self.params.acts_on != ActsOn::Next {
             er = er.min(self.table[vc.ix()].er.round() as u64);
         }
-        if self.params.er1 == Er1::Acr2 {
+        if self.params.er_bound == ErBound::Acr2 {
             er = er.min(self.sources[vc.ix()].acr().round() as u64);
         }
         RmCell { direction: Direction::Backward, er, ..*frm }
@@ -176,8 +183,8 @@ fn every_coupling_follows_its_formulas() {
     let mut pairs = 0;
     for (params, trace) in all.iter().filter(|(params, _)| params.acts_on == ActsOn::Next) {
         let both = VsVdParams { acts_on: ActsOn::Both, ..*params };
-        assert_eq!(same(&both, trace), params.er1 == Er1::Acr2, "{params:?}");
-        pairs += u32::from(params.er1 == Er1::Acr2);
+        assert_eq!(same(&both, trace), params.er_bound == ErBound::Acr2, "{params:?}");
+        pairs += u32::from(params.er_bound == ErBound::Acr2);
     }
     assert_eq!(pairs, 24);
     let distinct =
