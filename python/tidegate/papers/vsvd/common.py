@@ -46,7 +46,7 @@ MILLISECOND = 1e-3
 KCELLS = 1e3
 
 NEAR = (5e-3, 0.1, 50.0)
-"""Convergence: averages of ACR over 5 ms within 10 % of the optimum, and fewer than 50 cells in the class queue."""
+"""Convergence: averages of ACR over 5 ms within 10 % of the optimum, and below 50 cells in the queue."""
 
 
 def coupled(settings: str) -> Overrides:

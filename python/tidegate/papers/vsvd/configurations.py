@@ -81,9 +81,7 @@ class Configuration:
         ]
         return figures
 
-    def _add(
-        self, figures: Figures, runs: Runs, title: str, figure: Callable[[Results], Values]
-    ) -> None:
+    def _add(self, figures: Figures, runs: Runs, title: str, figure: Callable[[Results], Values]) -> None:
         for name, results in runs.items():
             figures[f"{title}, {name}, {self.row}"] = figure(results)
 
@@ -133,6 +131,4 @@ TRANSIENT = Configuration(
     span=(0.1, 0.24),
 ).measure([("connection.vc2.stop", "240ms")])
 
-TRANSIENT_140 = Configuration("transient", "sw1->sw2").measure(
-    [("connection.vc2.transport.icr", "140mbit")]
-)
+TRANSIENT_140 = Configuration("transient", "sw1->sw2").measure([("connection.vc2.transport.icr", "140mbit")])

@@ -27,7 +27,12 @@ OPTIMUM = TARGET / 3
 """What each VC of the parking lot comes to, in Mbit/s."""
 
 REJECTED = "row 4"
-"""The coupling of Figure 11: row 4 of Table 1."""
+"""The coupling of Figure 11: row 4 of Table 1, previous loop only, updated at FRM1."""
+
+REJECTED_BOTH = "row 4, both loops"
+"""The same with both loops, updated at both."""
+
+ROW_4 = 'vc_rate = "frm2", input_rate = "class"'
 
 LOT = ("vc1", "vc2", "vc3")
 
@@ -53,7 +58,11 @@ def _figure_12(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     step = spacing(results)
     times = [
         convergence_time(
-            step, [list(rate) for rate in rates], [OPTIMUM] * len(LOT), [0.0] * len(rates[0]), (step, 0.1, 1.0)
+            step,
+            [list(rate) for rate in rates],
+            [OPTIMUM] * len(LOT),
+            [0.0] * len(rates[0]),
+            (step, 0.1, 1.0),
         )
         for rates in acr(results, LOT)
     ]
@@ -111,13 +120,16 @@ def _panels_12(runs: Runs) -> tuple[Panel, ...]:
 
 
 def _panels_14(runs: Runs) -> tuple[Panel, ...]:
-    return tuple(panel for name in (NONE, "D") for panel in _curves(runs[name], LOT, "sw2->sw3", OPTIMUM, name)[:1])
+    return tuple(
+        panel for name in (NONE, "D") for panel in _curves(runs[name], LOT, "sw2->sw3", OPTIMUM, name)[:1]
+    )
 
 
 FIGURE_11 = Measure(
     _figure_11,
     {
-        REJECTED: coupled('vc_rate = "frm2", input_rate = "class", acts_on = "both", updated_at = "both"'),
+        REJECTED: coupled(f'{ROW_4}, acts_on = "previous", updated_at = "frm1"'),
+        REJECTED_BOTH: coupled(f'{ROW_4}, acts_on = "both", updated_at = "both"'),
         "D": coupled(SETTINGS["D"]),
     },
     series=True,
