@@ -125,8 +125,11 @@ impl Model {
     }
 }
 
+/// At which step what rate was written: ER of an answer, or CCR.
+type Trace = Vec<(u64, u64)>;
+
 /// Random cells at a port; what it answers, and every ACR2.
-fn trace(params: VsVdParams, seed: u64) -> Vec<(u64, u64)> {
+fn trace(params: VsVdParams, seed: u64) -> Trace {
     let algorithm = BuiltInRateControl::Erica(EricaParams::read(&[]).unwrap());
     let coupling = BuiltInCoupling::VsVd(params);
     let mut port: Coupled = coupling.build(&algorithm, rate(LINK), Time::ORIGIN).unwrap();
@@ -173,11 +176,11 @@ fn trace(params: VsVdParams, seed: u64) -> Vec<(u64, u64)> {
 /// acts on ER1 as well, since ACR2 is at most VAL2: with the paper's formula for ER1, "next loop only" is "both loops".
 #[test]
 fn every_coupling_follows_its_formulas() {
-    let all: Vec<(VsVdParams, Vec<Vec<(u64, u64)>>)> = couplings()
+    let all: Vec<(VsVdParams, Vec<Trace>)> = couplings()
         .into_iter()
         .map(|params| (params, (0..rounds(3)).map(|seed| trace(params, seed)).collect()))
         .collect();
-    let same = |params: &VsVdParams, trace: &Vec<Vec<(u64, u64)>>| {
+    let same = |params: &VsVdParams, trace: &[Trace]| {
         all.iter().filter(|(_, other)| other == trace).any(|(other, _)| other == params)
     };
     let mut pairs = 0;
