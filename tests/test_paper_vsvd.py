@@ -36,15 +36,15 @@ def network(name):
 @pytest.mark.parametrize(
     ("name", "configuration"),
     [
-        ("parking-lot", configurations.PARKING_LOT),
-        ("upstream", configurations.UPSTREAM),
-        ("transient", configurations.TRANSIENT),
+        ("parking-lot", configurations.LOT),
+        ("upstream", configurations.HELD_BACK),
+        ("transient", configurations.COMES_ON),
     ],
 )
 def test_optima_are_max_min_rates_of_the_target(name, configuration):
     links, ways = network(name)
     rates = dict(zip(ways, max_min([9 * LINK // 10] * len(links), list(ways.values())), strict=True))
-    optima = configuration.figures.__self__.optima
+    optima = configuration.optima
     for vc, optimum in optima.items():
         assert optimum == pytest.approx(rates[vc] / common.MBIT)
 

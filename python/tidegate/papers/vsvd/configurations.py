@@ -104,16 +104,16 @@ def _over(one: Values, other: Values) -> Values:
     return [(part or 0.0) / whole if whole else None for part, whole in zip(one, other, strict=True)]
 
 
-TWO_SOURCES = Configuration("2 source + VBR", "sw1->sw2", vcs=("vc1", "vc2")).measure()
+VBR = Configuration("2 source + VBR", "sw1->sw2", vcs=("vc1", "vc2"))
 
-PARKING_LOT = Configuration(
+LOT = Configuration(
     "parking lot",
     "sw2->sw3",
     vcs=("vc1", "vc2", "vc3"),
     optima=dict.fromkeys(("vc1", "vc2", "vc3"), TARGET / 3),
-).measure()
+)
 
-UPSTREAM = Configuration(
+HELD_BACK = Configuration(
     "upstream bottleneck",
     "sw2->sw3",
     vcs=("vc16", "vc17"),
@@ -122,13 +122,20 @@ UPSTREAM = Configuration(
         "vc16": (TARGET - UPSTREAM_SHARE) / 2,
         "vc17": (TARGET - UPSTREAM_SHARE) / 2,
     },
-).measure()
+)
 
-TRANSIENT = Configuration(
+COMES_ON = Configuration(
     "transient",
     "sw1->sw2",
     optima={"vc1": TARGET / 2, "vc2": TARGET / 2},
     span=(0.1, 0.24),
-).measure([("connection.vc2.stop", "240ms")])
+)
 
+STAYS = [("connection.vc2.stop", "240ms")]
+"""The second VC of the transient stays."""
+
+TWO_SOURCES = VBR.measure()
+PARKING_LOT = LOT.measure()
+UPSTREAM = HELD_BACK.measure()
+TRANSIENT = COMES_ON.measure(STAYS)
 TRANSIENT_140 = Configuration("transient", "sw1->sw2").measure([("connection.vc2.transport.icr", "140mbit")])
