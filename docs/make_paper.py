@@ -71,10 +71,16 @@ def listed(findings: list[papers.Finding]) -> str:
 def cells(published_table: papers.Table, outcome: papers.Outcome) -> str:
     """Return a table of the paper, in each cell the published figure and ours."""
     rows = [
-        f"| {' | '.join([row, *(f'{published(one.claim)} → {figure(one.measured)}' for one in findings)])} |"
+        f"| {' | '.join([row, *(cell(one) for one in findings)])} |"
         for row, findings in zip(published_table.rows, outcome.cells(published_table), strict=True)
     ]
     return table([published_table.heading, *published_table.columns], rows)
+
+
+def cell(finding: papers.Finding) -> str:
+    """Return the published figure, if there is one, and ours."""
+    ours = figure(finding.measured)
+    return ours if finding.claim.paper is None else f"{published(finding.claim)} → {ours}"
 
 
 def verdict(report: papers.Report) -> str:
@@ -125,7 +131,7 @@ def tell(share: float) -> None:
 def main() -> None:
     """Run the paper that is named, and fill its page."""
     (name,) = sys.argv[1:]
-    report = papers.conduct(papers.load(name), progress=tell)
+    report = papers.conduct(papers.load(name), everything=True, progress=tell)
     page = PAGES / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     for marker, body in sections(report).items():

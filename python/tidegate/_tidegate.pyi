@@ -20,9 +20,12 @@ __all__ = [
     "__version__",
     "buffer_for",
     "cable_delay",
+    "convergence_time",
+    "distances",
     "gate",
     "gate_schema",
     "half_width_95",
+    "max_min",
     "parse_limit",
     "parse_rate",
     "parse_size",
@@ -30,6 +33,7 @@ __all__ = [
     "python_types",
     "rare_half_width_95",
     "reference",
+    "response_time",
     "schema",
     "show_rate",
     "sniff",
@@ -192,3 +196,15 @@ def parse_size(text: str) -> int: ...
 def parse_limit(text: str) -> tuple[int, bool]: ...
 def cable_delay(length: str) -> float: ...
 def show_rate(bits: int) -> str: ...
+def max_min(capacities: Sequence[int], flows: Sequence[Sequence[int]]) -> list[float]: ...
+def convergence_time(
+    spacing: float,
+    rates: Sequence[Sequence[float]],
+    optima: Sequence[float],
+    queue: Sequence[float],
+    near: tuple[float, float, float],
+) -> float | None: ...
+def response_time(
+    spacing: float, rates: Sequence[Sequence[float]], optima: Sequence[float], tolerance: float
+) -> float | None: ...
+def distances(rates: Sequence[Sequence[float]], optima: Sequence[float]) -> list[float]: ...

@@ -1039,6 +1039,153 @@ DetectorKind = DropHistory
 
 
 @dataclass(frozen=True, kw_only=True)
+class Efci(Record):
+    """EFCI marking.
+
+    Marks data cells while the queue of the ABR class is long; their destination sets CI in the next RM cell
+    that it turns round.
+
+    Attributes:
+        threshold: Cells in the class queue from which on data cells are marked (a whole number from 1 to
+            100000000). Default: 100.
+
+    Source: ATM TM 4.0, section 5.10.6, rule 1a.
+    """
+
+    _kind: ClassVar[str | None] = "efci"
+
+    threshold: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeRate(Record):
+    """Relative-rate marking.
+
+    Sets NI, and in a longer queue CI, in the RM cells that go back to the sources.
+
+    Attributes:
+        no_increase: Cells in the class queue from which on rates are not increased (NI) (a whole number from
+            1 to 100000000). Default: 50.
+        congested: Cells in the class queue from which on rates are decreased (CI), at least `no_increase` (a
+            whole number from 1 to 100000000). Default: 200.
+
+    Source: ATM TM 4.0, section 5.10.6, rule 1c.
+    """
+
+    _kind: ClassVar[str | None] = "relative-rate"
+
+    no_increase: int | None = None
+    congested: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Eprca(Record):
+    """EPRCA.
+
+    Averages the rates that RM cells declare; while the queue of the ABR class is long it holds VCs to a share
+    of the average, and while it is very long it also sets CI.
+
+    Attributes:
+        weight: Weight of an RM cell's rate in the mean allowed cell rate (MACR) (a number from 0 to 1).
+            Default: 0.0625.
+        down_pressure: Share of MACR that VCs are held to in a congested queue: the down pressure factor (DPF)
+            (a number from 0 to 1). Default: 0.875.
+        congested: Cells in the class queue from which on rates are held to that share (a whole number from 1
+            to 100000000). Default: 100.
+        very_congested: Cells in the class queue from which on rates are also decreased (CI), at least
+            `congested` (a whole number from 1 to 100000000). Default: 1000.
+
+    Source: Roberts 1994 (AF-TM 94-0735R1); Jain 1996, section 6.
+    """
+
+    _kind: ClassVar[str | None] = "eprca"
+
+    weight: float | None = None
+    down_pressure: float | None = None
+    congested: int | None = None
+    very_congested: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erica(Record):
+    """ERICA.
+
+    Measures load and active VCs over intervals, and allocates to each VC the greater one of an equal share of
+    the target rate and of its own rate divided by the overload.
+
+    Attributes:
+        utilisation: Target utilisation: share of the link that CBR, VBR and ABR together are to take, above 0
+            (a number from 0 to 1). Default: 0.9.
+        interval: Averaging interval, above zero (a time such as "5ms"). Default: 1ms.
+        cells: Cells of the ABR class after which the interval ends even if it is not over; without it, none
+            (a whole number from 1 to 100000000).
+        fairness_boost: Overload, less 1, up to which VCs are also given the greatest allocation of the
+            interval before (δ of the fairness boost); without it, they are not (a number from 0 to 1).
+        queue_delay: Queueing delay that is aimed at, above zero: the target rate then follows the length of
+            the queue (ERICA+), and `utilisation` is not read; without it, it does not (a time such as "5ms").
+        average_active: What a VC counts among the active ones in the first interval without a cell of it, and
+            of that in the next, below 1; without it, 0 (a number from 0 to 1).
+        average_overload: Weight of an interval in the averages of input rate and target rate, above 0;
+            without it, 1 (a number from 0 to 1).
+
+    Source: Kalyanaraman et al. 1998, section 3; Kalyanaraman et al. 2000 (the enhancements).
+    """
+
+    _kind: ClassVar[str | None] = "erica"
+
+    utilisation: float | None = None
+    interval: str | None = None
+    cells: int | None = None
+    fairness_boost: float | None = None
+    queue_delay: str | None = None
+    average_active: float | None = None
+    average_overload: float | None = None
+
+
+RateControlName = Literal["efci", "relative-rate", "eprca", "erica"]
+
+RateControlKind = Efci | RelativeRate | Eprca | Erica
+
+
+@dataclass(frozen=True, kw_only=True)
+class VsVd(Record):
+    """Virtual source and virtual destination (VS/VD).
+
+    Ends the control loop of each VC at the port and begins another, with a queue for each VC before the class
+    queue. The default is option D of the source, its best.
+
+    Attributes:
+        vc_rate: Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or
+            measured at the entry to the per-VC or the class queue (frm1 or frm2 or per-vc or class). Default:
+            class.
+        input_rate: Input rate: the sum of what enters the per-VC queues, or what enters the class queue
+            (per-vc or class). Default: class.
+        acts_on: Loop on which congestion of the link acts: the previous one, the next one, or both (previous
+            or next or both). Default: both.
+        updated_at: Time at which allocations are calculated: when an FRM cell of the previous loop is turned
+            round, when a BRM cell of the next loop has come, or both (frm1 or brm2 or both). Default: both.
+        er_bound: Bound of ER1 besides the allocation: ACR2, or none (acr2 or none). Default: acr2.
+        icr: Initial cell rate of virtual sources; without it, the VC's PCR (a rate such as "400kbit").
+
+    Source: Kalyanaraman et al. 1998; ATM TM 4.0, section 5.10.7.
+    """
+
+    _kind: ClassVar[str | None] = "vs-vd"
+
+    vc_rate: Literal["frm1", "frm2", "per-vc", "class"] | None = None
+    input_rate: Literal["per-vc", "class"] | None = None
+    acts_on: Literal["previous", "next", "both"] | None = None
+    updated_at: Literal["frm1", "brm2", "both"] | None = None
+    er_bound: Literal["acr2", "none"] | None = None
+    icr: str | None = None
+
+
+VsvdName = Literal["vs-vd"]
+
+VsvdKind = VsVd
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cbr(Record):
     """Constant rate.
 
@@ -1262,6 +1409,57 @@ EnvelopeKind = TokenBucket
 
 
 @dataclass(frozen=True, kw_only=True)
+class Abr(Record):
+    """ABR.
+
+    Sends cells at the rate that the network allows it, and asks for that rate with an RM cell among every
+    `nrm` cells. The ports on the way need a switch algorithm, or the rate stays what it was at first.
+
+    Attributes:
+        pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit").
+        mcr: Minimum cell rate, at most `pcr`; without it, 0 (a rate such as "400kbit").
+        icr: Initial cell rate, from `mcr` to `pcr`; without it, `pcr` (a rate such as "400kbit").
+        rif: Rate increase factor: share of `pcr` by which an RM cell may raise the rate (a number from 0 to
+            1). Default: 0.0625.
+        rdf: Rate decrease factor: share of the rate by which an RM cell with CI lowers it (a number from 0 to
+            1). Default: 0.0625.
+        cdf: Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` are without
+            an answer (a number from 0 to 1). Default: 0.0625.
+        nrm: In-rate cells for each RM cell, that one included (a whole number from 2 to 256). Default: 32.
+        mrm: In-rate cells after which an RM cell is sent that `trm` asks for (a whole number from 2 to 256).
+            Default: 2.
+        trm: Most time between RM cells of a source that sends (a time such as "5ms"). Default: 100ms.
+        crm: RM cells without an answer from which on the rate is cut: TBE / Nrm (a whole number from 1 to
+            16777215). Default: 524288.
+        adtf: Time without an RM cell after which a rate above `icr` is lost (use it or lose it) (a time such
+            as "5ms"). Default: 500ms.
+        tcr: Out-of-rate RM cells per second while the rate is below that of so many cells (a whole number
+            from 1 to 1000000). Default: 10.
+        rm_cell: Size of an RM cell, at most `size` (a size such as "250B"). Default: 53B.
+        header: Header of a cell: data are `size` less this (a size such as "250B"). Default: 5B.
+
+    Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
+    """
+
+    _kind: ClassVar[str | None] = "abr"
+
+    pcr: str | None = None
+    mcr: str | None = None
+    icr: str | None = None
+    rif: float | None = None
+    rdf: float | None = None
+    cdf: float | None = None
+    nrm: int | None = None
+    mrm: int | None = None
+    trm: str | None = None
+    crm: int | None = None
+    adtf: str | None = None
+    tcr: int | None = None
+    rm_cell: str | None = None
+    header: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Tcp(Record):
     """TCP.
 
@@ -1326,9 +1524,9 @@ class Window(Record):
     timeout: str | None = None
 
 
-TransportName = Literal["tcp", "window"]
+TransportName = Literal["abr", "tcp", "window"]
 
-TransportKind = Tcp | Window
+TransportKind = Abr | Tcp | Window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1793,6 +1991,8 @@ class Link(Record):
             the aggregate profile of a boundary; without it, each flow's.
         dropper: Dropper of its ports; without it, what `port` says.
         detector: Detector of its ports; without it, what `port` says.
+        rate_control: Switch algorithm of its ports; without it, what `port` says.
+        vsvd: Coupling of control loops at its ports; without it, what `port` says.
         ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
     """
 
@@ -1810,6 +2010,8 @@ class Link(Record):
     profile: str | None = None
     dropper: DropperName | DropperKind | None = None
     detector: DetectorName | DetectorKind | None = None
+    rate_control: RateControlName | RateControlKind | None = None
+    vsvd: VsvdName | VsvdKind | None = None
     ceiling: str | None = None
 
 
@@ -1904,12 +2106,18 @@ class Port(Record):
             Default: flow-monitor.
         dropper: What is dropped or marked on arrival; without it, nothing is.
         detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
+        rate_control: What tells the sources of ABR connections at which rate they may send; without it,
+            nothing does.
+        vsvd: How the port ends the control loops of ABR connections and begins others, for which it needs
+            `rate_control`; without it, loops go through.
     """
 
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
     detector: DetectorName | DetectorKind | None = None
+    rate_control: RateControlName | RateControlKind | None = None
+    vsvd: VsvdName | VsvdKind | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1996,5 +2204,5 @@ ORDERED_STAMPS = (
 )
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""
 
-RESPONSIVE = ("greedy", "tcp", "window")
+RESPONSIVE = ("greedy", "abr", "tcp", "window")
 """Kinds of source and of transport that send more or less according to what the network does."""

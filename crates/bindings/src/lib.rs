@@ -5,6 +5,7 @@ mod contract;
 mod credit;
 mod gate;
 mod interruptible;
+mod rates;
 mod run;
 mod scenario;
 mod table;
@@ -113,6 +114,10 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
     module.add_function(wrap_pyfunction!(contract::sniff, module)?)?;
     module.add_function(wrap_pyfunction!(credit::cable_delay, module)?)?;
+    module.add_function(wrap_pyfunction!(rates::max_min, module)?)?;
+    module.add_function(wrap_pyfunction!(rates::convergence_time, module)?)?;
+    module.add_function(wrap_pyfunction!(rates::response_time, module)?)?;
+    module.add_function(wrap_pyfunction!(rates::distances, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;

@@ -4,6 +4,7 @@
 //! its own: time, packets and the random generator are handed in by a driver (the
 //! simulator, the gate, a test), and what follows is handed back.
 
+pub mod abr;
 pub mod admission;
 pub mod bounds;
 pub mod classifier;
@@ -19,6 +20,7 @@ mod flow_tournament;
 pub mod headers;
 mod lazy_table;
 pub mod link;
+pub mod maxmin;
 pub mod meter;
 pub mod packet;
 pub mod params;

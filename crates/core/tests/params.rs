@@ -1,6 +1,8 @@
 //! Records and typed parameters: what is read is what was written, and nothing about a policy is
 //! known only to its own file.
 
+use tidegate_core::abr::coupling::{self, BuiltInCoupling};
+use tidegate_core::abr::{self, BuiltInRateControl, PortTerms};
 use tidegate_core::contract::Contract;
 use tidegate_core::detector::{self, BuiltInDetector};
 use tidegate_core::dropper::{self, BuiltInDropper};
@@ -30,6 +32,8 @@ fn all() -> impl Iterator<Item = &'static PolicyRecord> {
         meter::RECORDS,
         shaper::RECORDS,
         endpoint::RECORDS,
+        abr::RECORDS,
+        coupling::RECORDS,
     ];
     all.into_iter().flatten()
 }
@@ -40,6 +44,8 @@ fn records_agree_with_their_registries() {
         (dropper::RECORDS, Role::Dropper),
         (detector::RECORDS, Role::Detector),
         (shaper::RECORDS, Role::Shaper),
+        (abr::RECORDS, Role::RateControl),
+        (coupling::RECORDS, Role::Coupling),
     ];
     for (records, role) in roles {
         assert!(records.iter().all(|record| record.role == role));
@@ -101,6 +107,10 @@ fn every_example_is_made_and_read_back() {
     examples(|_: &BuiltInDetector| true);
     examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|kind: &BuiltInShaper| kind.build(&Contract::default()).is_ok());
+    let terms = PortTerms { link: rate(1_000_000), start: Time::ORIGIN, measures: false };
+    examples(|kind: &BuiltInRateControl| kind.build(&terms).is_ok());
+    let algorithm = &BuiltInRateControl::examples()[0];
+    examples(|kind: &BuiltInCoupling| kind.build(algorithm, terms.link, terms.start).is_ok());
     examples(|kind: &BuiltInTransport| endpoint::TransportKind::BuiltIn(kind.clone()).build().is_ok());
 }
 

@@ -5,6 +5,8 @@ use crate::source::Traffic;
 use crate::watch::Terms;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tidegate_core::abr::BuiltInRateControl;
+use tidegate_core::abr::coupling::BuiltInCoupling;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
@@ -114,6 +116,17 @@ pub struct RelayPlan {
     pub factory: Arc<dyn RelayFactory>,
 }
 
+/// A port that controls the rates of the ABR connections that pass it.
+#[derive(Clone, Debug)]
+pub struct RateControlPlan {
+    /// Index of the link behind the port.
+    pub link: usize,
+    /// The switch algorithm.
+    pub algorithm: BuiltInRateControl,
+    /// How it couples the control loops before and behind it; `None` for a port without VS/VD.
+    pub coupling: Option<BuiltInCoupling>,
+}
+
 /// A gate, in place of the ports of the two nodes that it joins: one switch for both directions.
 #[derive(Clone, Debug)]
 pub struct GatePlan {
@@ -181,6 +194,8 @@ pub struct Network {
     pub policies: Vec<Policy>,
     /// Flows, by index.
     pub flows: Vec<FlowSetup>,
+    /// Ports that control the rates of ABR connections, at most one for a link.
+    pub rate_control: Vec<RateControlPlan>,
     /// What stands beside nodes besides the built-in relays.
     pub relays: Vec<RelayPlan>,
     /// What must be known of the recordings that are played, one sentence each.

@@ -47,6 +47,12 @@ pub trait Relay: Send {
         let _ = (cx, flow, hop, packet, payload);
     }
 
+    /// The shaper in front of the node's port of `hop` lets a packet of `flow` go, which reaches the port's queue. Only
+    /// where [`RelayCx::watch_shapers`] asked for it.
+    fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet, payload: &mut Payload) {
+        let _ = (cx, flow, hop, packet, payload);
+    }
+
     /// The run begins, or the time has come that [`RelayCx::wake_at`] asked for.
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         let _ = cx;
@@ -185,6 +191,11 @@ impl RelayCx<'_> {
             _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
             self.outbox.ready.push(self.fabric.hops[hop as usize].link);
         }
+    }
+
+    /// Asks for a call for everything that the shapers of a node let go ([`Relay::let_go`]).
+    pub fn watch_shapers(&mut self, node: u32) {
+        self.fabric.nodes[node as usize].switch.report_conforming(true);
     }
 
     /// Tells the source of a flow something, at once.

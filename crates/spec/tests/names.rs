@@ -2,7 +2,7 @@
 //! others want to know of it is in its record.
 
 use std::path::{Path, PathBuf};
-use tidegate_core::{detector, dropper, endpoint, meter, scheduler, shaper};
+use tidegate_core::{abr, detector, dropper, endpoint, meter, scheduler, shaper};
 
 /// Where a policy is offered or studied by its name, rather than treated apart.
 const OFFERED: &[&str] = &[
@@ -72,6 +72,8 @@ fn no_policy_is_named_outside_its_file() {
         meter::RECORDS,
         shaper::RECORDS,
         endpoint::RECORDS,
+        abr::RECORDS,
+        abr::coupling::RECORDS,
     ]
     .concat();
     let mut named = Vec::new();

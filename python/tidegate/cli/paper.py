@@ -36,6 +36,9 @@ def command(
         int, typer.Option(metavar="N", help="Number of runs of each experiment, each with the next seed.")
     ] = 10,
     jobs: Jobs = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also carry out sweeps beside what the paper publishes.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -62,7 +65,9 @@ def command(
     if out is not None:
         directory.KIND.check_writable(out)
     with bar(name) as progress:
-        report = papers.conduct(paper, replications=replications, jobs=jobs, progress=progress)
+        report = papers.conduct(
+            paper, replications=replications, jobs=jobs, everything=everything, progress=progress
+        )
     if out is not None:
         directory.write(report, out, shlex.join(["tidegate", *sys.argv[1:]]))
     if as_json:
@@ -160,14 +165,20 @@ def _listed(findings: list[Finding], reasons: list[str]) -> RichTable:
 
 
 def _cells(published_table: Table, outcome: Outcome) -> RichTable:
-    """Return a table of the paper, each cell with the published figure above ours."""
+    """Return a table of the paper, each cell with the published figure, if there is one, above ours."""
     from tidegate.cli import screen
-    from tidegate.papers.words import figure, published
 
     table = screen.table(published_table.heading, *published_table.columns)
     for row, findings in zip(published_table.rows, outcome.cells(published_table), strict=True):
-        table.add_row(row, *(f"{published(one.claim)}\n{figure(one.measured)}" for one in findings))
+        table.add_row(row, *(_cell(one) for one in findings))
     return table
+
+
+def _cell(finding: Finding) -> str:
+    from tidegate.papers.words import figure, published
+
+    ours = figure(finding.measured)
+    return ours if finding.claim.paper is None else f"{published(finding.claim)}\n{ours}"
 
 
 def _verdict(finding: Finding, reasons: list[str]) -> str:

@@ -43,6 +43,23 @@ class Level:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """Figures of two settings that are varied, as colours.
+
+    Attributes:
+        title: What they show, with its unit.
+        columns: Names of its columns.
+        rows: Names of its rows.
+        cells: The figures, row by row; None for none.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    cells: Sequence[Values]
+
+
+@dataclass(frozen=True)
 class Panel:
     """Lines on the same axes.
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from tidegate._tidegate import TidegateError
 from tidegate.papers.claims import MAIN, Claim, Columns
-from tidegate.papers.curves import Panel
+from tidegate.papers.curves import HeatMap, Panel
 from tidegate.results import Results
 from tidegate.source import Overrides, Source, resolve
 
@@ -49,7 +49,7 @@ class Measure:
     series: bool = False
     histogram: bool = False
     workahead: tuple[float, ...] = ()
-    panels: Callable[[Runs], tuple[Panel, ...]] | None = None
+    panels: Callable[[Runs], tuple[Panel | HeatMap, ...]] | None = None
     needs: Path | None = None
 
 
@@ -70,7 +70,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Table:
-    """Figures that a paper publishes as a table: each cell is a claim that is shown and not judged.
+    """Figures as a table: each cell is a claim that is shown and not judged, published or only measured.
 
     Attributes:
         title: What is in its cells.
@@ -115,6 +115,8 @@ class Experiment:
         sets: What is set over the scenario, under every setting.
         times: How many runs of it make one replication of the paper: more than one where runs differ too
             much to decide a required claim, less than one where they are long and nothing is to be decided.
+        on_request: Whether it is carried out only when all experiments are asked for: it is a sweep beside
+            what the paper publishes.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Experiment:
     tables: tuple[Table, ...] = ()
     sets: Overrides = ()
     times: float = 1.0
+    on_request: bool = False
 
     @property
     def where(self) -> str:
@@ -242,8 +245,10 @@ def _experiment(
 
 
 def _table(data: dict[str, Any]) -> tuple[Table, list[Claim]]:
-    """Read a table and the claims of its cells, row by row."""
-    rows: dict[str, list[float]] = data["rows"]
+    """Read a table and the claims of its cells, row by row; a list of rows has no published figures."""
+    named: dict[str, list[float]] | list[str] = data["rows"]
+    nothing = [None] * len(data["columns"])
+    rows = dict.fromkeys(named, nothing) if isinstance(named, list) else named
     table = Table(data["title"], data["unit"], tuple(data["columns"]), tuple(rows))
     cells = [
         Claim(table.cell(column, row), table.unit, value)

@@ -9,7 +9,7 @@ from typing import Any
 
 from tidegate import _tidegate
 from tidegate.papers.claims import Columns, Finding, find
-from tidegate.papers.curves import Panel
+from tidegate.papers.curves import HeatMap, Panel
 from tidegate.papers.paper import Experiment, Paper, Table
 from tidegate.papers.planned import Planned
 from tidegate.replications import Progress
@@ -37,7 +37,7 @@ class Outcome:
     warmup: float
     fingerprints: Mapping[str, tuple[str, ...]]
     scenario_hashes: Mapping[str, str]
-    panels: tuple[Panel, ...] = ()
+    panels: tuple[Panel | HeatMap, ...] = ()
 
     @property
     def listed(self) -> list[Finding]:
@@ -121,6 +121,7 @@ def conduct(
     *,
     replications: int = 10,
     jobs: int | None = None,
+    everything: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Carry out a paper's experiments and put its published figures beside ours.
@@ -130,6 +131,7 @@ def conduct(
         replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment may
             have more or fewer (`Experiment.times`).
         jobs: Runs at a time; by default as many as there are processors.
+        everything: Whether experiments on request are carried out, too (`Experiment.on_request`).
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
@@ -140,7 +142,8 @@ def conduct(
     """
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
-    experiments = [one for one in paper.experiments if one.missing is None]
+    wanted = [one for one in paper.experiments if everything or not one.on_request]
+    experiments = [one for one in wanted if one.missing is None]
     planned = Planned(experiments, replications, progress)
     outcomes = []
     figures: dict[str, Columns] = {}
@@ -162,7 +165,7 @@ def conduct(
             )
         )
     wall = time.perf_counter() - started
-    skipped = tuple(one for one in paper.experiments if one not in experiments)
+    skipped = tuple(one for one in wanted if one not in experiments)
     return Report(paper, replications, tuple(outcomes), wall, _tidegate.__version__, skipped)
 
 

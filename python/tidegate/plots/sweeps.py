@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tidegate.papers.curves import Curve, Panel
+from tidegate.papers.curves import Curve, HeatMap, Panel
 from tidegate.plots import style
+from tidegate.show import NOTHING
 from tidegate.summary import estimate
 
 if TYPE_CHECKING:
@@ -17,8 +18,37 @@ SOME_DECADES = 2000
 """Spans of a logarithmic axis below which there is room for three ticks a decade, and for two."""
 
 
-def draw(axes: Axes, panel: Panel) -> None:
+def draw(axes: Axes, panel: Panel | HeatMap) -> None:
     """Draw a panel."""
+    if isinstance(panel, HeatMap):
+        _heat_map(axes, panel)
+    else:
+        _lines(axes, panel)
+
+
+def _heat_map(axes: Axes, panel: HeatMap) -> None:
+    """Draw means as colours on a logarithmic scale, with the figures in their cells."""
+    import numpy as np
+    from matplotlib.colors import LogNorm
+
+    means = [estimate(values)[0] for values in panel.cells]
+    grid = np.array([np.nan if mean is None else mean for mean in means], dtype=float)
+    grid = grid.reshape(len(panel.rows), len(panel.columns))
+    found = grid[np.isfinite(grid) & (grid > 0)]
+    if found.size:
+        norm = LogNorm(found.min(), max(found.max(), 1.01 * found.min()))
+        axes.imshow(np.maximum(grid, found.min()), cmap="YlOrRd", norm=norm, aspect="auto")
+    for row, of_row in enumerate(grid):
+        for column, value in enumerate(of_row):
+            shown = f"{value:,.3g}" if np.isfinite(value) else NOTHING
+            axes.text(column, row, shown, ha="center", va="center", fontsize=6.5)
+    axes.set_xticks(range(len(panel.columns)), panel.columns, rotation=40, ha="right", fontsize=7)
+    axes.set_yticks(range(len(panel.rows)), panel.rows, fontsize=7)
+    axes.grid(visible=False)
+    axes.set_title(panel.title, fontsize=9, fontweight="normal")
+
+
+def _lines(axes: Axes, panel: Panel) -> None:
     from matplotlib.patheffects import withStroke
 
     for index, curve in enumerate(panel.curves):

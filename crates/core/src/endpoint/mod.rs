@@ -4,6 +4,7 @@
 //! other. Time is handed in and packets are handed out, so that an endpoint is a plain state machine. A
 //! [`Transport`] makes both ends of a connection.
 
+pub mod abr;
 pub mod application;
 pub mod on_off;
 pub mod tcp;
@@ -13,6 +14,7 @@ pub mod window;
 
 pub use transport::{BuiltInTransport, RECORDS, Transport, TransportKind};
 
+use crate::abr::cell::RmCell;
 use crate::context;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
@@ -124,6 +126,8 @@ pub enum Payload {
     Words([u64; 3]),
     /// A TCP segment's header.
     Tcp(tcp::Segment),
+    /// An RM cell of the ABR service.
+    Rm(RmCell),
 }
 
 /// What the driver hands to every call: the time, and a list for what the endpoint does.

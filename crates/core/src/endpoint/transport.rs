@@ -1,8 +1,10 @@
 //! Transports: what makes both ends of a connection, and the registry of those that are built in.
 
 use super::{Endpoint, Seat};
+use crate::abr::SourceTerms;
 use crate::contract::Refused;
 use crate::params::{PolicyKind, PolicyParams, registry};
+use crate::units::Rate;
 use core::fmt;
 
 /// Makes both ends of a connection: the sender of its data and the receiver that answers.
@@ -30,6 +32,13 @@ pub trait Transport: fmt::Debug {
     /// (RFC 3168).
     fn negotiates_ecn(&self) -> bool {
         false
+    }
+
+    /// What is agreed on with the switches when the connection is a VC of the ABR service, with cells of `size` bytes and a
+    /// first link of this rate; `None` for one that heeds no RM cells.
+    fn source_terms(&self, link: Rate, size: u32) -> Option<SourceTerms> {
+        let _ = (link, size);
+        None
     }
 }
 
@@ -64,6 +73,7 @@ macro_rules! transports {
 
 // The registry: one line a transport.
 transports! {
+    Abr(super::abr::AbrParams),
     Tcp(super::tcp::TcpParams),
     Window(super::window::WindowParams),
 }

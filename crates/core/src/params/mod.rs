@@ -79,6 +79,10 @@ pub enum Role {
     },
     /// Names flows that do not respond to congestion.
     Detector,
+    /// Tells the sources of ABR connections, at an output port, at which rate they may send.
+    RateControl,
+    /// Couples the control loops of ABR connections before and behind an output port.
+    Coupling,
     /// Makes both ends of a connection.
     Transport {
         /// Whether what is sent depends on what the network does with it.

@@ -3,6 +3,7 @@
 //! Everything is counted in integer ticks and bytes; a number with a fraction
 //! appears only where a result is handed out.
 
+pub mod convergence;
 mod count;
 mod lengths;
 mod moments;

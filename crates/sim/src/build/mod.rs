@@ -4,7 +4,7 @@ mod checks;
 mod shares;
 mod sources;
 
-use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan};
+use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
 use sources::{Recordings, Sending};
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
@@ -39,6 +39,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
         profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
+        rate_control: rate_control(scenario),
         relays: Vec::new(),
         notes: Vec::new(),
         duration: scenario.duration,
@@ -83,6 +84,17 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     shares::divide(scenario, &mut network)?;
     checks::recorded(scenario, &network)?;
     Ok(network)
+}
+
+/// The ports that control the rates of ABR connections. A gate is no such port.
+fn rate_control(scenario: &Scenario) -> Vec<RateControlPlan> {
+    let links = scenario.links.iter().enumerate().filter(|(_, link)| link.gate.is_none());
+    let plan = |(ix, link): (usize, &Link)| {
+        let algorithm = link.port.rate_control.as_ref()?.policy.clone();
+        let coupling = link.port.vsvd.as_ref().map(|chosen| chosen.policy.clone());
+        Some(RateControlPlan { link: ix, algorithm, coupling })
+    };
+    links.filter_map(plan).collect()
 }
 
 /// Makes every flow of answers and its flow of data the two directions of a connection: the group of answers

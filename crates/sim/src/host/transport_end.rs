@@ -3,9 +3,11 @@
 use crate::source::EndpointFactory;
 use crate::source::Traffic;
 use std::sync::Arc;
+use tidegate_core::abr::SourceTerms;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::application::Data;
 use tidegate_core::endpoint::{Endpoint, Seat, Transport, TransportKind};
+use tidegate_core::units::Rate;
 
 /// One end of a connection, made by its transport.
 #[derive(Clone, Debug)]
@@ -41,5 +43,9 @@ impl EndpointFactory for TransportEnd {
             }
             None => self.transport.receiver(seat),
         }
+    }
+
+    fn source_terms(&self, link: Rate) -> Option<SourceTerms> {
+        self.transport.source_terms(link, self.size?)
     }
 }

@@ -7,6 +7,7 @@ pub use video::{Playing, Spread};
 use crate::input::TraceFlow;
 use core::fmt;
 use std::sync::Arc;
+use tidegate_core::abr::SourceTerms;
 use tidegate_core::endpoint::{Endpoint, Seat};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span};
@@ -16,6 +17,13 @@ use video::Player;
 pub trait EndpointFactory: fmt::Debug + Send + Sync {
     /// The endpoint of one flow.
     fn make(&self, seat: Seat) -> Box<dyn Endpoint>;
+
+    /// What is agreed on with the switches when the flow is a VC of the ABR service whose first link has this rate
+    /// ([`Transport::source_terms`](tidegate_core::endpoint::Transport::source_terms)); `None` for one that is none.
+    fn source_terms(&self, link: Rate) -> Option<SourceTerms> {
+        let _ = link;
+        None
+    }
 }
 
 /// A traffic source's parameters.

@@ -43,6 +43,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// The shaper in front of a port lets a packet go: where it is an envelope, the packet enters the network.
     fn left_shaper(&mut self, packet: &Packet) {
+        self.let_go_relays(packet);
         let body = self.packets.body(packet.body);
         if let Some(workaheads) = &mut self.measures.workaheads
             && body.hop == self.flows[body.flow as usize].first_hop

@@ -156,6 +156,11 @@ impl<Q> World<Q> {
                 endpoint.gauges(&mut |metric, value| show(Subject::Flow(ix as u32), metric, value));
             }
         }
+        for relay in &self.relays {
+            if let AnyRelay::RateControlled(relay) = relay {
+                relay.gauges(&self.fabric, show);
+            }
+        }
         let planned = self.relays.iter().filter_map(|relay| match relay {
             AnyRelay::Custom(relay) => Some(relay),
             _ => None,

@@ -3,7 +3,7 @@
 use super::mail::Mail;
 use super::measuring::measures;
 use super::pending::Pending;
-use super::relays::{AnyRelay, Envelope, FlowNetwork, GateEdge};
+use super::relays::{AnyRelay, Envelope, FlowNetwork, GateEdge, RateControlled};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
@@ -66,7 +66,7 @@ impl<Q: EventQueue> World<Q> {
         for (ix, relay) in relays.all.iter().enumerate() {
             let at = match relay {
                 AnyRelay::FlowNetwork(network) => network.next(),
-                AnyRelay::Custom(_) => Time::ORIGIN,
+                AnyRelay::Custom(_) | AnyRelay::RateControlled(_) => Time::ORIGIN,
                 AnyRelay::GateEdge(_) | AnyRelay::Envelope(_) => Time::NEVER,
             };
             events.relays.set(ix as u32, at);
@@ -170,6 +170,11 @@ impl Relays {
         };
         let has_envelopes = network.flows.iter().any(|flow| flow.envelope.is_some());
         let envelope = has_envelopes.then(|| add(AnyRelay::Envelope(Envelope)));
+        for relay in RateControlled::all(network)? {
+            let node = relay.node();
+            let ix = add(AnyRelay::RateControlled(Box::new(relay)));
+            fabric.nodes[node].relays.push(ix as u32);
+        }
         for plan in &network.relays {
             let rng = Rng::named(seed, &format!("relay/{}", plan.name));
             let ix = add(AnyRelay::Custom(plan.factory.make(plan.node as u32, rng)));
@@ -201,7 +206,7 @@ impl Relays {
             match relay {
                 AnyRelay::FlowNetwork(network) => network.expect(start, stop),
                 AnyRelay::GateEdge(edge) => edge.expect(setup.headers),
-                AnyRelay::Envelope(_) | AnyRelay::Custom(_) => {}
+                AnyRelay::Envelope(_) | AnyRelay::RateControlled(_) | AnyRelay::Custom(_) => {}
             }
         }
     }

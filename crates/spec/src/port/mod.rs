@@ -14,6 +14,8 @@ use crate::error::Report;
 use crate::policy::Chosen;
 use crate::values::Values;
 use std::collections::BTreeSet;
+use tidegate_core::abr::BuiltInRateControl;
+use tidegate_core::abr::coupling::BuiltInCoupling;
 use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::BuiltIn;
@@ -32,6 +34,10 @@ pub struct PortSpec {
     pub dropper: Option<DropperSpec>,
     /// Which flows are found not to respond to the drops; `None` for nobody.
     pub detector: Option<Chosen<BuiltInDetector>>,
+    /// What controls the rates of ABR connections; `None` for nothing.
+    pub rate_control: Option<Chosen<BuiltInRateControl>>,
+    /// How their control loops before and behind it are coupled; `None` without VS/VD.
+    pub vsvd: Option<Chosen<BuiltInCoupling>>,
     /// Bits per second that the port never exceeds, when below the link's rate.
     pub ceiling: Option<u64>,
 }
@@ -57,6 +63,8 @@ impl PortSpec {
             meter: Chosen::read(port, "meter", report),
             dropper: DropperSpec::read(port, "dropper", report),
             detector: Chosen::read(port, "detector", report),
+            rate_control: Chosen::read(port, "rate_control", report),
+            vsvd: Chosen::read(port, "vsvd", report),
             ceiling: None,
         })
     }
@@ -68,6 +76,8 @@ pub(crate) struct OwnPolicies {
     meter: Option<Chosen<BuiltInMeter>>,
     dropper: Option<DropperSpec>,
     detector: Option<Chosen<BuiltInDetector>>,
+    rate_control: Option<Chosen<BuiltInRateControl>>,
+    vsvd: Option<Chosen<BuiltInCoupling>>,
 }
 
 impl OwnPolicies {
@@ -77,6 +87,8 @@ impl OwnPolicies {
             meter: Chosen::read(link, "meter", report),
             dropper: DropperSpec::read(link, "dropper", report),
             detector: Chosen::read(link, "detector", report),
+            rate_control: Chosen::read(link, "rate_control", report),
+            vsvd: Chosen::read(link, "vsvd", report),
         }
     }
 
@@ -87,6 +99,8 @@ impl OwnPolicies {
             meter: self.meter.clone().or(usual.meter),
             dropper: self.dropper.clone().or(usual.dropper),
             detector: self.detector.clone().or(usual.detector),
+            rate_control: self.rate_control.clone().or(usual.rate_control),
+            vsvd: self.vsvd.clone().or(usual.vsvd),
             ceiling: usual.ceiling,
         }
     }

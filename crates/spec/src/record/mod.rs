@@ -198,6 +198,15 @@ fn detector() -> Shape {
     policies("detector", Some(default), tidegate_core::detector::RECORDS)
 }
 
+fn rate_control() -> Shape {
+    policies("rate_control", None, tidegate_core::abr::RECORDS)
+}
+
+fn vsvd() -> Shape {
+    let default = tidegate_core::abr::coupling::DEFAULT.name;
+    policies("vsvd", Some(default), tidegate_core::abr::coupling::RECORDS)
+}
+
 fn meter() -> Shape {
     policies("meter", None, tidegate_core::meter::RECORDS)
 }

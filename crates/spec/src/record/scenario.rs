@@ -1,8 +1,8 @@
 //! The scenario file's own sections, except for flows and topologies.
 
 use super::{
-    Field, Section, Shape, connection, defaulted, detector, dropper, flow, meter, optional, rate, required,
-    scheduler, time, topology,
+    Field, Section, Shape, connection, defaulted, detector, dropper, flow, meter, optional, rate,
+    rate_control, required, scheduler, time, topology, vsvd,
 };
 use std::sync::LazyLock;
 use tidegate_core::params::{CONTRACT, Kind, Param, Parameter, PolicyRecord};
@@ -45,7 +45,7 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
         ),
         defaulted(
             "port",
-            Shape::Table(port()),
+            Shape::Table(switch_port()),
             "{}",
             "Output ports of switches, unless a link says otherwise",
         ),
@@ -86,6 +86,14 @@ pub(super) fn version(help: &'static str) -> Field {
 const DETECTOR: &str =
     "What finds flows that do not respond to the drops of `dropper`; without it, nothing does";
 
+/// What a switch algorithm is for.
+const RATE_CONTROL: &str =
+    "What tells the sources of ABR connections at which rate they may send; without it, nothing does";
+
+/// What VS/VD is for.
+const VSVD: &str = "How the port ends the control loops of ABR connections and begins others, for which it needs \
+                    `rate_control`; without it, loops go through";
+
 pub(super) fn port() -> Section {
     let fields = vec![
         defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
@@ -100,6 +108,14 @@ pub(super) fn port() -> Section {
     ];
     let help = "What every output port of a switch does, unless a link says otherwise. What those of hosts do, `host` says.";
     Section::new("port", "Port", help, fields)
+}
+
+/// The same with what a gate has no part in.
+fn switch_port() -> Section {
+    let mut section = port();
+    section.fields.push(optional("rate_control", rate_control(), RATE_CONTROL));
+    section.fields.push(optional("vsvd", vsvd(), VSVD));
+    section
 }
 
 fn host() -> Section {
@@ -204,6 +220,12 @@ fn link() -> Section {
         ),
         optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
         optional("detector", detector(), "Detector of its ports; without it, what `port` says"),
+        optional(
+            "rate_control",
+            rate_control(),
+            "Switch algorithm of its ports; without it, what `port` says",
+        ),
+        optional("vsvd", vsvd(), "Coupling of control loops at its ports; without it, what `port` says"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
     ];
     Section::new("link", "Link", "One link added to the topology.", fields)

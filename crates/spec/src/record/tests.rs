@@ -79,6 +79,8 @@ fn registered_policies_are_offered() {
         tidegate_core::shaper::RECORDS,
         tidegate_core::meter::RECORDS,
         tidegate_core::endpoint::RECORDS,
+        tidegate_core::abr::RECORDS,
+        tidegate_core::abr::coupling::RECORDS,
     ];
     let all: BTreeSet<_> =
         registered.iter().flat_map(|records| records.iter().map(|record| record.name)).collect();

@@ -11,6 +11,7 @@ mod metered;
 mod network;
 pub(crate) mod policies;
 mod profiles;
+mod rate_control;
 mod reservations;
 mod routing;
 mod warnings;
@@ -134,6 +135,7 @@ impl Scenario {
         profiles::check_weights(profiles, groups, report);
         metered::check(&parts, report);
         marking::check(&parts, report);
+        rate_control::check(&parts, report);
     }
 
     /// What flows and profiles state, a group of flows once.

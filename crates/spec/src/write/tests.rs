@@ -10,6 +10,8 @@ fn registered() -> impl Iterator<Item = &'static PolicyRecord> {
         tidegate_core::shaper::RECORDS,
         tidegate_core::meter::RECORDS,
         tidegate_core::endpoint::RECORDS,
+        tidegate_core::abr::RECORDS,
+        tidegate_core::abr::coupling::RECORDS,
     ];
     all.into_iter().flatten()
 }

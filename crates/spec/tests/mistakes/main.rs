@@ -1,5 +1,6 @@
 //! Mistakes: each is answered with its file, its line, what is wrong, and what would be right.
 
+mod abr;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;

@@ -3,15 +3,18 @@
 mod envelope;
 mod flow_network;
 mod gate_edge;
+mod rate_control;
 
 pub(super) use envelope::Envelope;
 pub(super) use flow_network::FlowNetwork;
 pub use flow_network::{Answer, Signal};
 pub(super) use gate_edge::GateEdge;
 pub use gate_edge::GateFlow;
+pub(super) use rate_control::RateControlled;
 
 use super::World;
 use crate::event_queue::EventQueue;
+use crate::packets::PacketBody;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
 use tidegate_core::packet::Packet;
 use tidegate_core::units::Time;
@@ -83,11 +86,29 @@ impl<Q: EventQueue> World<Q> {
     }
 }
 
+impl<Q: EventQueue> World<Q> {
+    /// The shaper in front of the port of a packet's hop has let the packet go, and relays are told.
+    pub(super) fn let_go_relays(&mut self, packet: &Packet) {
+        let &PacketBody { flow, hop, .. } = self.packets.body(packet.body);
+        let relays = usize::from(self.fabric.hops[hop as usize].relays);
+        let mut payload = self.packets.payload(packet.body);
+        let before = payload;
+        for place in 0..self.fabric.relay_sets[relays].len() {
+            let relay = self.fabric.relay_sets[relays][place];
+            self.call_relay(relay, |relay, cx| relay.let_go(cx, flow, hop, packet, &mut payload));
+        }
+        if payload != before {
+            self.packets.set_payload(packet.body, payload);
+        }
+    }
+}
+
 /// Every relay: the built-in ones, whose results are read, and `Custom` for the others.
 pub(in crate::world) enum AnyRelay {
     FlowNetwork(Box<FlowNetwork>),
     GateEdge(Box<GateEdge>),
     Envelope(Envelope),
+    RateControlled(Box<RateControlled>),
     Custom(Box<dyn Relay>),
 }
 
@@ -97,6 +118,7 @@ impl AnyRelay {
             AnyRelay::FlowNetwork(relay) => relay.as_mut(),
             AnyRelay::GateEdge(relay) => relay.as_mut(),
             AnyRelay::Envelope(relay) => relay,
+            AnyRelay::RateControlled(relay) => relay.as_mut(),
             AnyRelay::Custom(relay) => relay.as_mut(),
         }
     }

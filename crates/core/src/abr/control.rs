@@ -1,0 +1,137 @@
+//! Switch algorithms: what an output port tells the sources of its VCs, and the registry of those that are built in.
+
+use super::cell::RmCell;
+use crate::contract::Refused;
+use crate::params::{PolicyParams, registry};
+use crate::stats::Count;
+use crate::units::{Rate, Time};
+use core::fmt;
+
+/// A VC at a port: VCs are numbered from 0 in the order in which they are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VcIx(pub u32);
+
+impl VcIx {
+    /// As an index into a `Vec`.
+    #[inline]
+    pub const fn ix(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a port tells the source of a VC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Feedback {
+    /// The VC's allocation on the link in bit/s (VAL); infinite for no limit.
+    pub er: f64,
+    /// Congestion indication.
+    pub ci: bool,
+    /// No increase.
+    pub ni: bool,
+}
+
+impl Feedback {
+    /// Nothing to tell.
+    pub const NONE: Feedback = Feedback { er: f64::INFINITY, ci: false, ni: false };
+
+    /// Writes it into an RM cell on its way back.
+    pub fn write(&self, cell: &mut RmCell) {
+        *cell = cell.at_most(self.er);
+        cell.ci |= self.ci;
+        cell.ni |= self.ni;
+    }
+}
+
+/// Where a switch algorithm works.
+#[derive(Clone, Copy, Debug)]
+pub struct PortTerms {
+    /// Rate of the link.
+    pub link: Rate,
+    /// When it begins.
+    pub start: Time,
+    /// Whether the rates of VCs are measured ([`RateControl::measured`]) rather than declared.
+    pub measures: bool,
+}
+
+/// A switch algorithm at one output port: it sees the cells of the ABR class, and answers for each VC.
+pub trait RateControl: Send + fmt::Debug {
+    /// Where it works; said once, before everything else.
+    fn begin(&mut self, terms: &PortTerms) {
+        let _ = terms;
+    }
+
+    /// The next VC is opened.
+    fn open(&mut self) {}
+
+    /// A cell is at the point where the port's input rate is measured. `vc` is `None` for a cell that no VC of the port
+    /// declares the rate of: an answer of a VC in the other direction.
+    fn arrived(&mut self, now: Time, vc: Option<VcIx>, len: u32) {
+        let _ = (now, vc, len);
+    }
+
+    /// An RM cell of the VC declares its current rate in bit/s.
+    fn declared(&mut self, now: Time, vc: VcIx, rate: f64) {
+        let _ = (now, vc, rate);
+    }
+
+    /// A cell of the VC is at the point where rates of VCs are measured.
+    fn measured(&mut self, now: Time, vc: VcIx, len: u32) {
+        let _ = (now, vc, len);
+    }
+
+    /// Bytes that go before the ABR class have left the link: CBR and VBR.
+    fn left_above(&mut self, now: Time, len: u32) {
+        let _ = (now, len);
+    }
+
+    /// Whether a data cell that leaves the class queue, with so much in it, gets EFCI.
+    fn marks(&self, queue: Count) -> bool {
+        let _ = queue;
+        false
+    }
+
+    /// What the source of the VC is told, with so much in the class queue.
+    fn feedback(&mut self, now: Time, vc: VcIx, queue: Count) -> Feedback;
+
+    /// Shows what can be recorded over time, by name.
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = show;
+    }
+}
+
+macro_rules! algorithms {
+    ($($variant:ident($params:path),)+) => {
+        registry! {
+            /// A built-in switch algorithm with its parameters.
+            pub enum BuiltInRateControl {
+                $($variant($params),)+
+            }
+        }
+
+        impl BuiltInRateControl {
+            /// A new algorithm at a port, without VCs.
+            ///
+            /// # Errors
+            /// When a value is beyond what it takes.
+            pub fn build(&self, terms: &PortTerms) -> Result<Box<dyn RateControl>, Refused> {
+                match self {
+                    $(BuiltInRateControl::$variant(params) => {
+                        params.make().map(|made| Box::new(made) as Box<dyn RateControl>)
+                    })+
+                }
+                .map(|mut made| {
+                    made.begin(terms);
+                    made
+                })
+            }
+        }
+    };
+}
+
+// The registry: one line a switch algorithm.
+algorithms! {
+    Efci(super::efci::EfciParams),
+    RelativeRate(super::relative_rate::RelativeRateParams),
+    Eprca(super::eprca::EprcaParams),
+    Erica(super::erica::EricaParams),
+}

@@ -1,0 +1,318 @@
+//! How does a VS/VD switch couple the control loops before and behind it? Kalyanaraman et al. 1998, sections 3.2 and 4.
+//!
+//! # Model
+//!
+//! For every VC there is a virtual destination, which ends the *previous loop*, a queue of its own, and a virtual source, which
+//! begins the *next loop* and lets cells go from that queue to the class queue at ACR2. The port's switch algorithm allocates
+//! VAL2. An RM cell of the previous loop (FRM1) is turned round with
+//!
+//! `ER1 = min(ER1, VAL2, ACR2)`,
+//!
+//! and an answer from the next loop (BRM2) sets `ACR2 = Fn(min(ER2, VAL2), ACR2)` by the rules of a source. Four settings are
+//! open, which makes 72 couplings: what a VC's current rate is, what the input rate is, on which loop congestion of the link
+//! acts (whether VAL2 is in the first formula, in the second, or in both), and when VAL2 is calculated.
+//!
+//! The algorithm's CI and NI go the same ways as VAL2.
+//!
+//! # Choices where the paper is silent
+//!
+//! - What is calculated at FRM1, and acts on the next loop, lowers ACR2 at once. At BRM2 there is then "no action" (section
+//!   5.5), so that ACR2 may rise above VAL2 until the next FRM1.
+//! - What is calculated at BRM2 only is taken from a table when an FRM1 is turned round.
+//! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the previous loop hears of the congestion through
+//!   that; `er_bound = "none"` leaves out ACR2, too.
+//! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source otherwise.
+//! - RM cells of the next loop (FRM2) stand in the per-VC queue: one before the first cell, and one behind every Nrm − 1 data
+//!   cells. CCR is written, and rules 5 and 6 are applied, when such a cell goes to the class queue. Mrm and Trm ask for none.
+//! - ACR2 does not fall below TCR: an out-of-rate cell could not overtake its queue.
+
+use super::cell::RmCell;
+use super::control::{BuiltInRateControl, Feedback, PortTerms, RateControl, VcIx};
+use super::destination::Destination;
+use super::source::{Source, SourceTerms};
+use crate::contract::Refused;
+use crate::packet::Mark;
+use crate::params::{
+    Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry, words,
+};
+use crate::stats::Count;
+use crate::units::{Rate, Time};
+
+words! {
+    /// What a VC's current rate is (section 4.1).
+    pub enum VcRate {
+        /// What the source of the previous loop declares.
+        Frm1 = "frm1",
+        /// What the virtual source declares: ACR2.
+        Frm2 = "frm2",
+        /// What is measured at the entry to the per-VC queue.
+        PerVc = "per-vc",
+        /// What is measured at the entry to the class queue.
+        Class = "class",
+    }
+}
+
+words! {
+    /// What the input rate is (section 4.2).
+    pub enum InputRate {
+        /// The sum of what enters the per-VC queues.
+        PerVc = "per-vc",
+        /// What enters the class queue.
+        Class = "class",
+    }
+}
+
+words! {
+    /// On which loops congestion of the link acts (section 4.3).
+    pub enum ActsOn {
+        /// Only on the previous loop, by ER1.
+        Previous = "previous",
+        /// Only on the next loop, by ACR2.
+        Next = "next",
+        /// On both.
+        Both = "both",
+    }
+}
+
+words! {
+    /// When the allocated rate is calculated (section 4.4).
+    pub enum UpdatedAt {
+        /// When an FRM cell of the previous loop is turned round.
+        Frm1 = "frm1",
+        /// When a BRM cell of the next loop has come.
+        Brm2 = "brm2",
+        /// At both.
+        Both = "both",
+    }
+}
+
+words! {
+    /// What bounds ER1 besides VAL2.
+    pub enum ErBound {
+        /// ACR2.
+        Acr2 = "acr2",
+        /// Nothing.
+        Nothing = "none",
+    }
+}
+
+parameters! {
+    /// What can be set of VS/VD.
+    #[derive(Eq)]
+    pub struct VsVdParams {
+        /// Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or measured at the entry to the
+        /// per-VC or the class queue
+        vc_rate: VcRate = VcRate::Class,
+        /// Input rate: the sum of what enters the per-VC queues, or what enters the class queue
+        input_rate: InputRate = InputRate::Class,
+        /// Loop on which congestion of the link acts: the previous one, the next one, or both
+        acts_on: ActsOn = ActsOn::Both,
+        /// Time at which allocations are calculated: when an FRM cell of the previous loop is turned round, when a BRM cell of
+        /// the next loop has come, or both
+        updated_at: UpdatedAt = UpdatedAt::Both,
+        /// Bound of ER1 besides the allocation: ACR2, or none
+        er_bound: ErBound = ErBound::Acr2,
+        /// Initial cell rate of virtual sources; without it, the VC's PCR
+        icr: Option<Rate>,
+    }
+}
+
+impl PolicyParams for VsVdParams {
+    type Made = VsVdParams;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "vs-vd",
+        title: "Virtual source and virtual destination (VS/VD)",
+        role: Role::Coupling,
+        help: "Ends the control loop of each VC at the port and begins another, with a queue for each VC before the class queue. \
+               The default is option D of the source, its best.",
+        source: "Kalyanaraman et al. 1998; ATM TM 4.0, section 5.10.7",
+        params: VsVdParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<VsVdParams, Refused> {
+        Ok(*self)
+    }
+
+    fn example() -> VsVdParams {
+        VsVdParams {
+            vc_rate: VcRate::Frm1,
+            input_rate: InputRate::PerVc,
+            acts_on: ActsOn::Previous,
+            updated_at: UpdatedAt::Frm1,
+            er_bound: ErBound::Nothing,
+            icr: Rate::from_bits_per_second(500_000),
+        }
+    }
+}
+
+// The registry: one line a coupling.
+registry! {
+    /// A built-in coupling with its parameters.
+    pub enum BuiltInCoupling {
+        VsVd(VsVdParams),
+    }
+}
+
+/// The coupling that a table without a kind is.
+pub const DEFAULT: &PolicyRecord = &VsVdParams::RECORD;
+
+impl BuiltInCoupling {
+    /// The coupling at a port with a switch algorithm, without VCs.
+    ///
+    /// # Errors
+    /// When a value is beyond what the algorithm takes.
+    pub fn build(&self, algorithm: &BuiltInRateControl, link: Rate, start: Time) -> Result<Coupled, Refused> {
+        let BuiltInCoupling::VsVd(params) = self;
+        let measures = matches!(params.vc_rate, VcRate::PerVc | VcRate::Class);
+        let algorithm = algorithm.build(&PortTerms { link, start, measures })?;
+        Ok(Coupled { params: *params, algorithm, vcs: Vec::new() })
+    }
+}
+
+/// The virtual sources and destinations of an output port, and its switch algorithm.
+#[derive(Debug)]
+pub struct Coupled {
+    params: VsVdParams,
+    algorithm: Box<dyn RateControl>,
+    vcs: Vec<Segments>,
+}
+
+/// Both ends of a VC at the port.
+#[derive(Debug)]
+struct Segments {
+    destination: Destination,
+    source: Source,
+    /// What was calculated last.
+    table: Feedback,
+    /// Data cells that entered the per-VC queue behind the latest FRM cell there; `None` before the first FRM cell.
+    since_frm: Option<u32>,
+}
+
+impl Coupled {
+    /// Opens the next VC, whose source has these terms.
+    pub fn open(&mut self, terms: SourceTerms) -> VcIx {
+        let icr = self.params.icr.map_or(terms.pcr, Rate::bits_per_second);
+        let mcr = terms.mcr.max(terms.tcr).min(terms.pcr);
+        let terms = SourceTerms { icr: icr.min(terms.pcr).max(mcr), mcr, ..terms };
+        self.algorithm.open();
+        self.vcs.push(Segments {
+            destination: Destination::default(),
+            source: Source::new(terms),
+            table: Feedback::NONE,
+            since_frm: None,
+        });
+        VcIx(self.vcs.len() as u32 - 1)
+    }
+
+    /// ACR2 of a VC in bit/s: its queue is to be served at this rate.
+    pub fn acr(&self, vc: VcIx) -> f64 {
+        self.vcs[vc.ix()].source.acr()
+    }
+
+    /// The switch algorithm.
+    pub fn algorithm(&self) -> &dyn RateControl {
+        self.algorithm.as_ref()
+    }
+
+    /// The switch algorithm, which sees what is no cell of the port's VCs.
+    pub fn algorithm_mut(&mut self) -> &mut dyn RateControl {
+        self.algorithm.as_mut()
+    }
+
+    /// A data cell has come from the previous loop, and enters the per-VC queue without EFCI. Whether an FRM cell is to
+    /// follow it there.
+    #[must_use]
+    pub fn data(&mut self, now: Time, vc: VcIx, len: u32, mark: &mut Mark) -> bool {
+        self.came(now, vc, len);
+        let state = &mut self.vcs[vc.ix()];
+        state.destination.data(*mark);
+        *mark = mark.congestion_cleared();
+        let since = state.since_frm.map_or(0, |since| since + 1);
+        let is_due = state.since_frm.is_none() || since + 1 >= state.source.terms().nrm;
+        state.since_frm = Some(if is_due { 0 } else { since });
+        is_due
+    }
+
+    /// A cell has come from the previous loop.
+    fn came(&mut self, now: Time, vc: VcIx, len: u32) {
+        if self.params.input_rate == InputRate::PerVc {
+            self.algorithm.arrived(now, Some(vc), len);
+        }
+        if self.params.vc_rate == VcRate::PerVc {
+            self.algorithm.measured(now, vc, len);
+        }
+    }
+
+    /// FRM1 of so many bytes has come: the answer to the previous loop, and whether an FRM cell is to enter the per-VC queue,
+    /// which is the first.
+    #[must_use]
+    pub fn frm(&mut self, now: Time, vc: VcIx, frm: &RmCell, len: u32, queue: Count) -> (RmCell, bool) {
+        self.came(now, vc, len);
+        if self.params.vc_rate != VcRate::Frm2 {
+            self.algorithm.declared(now, vc, frm.ccr as f64);
+        }
+        if self.params.updated_at != UpdatedAt::Brm2 {
+            let feedback = self.algorithm.feedback(now, vc, queue);
+            let state = &mut self.vcs[vc.ix()];
+            state.table = feedback;
+            if self.params.acts_on != ActsOn::Previous {
+                state.source.lower_to(feedback.er);
+            }
+        }
+        let state = &mut self.vcs[vc.ix()];
+        let mut brm = state.destination.turn_round(frm);
+        if self.params.acts_on != ActsOn::Next {
+            state.table.write(&mut brm);
+        }
+        if self.params.er_bound == ErBound::Acr2 {
+            brm = brm.at_most(state.source.acr());
+        }
+        let is_first = state.since_frm.is_none();
+        if is_first {
+            state.since_frm = Some(0);
+        }
+        (brm, is_first)
+    }
+
+    /// BRM2 has come from the next loop.
+    pub fn brm(&mut self, now: Time, vc: VcIx, brm: &RmCell, queue: Count) {
+        let mut brm = *brm;
+        if self.params.updated_at != UpdatedAt::Frm1 {
+            let feedback = self.algorithm.feedback(now, vc, queue);
+            self.vcs[vc.ix()].table = feedback;
+            if self.params.acts_on != ActsOn::Previous {
+                feedback.write(&mut brm);
+            }
+        }
+        self.vcs[vc.ix()].source.answered(&brm);
+    }
+
+    /// A cell goes from the per-VC queue to the class queue; an FRM cell of the virtual source is written now.
+    pub fn let_go(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&mut RmCell>) {
+        if self.params.input_rate == InputRate::Class {
+            self.algorithm.arrived(now, Some(vc), len);
+        }
+        if self.params.vc_rate == VcRate::Class {
+            self.algorithm.measured(now, vc, len);
+        }
+        let Some(frm) = frm else { return };
+        *frm = self.vcs[vc.ix()].source.send_frm(now);
+        if self.params.vc_rate == VcRate::Frm2 {
+            self.algorithm.declared(now, vc, frm.ccr as f64);
+        }
+    }
+
+    /// An answer of a VC in the other direction enters the class queue.
+    pub fn answer_entered(&mut self, now: Time, len: u32) {
+        if self.params.input_rate == InputRate::Class {
+            self.algorithm.arrived(now, None, len);
+        }
+    }
+}

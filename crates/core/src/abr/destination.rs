@@ -1,0 +1,25 @@
+//! How does a destination answer?
+
+use super::cell::{Direction, RmCell};
+use crate::packet::Mark;
+
+/// The destination of a VC, or the virtual destination of a segment (ATM TM 4.0, section 5.10.5).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Destination {
+    /// The EFCI state of the latest data cell (rule 1).
+    efci: bool,
+}
+
+impl Destination {
+    /// A data cell has come.
+    pub fn data(&mut self, mark: Mark) {
+        self.efci = mark.is_congested();
+    }
+
+    /// Turns an FRM cell round (rule 2): the same cell backward, with CI when the latest data cell had met congestion.
+    /// That is then said, and saved no longer.
+    pub fn turn_round(&mut self, frm: &RmCell) -> RmCell {
+        let ci = frm.ci | std::mem::take(&mut self.efci);
+        RmCell { direction: Direction::Backward, bn: false, ci, ..*frm }
+    }
+}

@@ -1,0 +1,330 @@
+//! ERICA, explicit rate indication for congestion avoidance (Kalyanaraman et al. 1998, section 3; in full Kalyanaraman, Jain,
+//! Fahmy, Goyal, Vandalore, The ERICA switch algorithm for ABR traffic management in ATM networks, IEEE/ACM Transactions on
+//! Networking 8 (2000)).
+//!
+//! # Model
+//!
+//! In every averaging interval the port measures its input rate, the rate of what goes before the ABR class, and which VCs
+//! were active. At its end
+//!
+//! `target = utilisation · link − CBR and VBR`, `overload = input / target`, `VA_fairness = target / active VCs`,
+//!
+//! and until the end of the next one a VC's allocation is `VAL = max(VA_fairness, VA_efficiency)`, where
+//! `VA_efficiency = current rate / overload`. A VC is given at most one new allocation in an interval.
+//!
+//! # Choices where the sources are silent
+//!
+//! - Until the first interval is over, allocations are without limit.
+//! - An interval without input has an overload of zero: VA_efficiency is then without limit for a VC that has declared a rate.
+//! - There is at least one active VC.
+//! - With `queue_delay` the target is f(T) · (link − CBR and VBR), T the time that the queue takes at that rate:
+//!   f is 1 up to `queue_delay`, and then its hyperbola with a = 1.15, at least 0.5 (b = 1); the queue is the one that the last answer of the interval met.
+//! - With `average_overload`, input rate and target are averaged each for itself, and the overload is their ratio.
+//! - An interval that nobody asked about ends late, with the length that it should have had. After 100 intervals without
+//!   a cell those that follow change nothing.
+
+use super::control::{Feedback, PortTerms, RateControl, VcIx};
+use crate::contract::Refused;
+use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::stats::{Count, tally};
+use crate::units::{Span, Time};
+
+parameters! {
+    /// What can be set of ERICA.
+    pub struct EricaParams {
+        /// Target utilisation: share of the link that CBR, VBR and ABR together are to take, above 0
+        utilisation: f64 = 0.9,
+        /// Averaging interval, above zero
+        interval: Span = Span::from_millis(1),
+        /// Cells of the ABR class after which the interval ends even if it is not over; without it, none
+        cells: Option<u32> as Integer(1, 100_000_000),
+        /// Overload, less 1, up to which VCs are also given the greatest allocation of the interval before (δ of the fairness
+        /// boost); without it, they are not
+        fairness_boost: Option<f64>,
+        /// Queueing delay that is aimed at, above zero: the target rate then follows the length of the queue (ERICA+), and
+        /// `utilisation` is not read; without it, it does not
+        queue_delay: Option<Span>,
+        /// What a VC counts among the active ones in the first interval without a cell of it, and of that in the next, below 1;
+        /// without it, 0
+        average_active: Option<f64>,
+        /// Weight of an interval in the averages of input rate and target rate, above 0; without it, 1
+        average_overload: Option<f64>,
+    }
+}
+
+impl PolicyParams for EricaParams {
+    type Made = Erica;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "erica",
+        title: "ERICA",
+        role: Role::RateControl,
+        help: "Measures load and active VCs over intervals, and allocates to each VC the greater one of an equal share of the \
+               target rate and of its own rate divided by the overload.",
+        source: "Kalyanaraman et al. 1998, section 3; Kalyanaraman et al. 2000 (the enhancements)",
+        params: EricaParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Erica, Refused> {
+        Ok(Erica::new(*self))
+    }
+
+    fn example() -> EricaParams {
+        EricaParams {
+            utilisation: 0.95,
+            interval: Span::from_millis(5),
+            cells: Some(100),
+            fairness_boost: Some(0.1),
+            queue_delay: Some(Span::from_micros(1500)),
+            average_active: Some(0.5),
+            average_overload: Some(0.25),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let zero = |key, what| Err(Fault::at(key, format!("`{key}` is zero: {what}")));
+        if self.utilisation == 0.0 {
+            return zero("utilisation", "nothing would be allocated");
+        }
+        if self.interval == Span::ZERO {
+            return zero("interval", "nothing could be measured");
+        }
+        if self.queue_delay == Some(Span::ZERO) {
+            return zero("queue_delay", "leave it out to aim at none");
+        }
+        if self.average_overload == Some(0.0) {
+            return zero("average_overload", "nothing measured would count");
+        }
+        if self.average_active == Some(1.0) {
+            return Err(Fault::at("average_active", "`average_active` is 1: a VC would count for ever"));
+        }
+        Ok(())
+    }
+}
+
+/// Intervals without a cell after which another one changes nothing.
+const FORGOTTEN: u64 = 100;
+/// a of ERICA+: how fast the target falls with the queueing delay.
+const STEEPNESS: f64 = 1.15;
+/// The least share of the capacity that ERICA+ aims at (QDLF).
+const LEAST: f64 = 0.5;
+
+/// ERICA, as [`EricaParams`] describes it.
+#[derive(Clone, Debug)]
+pub struct Erica {
+    params: EricaParams,
+    /// In bit/s.
+    link: f64,
+    measures: bool,
+    interval: Interval,
+    vcs: Vec<Vc>,
+    load: Load,
+    /// Bytes in the class queue, as the last answer met it.
+    queue: u64,
+}
+
+/// What is counted in an interval.
+#[derive(Clone, Copy, Debug)]
+struct Interval {
+    began: Time,
+    /// From 1; no VC has been given an allocation in interval 0.
+    number: u64,
+    /// Bytes of the ABR class, and of what goes before it.
+    bytes: u64,
+    above: u64,
+    cells: u32,
+    /// Greatest allocation in it, and in the one before.
+    greatest: f64,
+    greatest_before: f64,
+}
+
+/// What the last interval has shown; rates in bit/s.
+#[derive(Clone, Copy, Debug)]
+struct Load {
+    input: f64,
+    target: f64,
+    active: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Vc {
+    /// Its current rate, declared or measured.
+    rate: f64,
+    /// Bytes in this interval, where its rate is measured.
+    bytes: u64,
+    /// Whether a cell was seen in this interval.
+    seen: bool,
+    /// What it counts among the active ones.
+    activity: f64,
+    allocated: f64,
+    /// The interval in which that was.
+    allocated_in: u64,
+}
+
+impl Erica {
+    fn new(params: EricaParams) -> Erica {
+        let interval = Interval {
+            began: Time::ORIGIN,
+            number: 1,
+            bytes: 0,
+            above: 0,
+            cells: 0,
+            greatest: 0.0,
+            greatest_before: 0.0,
+        };
+        let load = Load { input: 0.0, target: f64::INFINITY, active: 1.0 };
+        Erica { params, link: 0.0, measures: false, interval, vcs: Vec::new(), load, queue: 0 }
+    }
+
+    /// Ends the intervals that are over.
+    fn pass(&mut self, now: Time) {
+        let length = self.params.interval;
+        for _ in 0..FORGOTTEN {
+            if now.since(self.interval.began) < length {
+                return;
+            }
+            self.end(self.interval.began + length);
+        }
+        let whole = now.since(self.interval.began).ticks() / length.ticks();
+        self.interval.began += Span::from_ticks(whole * length.ticks());
+    }
+
+    /// The interval ends, and the next one begins.
+    fn end(&mut self, at: Time) {
+        let seconds = at.since(self.interval.began).as_secs_f64();
+        let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
+        let (input, capacity) = (rate(self.interval.bytes), (self.link - rate(self.interval.above)).max(0.0));
+        let target = match self.params.queue_delay {
+            None => (self.params.utilisation * self.link - rate(self.interval.above)).max(0.0),
+            Some(delay) => capacity * self.share_for_queue(capacity, delay),
+        };
+        let weight = self.params.average_overload.filter(|_| self.load.target.is_finite()).unwrap_or(1.0);
+        let averaged =
+            |before: f64, now: f64| if weight == 1.0 { now } else { before + weight * (now - before) };
+        let mut active = 0.0;
+        for vc in &mut self.vcs {
+            vc.activity = match vc.seen {
+                true => 1.0,
+                false => vc.activity * self.params.average_active.unwrap_or(0.0),
+            };
+            active += vc.activity;
+            if self.measures {
+                vc.rate = rate(vc.bytes);
+            }
+            (vc.seen, vc.bytes) = (false, 0);
+        }
+        self.load = Load {
+            input: averaged(self.load.input, input),
+            target: averaged(self.load.target, target),
+            active: active.max(1.0),
+        };
+        self.interval = Interval {
+            began: at,
+            number: self.interval.number + 1,
+            bytes: 0,
+            above: 0,
+            cells: 0,
+            greatest: 0.0,
+            greatest_before: self.interval.greatest,
+        };
+    }
+
+    /// f(T) of ERICA+: the share of the capacity that is aimed at while the queue takes a time T at that rate.
+    fn share_for_queue(&self, capacity: f64, delay: Span) -> f64 {
+        let (aim, time) = (delay.as_secs_f64(), self.queue as f64 * 8.0 / capacity.max(1.0));
+        if time > aim { (STEEPNESS * aim / ((STEEPNESS - 1.0) * time + aim)).max(LEAST) } else { 1.0 }
+    }
+
+    fn overload(&self) -> f64 {
+        match self.load.target {
+            target if target > 0.0 => self.load.input / target,
+            _ if self.load.input > 0.0 => f64::INFINITY,
+            _ => 0.0,
+        }
+    }
+
+    /// VAL of a VC, anew.
+    fn allocation(&mut self, vc: VcIx) -> f64 {
+        let (overload, rate) = (self.overload(), self.vcs[vc.ix()].rate);
+        let fairness = self.load.target / self.load.active;
+        let efficiency = if rate > 0.0 { rate / overload } else { 0.0 };
+        let mut allocation = fairness.max(efficiency);
+        if self.params.fairness_boost.is_some_and(|boost| overload <= 1.0 + boost) {
+            allocation = allocation.max(self.interval.greatest_before);
+        }
+        if self.load.target.is_finite() {
+            self.interval.greatest = self.interval.greatest.max(allocation.min(self.load.target));
+        }
+        allocation
+    }
+}
+
+impl RateControl for Erica {
+    fn begin(&mut self, terms: &PortTerms) {
+        (self.link, self.measures, self.interval.began) =
+            (terms.link.bits_per_second(), terms.measures, terms.start);
+    }
+
+    fn open(&mut self) {
+        self.vcs.push(Vc {
+            rate: 0.0,
+            bytes: 0,
+            seen: false,
+            activity: 0.0,
+            allocated: 0.0,
+            allocated_in: 0,
+        });
+    }
+
+    fn arrived(&mut self, now: Time, vc: Option<VcIx>, len: u32) {
+        self.pass(now);
+        tally(&mut self.interval.bytes, u64::from(len));
+        if let Some(vc) = vc {
+            self.vcs[vc.ix()].seen = true;
+        }
+        self.interval.cells += 1;
+        if self.params.cells.is_some_and(|cells| self.interval.cells >= cells) && now > self.interval.began {
+            self.end(now);
+        }
+    }
+
+    fn declared(&mut self, now: Time, vc: VcIx, rate: f64) {
+        self.pass(now);
+        if !self.measures {
+            self.vcs[vc.ix()].rate = rate;
+        }
+    }
+
+    fn measured(&mut self, now: Time, vc: VcIx, len: u32) {
+        self.pass(now);
+        tally(&mut self.vcs[vc.ix()].bytes, u64::from(len));
+    }
+
+    fn left_above(&mut self, now: Time, len: u32) {
+        self.pass(now);
+        tally(&mut self.interval.above, u64::from(len));
+    }
+
+    fn feedback(&mut self, now: Time, vc: VcIx, queue: Count) -> Feedback {
+        self.pass(now);
+        self.queue = queue.bytes;
+        if self.vcs[vc.ix()].allocated_in != self.interval.number {
+            let allocated = self.allocation(vc);
+            let state = &mut self.vcs[vc.ix()];
+            (state.allocated, state.allocated_in) = (allocated, self.interval.number);
+        }
+        Feedback { er: self.vcs[vc.ix()].allocated, ci: false, ni: false }
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        show("input_rate", self.load.input);
+        show("target_rate", self.load.target);
+        show("active_vcs", self.load.active);
+    }
+}

@@ -1,0 +1,56 @@
+//! What does an output port of the ABR class do with the cells that pass it, without VS/VD?
+
+use super::cell::RmCell;
+use super::control::{BuiltInRateControl, PortTerms, RateControl, VcIx};
+use crate::contract::Refused;
+use crate::stats::Count;
+use crate::units::{Rate, Time};
+
+/// An output port that tells sources what its link allows when their RM cells pass it on their way back (Kalyanaraman et al.
+/// 1998, section 3.1).
+#[derive(Debug)]
+pub struct OutputPort {
+    algorithm: Box<dyn RateControl>,
+    vcs: u32,
+}
+
+impl OutputPort {
+    /// A port without VCs.
+    ///
+    /// # Errors
+    /// When a value is beyond what the algorithm takes.
+    pub fn new(algorithm: &BuiltInRateControl, link: Rate, start: Time) -> Result<OutputPort, Refused> {
+        let algorithm = algorithm.build(&PortTerms { link, start, measures: false })?;
+        Ok(OutputPort { algorithm, vcs: 0 })
+    }
+
+    /// Opens the next VC.
+    pub fn open(&mut self) -> VcIx {
+        self.algorithm.open();
+        self.vcs += 1;
+        VcIx(self.vcs - 1)
+    }
+
+    /// The switch algorithm.
+    pub fn algorithm(&self) -> &dyn RateControl {
+        self.algorithm.as_ref()
+    }
+
+    /// The switch algorithm, which sees what is no cell of the port's VCs.
+    pub fn algorithm_mut(&mut self) -> &mut dyn RateControl {
+        self.algorithm.as_mut()
+    }
+
+    /// A cell of the VC enters the class queue: an FRM cell, or a data cell.
+    pub fn cell(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&RmCell>) {
+        self.algorithm.arrived(now, Some(vc), len);
+        if let Some(frm) = frm {
+            self.algorithm.declared(now, vc, frm.ccr as f64);
+        }
+    }
+
+    /// A BRM cell of the VC passes on its way back.
+    pub fn answer(&mut self, now: Time, vc: VcIx, brm: &mut RmCell, queue: Count) {
+        self.algorithm.feedback(now, vc, queue).write(brm);
+    }
+}

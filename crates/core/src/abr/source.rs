@@ -1,0 +1,178 @@
+//! At which rate may a source send, and which cell is the next?
+
+use super::cell::{Direction, RmCell, whole};
+use crate::units::{Span, TICKS_PER_SECOND, Time};
+
+/// What is agreed on for a VC when it is set up (ATM TM 4.0, section 5.10.2). Rates are in bit/s of whole cells.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SourceTerms {
+    /// Peak cell rate, above zero.
+    pub pcr: f64,
+    /// Minimum cell rate, at most PCR.
+    pub mcr: f64,
+    /// Initial cell rate, from MCR to PCR.
+    pub icr: f64,
+    /// Rate increase factor, 0 to 1.
+    pub rif: f64,
+    /// Rate decrease factor, 0 to 1.
+    pub rdf: f64,
+    /// Cutoff decrease factor, 0 to 1.
+    pub cdf: f64,
+    /// In-rate cells for each FRM cell, that one included; at least 2.
+    pub nrm: u32,
+    /// In-rate cells after which Trm may ask for an FRM cell.
+    pub mrm: u32,
+    /// Most time between FRM cells of a source that sends.
+    pub trm: Span,
+    /// FRM cells without an answer from which on the rate is cut.
+    pub crm: u32,
+    /// ACR decrease time factor: the longest time between FRM cells for which a rate above ICR is kept.
+    pub adtf: Span,
+    /// Rate of out-of-rate FRM cells, TCR.
+    pub tcr: f64,
+    /// Bytes of an RM cell.
+    pub rm_cell: u32,
+}
+
+/// The source of a VC, or the virtual source of a segment: rules 1 to 10 of ATM TM 4.0, section 5.10.4.
+#[derive(Clone, Debug)]
+pub struct Source {
+    terms: SourceTerms,
+    acr: f64,
+    /// When the latest in-rate FRM cell was sent.
+    frm_sent: Option<Time>,
+    /// In-rate cells since then.
+    since_frm: u32,
+    /// In-rate FRM cells since the latest BRM cell with BN = 0.
+    unanswered: u32,
+}
+
+impl Source {
+    /// A source at ICR (rule 2) that has sent nothing.
+    pub fn new(terms: SourceTerms) -> Source {
+        Source { terms, acr: terms.icr, frm_sent: None, since_frm: 0, unanswered: 0 }
+    }
+
+    /// What was agreed on.
+    pub fn terms(&self) -> &SourceTerms {
+        &self.terms
+    }
+
+    /// The allowed cell rate ACR in bit/s, from MCR to PCR.
+    pub fn acr(&self) -> f64 {
+        self.acr
+    }
+
+    /// In-rate FRM cells since the latest answer.
+    pub fn unanswered(&self) -> u32 {
+        self.unanswered
+    }
+
+    /// Whether the next in-rate cell is an FRM cell (rules 2 and 3a).
+    pub fn is_frm_next(&self, now: Time) -> bool {
+        let Some(sent) = self.frm_sent else { return true };
+        self.since_frm + 1 >= self.terms.nrm
+            || (self.since_frm >= self.terms.mrm && now.since(sent) >= self.terms.trm)
+    }
+
+    /// An in-rate cell that is no FRM cell is sent.
+    pub fn sent(&mut self) {
+        self.since_frm = self.since_frm.saturating_add(1);
+    }
+
+    /// An in-rate FRM cell is sent. The rate falls first to ICR after a time above ADTF without one (rule 5, use it or
+    /// lose it), and by CDF when CRM or more are without an answer (rule 6); the cell then declares it (rule 7).
+    pub fn send_frm(&mut self, now: Time) -> RmCell {
+        let idle = self.frm_sent.is_some_and(|sent| now.since(sent) > self.terms.adtf);
+        if idle {
+            self.acr = self.acr.min(self.terms.icr);
+        }
+        if self.unanswered >= self.terms.crm {
+            self.set_acr(self.acr * (1.0 - self.terms.cdf));
+        }
+        (self.frm_sent, self.since_frm) = (Some(now), 0);
+        self.unanswered = self.unanswered.saturating_add(1);
+        self.frm()
+    }
+
+    /// An FRM cell as it leaves the source now (rule 10), out of rate: nothing is counted.
+    pub fn frm(&self) -> RmCell {
+        RmCell {
+            direction: Direction::Forward,
+            ccr: whole(self.acr),
+            er: whole(self.terms.pcr),
+            mcr: whole(self.terms.mcr),
+            ci: false,
+            ni: false,
+            bn: false,
+        }
+    }
+
+    /// A BRM cell has come: the rate falls by RDF with CI, stays with NI, and rises by RIF·PCR otherwise (rule 8); it is
+    /// then at most ER (rule 9).
+    pub fn answered(&mut self, brm: &RmCell) {
+        if !brm.bn {
+            self.unanswered = 0;
+        }
+        if brm.ci {
+            self.set_acr(self.acr * (1.0 - self.terms.rdf));
+        } else if !brm.ni {
+            self.set_acr(self.acr + self.terms.rif * self.terms.pcr);
+        }
+        self.lower_to(brm.er as f64);
+    }
+
+    /// The rate is at most `er` bit/s from now on, but not below MCR.
+    pub fn lower_to(&mut self, er: f64) {
+        self.set_acr(self.acr.min(er));
+    }
+
+    fn set_acr(&mut self, acr: f64) {
+        self.acr = acr.min(self.terms.pcr).max(self.terms.mcr);
+    }
+}
+
+/// When in-rate cells may leave: between two of them there is the time of the first at ACR (rule 1). When ACR changes, what
+/// is left of that time is measured anew, so that over any time no more than ∫ACR and one cell leave.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    next_at: Time,
+    /// Length of the cell that was sent last.
+    len: u32,
+}
+
+impl Pace {
+    /// A cell may leave from `start` on.
+    pub fn new(start: Time) -> Pace {
+        Pace { next_at: start, len: 0 }
+    }
+
+    /// When the next cell may leave; [`Time::NEVER`] at a rate of zero.
+    pub fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// A cell of `len` bytes leaves now, at ACR.
+    pub fn sent(&mut self, now: Time, len: u32, acr: f64) {
+        (self.next_at, self.len) = (now + time_for(len, acr), len);
+    }
+
+    /// ACR was `before`, and is `acr` from now on.
+    pub fn change(&mut self, now: Time, before: f64, acr: f64) {
+        if before == acr || self.next_at <= now {
+            return;
+        }
+        let whole = time_for(self.len, acr);
+        let left = self.next_at.since(now).ticks() as f64 * (before / acr);
+        self.next_at = match before > 0.0 && acr > 0.0 {
+            true => now + Span::from_ticks(left.ceil() as u64).min(whole),
+            false => now + whole,
+        };
+    }
+}
+
+/// The time of so many bytes at a rate, rounded up; [`Span::MAX`] at a rate of zero.
+fn time_for(len: u32, rate: f64) -> Span {
+    // A cast from f64 saturates, also of what is infinite.
+    Span::from_ticks((f64::from(len) * 8.0 * TICKS_PER_SECOND as f64 / rate).ceil() as u64)
+}

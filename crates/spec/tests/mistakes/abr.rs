@@ -1,0 +1,139 @@
+//! What is refused of ABR connections and of the ports that control their rates before anything runs.
+
+use super::{Mistake, check};
+
+const GOOD: &str = r#"version = 1
+duration = "1s"
+topology = { kind = "chain", switches = 2, rate = "1mbit", access = { rate = "2mbit" } }
+[port]
+rate_control = { kind = "erica", interval = "5ms", queue_delay = "1500us", average_active = 0.5, average_overload = 0.5 }
+vsvd = { vc_rate = "class", updated_at = "both" }
+[[connection]]
+name = "c"
+from = "h1"
+to = "h2"
+size = "53B"
+transport = { kind = "abr", pcr = "2mbit", icr = "1mbit", mcr = "10kbit", rm_cell = "53B", header = "5B" }
+"#;
+
+const MISTAKES: &[Mistake] = &[
+    (
+        "rate_control = { kind = \"erica\", ",
+        "rate_control = { kind = \"arica\", ",
+        "a.toml:5:25: there is no rate_control `arica`",
+        Some("did you mean `erica`?"),
+    ),
+    (
+        "interval = \"5ms\"",
+        "interval = \"0ms\"",
+        "a.toml:5:45: `interval` is zero: nothing could be measured",
+        None,
+    ),
+    (
+        "interval = \"5ms\"",
+        "utilisation = 0",
+        "a.toml:5:48: `utilisation` is zero: nothing would be allocated",
+        None,
+    ),
+    (
+        "queue_delay = \"1500us\"",
+        "queue_delay = \"0us\"",
+        "a.toml:5:66: `queue_delay` is zero: leave it out to aim at none",
+        None,
+    ),
+    (
+        "average_active = 0.5",
+        "average_active = 1",
+        "a.toml:5:93: `average_active` is 1: a VC would count for ever",
+        None,
+    ),
+    (
+        "average_overload = 0.5",
+        "average_overload = 0",
+        "a.toml:5:117: `average_overload` is zero: nothing measured would count",
+        None,
+    ),
+    (
+        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }\n",
+        "",
+        "a.toml:5:8: nothing controls rates at link s1->s2, so that no loops can be coupled",
+        Some("add `rate_control` beside it"),
+    ),
+    (
+        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }",
+        "rate_control = { kind = \"relative-rate\", no_increase = 10, congested = 5 }",
+        "a.toml:5:72: `congested` (5) is below `no_increase` (10)",
+        None,
+    ),
+    (
+        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }",
+        "rate_control = { kind = \"eprca\", congested = 10, very_congested = 5 }",
+        "a.toml:5:67: `very_congested` (5) is below `congested` (10)",
+        None,
+    ),
+    ("\"class\"", "\"clas\"", "a.toml:6:20: there is no vc_rate `clas`", Some("did you mean `class`?")),
+    (
+        "from = \"h1\"",
+        "from = \"s1\"",
+        "a.toml:7:1: `c` starts at the port of link s1->s2, which has VS/VD",
+        Some("a virtual source has a loop before it: let the connection start at a host"),
+    ),
+    (
+        "pcr = \"2mbit\"",
+        "pcr = \"3mbit\"",
+        "a.toml:12:35: `pcr` is above the rate of the first link (2000000bit/s)",
+        None,
+    ),
+    ("icr = \"1mbit\"", "icr = \"3mbit\"", "a.toml:12:50: `icr` is above `pcr`", None),
+    ("mcr = \"10kbit\"", "mcr = \"1500kbit\"", "a.toml:12:65: `mcr` is above `icr`", None),
+    ("mcr = \"10kbit\"", "mcr = \"3mbit\"", "a.toml:12:65: `mcr` is above `pcr`", None),
+    (
+        "rm_cell = \"53B\"",
+        "rm_cell = \"64B\"",
+        "a.toml:12:85: `rm_cell` (64B) is longer than a cell of `size` (53B)",
+        None,
+    ),
+    (
+        "header = \"5B\"",
+        "header = \"53B\"",
+        "a.toml:12:101: `header` (53B) leaves no room for data in a cell of `size` (53B)",
+        None,
+    ),
+];
+
+#[test]
+fn every_mistake_of_abr_is_placed_and_explained() {
+    for (good, bad, first, help) in MISTAKES {
+        assert!(GOOD.contains(good), "{good}");
+        check(&GOOD.replacen(good, bad, 1), &[], first, *help);
+    }
+}
+
+/// With VS/VD the answers of a connection come back where its data went.
+#[test]
+fn answers_that_go_another_way_are_refused() {
+    let node = |name, kind| format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");
+    let link =
+        |from, to, more| format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1mbit\"\n{more}\n");
+    let text = [
+        "version = 1\nduration = \"1s\"\n".to_owned(),
+        node("a", "host")
+            + &node("z", "host")
+            + &node("b", "switch")
+            + &node("c", "switch")
+            + &node("d", "switch"),
+        link("a", "b", "")
+            + &link("b", "c", "duplex = false")
+            + &link("c", "z", "rate_control = \"erica\"\nvsvd = {}"),
+        link("z", "d", "duplex = false") + &link("d", "b", "duplex = false"),
+        "[[connection]]\nname = \"x\"\nfrom = \"a\"\nto = \"z\"\nsize = \"53B\"\ntransport = \"abr\"\n"
+            .to_owned(),
+    ];
+    // The link c->z is duplex, but nothing leads from c to b.
+    check(
+        &text.concat(),
+        &[],
+        "a.toml:44:1: the answers of `x` do not pass `c`, which has VS/VD",
+        Some("let them go back the way the data come"),
+    );
+}

@@ -1,0 +1,137 @@
+"""What the experiments of this paper share: couplings, rates and queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate._tidegate import convergence_time
+from tidegate.papers import measures
+from tidegate.papers.measures import Row
+from tidegate.results import Results
+from tidegate.source import Overrides
+from tidegate.summary import Values
+
+Figures = dict[str, Values]
+
+NONE = "no VS/VD"
+
+DECLARED = 'vc_rate = "frm1", input_rate = "per-vc"'
+"""What A, C and E know of rates: what sources declare, and the sum of what enters the per-VC queues."""
+
+MEASURED = 'vc_rate = "class", input_rate = "class"'
+"""What B, D and F do: they measure both at the entry to the class queue."""
+
+SETTINGS = {
+    "A": f'{DECLARED}, acts_on = "previous", updated_at = "frm1"',
+    "B": f'{MEASURED}, acts_on = "previous", updated_at = "frm1"',
+    "C": f'{DECLARED}, acts_on = "both", updated_at = "both"',
+    "D": f'{MEASURED}, acts_on = "both", updated_at = "both"',
+    "E": f'{DECLARED}, acts_on = "both", updated_at = "brm2"',
+    "F": f'{MEASURED}, acts_on = "both", updated_at = "brm2"',
+}
+"""The couplings of Table 2, B and C as section 5.5 has them."""
+
+PRINTED_B = "B as printed"
+
+COLUMNS = (*SETTINGS, NONE)
+"""The columns of Tables 3 to 5."""
+
+MBIT = 1e6
+MILLISECOND = 1e-3
+KCELLS = 1e3
+
+NEAR = (5e-3, 0.1, 50.0)
+"""Convergence: averages of ACR over 5 ms within 10 % of the optimum, and below 50 cells in the queue."""
+
+
+def coupled(settings: str) -> Overrides:
+    """Return what puts VS/VD at every output port of a switch."""
+    return [("port.vsvd", f"{{ {settings} }}")]
+
+
+def couplings() -> dict[str, Overrides]:
+    """Return a setting for each column of the tables, and one for B as Table 2 prints it."""
+    printed = {PRINTED_B: f'{MEASURED}, acts_on = "both", updated_at = "frm1"'}
+    settings: dict[str, Overrides] = {name: coupled(keys) for name, keys in (SETTINGS | printed).items()}
+    return {**settings, NONE: []}
+
+
+def samples(results: Results, subject: str, metric: str) -> list[np.ndarray[Any, Any]]:
+    """Return all samples of a metric, by replication; NaN where there is none."""
+    table: Any = results.series
+    wanted = pc.and_(
+        pc.equal(pc.cast(table["subject"], pa.string()), subject),
+        pc.equal(pc.cast(table["metric"], pa.string()), metric),
+    )
+    values = table.filter(wanted)["value"].to_numpy()
+    return list(values.reshape(results.replications, -1))
+
+
+def acr(results: Results, vcs: Sequence[str]) -> list[list[np.ndarray[Any, Any]]]:
+    """Return the ACR of some VCs' sources in Mbit/s: for each replication the samples of each VC."""
+    by_vc = [[run / MBIT for run in samples(results, vc, "acr")] for vc in vcs]
+    return [list(run) for run in zip(*by_vc, strict=True)]
+
+
+def spacing(results: Results) -> float:
+    """Return the seconds from one sample to the next."""
+    (first, *_) = samples(results, results.links["link"].to_pylist()[0], "queue")
+    return results.duration / len(first)
+
+
+def converged(
+    results: Results,
+    vcs: Sequence[str],
+    optima: Sequence[float],
+    queue: str,
+    span: tuple[float, float] | None = None,
+) -> Values:
+    """Return after how many ms the rates of some VCs converge, from the beginning of a span in seconds on.
+
+    None where they do not converge in the span, which is the whole run unless it is stated.
+    """
+    step = spacing(results)
+    begin, end = (0.0, results.duration) if span is None else span
+    part = slice(round(begin / step), round(end / step))
+    queues = samples(results, queue, "queue")
+    times = [
+        convergence_time(step, [list(rate[part]) for rate in rates], list(optima), list(waiting[part]), NEAR)
+        for rates, waiting in zip(acr(results, vcs), queues, strict=True)
+    ]
+    return [None if time is None else time / MILLISECOND for time in times]
+
+
+def received(results: Results, vcs: Sequence[str]) -> Values:
+    """Return the cells that the destination of a VC has received, in thousands, as a mean over some VCs."""
+    chosen: Sequence[str] = tuple(vcs)
+    runs = measures.flows(results, lambda row: _is(row, chosen))
+    return [sum(row["received_packets"] for row in rows) / len(chosen) / KCELLS for rows in runs]
+
+
+def _is(row: Row, vcs: Sequence[str]) -> bool:
+    return row["flow"] in vcs
+
+
+def longest(results: Results, link: str) -> Values:
+    """Return the longest class queue of a port, in thousands of cells."""
+    return [None if cells is None else cells / KCELLS for cells in measures.link(results, link, "queue_max")]
+
+
+def held(results: Results, link: str) -> Values:
+    """Return the most cells that stood in all per-VC queues of a port at a time, in thousands."""
+    table: Any = results.series
+    is_queue = pc.equal(pc.cast(table["metric"], pa.string()), "vc_queue")
+    at_port = pc.ends_with(pc.cast(table["subject"], pa.string()), pattern=f"@{link}")
+    rows = table.filter(pc.and_(is_queue, at_port))
+    if not len(rows):
+        return [0.0] * results.replications
+    subjects = len(set(rows["subject"].to_pylist()))
+    values = rows["value"].to_numpy()
+    # Rows stand replication by replication, and within one subject by subject.
+    runs = values.reshape(results.replications, subjects, -1)
+    return [float(run.sum(axis=0).max()) / KCELLS for run in runs]
