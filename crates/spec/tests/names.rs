@@ -30,7 +30,8 @@ const OFFERED: &[&str] = &[
     "python/tidegate/source.py",
     // A colour of the terminal is called like a dropper.
     "python/tidegate/cli/paper.py",
-    // Experiments with certain policies.
+    // Experiments with certain policies, and the demonstration of two.
+    "python/tidegate/demo/",
     "python/tidegate/lab/",
     "python/tidegate/papers/",
 ];
