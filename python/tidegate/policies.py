@@ -1160,7 +1160,7 @@ class VsVd(Record):
             or next or both). Default: both.
         updated_at: Time at which allocations are calculated: when an FRM cell of the previous loop is turned
             round, when a BRM cell of the next loop has come, or both (frm1 or brm2 or both). Default: both.
-        er1: Bound of ER1 besides the allocation: ACR2, or none (acr2 or open). Default: acr2.
+        er_bound: Bound of ER1 besides the allocation: ACR2, or none (acr2 or none). Default: acr2.
         icr: Initial cell rate of virtual sources; without it, the VC's PCR (a rate such as "400kbit").
 
     Source: Kalyanaraman et al. 1998; ATM TM 4.0, section 5.10.7.
@@ -1172,7 +1172,7 @@ class VsVd(Record):
     input_rate: Literal["per-vc", "class"] | None = None
     acts_on: Literal["previous", "next", "both"] | None = None
     updated_at: Literal["frm1", "brm2", "both"] | None = None
-    er1: Literal["acr2", "open"] | None = None
+    er_bound: Literal["acr2", "none"] | None = None
     icr: str | None = None
 
 
