@@ -13,6 +13,7 @@ from pathlib import Path
 from tidegate import papers
 from tidegate.papers import directory
 from tidegate.papers.words import allowed, figure, label, measured, published
+from tidegate.show import plural
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "papers"
@@ -44,7 +45,7 @@ def claims(outcome: papers.Outcome) -> str:
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     parts = [
         f"**{experiment.title}: {experiment.about}.** "
-        f"{experiment.where[0].upper()}{experiment.where[1:]}; {len(outcome.seeds)} runs, "
+        f"{experiment.where[0].upper()}{experiment.where[1:]}; {plural(len(outcome.seeds), 'run')}, "
         f"{outcome.duration:g} s measured{warmup}.\n"
         f"Scenario: [`{scenario}`](../../python/tidegate/papers/{folder}/{scenario}).\n"
     ]

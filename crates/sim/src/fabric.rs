@@ -125,11 +125,6 @@ impl Fabric {
         self.forks.get(&hop).map_or(&[], |hops| hops)
     }
 
-    /// The relays that packets pass at a hop.
-    pub(crate) fn relays_at(&self, hop: u32) -> &[u32] {
-        &self.relay_sets[usize::from(self.hops[hop as usize].relays)]
-    }
-
     /// The hop over which a packet that is at the fork of `hop` leaves by `link`.
     pub(crate) fn hop_over(&self, hop: u32, link: u32) -> u32 {
         let over = self.fork(hop).iter().find(|other| self.hops[**other as usize].link == link);

@@ -40,20 +40,45 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.packets.body(packet.body).flow;
         self.watch_arrival(hop, packet);
         self.measure_workahead(flow, from, hop, packet);
-        let relays = self.fabric.relays_at(hop);
-        if !relays.is_empty() {
-            let relays = relays.to_vec();
-            if !self.pass_relays(&relays, Crossing { flow, from, to: Some(hop) }, packet) {
+        let set = usize::from(self.fabric.hops[hop as usize].relays);
+        if !self.fabric.relay_sets[set].is_empty() {
+            // What relays do waits in the outbox: no other packet passes them meanwhile.
+            let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
+            let goes_on = self.pass_relays(&relays, Crossing { flow, from, to: Some(hop) }, packet);
+            self.fabric.relay_sets[set] = relays;
+            if !goes_on {
                 return self.settle();
             }
         }
-        let mut onto = self.fabric.fork(hop).to_vec();
-        if onto.is_empty() {
-            onto.push(hop);
+        match self.fabric.fork(hop) {
+            [] => self.enter_seen(hop, packet),
+            onto => {
+                let onto = onto.to_vec();
+                self.enter_fork(&onto, packet);
+            }
         }
-        self.log_arrivals(&onto, packet);
+        self.settle();
+    }
+
+    /// A packet that was seen enters the port of its hop.
+    fn enter_seen(&mut self, hop: u32, packet: &mut Packet) {
+        self.log_arrivals(&[hop], packet);
+        let Hop { link, node: at, leg, .. } = self.fabric.hops[hop as usize];
+        let node = &mut self.fabric.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        // The port is asked to start below.
+        _ = node.switch.arrive_for(&mut cx, leg, packet);
+        if !self.fabric.out.is_empty() {
+            self.effects(at);
+        }
+        self.start(link);
+    }
+
+    /// A packet that was seen enters the ports onto which its route forks.
+    fn enter_fork(&mut self, onto: &[u32], packet: &Packet) {
+        self.log_arrivals(onto, packet);
         let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
-        let at = self.fabric.hops[hop as usize].node;
+        let at = self.fabric.hops[onto[0] as usize].node;
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         // Every port is asked to start below.
@@ -62,9 +87,8 @@ impl<Q: EventQueue> World<Q> {
             self.effects(at);
         }
         for hop in onto {
-            self.start(self.fabric.hops[hop as usize].link);
+            self.start(self.fabric.hops[*hop as usize].link);
         }
-        self.settle();
     }
 
     fn log_arrivals(&mut self, onto: &[u32], packet: &Packet) {
