@@ -40,6 +40,9 @@ pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
 /// How often idle flows are closed at a link on which nothing moves.
 const IDLE_CHECK_INTERVAL: Span = Span::from_millis(100);
 
+/// How many flows are looked at for their leads each time that idle flows are closed.
+const MOST_LEADS: usize = 1000;
+
 /// A switch with a port for each direction, and the frames that it holds.
 pub(crate) struct Engine {
     switch: Switch,
@@ -126,6 +129,9 @@ impl Engine {
             port.edge.steer(self.clock, &mut self.switch, headers, length as u32);
         let mut packet = Packet::new(body, charged);
         packet.mark = mark;
+        if let Some(counters) = port.counters_of(leg.flow) {
+            counters.arrived.add(charged);
+        }
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
@@ -157,7 +163,11 @@ impl Engine {
             if port.free_at == due {
                 port.free_at = Time::NEVER;
                 // The frame's buffer is freed when the frame is sent or lost.
-                self.switch.finish(&mut cx, PortIx(direction as u16));
+                if let Some((packet, _)) = self.switch.finish(&mut cx, PortIx(direction as u16))
+                    && let Some(counters) = port.counters_of(packet.flow)
+                {
+                    counters.sent.add(packet.len);
+                }
             } else if port.open_at == due {
                 port.open_at = Time::NEVER;
             } else {
@@ -175,6 +185,7 @@ impl Engine {
         if self.clock >= self.idle_check_at {
             self.idle_check_at = self.clock + IDLE_CHECK_INTERVAL;
             for (ix, port) in self.ports.iter_mut().enumerate() {
+                port.edge.look_at_leads(self.clock, &self.switch, MOST_LEADS);
                 // While something is queued, only packets close flows, as in the simulator.
                 if self.switch.backlog(PortIx(ix as u16)).packets == 0 {
                     port.edge.close_idle(self.clock, &mut self.switch);
@@ -229,6 +240,9 @@ impl Engine {
                     let port = &mut self.ports[usize::from(port.0)];
                     port.counters.count_drop(reason);
                     port.statistics_of(packet.flow).dropped[reason as usize] += 1;
+                    if let Some(counters) = port.counters_of(packet.flow) {
+                        counters.dropped.add(packet.len);
+                    }
                     if body == Body::Released {
                         self.arena.free(packet.body);
                     }

@@ -19,14 +19,20 @@ use tidegate_spec::GateFile;
 /// How long to wait for an answer. The forwarder answers within milliseconds unless it has ended.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A circuit by its rule's place in the file and its number there.
+pub(crate) type NextCircuit = (usize, u32);
+
+/// A part of a list of circuits, and where it goes on; `None` at its end. Frames are forwarded between two parts.
+pub(crate) type CircuitSlice = (Vec<CircuitCounters>, Option<NextCircuit>);
+
 /// What the forwarder does between two frames. Each command carries the channel of its answer.
 pub(crate) enum Command {
     /// Report all counters and statistics.
     Report(Sender<Report>),
     /// List the flows that packets have opened.
     Members(Sender<Vec<Member>>),
-    /// List the counters of every circuit that has had packets.
-    Circuits(Sender<Vec<CircuitCounters>>),
+    /// List the counters of circuits that have had packets, from this one on.
+    Circuits(NextCircuit, Sender<CircuitSlice>),
     /// Reconfigure the engine for another file.
     Reconfigure(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
 }
@@ -129,9 +135,9 @@ impl CommandSender {
         self.ask(Command::Members)
     }
 
-    /// The counters of every circuit that has had packets; `None` when the forwarder does not answer.
-    pub(crate) fn circuits(&self) -> Option<Vec<CircuitCounters>> {
-        self.ask(Command::Circuits)
+    /// The counters of circuits that have had packets, from this one on; `None` when the forwarder does not answer.
+    pub(crate) fn circuits(&self, from: NextCircuit) -> Option<CircuitSlice> {
+        self.ask(|answer| Command::Circuits(from, answer))
     }
 
     /// Reconfigures the engine for another file; `None` when the forwarder does not answer.

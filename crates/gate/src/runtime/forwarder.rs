@@ -1,7 +1,7 @@
 //! The forwarding loop of a bump-in-the-wire bridge: frames from one interface to the other, through the
 //! engine.
 
-use super::commands::{Command, CommandQueue};
+use super::commands::{CircuitSlice, Command, CommandQueue, NextCircuit};
 use super::wait::{self, WaitMode};
 use crate::config::link_speed;
 use crate::config::plan::Plan;
@@ -40,6 +40,9 @@ const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
 
 /// After this time every frame that a receiver has got can be read: rings hand frames over in blocks.
 const DRAIN_DELAY: Duration = Duration::from_millis(20);
+
+/// How many circuits are looked at between two frames.
+const CIRCUITS_AT_ONCE: usize = 1000;
 
 /// Whether frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,8 +215,8 @@ impl Forwarder {
             Command::Members(answer) => {
                 let _ = answer.send(self.members());
             }
-            Command::Circuits(answer) => {
-                let _ = answer.send(self.circuits());
+            Command::Circuits(from, answer) => {
+                let _ = answer.send(self.circuits(from));
             }
             Command::Reconfigure(file, plan, answer) => {
                 let outcome = self.engine.reconfigure(self.clock.now(), &plan);
@@ -346,16 +349,21 @@ impl Forwarder {
         }
     }
 
-    fn circuits(&self) -> Vec<CircuitCounters> {
+    /// A part of the list of circuits that have had packets, from `first` on.
+    fn circuits(&self, first: NextCircuit) -> CircuitSlice {
         let lists = self.file.flows.iter().enumerate();
         let lists = lists.filter_map(|(rule, flow)| Some((rule, flow.circuits.as_ref()?.len() as u32)));
-        let all = lists.flat_map(|(rule, count)| {
-            (0..count).map(move |circuit| {
-                let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
-                CircuitCounters { rule, circuit, counters }
-            })
+        let begins = |rule| if rule == first.0 { first.1 } else { 0 };
+        let lists = lists.filter(|(rule, _)| *rule >= first.0);
+        let mut left =
+            lists.flat_map(|(rule, count)| (begins(rule)..count).map(move |circuit| (rule, circuit)));
+        let slice = left.by_ref().take(CIRCUITS_AT_ONCE).map(|(rule, circuit)| {
+            let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
+            CircuitCounters { rule, circuit, counters }
         });
-        all.filter(|one| one.counters.iter().any(|direction| direction.arrived.packets > 0)).collect()
+        let had_packets =
+            |one: &CircuitCounters| one.counters.iter().any(|direction| direction.arrived.packets > 0);
+        (slice.filter(had_packets).collect(), left.next())
     }
 
     /// The flows that packets have opened.
