@@ -21,6 +21,9 @@ use tidegate_spec::{Change, GateFile};
 /// For how long a report answers other requests, too.
 const REPORT_AGE: Duration = Duration::from_millis(20);
 
+/// After a report that was not made in 5 s, for how long the forwarder is waited for twice before it stands still.
+const STANDSTILL: Duration = Duration::from_millis(2500);
+
 /// Answers requests for a running gate.
 pub(crate) struct RequestHandler {
     commands: CommandSender,
@@ -55,10 +58,21 @@ impl RequestHandler {
 
     /// Computes the rates of the period that ends now, and logs the warnings that are new.
     pub(super) fn update_rates(&mut self) {
-        if let Some(report) = self.report() {
-            for warning in self.monitor.update(report) {
-                log(&format!("{}: warning: {warning}", self.file.name));
+        match self.report() {
+            Some(report) => {
+                for warning in self.monitor.update(report) {
+                    log(&format!("{}: warning: {warning}", self.file.name));
+                }
             }
+            None if self.commands.stands_still(STANDSTILL) => {
+                let name = &self.file.name;
+                log(&format!(
+                    "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if there is one"
+                ));
+                // The thread that forwards cannot be asked to stop. The kernel takes the guard away with the process.
+                std::process::abort();
+            }
+            None => {}
         }
     }
 

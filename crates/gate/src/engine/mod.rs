@@ -33,6 +33,26 @@ use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Span, Time};
 
+/// When a frame has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// To the switch: after the last [`advance`](Engine::advance) and before its next event, which a late gate carries out after
+    /// this.
+    pub(crate) switch: Time,
+    /// To this host. What it has waited since then counts as its delay.
+    pub(crate) kernel: Time,
+    /// To the gate, which has read it: an emulated link delays it from then on.
+    pub(crate) read: Time,
+}
+
+impl Arrival {
+    /// Of a frame that was read as soon as it came.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn at(now: Time) -> Arrival {
+        Arrival { switch: now, kernel: now, read: now }
+    }
+}
+
 /// How much late service a link may make up for at once. Link time beyond that is lost, and counted: a process
 /// that was suspended must not flood the link behind.
 pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
@@ -80,10 +100,8 @@ impl Engine {
         })
     }
 
-    /// Receives a frame. To the switch it arrived at `arrived`: after the last [`advance`](Self::advance) and before
-    /// its next event, which a late gate carries out after this. It was read at `read`, not earlier: an emulated link
-    /// delays it from then on.
-    pub(crate) fn receive(&mut self, arrived: Time, read: Time, direction: Direction, frame: &Offloaded<'_>) {
+    /// Receives a frame.
+    pub(crate) fn receive(&mut self, at: Arrival, direction: Direction, frame: &Offloaded<'_>) {
         let segments = frame.segments();
         let counters = &mut self.ports[direction as usize].counters;
         counters.super_packets += u64::from(segments > 1);
@@ -93,7 +111,7 @@ impl Engine {
         }
         let headers = Headers::read(LinkType::Ethernet, frame.bytes());
         for ix in 0..segments {
-            self.arrive(arrived, read, direction, &headers, |buffer| frame.write(ix, buffer));
+            self.arrive(at, direction, &headers, |buffer| frame.write(ix, buffer));
         }
     }
 
@@ -106,8 +124,7 @@ impl Engine {
 
     fn arrive(
         &mut self,
-        arrived: Time,
-        read: Time,
+        at: Arrival,
         direction: Direction,
         headers: &Headers,
         write: impl FnOnce(&mut [u8]) -> Option<usize>,
@@ -119,12 +136,10 @@ impl Engine {
             let reason = if full { LossReason::Memory } else { LossReason::Offload };
             return port.counters.count_loss(reason);
         };
-        if port.emulated {
-            self.arena.set_read(body, read);
-        }
+        self.arena.set_arrival(body, at);
         let length = self.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
-        self.clock = self.clock.max(arrived);
+        self.clock = self.clock.max(at.switch);
         let Steered { leg, charged, mark } =
             port.edge.steer(self.clock, &mut self.switch, headers, length as u32);
         let mut packet = Packet::new(body, charged);
@@ -211,11 +226,12 @@ impl Engine {
             if packet.mark.is_news() {
                 rewrite::write_mark(self.arena.frame_mut(packet.body), packet.mark);
             }
-            port.statistics_of(packet.flow).record_delay(self.clock.since(packet.arrived));
+            let arrival = self.arena.arrival(packet.body);
+            port.statistics_of(packet.flow).record_delay(self.clock.since(arrival.kernel));
             port.free_at = port.line.begin(self.clock, packet.len);
             // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
             let leaves = if port.emulated {
-                port.free_at.max(self.arena.read(packet.body) + port.free_at.since(self.clock))
+                port.free_at.max(arrival.read + port.free_at.since(self.clock))
             } else {
                 self.clock
             };

@@ -40,7 +40,7 @@ impl Bench {
     }
 
     pub(super) fn receive(&mut self, direction: Direction, frame: &[u8]) {
-        self.engine.receive(self.now, self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
+        self.engine.receive(Arrival::at(self.now), direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
     }
 
     /// The process sleeps until `at`, then sends all that is due: when, and how long.
