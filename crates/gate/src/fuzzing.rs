@@ -63,7 +63,7 @@ impl Gate {
     /// Receives a frame.
     pub fn receive(&mut self, direction: Direction, header: &[u8; HEADER], frame: &[u8], inserted: usize) {
         match Offloaded::new(header, frame, inserted) {
-            Ok(frame) => self.engine.receive(self.now, self.now, direction, &frame),
+            Ok(frame) => self.engine.receive(Arrival::at(self.now), direction, &frame),
             Err(_) => self.engine.count_lost(direction, LossReason::Offload),
         }
     }

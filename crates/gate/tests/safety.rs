@@ -144,7 +144,8 @@ fn a_gate_whose_file_was_edited_badly_is_still_in_reach() {
 fn a_gate_without_a_file_goes_by_its_interface() {
     let net = Net::new();
     let args = ["up", "--inside", "gi", "--outside", "go", "--rate", "10mbit", "--for", "30s"];
-    let mut gate = net.command(Place::Gate, BINARY, &args).stdout(Stdio::null()).spawn().unwrap();
+    let mut gate =
+        net.command(Place::Gate, BINARY, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let status = || net.output(Place::Gate, BINARY, &["status", "gi"]);
     let started = (0..100).any(|_| {
         std::thread::sleep(Duration::from_millis(50));

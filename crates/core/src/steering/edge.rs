@@ -110,6 +110,11 @@ impl Edge {
         self.steering.close_idle(now, switch);
     }
 
+    /// Looks at the leads of so many flows; see [`Steering::look_at_leads`].
+    pub fn look_at_leads(&mut self, now: Time, switch: &Switch, most: usize) {
+        self.steering.look_at_leads(now, switch, most);
+    }
+
     /// The rules, their flows and their counters.
     pub fn steering(&self) -> &Steering {
         &self.steering

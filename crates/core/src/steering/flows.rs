@@ -7,6 +7,7 @@
 
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
+use super::inspect::Leads;
 use super::rule::{Rule, Split};
 use crate::classifier::rules::{Direction, Key, inside};
 use crate::contract::Refused;
@@ -75,6 +76,10 @@ pub struct Steering {
     opened: u64,
     /// How often the rules were replaced.
     pub(super) generation: u64,
+    /// How many members each rule has open.
+    pub(super) open_of: Vec<usize>,
+    /// By how much members are ahead.
+    pub(super) leads: Leads,
     /// The counters of the closed members of each rule.
     pub(super) closed: Vec<FlowCounters>,
     /// Packets for which no flow could be opened.
@@ -124,6 +129,8 @@ impl Steering {
             most,
             opened: 0,
             generation: 0,
+            open_of: Vec::new(),
+            leads: Leads::default(),
             overflowed: 0,
         };
         steering.note_rules();
@@ -140,8 +147,10 @@ impl Steering {
                 self.note_rule(leg, rule);
             }
         }
+        self.open_of.clear();
         for rule in 0..self.rules.len() {
             let members: Vec<Leg> = self.member_legs(rule).collect();
+            self.open_of.push(members.len());
             members.into_iter().for_each(|leg| self.note_rule(leg, rule));
         }
     }
@@ -236,6 +245,7 @@ impl Steering {
             Owner::Key(key) => _ = self.by_key.insert((rule, key), at),
             Owner::Circuit(circuit) => self.circuits[rule][circuit as usize].open(at),
         }
+        self.open_of[rule] += 1;
         self.note_rule(leg, rule);
         Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
     }
@@ -272,6 +282,7 @@ impl Steering {
             }
             let counters = switch.counters(member.leg);
             self.closed[member.rule] = sum(self.closed[member.rule], counters);
+            self.open_of[member.rule] -= 1;
             _ = switch.close(now, member.leg);
             match member.owner {
                 Owner::Key(key) => _ = self.by_key.remove(&(member.rule, key)),

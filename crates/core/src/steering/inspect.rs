@@ -8,6 +8,24 @@ use crate::packet::Leg;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
 
+/// The largest lead of each rule's members, which are looked at a few at a time.
+#[derive(Debug, Default)]
+pub(super) struct Leads {
+    /// The member that is looked at next.
+    next: usize,
+    /// In this round so far, by rule.
+    growing: Vec<Span>,
+    /// In the round before.
+    latest: Vec<Span>,
+}
+
+impl Leads {
+    fn of(&self, rule: usize) -> Span {
+        let of = |leads: &[Span]| leads.get(rule).copied().unwrap_or(Span::ZERO);
+        of(&self.latest).max(of(&self.growing))
+    }
+}
+
 impl Steering {
     /// The counters of a rule's flows at the port, those of closed flows included.
     pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
@@ -28,11 +46,31 @@ impl Steering {
         members.map(|((_, key), at)| (*key, self.members[*at].leg))
     }
 
-    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead.
+    /// By how much the clock of a rule's flow is ahead of real time. Of the flows that packets have opened, the largest lead
+    /// that was seen in the latest round of [`look_at_leads`](Self::look_at_leads).
     pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
-        let fixed = self.fixed.get(rule).copied().flatten();
-        let legs = fixed.into_iter().chain(self.member_legs(rule));
-        legs.map(|leg| switch.lead(now, leg)).max().unwrap_or(Span::ZERO)
+        match self.fixed.get(rule).copied().flatten() {
+            Some(leg) => switch.lead(now, leg),
+            None => self.leads.of(rule),
+        }
+    }
+
+    /// Looks at the leads of so many flows that packets have opened, in turn: a report does not look at all of them.
+    pub fn look_at_leads(&mut self, now: Time, switch: &Switch, most: usize) {
+        let rules = self.rules.len();
+        self.leads.growing.resize(rules, Span::ZERO);
+        for _ in 0..most.min(self.members.len()) {
+            let member = &self.members[self.leads.next];
+            if member.number > 0 && !member.closed {
+                let seen = &mut self.leads.growing[member.rule];
+                *seen = switch.lead(now, member.leg).max(*seen);
+            }
+            self.leads.next += 1;
+            if self.leads.next == self.members.len() {
+                self.leads.next = 0;
+                self.leads.latest = core::mem::replace(&mut self.leads.growing, vec![Span::ZERO; rules]);
+            }
+        }
     }
 
     /// The flow of packets that match no rule, those that keep the link working aside.
@@ -54,7 +92,7 @@ impl Steering {
     pub fn flows(&self, rule: usize) -> usize {
         match self.fixed.get(rule) {
             Some(Some(_)) => 1,
-            _ => self.member_legs(rule).count(),
+            _ => self.open_of.get(rule).copied().unwrap_or(0),
         }
     }
 

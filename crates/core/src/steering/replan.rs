@@ -2,6 +2,7 @@
 
 use super::circuits::{self, CircuitState, sum};
 use super::flows::{Owner, Steering};
+use super::inspect::Leads;
 use super::rule::{Rule, Split};
 use crate::packet::Leg;
 use crate::switch::plan::FlowPlan;
@@ -114,6 +115,7 @@ impl Steering {
         (self.rules, self.fixed, self.closed, self.by_key, self.most) = (rules, fixed, closed, by_key, most);
         (self.circuits, self.rest_plan) = (circuits, rest);
         self.generation += 1;
+        self.leads = Leads::default();
         self.note_rules();
         self.open_missing(now, switch);
     }

@@ -37,6 +37,8 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     drop_privileges(wait_mode)?;
     let control = Control::start(listeners, RequestHandler::new(sender, source, last_good, file))?;
     let outcome = forwarder.run(&mut queue, up.duration, wait_mode, up.coalesce.unwrap_or(Span::ZERO));
+    // Who asks from now on is not answered, and does not wait.
+    drop(queue);
     let report = forwarder.report();
     // The bridge forwards before the control connections are closed: `down` waits for that.
     drop(forwarder);

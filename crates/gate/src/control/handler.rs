@@ -1,5 +1,7 @@
 //! What the control thread answers to requests, and what it logs by itself.
 
+#![allow(clippy::disallowed_types, reason = "clients ask in real time")]
+
 use super::server::Request;
 use crate::config::last_good::LastGood;
 use crate::config::link_speed;
@@ -10,10 +12,17 @@ use crate::runtime::commands::CommandSender;
 use crate::sys::log::log;
 use crate::telemetry::metrics;
 use crate::telemetry::monitor::Monitor;
-use crate::telemetry::report::{self, CircuitCounters};
+use crate::telemetry::report::{self, CircuitCounters, Report};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tidegate_spec::{Change, GateFile};
+
+/// For how long a report answers other requests, too.
+const REPORT_AGE: Duration = Duration::from_millis(20);
+
+/// After a report that was not made in 5 s, for how long the forwarder is waited for twice before it stands still.
+const STANDSTILL: Duration = Duration::from_millis(2500);
 
 /// Answers requests for a running gate.
 pub(crate) struct RequestHandler {
@@ -23,6 +32,8 @@ pub(crate) struct RequestHandler {
     /// The file that the gate runs.
     file: Arc<GateFile>,
     monitor: Monitor,
+    /// The latest report, and when it was made.
+    latest: Option<(Instant, Arc<Report>)>,
 }
 
 impl RequestHandler {
@@ -32,7 +43,7 @@ impl RequestHandler {
         last_good: Option<LastGood>,
         file: Arc<GateFile>,
     ) -> RequestHandler {
-        RequestHandler { commands, source, last_good, file, monitor: Monitor::default() }
+        RequestHandler { commands, source, last_good, file, monitor: Monitor::default(), latest: None }
     }
 
     /// The gate's name.
@@ -47,19 +58,42 @@ impl RequestHandler {
 
     /// Computes the rates of the period that ends now, and logs the warnings that are new.
     pub(super) fn update_rates(&mut self) {
-        if let Some(report) = self.commands.report() {
-            for warning in self.monitor.update(report) {
-                log(&format!("{}: warning: {warning}", self.file.name));
+        match self.report() {
+            Some(report) => {
+                for warning in self.monitor.update(report) {
+                    log(&format!("{}: warning: {warning}", self.file.name));
+                }
             }
+            None if self.commands.stands_still(STANDSTILL) => {
+                let name = &self.file.name;
+                log(&format!(
+                    "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if there is one"
+                ));
+                // The thread that forwards cannot be asked to stop. The kernel takes the guard away with the process.
+                std::process::abort();
+            }
+            None => {}
         }
+    }
+
+    /// A report of this moment, or of a short while ago: however many ask, the forwarder makes few.
+    fn report(&mut self) -> Option<Arc<Report>> {
+        let fresh = self.latest.as_ref().filter(|(made, _)| made.elapsed() < REPORT_AGE);
+        if let Some((_, report)) = fresh {
+            return Some(Arc::clone(report));
+        }
+        let report = Arc::new(self.commands.report()?);
+        self.latest = Some((Instant::now(), Arc::clone(&report)));
+        Some(report)
     }
 
     /// The bytes that a request is answered with.
     pub(super) fn handle(&mut self, request: Request<'_>) -> Vec<u8> {
         match request {
             Request::Scrape(request) => request.respond(|| {
+                let report = self.report()?;
                 let starved = |direction: usize, ix: usize| self.monitor.is_starved(direction, ix);
-                self.commands.report().map(|report| metrics::text(&report, starved))
+                Some(metrics::text(&report, starved))
             }),
             Request::Line(line) => {
                 let mut answer = match serde_json::from_slice::<Value>(line) {
@@ -97,13 +131,18 @@ impl RequestHandler {
 
     /// A report of this moment, with the rates of the last period.
     fn status(&mut self) -> Option<Value> {
-        let report = self.commands.report()?;
+        let report = self.report()?;
         Some(self.monitor.json(&report))
     }
 
     /// The counters of every circuit that has had packets, by bytes sent, the most first.
     fn circuits(&self) -> Option<Value> {
-        let mut circuits = self.commands.circuits()?;
+        let (mut circuits, mut next) = (Vec::new(), Some((0, 0)));
+        while let Some(from) = next {
+            let (more, then) = self.commands.circuits(from)?;
+            circuits.extend(more);
+            next = then;
+        }
         let bytes = |one: &CircuitCounters| -> u64 {
             one.counters.iter().map(|direction| direction.sent.bytes).sum()
         };
@@ -126,6 +165,7 @@ impl RequestHandler {
             let plan = Plan::of(&file);
             self.commands.reconfigure(Arc::clone(&file), plan).ok_or(GateError::NoAnswer)??;
             self.file = file;
+            self.latest = None;
         }
         if let Some(last_good) = &self.last_good {
             last_good.keep(&self.source, &self.file);
@@ -133,16 +173,15 @@ impl RequestHandler {
         Ok(changes.iter().map(Change::to_string).collect())
     }
 
-    /// Reloads, whoever asks for it, and logs what has changed, a line each.
+    /// Reloads, whoever asks for it, and logs what has changed in a line.
     pub(super) fn reload_and_log(&mut self) -> Result<Vec<String>, GateError> {
         let name = self.file.name.clone();
         let reloaded = self.reload();
         match &reloaded {
             Ok(changes) if changes.is_empty() => log(&format!("{name}: reloaded, nothing has changed")),
             Ok(changes) => {
-                let line =
-                    |change: &String| format!("{name}: reloaded: {}", change.replace(char::is_control, " "));
-                changes.iter().for_each(|change| log(&line(change)));
+                let changes = changes.join("; ").replace(char::is_control, " ");
+                log(&format!("{name}: reloaded: {changes}"));
             }
             Err(error) => log(&format!("{name}: not reloaded, and nothing has changed\n{error}")),
         }

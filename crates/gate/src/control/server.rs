@@ -6,12 +6,14 @@
 use super::http::HttpRequest;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{ErrorKind, Read, Write};
+use std::mem::discriminant;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// Clients at a time. For one more, the client with the earliest deadline is disconnected.
+/// Clients at a time at each listening socket. For one more, the client there with the earliest deadline is disconnected: who
+/// scrapes metrics never keeps an operator out.
 const MAX_CLIENTS: usize = 32;
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 10;
@@ -125,11 +127,12 @@ impl<'l> Server<'l> {
         if set.is_err() {
             return;
         }
-        if self.clients.len() >= MAX_CLIENTS
-            && let Some((first, _)) =
-                self.clients.iter().enumerate().min_by_key(|(_, client)| client.deadline)
-        {
-            self.clients.swap_remove(first);
+        let alike = |client: &Client| discriminant(&client.stream) == discriminant(&stream);
+        if self.clients.iter().filter(|client| alike(client)).count() >= MAX_CLIENTS {
+            let clients = self.clients.iter().enumerate().filter(|(_, client)| alike(client));
+            if let Some((first, _)) = clients.min_by_key(|(_, client)| client.deadline) {
+                self.clients.swap_remove(first);
+            }
         }
         self.clients.push(Client {
             stream,

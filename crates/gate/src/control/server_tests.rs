@@ -62,3 +62,18 @@ fn requests_that_come_together_are_all_answered() {
     assert!(bytes == wanted, "{} bytes of {}", bytes.len(), wanted.len());
     assert_eq!(server.clients.len(), 1);
 }
+
+/// Who scrapes metrics keeps nobody from the control socket, however many they are.
+#[test]
+fn scrapers_do_not_disconnect_an_operator() {
+    let (mut server, _operator) = one(Stream::Control);
+    let mut scrapers = Vec::new();
+    for _ in 0..2 * MAX_CLIENTS {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        server.connect(Stream::Metrics(std::os::fd::OwnedFd::from(theirs).into()));
+        scrapers.push(ours);
+    }
+    let control = |client: &Client| matches!(client.stream, Stream::Control(_));
+    assert_eq!(server.clients.iter().filter(|client| control(client)).count(), 1);
+    assert_eq!(server.clients.len(), 1 + MAX_CLIENTS);
+}

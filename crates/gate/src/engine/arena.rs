@@ -1,18 +1,21 @@
 //! Memory for frames: buffers of one size.
 
+use super::Arrival;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::Time;
 
 /// Buffers are allocated so many at a time.
 const CHUNK: usize = 1024;
+/// Of a buffer without a frame.
+const NOT_COME: Arrival = Arrival { switch: Time::ORIGIN, kernel: Time::ORIGIN, read: Time::ORIGIN };
 
 /// Buffers for frames. Their number can grow but not shrink.
 pub(super) struct Arena {
     chunks: Vec<Box<[u8]>>,
     buffer_size: usize,
     lengths: Vec<u32>,
-    /// When each frame for an emulated link was read; empty until there is one.
-    read: Vec<Time>,
+    /// When each frame has come.
+    arrivals: Vec<Arrival>,
     /// The buffer that was freed last is used first: it is still in the cache.
     free: Vec<BodyId>,
 }
@@ -25,7 +28,7 @@ impl Arena {
             chunks: Vec::new(),
             buffer_size,
             lengths: Vec::new(),
-            read: Vec::new(),
+            arrivals: Vec::new(),
             free: Vec::new(),
         };
         arena.grow_to(buffers);
@@ -38,6 +41,7 @@ impl Arena {
         while self.lengths.len() < buffers {
             self.chunks.push(vec![0; CHUNK * self.buffer_size].into_boxed_slice());
             self.lengths.resize(self.lengths.len() + CHUNK, 0);
+            self.arrivals.resize(self.lengths.len(), NOT_COME);
         }
         let added = (before..self.lengths.len()).rev().map(|at| BodyId(at as u32));
         self.free.splice(0..0, added);
@@ -60,17 +64,14 @@ impl Arena {
         }
     }
 
-    /// Notes when the frame in a buffer was read.
-    pub(super) fn set_read(&mut self, body: BodyId, at: Time) {
-        if self.read.len() < self.lengths.len() {
-            self.read.resize(self.lengths.len(), Time::ORIGIN);
-        }
-        self.read[body.0 as usize] = at;
+    /// Notes when the frame in a buffer has come.
+    pub(super) fn set_arrival(&mut self, body: BodyId, at: Arrival) {
+        self.arrivals[body.0 as usize] = at;
     }
 
-    /// When the frame in a buffer was read; the origin when nobody noted it.
-    pub(super) fn read(&self, body: BodyId) -> Time {
-        self.read.get(body.0 as usize).copied().unwrap_or(Time::ORIGIN)
+    /// When the frame in a buffer has come.
+    pub(super) fn arrival(&self, body: BodyId) -> Arrival {
+        self.arrivals[body.0 as usize]
     }
 
     /// The frame in a buffer.

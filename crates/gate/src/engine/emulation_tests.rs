@@ -49,12 +49,8 @@ fn no_frame_is_early_at_a_late_gate() {
         let arrived = bench.now.min(bench.engine.next_event());
         for _ in 0..rng.below(3) {
             let frame = udp(1, 934);
-            bench.engine.receive(
-                arrived,
-                bench.now,
-                Direction::Up,
-                &Offloaded::new(&PLAIN, &frame, 0).unwrap(),
-            );
+            let at = Arrival { switch: arrived, ..Arrival::at(bench.now) };
+            bench.engine.receive(at, Direction::Up, &Offloaded::new(&PLAIN, &frame, 0).unwrap());
             read.push_back(bench.now);
         }
         for (due, _) in bench.wake(bench.now, Direction::Up) {

@@ -24,6 +24,18 @@ impl Engine {
         self.switch.backlog(ix).packets - in_service + (port.departures.len() + port.line.in_flight()) as u64
     }
 
+    /// Checks that the running sums of every rule are what its flows add up to.
+    #[cfg(test)]
+    pub(crate) fn check_sums(&self, direction: Direction) {
+        let port = &self.ports[direction as usize];
+        let steering = port.edge.steering();
+        let counted = |counters: FlowCounters| (counters.arrived, counters.sent, counters.dropped);
+        for rule in 0..port.statistics.len() - 1 {
+            assert_eq!(counted(self.rule(direction, rule).0), counted(steering.counters(&self.switch, rule)));
+        }
+        assert_eq!(counted(self.rest(direction)), counted(steering.unmatched(&self.switch)));
+    }
+
     /// Buffers in use.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn buffers_used(&self) -> usize {
@@ -46,20 +58,21 @@ impl Engine {
         self.ports[direction as usize].edge.steering().circuit_counters(&self.switch, rule, circuit)
     }
 
-    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead.
+    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead that was seen of late.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
         self.ports[direction as usize].edge.steering().lead(self.clock, &self.switch, rule)
     }
 
     /// Counters of a rule's flows in a direction, and how many flows are open.
     pub(crate) fn rule(&self, direction: Direction, rule: usize) -> (FlowCounters, usize) {
-        let steering = self.ports[direction as usize].edge.steering();
-        (steering.counters(&self.switch, rule), steering.flows(rule))
+        let port = &self.ports[direction as usize];
+        (port.statistics[rule].counters, port.edge.steering().flows(rule))
     }
 
     /// Counters of the packets that match no rule.
     pub(crate) fn rest(&self, direction: Direction) -> FlowCounters {
-        self.ports[direction as usize].edge.steering().unmatched(&self.switch)
+        let statistics = &self.ports[direction as usize].statistics;
+        statistics[statistics.len() - 1].counters
     }
 
     /// Packets for which no flow could be opened.

@@ -33,12 +33,35 @@ use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Span, Time};
 
+/// When a frame has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    /// To the switch: after the last [`advance`](Engine::advance) and before its next event, which a late gate carries out after
+    /// this.
+    pub(crate) switch: Time,
+    /// To this host. What it has waited since then counts as its delay.
+    pub(crate) kernel: Time,
+    /// To the gate, which has read it: an emulated link delays it from then on.
+    pub(crate) read: Time,
+}
+
+impl Arrival {
+    /// Of a frame that was read as soon as it came.
+    #[cfg(any(test, fuzzing))]
+    pub(crate) fn at(now: Time) -> Arrival {
+        Arrival { switch: now, kernel: now, read: now }
+    }
+}
+
 /// How much late service a link may make up for at once. Link time beyond that is lost, and counted: a process
 /// that was suspended must not flood the link behind.
 pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
 
 /// How often idle flows are closed at a link on which nothing moves.
 const IDLE_CHECK_INTERVAL: Span = Span::from_millis(100);
+
+/// How many flows are looked at for their leads each time that idle flows are closed.
+const MOST_LEADS: usize = 1000;
 
 /// A switch with a port for each direction, and the frames that it holds.
 pub(crate) struct Engine {
@@ -77,10 +100,8 @@ impl Engine {
         })
     }
 
-    /// Receives a frame. To the switch it arrived at `arrived`: after the last [`advance`](Self::advance) and before
-    /// its next event, which a late gate carries out after this. It was read at `read`, not earlier: an emulated link
-    /// delays it from then on.
-    pub(crate) fn receive(&mut self, arrived: Time, read: Time, direction: Direction, frame: &Offloaded<'_>) {
+    /// Receives a frame.
+    pub(crate) fn receive(&mut self, at: Arrival, direction: Direction, frame: &Offloaded<'_>) {
         let segments = frame.segments();
         let counters = &mut self.ports[direction as usize].counters;
         counters.super_packets += u64::from(segments > 1);
@@ -90,7 +111,7 @@ impl Engine {
         }
         let headers = Headers::read(LinkType::Ethernet, frame.bytes());
         for ix in 0..segments {
-            self.arrive(arrived, read, direction, &headers, |buffer| frame.write(ix, buffer));
+            self.arrive(at, direction, &headers, |buffer| frame.write(ix, buffer));
         }
     }
 
@@ -103,8 +124,7 @@ impl Engine {
 
     fn arrive(
         &mut self,
-        arrived: Time,
-        read: Time,
+        at: Arrival,
         direction: Direction,
         headers: &Headers,
         write: impl FnOnce(&mut [u8]) -> Option<usize>,
@@ -116,16 +136,17 @@ impl Engine {
             let reason = if full { LossReason::Memory } else { LossReason::Offload };
             return port.counters.count_loss(reason);
         };
-        if port.emulated {
-            self.arena.set_read(body, read);
-        }
+        self.arena.set_arrival(body, at);
         let length = self.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
-        self.clock = self.clock.max(arrived);
+        self.clock = self.clock.max(at.switch);
         let Steered { leg, charged, mark } =
             port.edge.steer(self.clock, &mut self.switch, headers, length as u32);
         let mut packet = Packet::new(body, charged);
         packet.mark = mark;
+        if let Some(counters) = port.counters_of(leg.flow) {
+            counters.arrived.add(charged);
+        }
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
@@ -157,7 +178,11 @@ impl Engine {
             if port.free_at == due {
                 port.free_at = Time::NEVER;
                 // The frame's buffer is freed when the frame is sent or lost.
-                self.switch.finish(&mut cx, PortIx(direction as u16));
+                if let Some((packet, _)) = self.switch.finish(&mut cx, PortIx(direction as u16))
+                    && let Some(counters) = port.counters_of(packet.flow)
+                {
+                    counters.sent.add(packet.len);
+                }
             } else if port.open_at == due {
                 port.open_at = Time::NEVER;
             } else {
@@ -175,6 +200,7 @@ impl Engine {
         if self.clock >= self.idle_check_at {
             self.idle_check_at = self.clock + IDLE_CHECK_INTERVAL;
             for (ix, port) in self.ports.iter_mut().enumerate() {
+                port.edge.look_at_leads(self.clock, &self.switch, MOST_LEADS);
                 // While something is queued, only packets close flows, as in the simulator.
                 if self.switch.backlog(PortIx(ix as u16)).packets == 0 {
                     port.edge.close_idle(self.clock, &mut self.switch);
@@ -200,11 +226,12 @@ impl Engine {
             if packet.mark.is_news() {
                 rewrite::write_mark(self.arena.frame_mut(packet.body), packet.mark);
             }
-            port.statistics_of(packet.flow).record_delay(self.clock.since(packet.arrived));
+            let arrival = self.arena.arrival(packet.body);
+            port.statistics_of(packet.flow).record_delay(self.clock.since(arrival.kernel));
             port.free_at = port.line.begin(self.clock, packet.len);
             // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
             let leaves = if port.emulated {
-                port.free_at.max(self.arena.read(packet.body) + port.free_at.since(self.clock))
+                port.free_at.max(arrival.read + port.free_at.since(self.clock))
             } else {
                 self.clock
             };
@@ -229,6 +256,9 @@ impl Engine {
                     let port = &mut self.ports[usize::from(port.0)];
                     port.counters.count_drop(reason);
                     port.statistics_of(packet.flow).dropped[reason as usize] += 1;
+                    if let Some(counters) = port.counters_of(packet.flow) {
+                        counters.dropped.add(packet.len);
+                    }
                     if body == Body::Released {
                         self.arena.free(packet.body);
                     }

@@ -8,7 +8,7 @@ use tidegate_core::link::Line;
 use tidegate_core::packet::{BodyId, FlowIx, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::Edge;
-use tidegate_core::switch::Switch;
+use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::Time;
 
 /// A frame that is to be sent, and when it was due: its first bit, or on an emulated link its last.
@@ -77,6 +77,25 @@ impl Port {
             let due = self.line.next_arrival();
             let Some(body) = self.line.land(now) else { return };
             self.departures.push(Departure { body, due });
+        }
+    }
+
+    /// The running sums of the rule that a flow belongs to; `None` for a flow whose rule was removed.
+    pub(super) fn counters_of(&mut self, flow: FlowIx) -> Option<&mut FlowCounters> {
+        let steering = self.edge.steering();
+        let unmatched = || steering.rest().flow == flow || steering.control().flow == flow;
+        let rest = self.statistics.len() - 1;
+        let rule = steering.rule_of(flow).or_else(|| unmatched().then_some(rest))?;
+        Some(&mut self.statistics[rule].counters)
+    }
+
+    /// Adds up the counters of every rule's flows: who belongs to which has changed.
+    pub(super) fn sum_up(&mut self, switch: &Switch) {
+        let steering = self.edge.steering();
+        let rest = self.statistics.len() - 1;
+        for (rule, statistics) in self.statistics.iter_mut().enumerate() {
+            statistics.counters =
+                if rule < rest { steering.counters(switch, rule) } else { steering.unmatched(switch) };
         }
     }
 

@@ -52,6 +52,7 @@ impl Engine {
         self.take_effects();
         for direction in Direction::BOTH {
             self.reassign(direction)?;
+            self.ports[direction as usize].sum_up(&self.switch);
             self.start(direction);
         }
         Ok(())

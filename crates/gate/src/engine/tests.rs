@@ -40,7 +40,7 @@ impl Bench {
     }
 
     pub(super) fn receive(&mut self, direction: Direction, frame: &[u8]) {
-        self.engine.receive(self.now, self.now, direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
+        self.engine.receive(Arrival::at(self.now), direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
     }
 
     /// The process sleeps until `at`, then sends all that is due: when, and how long.
@@ -63,6 +63,7 @@ impl Bench {
                 counters.sent + counters.total_dropped() + self.engine.held(direction)
             );
             held += self.engine.held(direction);
+            self.engine.check_sums(direction);
         }
         // Counted in two ways: by the switch, and by the buffers in use.
         assert_eq!(held, self.engine.buffers_used() as u64);
@@ -244,4 +245,32 @@ proptest! {
             bench.check_identity();
         }
     }
+}
+
+/// However many flows packets have opened, what a report asks of the engine takes as long.
+#[test]
+#[allow(clippy::disallowed_types, reason = "real time is what is measured")]
+fn a_report_looks_at_no_flow() {
+    let fastest = |flows: u32| {
+        let mut bench = Bench::new("[[flow]]\nname = \"each\"\neach = \"5-tuple\"\nidle = \"1000s\"\n");
+        for flow in 0..flows {
+            let at = bench.now + Span::from_millis(1);
+            bench.wake(at, Direction::Up);
+            let mut frame = udp((flow % 50_000) as u16, 10);
+            frame[29] = (flow / 50_000) as u8;
+            bench.receive(Direction::Up, &frame);
+        }
+        assert_eq!(bench.engine.rule(Direction::Up, 0).1, flows as usize);
+        let ask = |_| {
+            let begun = std::time::Instant::now();
+            for _ in 0..100 {
+                let asked = (bench.engine.rule(Direction::Up, 0), bench.engine.lead(Direction::Up, 0));
+                std::hint::black_box((asked, bench.engine.rest(Direction::Up)));
+            }
+            begun.elapsed()
+        };
+        (0..10).map(ask).min().unwrap()
+    };
+    let (few, many) = (fastest(20), fastest(60_000));
+    assert!(many < 20 * few, "{few:?} with 20 flows, {many:?} with 60,000");
 }

@@ -171,6 +171,8 @@ pub(crate) struct Received<'r> {
     header: [u8; HEADER],
     /// Room for a tag, then the frame.
     bytes: &'r mut [u8],
+    /// When the kernel received it, in nanoseconds of CLOCK_REALTIME; `None` where it does not say.
+    pub(crate) stamp: Option<u64>,
     /// The VLAN tag that the kernel has removed from the frame.
     tag: Option<[u8; TAG]>,
     /// Why it is lost, if it is.
@@ -183,7 +185,7 @@ impl<'r> Received<'r> {
     /// # Errors
     /// Why it is lost.
     pub(crate) fn offloaded(self) -> Result<Offloaded<'r>, LossReason> {
-        let Received { header, bytes, tag, loss } = self;
+        let Received { header, bytes, tag, loss, .. } = self;
         if let Some(reason) = loss {
             return Err(reason);
         }

@@ -19,8 +19,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 const BUFFER: usize = (TAG + MAX_FRAME).next_multiple_of(64);
 /// Bytes of memory that the kernel may hold for a socket: 20 ms of 10 Gbit/s, twice over.
 const SOCKET_BUFFER: c_int = 64 << 20;
-/// One control message with a `tpacket_auxdata`, in whole words so that it is aligned.
-const CONTROL_WORDS: usize = 6;
+/// Control messages with a `timespec` and a `tpacket_auxdata`, in whole words so that they are aligned.
+const CONTROL_WORDS: usize = 10;
 
 /// Sets the size of a socket's buffer; without the privilege, up to the system's limit.
 fn set_buffer(socket: &OwnedFd, forced: c_int, plain: c_int) -> io::Result<()> {
@@ -84,6 +84,7 @@ impl Receiver {
         for option in [libc::PACKET_VNET_HDR, libc::PACKET_AUXDATA, libc::PACKET_IGNORE_OUTGOING] {
             set(&socket, libc::SOL_PACKET, option, &on)?;
         }
+        set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
         set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
         prepare(&socket)?;
         join(&socket, index)?;
@@ -137,10 +138,12 @@ impl Receiver {
         let buffers = self.bytes.chunks_exact_mut(BUFFER).zip(self.headers.iter()).zip(self.controls.iter());
         for (((buffer, header), control), message) in buffers.zip(&messages[..count]) {
             let length = (message.msg_len as usize).saturating_sub(HEADER).min(BUFFER - TAG);
+            let (stamp, tag) = controls_of(control, message.msg_hdr.msg_controllen);
             take(Received {
                 header: *header,
                 bytes: &mut buffer[..TAG + length],
-                tag: tag(control, message.msg_hdr.msg_controllen),
+                stamp,
+                tag,
                 loss: (message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0).then_some(LossReason::TooLong),
             });
         }
@@ -174,22 +177,39 @@ impl Receiver {
     }
 }
 
-/// The VLAN tag in the first control message, the only one that was requested.
-fn tag(control: &[u64; CONTROL_WORDS], length: usize) -> Option<[u8; TAG]> {
-    const WORDS: usize = size_of::<libc::cmsghdr>() / size_of::<u64>();
-    if length < size_of::<libc::cmsghdr>() + size_of::<libc::tpacket_auxdata>() {
-        return None;
+/// What the control messages in the first `length` bytes say: when the frame was received, and its VLAN tag.
+fn controls_of(control: &[u64; CONTROL_WORDS], length: usize) -> (Option<u64>, Option<[u8; TAG]>) {
+    const HEADER_LENGTH: usize = size_of::<libc::cmsghdr>();
+    let (mut stamp, mut tag, mut at) = (None, None, 0);
+    let length = length.min(size_of_val(control));
+    while at + HEADER_LENGTH <= length {
+        let message = control[at / size_of::<u64>()..].as_ptr();
+        // SAFETY: a header lies within the words that the kernel has written, aligned to them, and is plain integers.
+        let header = unsafe { message.cast::<libc::cmsghdr>().read() };
+        let end = at + header.cmsg_len as usize;
+        if end < at + HEADER_LENGTH || end > length {
+            break;
+        }
+        let holds = |size: usize| end - at >= HEADER_LENGTH + size;
+        // SAFETY: the data follows the header, which is made of whole words; it is read only when the message holds all of
+        // it, and it is plain integers.
+        unsafe {
+            let data = message.cast::<u8>().add(HEADER_LENGTH);
+            match (header.cmsg_level, header.cmsg_type) {
+                (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) if holds(size_of::<libc::timespec>()) => {
+                    let time = data.cast::<libc::timespec>().read();
+                    stamp = Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64);
+                }
+                (libc::SOL_PACKET, libc::PACKET_AUXDATA) if holds(size_of::<libc::tpacket_auxdata>()) => {
+                    let data = data.cast::<libc::tpacket_auxdata>().read();
+                    tag = vlan_tag(data.tp_status, data.tp_vlan_tci, data.tp_vlan_tpid);
+                }
+                _ => {}
+            }
+        }
+        at = end.next_multiple_of(size_of::<u64>());
     }
-    // SAFETY: the kernel has written a control message of at least this length, aligned to words, and
-    // both types are plain integers.
-    let (header, data) = unsafe {
-        let data = control[WORDS..].as_ptr().cast::<libc::tpacket_auxdata>();
-        (control.as_ptr().cast::<libc::cmsghdr>().read(), data.read())
-    };
-    if (header.cmsg_level, header.cmsg_type) != (libc::SOL_PACKET, libc::PACKET_AUXDATA) {
-        return None;
-    }
-    vlan_tag(data.tp_status, data.tp_vlan_tci, data.tp_vlan_tpid)
+    (stamp, tag)
 }
 
 /// The VLAN tag that the kernel has removed from a frame, if `status` says so.

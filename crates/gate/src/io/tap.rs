@@ -110,6 +110,7 @@ impl Receiver {
                 Ok(length) => take(Received {
                     header,
                     bytes: &mut self.buffer[..TAG + length.saturating_sub(HEADER)],
+                    stamp: None,
                     tag: None,
                     loss: (length == HEADER + BUFFER - TAG).then_some(LossReason::TooLong),
                 }),

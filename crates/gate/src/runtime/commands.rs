@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tidegate_core::contract::Refused;
 use tidegate_spec::GateFile;
@@ -19,14 +19,20 @@ use tidegate_spec::GateFile;
 /// How long to wait for an answer. The forwarder answers within milliseconds unless it has ended.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A circuit by its rule's place in the file and its number there.
+pub(crate) type NextCircuit = (usize, u32);
+
+/// A part of a list of circuits, and where it goes on; `None` at its end. Frames are forwarded between two parts.
+pub(crate) type CircuitSlice = (Vec<CircuitCounters>, Option<NextCircuit>);
+
 /// What the forwarder does between two frames. Each command carries the channel of its answer.
 pub(crate) enum Command {
     /// Report all counters and statistics.
     Report(Sender<Report>),
     /// List the flows that packets have opened.
     Members(Sender<Vec<Member>>),
-    /// List the counters of every circuit that has had packets.
-    Circuits(Sender<Vec<CircuitCounters>>),
+    /// List the counters of circuits that have had packets, from this one on.
+    Circuits(NextCircuit, Sender<CircuitSlice>),
     /// Reconfigure the engine for another file.
     Reconfigure(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
 }
@@ -124,18 +130,51 @@ impl CommandSender {
         self.ask(Command::Report)
     }
 
+    /// Whether the forwarder takes no command twice for so long, although it has not ended. Once is not enough: when the
+    /// whole process was stopped, the time is up before the forwarder goes on.
+    pub(crate) fn stands_still(&self, patience: Duration) -> bool {
+        let (sender, answer) = channel();
+        if self.commands.send(Command::Report(sender)).is_err() {
+            return false;
+        }
+        self.wake();
+        (0..2).all(|_| matches!(answer.recv_timeout(patience), Err(RecvTimeoutError::Timeout)))
+    }
+
     /// The flows that packets have opened; `None` when the forwarder does not answer.
     pub(crate) fn members(&self) -> Option<Vec<Member>> {
         self.ask(Command::Members)
     }
 
-    /// The counters of every circuit that has had packets; `None` when the forwarder does not answer.
-    pub(crate) fn circuits(&self) -> Option<Vec<CircuitCounters>> {
-        self.ask(Command::Circuits)
+    /// The counters of circuits that have had packets, from this one on; `None` when the forwarder does not answer.
+    pub(crate) fn circuits(&self, from: NextCircuit) -> Option<CircuitSlice> {
+        self.ask(|answer| Command::Circuits(from, answer))
     }
 
     /// Reconfigures the engine for another file; `None` when the forwarder does not answer.
     pub(crate) fn reconfigure(&self, file: Arc<GateFile>, plan: Plan) -> Option<Result<(), Refused>> {
         self.ask(|answer| Command::Reconfigure(file, Box::new(plan), answer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_no_command_stands_still_and_who_has_ended_does_not() {
+        const PATIENCE: Duration = Duration::from_millis(50);
+        let (sender, queue) = queue().unwrap();
+        assert!(sender.stands_still(PATIENCE));
+        // It takes the command that waited, and the next.
+        let taker = std::thread::spawn(move || {
+            for _ in 0..2 {
+                std::thread::sleep(PATIENCE * 3 / 2);
+                while queue.next().is_some() {}
+            }
+        });
+        assert!(!sender.stands_still(PATIENCE));
+        taker.join().unwrap();
+        assert!(!sender.stands_still(PATIENCE));
     }
 }

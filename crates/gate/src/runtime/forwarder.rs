@@ -1,17 +1,18 @@
 //! The forwarding loop of a bump-in-the-wire bridge: frames from one interface to the other, through the
 //! engine.
 
-use super::commands::{Command, CommandQueue};
+use super::commands::{CircuitSlice, Command, CommandQueue, NextCircuit};
 use super::wait::{self, WaitMode};
 use crate::config::link_speed;
 use crate::config::plan::Plan;
-use crate::engine::Engine;
+use crate::engine::{Arrival, Engine};
 use crate::error::GateError;
 use crate::failover::{Failover, Guard, Port};
 use crate::io::{BATCH, Receiver, Sender, Side};
 use crate::stats::LossReason;
 use crate::sys::clock::{Clock, TICKS_PER_NANOSECOND};
 use crate::sys::interface::Interface;
+use crate::sys::notify::Notifier;
 use crate::sys::real_time::RealTime;
 use crate::telemetry::report::{CircuitCounters, Member, Process, Report};
 use hdrhistogram::Histogram;
@@ -33,6 +34,9 @@ const MAX_LATENESS: u64 = 100_000_000_000;
 /// hundred times as much.
 const MAX_DEFERRAL: Span = Span::from_millis(5);
 
+/// A frame that has waited for longer until it is read is dropped: who waits for it has given it up, and it would delay others.
+const MOST_AGE: Span = Span::from_millis(200);
+
 /// How often the receivers are checked, and an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
 /// How often the interfaces' MTUs are looked at: nothing tells that one was raised.
@@ -40,6 +44,9 @@ const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
 
 /// After this time every frame that a receiver has got can be read: rings hand frames over in blocks.
 const DRAIN_DELAY: Duration = Duration::from_millis(20);
+
+/// How many circuits are looked at between two frames.
+const CIRCUITS_AT_ONCE: usize = 1000;
 
 /// Whether frames are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +65,8 @@ pub(crate) struct Forwarder {
     file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
+    /// When each receiver was last read to its end.
+    all_read_at: [Time; 2],
     senders: [Sender; 2],
     engine: Engine,
     clock: Clock,
@@ -118,6 +127,7 @@ impl Forwarder {
             indexes: ports.map(|port| port.index),
             file,
             receivers: [inside.receiver, outside.receiver],
+            all_read_at: [Time::ORIGIN; 2],
             senders: [outside.sender, inside.sender],
             engine,
             clock: Clock::start(),
@@ -152,6 +162,8 @@ impl Forwarder {
         let start = self.clock.now();
         let mut scheduling = RealTime::request(wait_mode == WaitMode::RealTime, start, Clock::cpu_time());
         self.real_time = scheduling.was_granted();
+        let mut manager = Notifier::from_environment();
+        manager.ready();
         let until = duration.map_or(Time::NEVER, |duration| start + duration);
         let mut more = false;
         loop {
@@ -165,6 +177,7 @@ impl Forwarder {
             }
             if now >= self.receiver_check_at {
                 self.check_receivers(now)?;
+                manager.alive();
             }
             let due =
                 self.engine.next_due().min(until).min(self.interface_check_at).min(self.receiver_check_at);
@@ -178,13 +191,11 @@ impl Forwarder {
             let span = if idle { due.since(now + coalesce) } else { Span::ZERO };
             let ready = wait::wait(&self.receivers, commands, polled, span)?;
             let now = self.clock.now();
-            // These frames are taken to have arrived before any event of the switch that is due by now.
-            let arrived = now.min(self.engine.next_event());
             more = false;
             for direction in Direction::BOTH {
                 let side = direction as usize;
                 if ready.receivers[side] || !polled[side] {
-                    more |= self.receive(arrived, direction)? == BATCH;
+                    more |= self.receive(direction)? == BATCH;
                 }
             }
             self.engine.advance(now);
@@ -212,8 +223,8 @@ impl Forwarder {
             Command::Members(answer) => {
                 let _ = answer.send(self.members());
             }
-            Command::Circuits(answer) => {
-                let _ = answer.send(self.circuits());
+            Command::Circuits(from, answer) => {
+                let _ = answer.send(self.circuits(from));
             }
             Command::Reconfigure(file, plan, answer) => {
                 let outcome = self.engine.reconfigure(self.clock.now(), &plan);
@@ -244,16 +255,29 @@ impl Forwarder {
     }
 
     /// Receives the frames that are there, at most [`BATCH`], and returns how many there were.
-    fn receive(&mut self, arrived: Time, direction: Direction) -> Result<usize, GateError> {
-        let Forwarder { receivers, engine, clock, .. } = self;
+    fn receive(&mut self, direction: Direction) -> Result<usize, GateError> {
+        let Forwarder { receivers, engine, clock, all_read_at, .. } = self;
         let emulated = engine.is_emulated(direction);
-        let received = receivers[direction as usize].receive(|received| match received.offloaded() {
-            Ok(frame) => {
-                let read = if emulated { clock.now() } else { arrived };
-                engine.receive(arrived, read, direction, &frame);
+        let (now, wall, earliest) = (clock.now(), Clock::wall(), all_read_at[direction as usize]);
+        let received = receivers[direction as usize].receive(|received| {
+            let age = received.stamp.map_or(0, |stamp| wall.saturating_sub(stamp));
+            let age = Span::from_ticks(age.saturating_mul(TICKS_PER_NANOSECOND));
+            // A frame that was there would have been read then, whatever the time of day was set to since.
+            let kernel = now.before(age).max(earliest);
+            match received.offloaded() {
+                Ok(_) if now.since(kernel) > MOST_AGE => engine.count_lost(direction, LossReason::Late),
+                Ok(frame) => {
+                    let read = if emulated { clock.now() } else { now };
+                    // It is taken to have arrived before any event of the switch that is due by now.
+                    let switch = kernel.min(engine.next_event());
+                    engine.receive(Arrival { switch, kernel, read }, direction, &frame);
+                }
+                Err(loss) => engine.count_lost(direction, loss),
             }
-            Err(loss) => engine.count_lost(direction, loss),
         });
+        if received.as_ref().map_or(true, |count| *count < BATCH) {
+            all_read_at[direction as usize] = now;
+        }
         received.or_else(|error| self.receive_failed(direction, &error).map(|()| 0))
     }
 
@@ -346,16 +370,21 @@ impl Forwarder {
         }
     }
 
-    fn circuits(&self) -> Vec<CircuitCounters> {
+    /// A part of the list of circuits that have had packets, from `first` on.
+    fn circuits(&self, first: NextCircuit) -> CircuitSlice {
         let lists = self.file.flows.iter().enumerate();
         let lists = lists.filter_map(|(rule, flow)| Some((rule, flow.circuits.as_ref()?.len() as u32)));
-        let all = lists.flat_map(|(rule, count)| {
-            (0..count).map(move |circuit| {
-                let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
-                CircuitCounters { rule, circuit, counters }
-            })
+        let begins = |rule| if rule == first.0 { first.1 } else { 0 };
+        let lists = lists.filter(|(rule, _)| *rule >= first.0);
+        let mut left =
+            lists.flat_map(|(rule, count)| (begins(rule)..count).map(move |circuit| (rule, circuit)));
+        let slice = left.by_ref().take(CIRCUITS_AT_ONCE).map(|(rule, circuit)| {
+            let counters = Direction::BOTH.map(|direction| self.engine.circuit(direction, rule, circuit));
+            CircuitCounters { rule, circuit, counters }
         });
-        all.filter(|one| one.counters.iter().any(|direction| direction.arrived.packets > 0)).collect()
+        let had_packets =
+            |one: &CircuitCounters| one.counters.iter().any(|direction| direction.arrived.packets > 0);
+        (slice.filter(had_packets).collect(), left.next())
     }
 
     /// The flows that packets have opened.

@@ -14,6 +14,8 @@ pub(crate) enum LossReason {
     Offload,
     /// It is shorter than an Ethernet header.
     Malformed,
+    /// It waited for too long until it was read.
+    Late,
     /// The kernel refused to send it.
     Device,
     /// The emulated link lost it.
@@ -21,11 +23,12 @@ pub(crate) enum LossReason {
 }
 
 impl LossReason {
-    pub(crate) const ALL: [LossReason; 6] = [
+    pub(crate) const ALL: [LossReason; 7] = [
         LossReason::Memory,
         LossReason::TooLong,
         LossReason::Offload,
         LossReason::Malformed,
+        LossReason::Late,
         LossReason::Device,
         LossReason::Emulated,
     ];
@@ -36,6 +39,7 @@ impl LossReason {
             LossReason::TooLong => "too-long",
             LossReason::Offload => "offload",
             LossReason::Malformed => "malformed",
+            LossReason::Late => "late",
             LossReason::Device => "device",
             LossReason::Emulated => "emulated-loss",
         }
@@ -66,6 +70,11 @@ impl Counters {
 
     pub(crate) fn count_drop(&mut self, reason: Reason) {
         self.dropped[reason as usize] += 1;
+    }
+
+    /// Frames that were lost for this reason.
+    pub(crate) fn lost(&self, reason: LossReason) -> u64 {
+        self.lost[reason as usize]
     }
 
     /// Dropped frames by reason: the names of core's reasons and of [`LossReason`].

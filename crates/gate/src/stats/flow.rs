@@ -2,6 +2,7 @@
 
 use hdrhistogram::Histogram;
 use tidegate_core::context::Reason;
+use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Span;
 
 /// The longest delay that the histogram tells apart, in microseconds.
@@ -14,6 +15,8 @@ const TICKS_PER_MICROSECOND: u64 = 100_000;
 /// Statistics of one rule's packets in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowStatistics {
+    /// What has arrived, was sent and was dropped: running sums over the rule's flows, so that no report adds them up.
+    pub(crate) counters: FlowCounters,
     /// From a packet's arrival to its first bit out, in microseconds.
     pub(crate) delays: Histogram<u64>,
     /// The sum of the delays.
@@ -34,6 +37,7 @@ impl FlowStatistics {
     /// The statistics of no packets.
     pub(crate) fn new() -> FlowStatistics {
         FlowStatistics {
+            counters: FlowCounters::default(),
             delays: Histogram::new_with_bounds(1, MAX_DELAY, DIGITS).expect("these bounds are in order"),
             delay_sum: Span::ZERO,
             dropped: [0; Reason::ALL.len()],

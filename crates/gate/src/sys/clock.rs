@@ -29,6 +29,11 @@ impl Clock {
         Span::from_ticks(Clock::nanoseconds(ClockId::ProcessCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
     }
 
+    /// CLOCK_REALTIME in nanoseconds, as the kernel stamps the frames that it receives.
+    pub(crate) fn wall() -> u64 {
+        Clock::nanoseconds(ClockId::Realtime)
+    }
+
     /// [`Time::ORIGIN`] and the time since the start.
     pub(crate) fn now(&self) -> Time {
         let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);

@@ -3,6 +3,7 @@
 use crate::telemetry::report::{DirectionReport, FlowReport, NO_MATCH, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use tidegate_spec::units::show_rate;
 
 /// A flow is starved only when it sends so many times its reservation.
@@ -15,7 +16,7 @@ const LONG_DELAY_WITHOUT_RULE: f64 = 100e-3;
 /// Compares each report with the one before.
 #[derive(Default)]
 pub(crate) struct Monitor {
-    before: Option<Report>,
+    before: Option<Arc<Report>>,
     period: Period,
     /// Warnings that hold at the moment: each is returned once, and again only after it no longer held.
     active: BTreeSet<String>,
@@ -41,7 +42,7 @@ struct FlowRates {
 
 impl Monitor {
     /// Takes a new report and returns the warnings that are new.
-    pub(crate) fn update(&mut self, report: Report) -> Vec<String> {
+    pub(crate) fn update(&mut self, report: Arc<Report>) -> Vec<String> {
         if let Some(before) = &self.before {
             self.period = Period::between(before, &report);
         }

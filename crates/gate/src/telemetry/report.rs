@@ -1,7 +1,7 @@
 //! A report of all counters and statistics, as text and as JSON.
 
 use crate::engine::Engine;
-use crate::stats::{Counters, FlowStatistics};
+use crate::stats::{Counters, FlowStatistics, LossReason};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::fmt;
@@ -192,6 +192,12 @@ impl DirectionReport {
         if self.lateness[1] > LATE {
             let text = format!("1 % of the frames left more than {:.1} ms late", self.lateness[1] * 1e3);
             warnings.push(("lateness", text));
+        }
+        let late = self.counters.lost(LossReason::Late);
+        if late > 0 {
+            let text =
+                format!("{late} frames were dropped that had waited for too long until they were read");
+            warnings.push(("late", text));
         }
         if self.missed > 0 {
             let text = format!(

@@ -119,6 +119,7 @@ impl Receiver {
             length: header.tp_len as usize,
             tci: header.hv1.tp_vlan_tci as u16,
             protocol: header.hv1.tp_vlan_tpid,
+            stamp: (header.tp_sec, header.tp_nsec),
         };
         // SAFETY: from `start` on the block has `space` bytes, and the gate owns it until its status is set.
         match unsafe { entry.received(start, space) } {

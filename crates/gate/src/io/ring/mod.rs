@@ -43,6 +43,8 @@ struct Entry {
     length: usize,
     tci: u16,
     protocol: u16,
+    /// When it was received, in seconds and nanoseconds of CLOCK_REALTIME.
+    stamp: (u32, u32),
 }
 
 impl Entry {
@@ -63,6 +65,8 @@ impl Entry {
             )
         };
         let tag = vlan_tag(self.status, self.tci, self.protocol);
-        Some(Received { header, bytes, tag, loss: (self.kept < self.length).then_some(LossReason::TooLong) })
+        let stamp = Some(u64::from(self.stamp.0) * 1_000_000_000 + u64::from(self.stamp.1));
+        let loss = (self.kept < self.length).then_some(LossReason::TooLong);
+        Some(Received { header, bytes, stamp, tag, loss })
     }
 }

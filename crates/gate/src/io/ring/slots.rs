@@ -90,6 +90,7 @@ impl Receiver {
             length: header.tp_len as usize,
             tci: header.tp_vlan_tci,
             protocol: header.tp_vlan_tpid,
+            stamp: (header.tp_sec, header.tp_nsec),
         };
         // SAFETY: the slot has this many bytes, and the gate owns it until its status is set.
         match unsafe { entry.received(slot, self.slot) } {

@@ -151,7 +151,7 @@ impl Receiver {
             } else {
                 partial_checksum::is_partial(&bytes[TAG..]).then_some(LossReason::Offload)
             };
-            take(Received { header: [0; HEADER], bytes, tag: None, loss });
+            take(Received { header: [0; HEADER], bytes, stamp: None, tag: None, loss });
             self.empty.push((at & !(self.chunk - 1)) as u64);
         }
         self.received.release();

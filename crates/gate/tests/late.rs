@@ -1,0 +1,120 @@
+//! A gate that does not get the processor knows it: it counts a frame's delay from when the kernel received it, and drops what is
+//! too old.
+
+#![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
+
+mod common;
+
+use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::net::UdpSocket;
+use std::os::unix::net::UnixDatagram;
+use std::time::{Duration, Instant};
+
+/// A frame that is older is dropped, in seconds.
+const MOST_AGE: f64 = 0.2;
+
+/// The delays, in seconds, of packets that are sent every two milliseconds for two seconds, while the gate is stopped and goes on
+/// a second later; its report and its log.
+fn stopped_for_a_second(io: &str) -> (Vec<f64>, Value, String) {
+    let net = Net::new();
+    let file = TempFile::gate("10mbit", "10mbit", "");
+    let text =
+        std::fs::read_to_string(file.path()).unwrap().replacen("up = ", &format!("io = \"{io}\", up = "), 1);
+    std::fs::write(file.path(), text).unwrap();
+    let gate = Gate::start(&net, file);
+    assert!(net.ping(2));
+    let origin = Instant::now();
+    let (ready, bound) = std::sync::mpsc::channel();
+    let receiver = net.spawn(Place::Outside, move || {
+        let socket = UdpSocket::bind((OUTSIDE, 7000)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_millis(1500))).unwrap();
+        ready.send(()).unwrap();
+        let (mut bytes, mut delays) = ([0; 8], Vec::new());
+        while let Ok(8) = socket.recv(&mut bytes) {
+            let sent = Duration::from_nanos(u64::from_be_bytes(bytes));
+            delays.push((origin.elapsed() - sent).as_secs_f64());
+        }
+        delays
+    });
+    bound.recv().unwrap();
+    let sender = net.spawn(Place::Inside, move || {
+        let socket = UdpSocket::bind((INSIDE, 0)).unwrap();
+        for _ in 0..1000 {
+            let now = origin.elapsed().as_nanos() as u64;
+            let _ = socket.send_to(&now.to_be_bytes(), (OUTSIDE, 7000));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    gate.signal(Signal::STOP);
+    std::thread::sleep(Duration::from_secs(1));
+    gate.signal(Signal::CONT);
+    sender.join().unwrap();
+    let delays = receiver.join().unwrap();
+    std::thread::sleep(Duration::from_millis(1200));
+    gate.signal(Signal::TERM);
+    let (status, printed, log) = gate.wait();
+    assert!(status.success(), "{log}");
+    (delays, serde_json::from_str(&printed).unwrap(), log)
+}
+
+/// The service manager is told that a gate forwards, and hears nothing more of one that stands still.
+#[test]
+#[ignore = "needs root and network namespaces"]
+fn a_gate_that_stands_still_is_not_taken_for_alive() {
+    let net = Net::new();
+    let path = std::env::temp_dir().join(format!("tidegate-notify-{}", std::process::id()));
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(Duration::from_millis(800))).unwrap();
+    let heard = || {
+        let mut bytes = [0; 64];
+        let length = manager.recv(&mut bytes).ok()?;
+        Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
+    };
+    let file = TempFile::gate("10mbit", "10mbit", "");
+    let mut command = net.command(Place::Gate, common::BINARY, &["up", file.path(), "--for", "30s"]);
+    command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", "500000");
+    command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut gate = command.spawn().unwrap();
+    let stop =
+        |signal| rustix::process::kill_process(rustix::process::Pid::from_child(&gate), signal).unwrap();
+    let first = (0..10).find_map(|_| heard());
+    assert_eq!(first.as_deref(), Some("READY=1"));
+    (0..4).for_each(|_| assert_eq!(heard().as_deref(), Some("WATCHDOG=1")));
+    stop(Signal::STOP);
+    while heard().is_some() {}
+    stop(Signal::CONT);
+    assert_eq!(heard().as_deref(), Some("WATCHDOG=1"));
+    stop(Signal::TERM);
+    assert!(gate.wait().unwrap().success());
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+#[ignore = "needs root and network namespaces"]
+fn what_has_waited_for_too_long_is_dropped_and_counted() {
+    // A ring of blocks holds less than a fifth of a second of so few packets.
+    for io in ["packet", "ring"] {
+        let (delays, report, log) = stopped_for_a_second(io);
+        let longest = delays.iter().copied().fold(0.0, f64::max);
+        assert!((0.1..MOST_AGE + 0.1).contains(&longest), "{io}: {longest} s");
+        let up = &report["directions"]["up"];
+        // Some 500 packets came while it was stopped, of which a fifth is not too old.
+        let dropped = up["drops"]["late"].as_u64().unwrap();
+        assert!((200..500).contains(&dropped), "{io}: {dropped}");
+        assert_eq!(
+            up["received"].as_u64().unwrap(),
+            up["sent"].as_u64().unwrap() + up["dropped"].as_u64().unwrap()
+        );
+        // What it reports is what was measured: as far as a histogram tells, and a machine that is out of processors.
+        let reported = up["flows"][0]["delay"]["max"].as_f64().unwrap();
+        assert!((reported - longest).abs() < 0.15 * longest + 0.01, "{io}: {reported} s for {longest} s");
+        assert!(
+            log.contains("warning: up: ")
+                && log.contains("that had waited for too long until they were read"),
+            "{log}"
+        );
+    }
+}
