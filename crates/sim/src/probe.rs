@@ -33,6 +33,13 @@ pub enum Subject {
     Flow(u32),
     /// A relay that was planned beside a node.
     Relay(u32),
+    /// A flow's VC of a link with credit.
+    Vc {
+        /// The link.
+        link: u32,
+        /// The flow.
+        flow: u32,
+    },
 }
 
 /// One quantity over time.

@@ -10,11 +10,17 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let Some(series) = run.world.series() else { return rows.finish() };
     let spacing = series.spacing().as_secs_f64();
     for column in series.columns() {
+        let of_vc;
         let subject = match column.subject {
             Subject::Link(ix) => run.network.links[ix as usize].name.as_str(),
             Subject::Group(ix) => run.network.groups[ix as usize].as_str(),
             Subject::Flow(ix) => run.network.flows[ix as usize].name.as_str(),
             Subject::Relay(ix) => run.network.relays[ix as usize].name.as_str(),
+            Subject::Vc { link, flow } => {
+                let (link, flow) = (&run.network.links[link as usize], &run.network.flows[flow as usize]);
+                of_vc = format!("{} on {}", flow.name, link.name);
+                of_vc.as_str()
+            }
         };
         for (ix, value) in column.values.iter().enumerate() {
             rows.row([

@@ -2,12 +2,14 @@
 
 pub(crate) mod classes;
 mod contract;
+mod credit;
 mod dropper;
 pub(crate) mod fit;
 
 pub use classes::Class;
 pub use contract::ContractSpec;
 pub(crate) use contract::{check_promise, check_warnings, interval_fault, workahead_fault};
+pub use credit::CreditSpec;
 pub use dropper::DropperSpec;
 
 use crate::error::Report;
@@ -34,6 +36,8 @@ pub struct PortSpec {
     pub detector: Option<Chosen<BuiltInDetector>>,
     /// Bits per second that the port never exceeds, when below the link's rate.
     pub ceiling: Option<u64>,
+    /// Credit-based flow control over its link; `None` for none.
+    pub credit: Option<CreditSpec>,
 }
 
 impl PortSpec {
@@ -58,6 +62,7 @@ impl PortSpec {
             dropper: DropperSpec::read(port, "dropper", report),
             detector: Chosen::read(port, "detector", report),
             ceiling: None,
+            credit: CreditSpec::read(port, report),
         })
     }
 }
@@ -68,6 +73,7 @@ pub(crate) struct OwnPolicies {
     meter: Option<Chosen<BuiltInMeter>>,
     dropper: Option<DropperSpec>,
     detector: Option<Chosen<BuiltInDetector>>,
+    credit: Option<CreditSpec>,
 }
 
 impl OwnPolicies {
@@ -77,6 +83,7 @@ impl OwnPolicies {
             meter: Chosen::read(link, "meter", report),
             dropper: DropperSpec::read(link, "dropper", report),
             detector: Chosen::read(link, "detector", report),
+            credit: CreditSpec::read(link, report),
         }
     }
 
@@ -88,6 +95,7 @@ impl OwnPolicies {
             dropper: self.dropper.clone().or(usual.dropper),
             detector: self.detector.clone().or(usual.detector),
             ceiling: usual.ceiling,
+            credit: self.credit.clone().or(usual.credit),
         }
     }
 }

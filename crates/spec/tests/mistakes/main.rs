@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod credit;
 mod detectors;
 mod droppers;
 mod flows;
