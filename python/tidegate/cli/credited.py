@@ -12,7 +12,7 @@ MOST_STALLS = 5
 
 
 def print_links(results: Results, console: Any) -> list[str]:
-    """Show what the receivers of links with credit held, and what credit cost; those without packets are left out."""
+    """Show what the receivers of links with credit held and what credit cost; idle ones are left out."""
     from tidegate.cli import screen
     from tidegate.show import plural, quantity
 
@@ -37,7 +37,9 @@ def print_links(results: Results, console: Any) -> list[str]:
     console.print()
     notes = ["max queue: the most packets that were at the receiver; overhead: credit cells beside the data"]
     if len(busy) > screen.MOST_ROWS:
-        notes.append(f"and {plural(len(busy) - screen.MOST_ROWS, 'more link')} with credit: table credit of --out")
+        notes.append(
+            f"and {plural(len(busy) - screen.MOST_ROWS, 'more link')} with credit: table credit of --out"
+        )
     return notes
 
 
