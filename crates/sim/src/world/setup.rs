@@ -336,7 +336,9 @@ fn lay_route(
         let enveloped = ix == 0 && setup.envelope.is_some() && !at_gate;
         passed.extend(relays.envelope.filter(|_| enveloped).map(|ix| ix as u32));
         let has_credit = network.links[*link].credit.is_some();
-        let credit = relays.credit.filter(|_| has_credit).map(|ix| ix as u32);
+        // A gate is a switch of its own behind the node at which the link before ends.
+        let comes_with_credit = ix > 0 && network.links[setup.route[ix - 1]].credit.is_some();
+        let credit = relays.credit.filter(|_| has_credit || comes_with_credit).map(|ix| ix as u32);
         if let Some(ix) = credit
             && !passed.contains(&ix)
         {

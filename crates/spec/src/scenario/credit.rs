@@ -7,7 +7,7 @@ use crate::scenario::load::Load;
 use crate::scenario::network::Link;
 use crate::scenario::policies::Parts;
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::credit::params::{CreditLink, CreditPlan};
+use tidegate_core::credit::params::{CreditLink, CreditPlan, Per};
 use tidegate_core::params::Key;
 
 /// Which packets the flows of a link have.
@@ -22,6 +22,15 @@ struct Carried {
 /// Checks the credit of every link; of mistakes at one place, the first is told.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
+    let credits = parts.links.iter().filter_map(|link| link.port.credit.as_ref());
+    for credit in credits.filter(|credit| parts.admission.is_some() && credit.params.per == Per::Link) {
+        let place = credit.place_of("per");
+        if told.insert(place) {
+            let message =
+                "flows that are set up by signalling have credit each, and not as one VC of their link";
+            report.add(place, Complaint::new(message).help("leave out `per`, or `admission`"));
+        }
+    }
     for plan in plans(parts.links, parts.groups, parts.loads) {
         if let Err((place, complaint)) = plan
             && told.insert(place)

@@ -87,6 +87,23 @@ fn credit_cells_have_a_way_back_and_cells_come_in_order() {
 }
 
 #[test]
+fn flows_that_are_set_up_have_credit_each() {
+    let text = scenario("", "per = \"link\"");
+    let line = text.lines().nth(8).unwrap();
+    let at = line.find("\"link\"").unwrap() + 1;
+    check(
+        &text
+            .replace("size =", "reserve = \"10kbit\"\nsize =")
+            .replace("node = [", "admission = {}\nnode = ["),
+        &[],
+        &format!(
+            "a.toml:10:{at}: flows that are set up by signalling have credit each, and not as one VC of their link"
+        ),
+        Some("leave out `per`, or `admission`"),
+    );
+}
+
+#[test]
 fn every_port_may_have_credit_and_a_link_of_its_own() {
     let text = "version = 1\nduration = \"1s\"\n\
                 topology = { kind = \"dumbbell\", pairs = 1, rate = \"1mbit\", delay = \"1ms\" }\n\
