@@ -195,7 +195,7 @@ fn nothing_overruns_and_nothing_stands_still() {
         all.extend([
             Bounds { buf_alloc: 3, n2: 2, cells: 5, on_link: 3, credits: 3, ..small },
             Bounds { vcs: 2, buf_alloc: 2, n2: 1, cells: 2, on_link: 2, credits: 1 },
-            Bounds { vcs: 2, buf_alloc: 2, n2: 2, cells: 2, on_link: 2, credits: 2 },
+            Bounds { vcs: 2, buf_alloc: 2, n2: 2, cells: 2, on_link: 2, credits: 1 },
         ]);
     }
     for bounds in all {

@@ -132,7 +132,34 @@ def _adaptive(k: int) -> Overrides:
 
 ONE_WAY = "link.s1-s2.credit"
 
+
+def _overhead(runs: Runs, _: Mapping[str, Columns]) -> Columns:
+    return {
+        name: {
+            "credit cells beside the data": [
+                None if cost is None else 100 * cost for cost in credit(results, "overhead", FIRST)
+            ],
+            "throughput of all": [
+                None if rate is None else 100 * rate / RATE for rate in total(results, "vc")
+            ],
+        }
+        for name, results in runs.items()
+    }
+
+
+def _share(keys: str) -> Overrides:
+    """Return what gives five VCs a link of 500 cell times and a pool."""
+    return [
+        ("flow.vc.count", "5"),
+        ("link.s1-s2.delay", "2490us"),
+        ("link.s1-s2.credit", f'{{ allocation = "receiver", interval = "10100us"{keys} }}'),
+    ]
+
+
 MEASURES = {
+    "overhead": Measure(
+        _overhead, {MAIN: _share(""), "N2 = 1": _share(", n2 = 1"), "N2 = 10": _share(", n2 = 10")}
+    ),
     "equation-2": Measure(_equation_2, {" ".join(map(str, case)): _grid(*case) for case in GRID}),
     "lost-credits": Measure(
         _lost,
