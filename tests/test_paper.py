@@ -297,7 +297,7 @@ def test_jobs_change_nothing():
     ("arguments", "words"),
     [
         (["virtualclok"], "did you mean `virtualclock`"),
-        (["zzz"], "there are allocated-capacity, axel, virtualclock, vsvd"),
+        (["zzz"], "there are allocated-capacity, axel, credit, virtualclock, vsvd"),
         (["virtualclock", "--replications", 0], "at least 1 replication"),
         (["virtualclock", "--jobs", 0], "at least 1 job"),
     ],

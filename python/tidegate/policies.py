@@ -1994,6 +1994,8 @@ class Link(Record):
         rate_control: Switch algorithm of its ports; without it, what `port` says.
         vsvd: Coupling of control loops at its ports; without it, what `port` says.
         ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
+        credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
+            without it, none.
     """
 
     from_: str
@@ -2013,6 +2015,7 @@ class Link(Record):
     rate_control: RateControlName | RateControlKind | None = None
     vsvd: VsvdName | VsvdKind | None = None
     ceiling: str | None = None
+    credit: Credit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2085,12 +2088,64 @@ class Host(Record):
         meter: What sees whether flows keep their contracts; without it, nothing does.
         dropper: What is dropped or marked on arrival; without it, nothing is.
         detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
+        credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
+            without it, none.
     """
 
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
     detector: DetectorName | DetectorKind | None = None
+    credit: Credit | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Credit(Record):
+    """Credit.
+
+    Credit-based flow control of a link: a packet is sent only when there is a place for it at the node at the
+    link's end. What has no credit waits, back to the hosts. Every packet takes one place, and the link back
+    carries the credit cells, ahead of what its port has queued.
+
+    Attributes:
+        per: What has credit of its own: each `flow` is a VC, or all flows of the `link` are one, so that one
+            of them that cannot go on holds the others back (flow or link). Default: flow.
+        allocation: Who allocates the receiver's memory: `static`, or adaptively the `sender` or the
+            `receiver` (static or sender or receiver). Default: static.
+        protocol: What credit records tell: the running count of the Credit Update Protocol (`cup`), or the
+            cells since the record before (`incremental`) (cup or incremental). Default: cup.
+        cell: Packet for which buffers are counted; without it, the smallest on the link. Any packet takes one
+            place (a size such as "250B").
+        credit_cell: Size of credit cells and of credit_check cells; without it, `cell` (a size such as
+            "250B").
+        buffer: Buf_Alloc of each VC in packets, with static allocation; without it, RTT + N2 (a whole number
+            from 1 to 2147483647).
+        n2: Packets of a VC that are forwarded for each credit record (N2); without it, with static allocation
+            as few as keep credit cells to 1 % of the data, at most a quarter of a `buffer` that is given,
+            with the sender's 1, with the receiver's Buf_Alloc/4 (a whole number from 1 to 2147483647).
+        pool: Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4 RTT and
+            2 for each VC (a whole number from 1 to 2147483647).
+        divided: Share of the pool that the receiver divides at an allocation; without it, 0.5, with which no
+            packet is lost (a number from 0 to 1).
+        interval: Time from one allocation to the next; without it, the longest that a credit record takes to
+            have an effect (a time such as "5ms").
+        check: Interval of the credit_check cells of a VC, which make good what was lost, 0s for none; without
+            it, 10 RTT on a link that loses packets (a time such as "5ms").
+
+    Source: Kung 1997, section "Credit-based flow control".
+    """
+
+    per: Literal["flow", "link"] | None = None
+    allocation: Literal["static", "sender", "receiver"] | None = None
+    protocol: Literal["cup", "incremental"] | None = None
+    cell: str | None = None
+    credit_cell: str | None = None
+    buffer: int | None = None
+    n2: int | None = None
+    pool: int | None = None
+    divided: float | None = None
+    interval: str | None = None
+    check: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2110,6 +2165,8 @@ class Port(Record):
             nothing does.
         vsvd: How the port ends the control loops of ABR connections and begins others, for which it needs
             `rate_control`; without it, loops go through.
+        credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
+            without it, none.
     """
 
     scheduler: SchedulerName | SchedulerKind | None = None
@@ -2118,6 +2175,7 @@ class Port(Record):
     detector: DetectorName | DetectorKind | None = None
     rate_control: RateControlName | RateControlKind | None = None
     vsvd: VsvdName | VsvdKind | None = None
+    credit: Credit | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

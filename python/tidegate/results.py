@@ -23,6 +23,9 @@ TABLES = (
     "drops",
     "usage",
     "non_responsive",
+    "credit",
+    "credit_vcs",
+    "stalls",
     "series",
     "signals",
     "gate",
@@ -102,6 +105,21 @@ class Results:
     def non_responsive(self) -> pa.Table:
         """Flows that were found not to respond to congestion, where and when; empty without a `detector`."""
         return self.tables["non_responsive"]
+
+    @property
+    def credit(self) -> pa.Table:
+        """One row for each direction of a link with credit-based flow control; empty without such links."""
+        return self.tables["credit"]
+
+    @property
+    def credit_vcs(self) -> pa.Table:
+        """One row for each VC of a link with credit-based flow control; empty without such links."""
+        return self.tables["credit_vcs"]
+
+    @property
+    def stalls(self) -> pa.Table:
+        """VCs that had packets to send and no credit for 100 RTT and more, with nothing at the receiver."""
+        return self.tables["stalls"]
 
     @property
     def series(self) -> pa.Table:

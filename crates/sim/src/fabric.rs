@@ -1,5 +1,6 @@
 //! What packets pass: switches, the links behind their ports, and the hops of every flow's route.
 
+use crate::control::Control;
 use std::collections::BTreeMap;
 use tidegate_core::context::Effect;
 use tidegate_core::link::Line;
@@ -56,6 +57,8 @@ pub(crate) struct Link {
     pub(crate) waited: u128,
     /// What had been done when the warm-up ended.
     pub(crate) before: Before,
+    /// Credit cells and credit_check cells on it; `None` where there are none.
+    pub(crate) control: Option<Box<Control>>,
 }
 
 /// What a link had done at some time.
@@ -118,6 +121,13 @@ impl Fabric {
     pub(crate) fn port_of(&self, link: u32) -> (&Switch, PortIx) {
         let link = &self.links[link as usize];
         (&self.nodes[link.node as usize].switch, link.port)
+    }
+
+    /// Whether packets of a flow wait at a hop.
+    pub(crate) fn waits_at(&self, hop: u32) -> bool {
+        let hop = &self.hops[hop as usize];
+        let counters = self.nodes[hop.node as usize].switch.counters(hop.leg);
+        counters.arrived.packets > counters.sent.packets + counters.dropped.packets
     }
 
     /// The hops onto which a packet forks that enters at `hop`; nothing for a hop without siblings.

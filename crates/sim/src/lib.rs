@@ -4,6 +4,7 @@
 //! with or without probes.
 
 pub mod build;
+mod control;
 pub mod event_queue;
 mod fabric;
 pub mod fingerprint;

@@ -9,6 +9,7 @@ use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::coupling::BuiltInCoupling;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
+use tidegate_core::credit::params::CreditPlan;
 use tidegate_core::headers::Headers;
 use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::packet::{Colour, PortIx};
@@ -49,6 +50,8 @@ pub struct LinkPlan {
     pub reordering: Reordering,
     /// The port in front of it.
     pub port: PortPlan,
+    /// Credit-based flow control over it; `None` for none. The link in the other direction carries the credit cells.
+    pub credit: Option<CreditPlan>,
 }
 
 /// A flow: traffic, a route, and what it states to the ports on the way.

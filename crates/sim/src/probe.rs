@@ -31,10 +31,15 @@ pub enum Subject {
     Group(u32),
     /// A flow: what its endpoint shows.
     Flow(u32),
-    /// A flow at the port in front of a link: flow, link.
-    Leg(u32, u32),
     /// A relay that was planned beside a node.
     Relay(u32),
+    /// The VC that a flow is at the port in front of a link.
+    Vc {
+        /// The link.
+        link: u32,
+        /// The flow.
+        flow: u32,
+    },
 }
 
 /// One quantity over time.

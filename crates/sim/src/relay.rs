@@ -53,6 +53,12 @@ pub trait Relay: Send {
         let _ = (cx, flow, hop, packet, payload);
     }
 
+    /// A packet of `flow` that [`enter`](Relay::enter) let pass was dropped at the node's port of `hop`, or taken by
+    /// another relay before it. Of a multicast packet: the last copy.
+    fn dropped(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet) {
+        let _ = (cx, flow, hop, packet);
+    }
+
     /// The run begins, or the time has come that [`RelayCx::wake_at`] asked for.
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         let _ = cx;
@@ -92,6 +98,8 @@ pub enum Passage {
     Forward,
     /// The relay has taken it.
     Absorb,
+    /// The relay has no place for it: it is dropped at the end of the link over which it came.
+    Drop,
 }
 
 /// Makes relays: what a plan holds of one that is written outside this crate.
@@ -170,6 +178,28 @@ impl RelayCx<'_> {
     /// Sends a packet of `len` bytes along the way of `flow`, from the port of `hop` on, which is one of its hops.
     pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
         self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
+    }
+
+    /// Asks a link that is idle for its next packet or cell.
+    pub(crate) fn start(&mut self, link: u32) {
+        let (switch, port) = self.fabric.port_of(link);
+        let sends =
+            self.fabric.links[link as usize].control.as_ref().is_some_and(|control| control.is_sending());
+        if switch.is_idle(port) && !sends {
+            self.outbox.ready.push(link);
+        }
+    }
+
+    /// The hop of the packet in service in front of a link; `None` when the port is idle.
+    pub(crate) fn in_service(&self, link: u32) -> Option<u32> {
+        let (switch, port) = self.fabric.port_of(link);
+        let packet = switch.in_service(port)?;
+        Some(self.fabric.hop_over(self.packets.body(packet.body).hop, link))
+    }
+
+    /// Whether packets of a flow wait at a hop.
+    pub(crate) fn waits_at(&self, hop: u32) -> bool {
+        self.fabric.waits_at(hop)
     }
 
     /// Says whether a flow takes part in the scheduling at a hop: credit, back pressure.

@@ -151,7 +151,7 @@ fn a_dead_destination_stops_its_source() {
         }
         for flow in [0, 2, 4] {
             let sent = world.records()[flow as usize].sent.0 as f64;
-            match last(Subject::Leg(flow, link(&network, "s2->s3"))) {
+            match last(Subject::Vc { link: link(&network, "s2->s3"), flow }) {
                 None => assert!((sent - expected).abs() < 3.0, "{sent} of {expected}"),
                 Some(acr) => {
                     assert!(acr < 9e5, "{port}: {acr}");
@@ -217,7 +217,7 @@ fn per_vc_queues_are_served_at_acr() {
     let world: World<Calendar> = run_with(&network, 1, &probes);
     let name = link(&network, "s2->s3");
     for flow in [0, 2, 4] {
-        let values = |metric| world.series().unwrap().values(Subject::Leg(flow, name), metric);
+        let values = |metric| world.series().unwrap().values(Subject::Vc { link: name, flow }, metric);
         let (acr, queue) = (values("acr"), values("vc_queue"));
         let mut came = world
             .log()

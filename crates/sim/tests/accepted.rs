@@ -26,8 +26,8 @@ enum Outcome {
     Ran,
 }
 
-fn outcome(text: &str, folder: &Path) -> Outcome {
-    let scenario = match Scenario::parse(text, "a.toml", folder, &[]) {
+fn outcome(text: &str, folder: &Path, sets: &[(String, String)]) -> Outcome {
+    let scenario = match Scenario::parse(text, "a.toml", folder, sets) {
         Ok(scenario) => scenario,
         Err(errors) => {
             assert!(!errors.to_string().contains("mistake in tidegate"), "{errors}");
@@ -46,24 +46,46 @@ fn outcome(text: &str, folder: &Path) -> Outcome {
     Outcome::Ran
 }
 
+/// Credit for the ports of switches, of hosts, or of both; for most scenarios none.
+fn credit(rng: &mut Rng) -> Vec<(String, String)> {
+    const CREDITS: &[&str] = &[
+        "{}",
+        "{ buffer = 5 }",
+        "{ per = \"link\", buffer = 9, n2 = 3 }",
+        "{ allocation = \"receiver\" }",
+        "{ allocation = \"sender\", n2 = 2, cell = \"100B\" }",
+        "{ protocol = \"incremental\", cell = \"64B\" }",
+    ];
+    let mut sets = Vec::new();
+    for of in ["port", "host"] {
+        if rng.chance(0.25) {
+            let credit = CREDITS[rng.below(CREDITS.len() as u64) as usize];
+            sets.push((format!("{of}.credit"), credit.to_owned()));
+        }
+    }
+    sets
+}
+
 #[test]
 fn what_is_accepted_runs() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("accepted");
     let rounds = if std::env::var_os("TIDEGATE_VERIFY").is_some() { FEW * 20 } else { FEW };
-    let (mut ran, mut refused, mut connections, mut trees) = (0, 0, 0, 0);
+    let (mut ran, mut refused, mut connections, mut trees, mut with_credit) = (0, 0, 0, 0, 0);
     for seed in 0..rounds {
         let mut rng = Rng::named(seed, "accepted");
         let drawn = generate::scenario(&mut rng, Manner::WILD);
         drawn.write_files(&folder);
         let text = drawn.text;
-        match catch_unwind(AssertUnwindSafe(|| outcome(&text, &folder))) {
+        let sets = credit(&mut rng);
+        match catch_unwind(AssertUnwindSafe(|| outcome(&text, &folder, &sets))) {
             Ok(Outcome::Ran) => {
                 ran += 1;
                 connections += u64::from(text.contains("[[connection]]"));
                 trees += u64::from(text.contains("\", \""));
+                with_credit += u64::from(!sets.is_empty());
             }
             Ok(Outcome::Refused) => refused += 1,
-            Err(_) => panic!("seed {seed}:\n{text}\nwith the files {:?}", drawn.files),
+            Err(_) => panic!("seed {seed}: {sets:?}\n{text}\nwith the files {:?}", drawn.files),
         }
     }
     assert!(ran > rounds / 8 && refused > rounds / 8, "{ran} ran, {refused} were refused");
@@ -71,4 +93,5 @@ fn what_is_accepted_runs() {
         connections > rounds / 20 && trees > rounds / 100,
         "{connections} with connections, {trees} multicast"
     );
+    assert!(with_credit > rounds / 20, "{with_credit} with credit");
 }

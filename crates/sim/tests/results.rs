@@ -99,7 +99,12 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
                 port = { meter = \"srtcm\" }\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
                 reserve = \"100kbit\"\nworkahead = \"2kB\"\nsource = { kind = \"cbr\", rate = \"200kbit\" }\n";
     let metered = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
-    for network in [gate, reserved, metered, overloaded] {
+    let text = "version = 1\nduration = \"9s\"\ntopology = { kind = \"nodes\" }\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
+                [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\nloss = 0.5\ncredit = { buffer = 8, check = \"0s\" }\n\
+                [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
+                source = { kind = \"cbr\", rate = \"2mbit\" }\n";
+    let stalled = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
+    for network in [gate, reserved, metered, overloaded, stalled] {
         let tables = measured(&network);
         let names = |record: &tidegate_spec::TableRecord| record.name;
         assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));

@@ -39,7 +39,7 @@ pub use gate::{
     Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, Operation, Owner, Terms,
 };
 pub use policy::Chosen;
-pub use port::{Class, ContractSpec, DropperSpec, PortSpec};
+pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};
 pub use scenario::{
     Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind, Profile, Router,
     Scenario, WhenWarned, route,

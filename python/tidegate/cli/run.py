@@ -112,6 +112,9 @@ def document(results: Results) -> dict[str, Any]:
         "links": [_plain(row) for row in results.link_rows()],
         "usage": [_plain(row) for row in results.usage_rows()],
         "non_responsive": results.non_responsive.to_pylist(),
+        "credit": results.credit.to_pylist(),
+        "credit_vcs": results.credit_vcs.to_pylist(),
+        "stalls": results.stalls.to_pylist(),
         "gate": [_plain(row) for row in results.gate_rows()],
         "workahead": results.workahead_rows(),
     }
@@ -148,7 +151,7 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 def _print(results: Results) -> None:
-    from tidegate.cli import provisioning, screen, transports
+    from tidegate.cli import credited, provisioning, screen, transports
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -165,6 +168,8 @@ def _print(results: Results) -> None:
         *provisioning.print_usage(results, console),
         *provisioning.told(results),
         *_non_responsive(results),
+        *credited.print_links(results, console),
+        *credited.stalls(results),
         *_print_gate(results, console),
         *_print_workahead(results, console),
         *results.notes,

@@ -32,13 +32,39 @@ impl Counter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct VcIx(pub u32);
 
-/// How many cells of a VC the receiver has forwarded.
+/// What a credit record says of the cells of a VC that have left the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credit {
+    /// Fwd_Cnt of the receiver when the credit cell was made (the Credit Update Protocol).
+    Forwarded(Counter),
+    /// Cells that have left since the record before (incremental credits).
+    Added(u32),
+}
+
+impl Default for Credit {
+    fn default() -> Credit {
+        Credit::Forwarded(Counter::default())
+    }
+}
+
+/// An allocation that the receiver has made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// Which of the VC's allocations it is: of two, the later one holds.
+    pub number: Counter,
+    /// Buf_Alloc in cells.
+    pub buf_alloc: u32,
+}
+
+/// What the receiver tells of a VC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct CreditRecord {
     /// The VC.
     pub vc: VcIx,
-    /// Fwd_Cnt of the receiver when the credit cell was made.
-    pub fwd_cnt: Counter,
+    /// How many of its cells have left.
+    pub credit: Credit,
+    /// Its latest allocation, where the receiver allocates; `None` where it does not.
+    pub allocation: Option<Allocation>,
 }
 
 /// Up to [`RECORDS_PER_CELL`] credit records, sent from the receiver to the sender.
@@ -81,4 +107,6 @@ pub struct CreditCheck {
     pub vc: VcIx,
     /// Tx_Cnt of the sender when the cell was made.
     pub tx_cnt: Counter,
+    /// The number of the latest allocation that the sender has heard of.
+    pub allocation: Counter,
 }

@@ -1,7 +1,8 @@
 //! May this link's sender send? Credit-based flow control of a link, by VC: no cell is lost for want of a buffer.
 //!
 //! The Credit Update Protocol has two ends, [`Sender`] and [`Receiver`]. They do no I/O and read no clock: a driver carries
-//! cells and messages between them, and hands in the time. [`sizing`] says which buffer a VC needs for a rate.
+//! cells and messages between them, and hands in the time. [`sizing`] says which buffer a VC needs for a rate, [`params`]
+//! what can be set of a link and what follows from it, and [`stall`] which VC stands still for ever.
 //!
 //! H. T. Kung, Traffic management for high-speed networks, fourth lecture of the International Science Lecture Series,
 //! National Academy Press 1997, section "Credit-based flow control".
@@ -22,6 +23,26 @@
 //! has not got of these cells is lost: it adds Tx_Cnt − Rx_Cnt to Fwd_Cnt and answers with a record. So one check and
 //! its answer bring both ends back together, after any loss of data and of credit cells.
 //!
+//! # Incremental credits
+//!
+//! With [`Protocol::Incremental`](params::Protocol) a record tells the cells that have left since the record before, and
+//! the sender adds them up. Without loss that is the same. A lost credit cell takes its credit with it for ever, and a
+//! repeated one lets the sender overrun the receiver.
+//!
+//! # Adaptive allocation
+//!
+//! At an interval of at least the largest RTT a pool of M cells is divided anew among the VCs, by what each has used
+//! since ([`allocation`]). No VC gets less than one cell.
+//!
+//! - The receiver divides M/2 − TQ − N cells ([`Receiver::allocate`], equations 3 and 4). What may come after an allocation
+//!   is bounded by it and by the one before, so that there are never more than M.
+//! - The sender divides what no outstanding cell takes up ([`Sender::allocate`]). It knows at once what it has allocated,
+//!   so that nothing has to be kept for the allocation before.
+//!
+//! The receiver polices a smaller allocation from when the sender has heard of it: after the delay of the control loop,
+//! or, where credit cells may be lost, once a credit_check cell says so. Until then it also counts the larger one when
+//! it divides the pool.
+//!
 //! # What the link must do
 //!
 //! It delivers the cells and the checks of a VC in order, and none of them twice. All of them, and credit cells, may be
@@ -33,7 +54,14 @@
 //! - Counters have 32 bits and begin with a count that both ends are given.
 //! - The interval of checks runs for each VC from its first outstanding cell on. Any interval above zero is right; one
 //!   below the RTT sends checks that tell nothing new.
-//! - A receiver that finds more than Buf_Alloc cells of a VC in its memory drops the last.
+//! - A receiver that finds more than Buf_Alloc cells of a VC in its memory, or more than the pool, drops the last.
+//! - The paper has a formula for the receiver's allocations alone. The sender's are the same with M − N in place of
+//!   M/2 − TQ − N, less what outstanding cells take up beyond their new allocations. A VC's least allocation is then N2,
+//!   since it would stand still with less.
+//! - M/2 is taken to be what all allocations of one time come to, at most M/2 − TQ; shares are rounded up, which is what
+//!   N is subtracted for.
+//! - Where credit cells may be lost, equation (3) has no bound. There the receiver divides at most what leaves each VC
+//!   room for the largest allocation that its sender may still keep to.
 //!
 //! # Example
 //!
@@ -41,11 +69,12 @@
 //!
 //! ```
 //! use tidegate_core::credit::messages::Counter;
+//! use tidegate_core::credit::params::Protocol;
 //! use tidegate_core::credit::{Arrival, Receiver, Sender};
 //! use tidegate_core::units::{Span, Time};
 //!
 //! let mut sender = Sender::new(Some(Span::from_millis(1)))?;
-//! let mut receiver = Receiver::new();
+//! let mut receiver = Receiver::new(Protocol::Cup, None);
 //! let vc = sender.open(4, Counter::default())?;
 //! assert_eq!(receiver.open(4, 2, Counter::default())?, vc);
 //!
@@ -54,7 +83,7 @@
 //! for cell in 0..4 {
 //!     sender.sent(now, vc)?;
 //!     if cell < 3 {
-//!         assert_eq!(receiver.arrived(vc), Arrival::Stored);
+//!         assert_eq!(receiver.arrived(now, vc), Arrival::Stored);
 //!     }
 //! }
 //! assert!(sender.sent(now, vc).is_err());
@@ -64,25 +93,28 @@
 //!     receiver.left(vc);
 //! }
 //! let credit = receiver.take_credit_cell().expect("two cells have left");
-//! sender.credited(&credit, |revived| assert_eq!(revived, vc));
+//! sender.credited(now, &credit, |revived, has| assert_eq!((revived, has), (vc, true)));
 //! assert_eq!(sender.balance(vc), 3);
 //!
 //! // The check finds the lost cell, and its answer gives the credit back.
 //! now = sender.next_check();
 //! let check = sender.take_check(now).expect("a cell is outstanding");
-//! assert_eq!(receiver.checked(&check), 1);
+//! assert_eq!(receiver.checked(now, &check), 1);
 //! let credit = receiver.take_credit_cell().expect("a check is answered");
-//! sender.credited(&credit, |_| ());
+//! sender.credited(now, &credit, |_, _| ());
 //! assert_eq!(sender.balance(vc), 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod allocation;
 pub mod messages;
+pub mod params;
 mod receiver;
 mod sender;
 pub mod sizing;
+pub mod stall;
 
-pub use receiver::{Arrival, Receiver};
+pub use receiver::{Adaptation, Arrival, Confirmation, Receiver};
 pub use sender::{MOST_CELLS, NoCredit, Sender};
 
 use sizing::Unsizable;

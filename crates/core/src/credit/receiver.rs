@@ -1,9 +1,12 @@
 //! What does a link's receiver tell its sender, and which cells has it room for?
 
 use super::Refused;
-use super::messages::{Counter, CreditCell, CreditCheck, CreditRecord, VcIx};
-use super::sender::next_vc;
+use super::allocation::{Claim, Division};
+use super::messages::{Allocation, Counter, Credit, CreditCell, CreditCheck, CreditRecord, VcIx};
+use super::params::Protocol;
+use super::sender::{MOST_CELLS, next_vc};
 use super::sizing::check_allocation;
+use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
 /// What becomes of a cell that has come.
@@ -12,48 +15,133 @@ use std::collections::VecDeque;
 pub enum Arrival {
     /// It is queued: the VC has room in its allocation.
     Stored,
-    /// It must be dropped: the sender had no credit for it, or its VC is not open.
+    /// It must be dropped: the sender had no credit for it, its VC is not open, or the pool is full.
     Dropped,
 }
 
-/// The receiver's end of a link's Credit Update Protocol.
-#[derive(Clone, Debug, Default)]
+/// How the receiver knows that the sender keeps to a smaller allocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Confirmation {
+    /// The delay of the control loop has passed since it was told: right on a link that loses no credit cell.
+    After(Span),
+    /// A credit_check cell says so. Until then the larger allocation counts, and the pool is not divided beyond it.
+    Check,
+}
+
+/// How the receiver divides a pool among the VCs (receiver-oriented adaptation).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adaptation {
+    /// M, the pool in cells.
+    pub pool: u32,
+    /// Of these the cells that are divided: M/2 in equation (3).
+    pub divided: u32,
+    /// N2 of every VC, at most its Buf_Alloc; `None` for Buf_Alloc/4 (equation 4), at least 1.
+    pub n2: Option<u32>,
+    /// When a smaller allocation holds.
+    pub confirmation: Confirmation,
+}
+
+/// The receiver's end of a link with credit.
+#[derive(Clone, Debug)]
 pub struct Receiver {
+    protocol: Protocol,
+    /// The cells that all VCs may have in memory together; `None` for what they are allocated.
+    pool: Option<u32>,
     vcs: Vec<Vc>,
+    /// TQ: cells of all VCs that are queued.
+    queued: u64,
     /// VCs for which a record is due, each once, in the order in which it became due.
     due: VecDeque<VcIx>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Vc {
     buf_alloc: u32,
+    /// The number of its latest allocation; 0 for the one with which it was opened.
+    number: Counter,
+    /// Larger allocations that the sender may still keep to, the largest and oldest first.
+    superseded: VecDeque<Superseded>,
     n2: u32,
     rx_cnt: Counter,
     fwd_cnt: Counter,
     /// The Fwd_Cnt of the latest record.
     reported: Counter,
+    /// Fwd_Cnt at the latest allocation.
+    fwd_before: Counter,
     /// Whether it is among `due`.
     due: bool,
+}
+
+/// An allocation that was larger than one after it.
+#[derive(Clone, Copy, Debug)]
+struct Superseded {
+    buf_alloc: u32,
+    /// The number of the smaller one.
+    by: Counter,
+    /// When the sender keeps to that one or a later one; `NEVER` where only a check says so.
+    until: Time,
 }
 
 impl Vc {
     fn queued(&self) -> u32 {
         self.rx_cnt.since(self.fwd_cnt)
     }
+
+    /// The allocation that the sender may keep to: a smaller one counts when it holds.
+    fn limit(&mut self, now: Time) -> u32 {
+        while let Some(first) = self.superseded.front() {
+            if first.until > now {
+                return first.buf_alloc;
+            }
+            self.superseded.pop_front();
+        }
+        self.buf_alloc
+    }
+
+    /// A new allocation; when the sender keeps to it, if it is smaller.
+    fn allocate(&mut self, buf_alloc: u32, holds_at: Time) {
+        self.number = self.number.plus(1);
+        if buf_alloc < self.buf_alloc {
+            let superseded = Superseded { buf_alloc: self.buf_alloc, by: self.number, until: holds_at };
+            self.superseded.push_back(superseded);
+        }
+        while self.superseded.back().is_some_and(|last| last.buf_alloc <= buf_alloc) {
+            self.superseded.pop_back();
+        }
+        self.buf_alloc = buf_alloc;
+    }
+
+    /// The sender keeps to the allocation with this number.
+    fn confirm(&mut self, number: Counter) {
+        while self.superseded.front().is_some_and(|first| number.since(first.by).cast_signed() >= 0) {
+            self.superseded.pop_front();
+        }
+    }
 }
 
 impl Receiver {
-    /// An end without VCs.
-    pub fn new() -> Receiver {
-        Receiver::default()
+    /// An end without VCs. With a `pool`, all VCs together have no more than so many cells in memory.
+    pub fn new(protocol: Protocol, pool: Option<u32>) -> Receiver {
+        Receiver { protocol, pool, vcs: Vec::new(), queued: 0, due: VecDeque::new() }
     }
 
-    /// Opens the next VC, with memory for `buf_alloc` cells, as the sender has it, and a credit record for each `n2` cells
-    /// that leave, 1 to `buf_alloc`. All its counts begin with `start`, as they do at the sender.
+    /// Opens the next VC, with memory for `buf_alloc` cells, as the sender has it (where the sender allocates: for the
+    /// most that it may allocate), and a credit record for each `n2` cells that leave, 1 to `buf_alloc`. All its counts
+    /// begin with `start`, as they do at the sender.
     pub fn open(&mut self, buf_alloc: u32, n2: u32, start: Counter) -> Result<VcIx, Refused> {
         let vc = next_vc(self.vcs.len(), buf_alloc)?;
         check_allocation(buf_alloc.into(), n2.into())?;
-        self.vcs.push(Vc { buf_alloc, n2, rx_cnt: start, fwd_cnt: start, reported: start, due: false });
+        self.vcs.push(Vc {
+            buf_alloc,
+            number: Counter::default(),
+            superseded: VecDeque::new(),
+            n2,
+            rx_cnt: start,
+            fwd_cnt: start,
+            reported: start,
+            fwd_before: start,
+            due: false,
+        });
         Ok(vc)
     }
 
@@ -62,12 +150,25 @@ impl Receiver {
         self.vcs.get(vc.0 as usize).map_or(0, Vc::queued)
     }
 
-    /// A cell of the VC has come. One beyond the allocation is counted as received and, at once, as gone.
-    pub fn arrived(&mut self, vc: VcIx) -> Arrival {
+    /// TQ: cells of all VCs that are queued.
+    pub fn queued_in_all(&self) -> u64 {
+        self.queued
+    }
+
+    /// The latest Buf_Alloc of the VC and its N2, in cells; zeros of a VC that is not open.
+    pub fn allocated(&self, vc: VcIx) -> (u32, u32) {
+        self.vcs.get(vc.0 as usize).map_or((0, 0), |state| (state.buf_alloc, state.n2))
+    }
+
+    /// A cell of the VC has come. One beyond the allocation is counted as received and, at once, as gone: a smaller
+    /// allocation is policed from when it [holds](Confirmation).
+    pub fn arrived(&mut self, now: Time, vc: VcIx) -> Arrival {
         let Some(state) = self.vcs.get_mut(vc.0 as usize) else { return Arrival::Dropped };
-        let full = state.queued() == state.buf_alloc;
+        let is_full = self.pool.is_some_and(|pool| self.queued >= u64::from(pool));
+        let drops = is_full || state.queued() >= state.limit(now);
         state.rx_cnt = state.rx_cnt.plus(1);
-        if full {
+        self.queued += 1;
+        if drops {
             self.left(vc);
             return Arrival::Dropped;
         }
@@ -83,6 +184,7 @@ impl Receiver {
         let state = &mut self.vcs[vc.0 as usize];
         assert!(state.queued() > 0, "a cell leaves the empty queue of VC {}", vc.0);
         state.fwd_cnt = state.fwd_cnt.plus(1);
+        self.queued -= 1;
         if state.fwd_cnt.since(state.reported) >= state.n2 {
             self.make_due(vc);
         }
@@ -93,16 +195,54 @@ impl Receiver {
     /// were lost.
     ///
     /// A check that no sender with this allocation could have sent is passed over.
-    pub fn checked(&mut self, check: &CreditCheck) -> u32 {
+    pub fn checked(&mut self, now: Time, check: &CreditCheck) -> u32 {
         let Some(state) = self.vcs.get_mut(check.vc.0 as usize) else { return 0 };
         let lost = check.tx_cnt.since(state.rx_cnt);
-        if lost > state.buf_alloc - state.queued() {
+        if lost > state.limit(now).saturating_sub(state.queued()) {
             return 0;
         }
+        state.confirm(check.allocation);
         state.rx_cnt = check.tx_cnt;
         state.fwd_cnt = state.fwd_cnt.plus(lost);
         self.make_due(check.vc);
         lost
+    }
+
+    /// Divides the pool among the VCs by what each has forwarded since the allocation before, and makes a record due for
+    /// each that gets more or less than it had, or of whose smaller allocation the sender has not [told](Confirmation):
+    ///
+    /// `Buf_Alloc = (M/2 − TQ − N)·(VU/TU)` (equation 3), `N2 = Buf_Alloc/4` (equation 4)
+    ///
+    /// It is called at an interval of at least the largest RTT. Then the receiver never has more than M cells: what may come
+    /// after an allocation is bounded by it and by the one before, of which each was at most M/2 − TQ.
+    pub fn allocate(&mut self, now: Time, adaptation: &Adaptation) {
+        let Adaptation { pool, divided, n2, confirmation } = *adaptation;
+        let claim = |vc: &mut Vc| Claim {
+            used: vc.fwd_cnt.since(vc.fwd_before),
+            held: match confirmation {
+                Confirmation::After(_) => 0,
+                Confirmation::Check => vc.limit(now).max(vc.queued()),
+            },
+        };
+        let claims: Vec<Claim> = self.vcs.iter_mut().map(claim).collect();
+        let limit = (confirmation == Confirmation::Check).then_some(pool.into());
+        let shared = u64::from(divided).saturating_sub(self.queued + self.vcs.len() as u64);
+        let allocations = Division { shared, least: 1, limit }.allocations(&claims);
+        let holds_at = match confirmation {
+            Confirmation::After(delay) => now + delay,
+            Confirmation::Check => Time::NEVER,
+        };
+        for (number, buf_alloc) in (0..).zip(allocations) {
+            let state = &mut self.vcs[number as usize];
+            let buf_alloc = buf_alloc.min(MOST_CELLS);
+            state.fwd_before = state.fwd_cnt;
+            if buf_alloc == state.limit(now) && state.superseded.is_empty() {
+                continue;
+            }
+            state.allocate(buf_alloc, holds_at);
+            state.n2 = n2.unwrap_or(buf_alloc / 4).clamp(1, buf_alloc);
+            self.make_due(VcIx(number));
+        }
     }
 
     /// For how many VCs a record is due.
@@ -111,7 +251,7 @@ impl Receiver {
     }
 
     /// A credit cell with the records that are due, up to [`RECORDS_PER_CELL`](super::RECORDS_PER_CELL) of them and with
-    /// Fwd_Cnt as it is now; `None` when none is.
+    /// the counts as they are now; `None` when none is.
     pub fn take_credit_cell(&mut self) -> Option<CreditCell> {
         let mut cell = CreditCell::default();
         while !cell.is_full()
@@ -119,8 +259,14 @@ impl Receiver {
         {
             let state = &mut self.vcs[vc.0 as usize];
             state.due = false;
+            let credit = match self.protocol {
+                Protocol::Cup => Credit::Forwarded(state.fwd_cnt),
+                Protocol::Incremental => Credit::Added(state.fwd_cnt.since(state.reported)),
+            };
             state.reported = state.fwd_cnt;
-            cell.push(CreditRecord { vc, fwd_cnt: state.fwd_cnt });
+            let (number, buf_alloc) = (state.number, state.buf_alloc);
+            let allocation = (number != Counter::default()).then_some(Allocation { number, buf_alloc });
+            cell.push(CreditRecord { vc, credit, allocation });
         }
         (!cell.records().is_empty()).then_some(cell)
     }

@@ -1,7 +1,8 @@
 //! Which VCs of a link may send, and how many cells?
 
 use super::Refused;
-use super::messages::{Counter, CreditCell, CreditCheck, VcIx};
+use super::allocation::{Claim, Division};
+use super::messages::{Allocation, Counter, Credit, CreditCell, CreditCheck, VcIx};
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 use thiserror::Error;
@@ -17,7 +18,7 @@ pub struct NoCredit {
 /// The largest allocation of a VC in cells: half of what a [`Counter`] tells apart.
 pub const MOST_CELLS: u32 = (1 << 31) - 1;
 
-/// The sender's end of a link's Credit Update Protocol.
+/// The sender's end of a link with credit.
 #[derive(Clone, Debug)]
 pub struct Sender {
     vcs: Vec<Vc>,
@@ -29,22 +30,40 @@ pub struct Sender {
 #[derive(Clone, Copy, Debug)]
 struct Vc {
     buf_alloc: u32,
+    /// Which of the receiver's allocations it is.
+    number: Counter,
     tx_cnt: Counter,
-    /// The latest Fwd_Cnt that a record has told.
+    /// The latest Fwd_Cnt that a record has told; with incremental credits, what all records have added up to.
     fwd_cnt: Counter,
     /// Whether it is among `checks`.
     checked: bool,
+    /// Whether it has an allocation that no check has told the receiver of.
+    unconfirmed: bool,
+    /// Since when it has had no credit; `NEVER` while it has some.
+    no_credit_since: Time,
+    /// Tx_Cnt at the sender's latest allocation.
+    tx_before: Counter,
 }
 
 impl Vc {
-    /// Cells that are sent and, as far as is known, not forwarded.
-    fn outstanding(&self) -> u32 {
-        self.tx_cnt.since(self.fwd_cnt)
+    /// Cells that are sent and, as far as is known, not forwarded; below zero after credits that came twice.
+    fn outstanding(&self) -> i64 {
+        i64::from(self.tx_cnt.since(self.fwd_cnt).cast_signed())
     }
 
-    /// Equation (1).
+    /// Equation (1). Cells beyond an allocation that has become smaller leave nothing.
     fn balance(&self) -> u32 {
-        self.buf_alloc - self.outstanding()
+        u32::try_from(i64::from(self.buf_alloc) - self.outstanding()).unwrap_or(0)
+    }
+
+    /// Takes note of whether it has credit, when it had some or none before; what has changed.
+    fn see_credit(&mut self, now: Time, had: bool) -> Option<bool> {
+        let has = self.balance() > 0;
+        if has == had {
+            return None;
+        }
+        self.no_credit_since = if has { Time::NEVER } else { now };
+        Some(has)
     }
 }
 
@@ -62,13 +81,32 @@ impl Sender {
     /// with `start`, as they do at the receiver.
     pub fn open(&mut self, buf_alloc: u32, start: Counter) -> Result<VcIx, Refused> {
         let vc = next_vc(self.vcs.len(), buf_alloc)?;
-        self.vcs.push(Vc { buf_alloc, tx_cnt: start, fwd_cnt: start, checked: false });
+        self.vcs.push(Vc {
+            buf_alloc,
+            number: Counter::default(),
+            tx_cnt: start,
+            fwd_cnt: start,
+            checked: false,
+            unconfirmed: false,
+            no_credit_since: Time::NEVER,
+            tx_before: start,
+        });
         Ok(vc)
     }
 
     /// Crd_Bal: how many cells the VC may send now; none of a VC that is not open.
     pub fn balance(&self, vc: VcIx) -> u32 {
         self.vcs.get(vc.0 as usize).map_or(0, Vc::balance)
+    }
+
+    /// Buf_Alloc of the VC, in cells; 0 of a VC that is not open.
+    pub fn buf_alloc(&self, vc: VcIx) -> u32 {
+        self.vcs.get(vc.0 as usize).map_or(0, |state| state.buf_alloc)
+    }
+
+    /// Since when the VC has had no credit; `Time::NEVER` while it has some.
+    pub fn no_credit_since(&self, vc: VcIx) -> Time {
+        self.vcs.get(vc.0 as usize).map_or(Time::NEVER, |state| state.no_credit_since)
     }
 
     /// A cell of the VC is sent.
@@ -80,29 +118,60 @@ impl Sender {
         let state = self.vcs.get_mut(vc.0 as usize).filter(|state| state.balance() > 0);
         let state = state.ok_or(NoCredit { vc })?;
         state.tx_cnt = state.tx_cnt.plus(1);
-        if let Some(interval) = self.check_every
-            && !state.checked
-        {
-            state.checked = true;
-            self.checks.push_back((now + interval, vc));
-        }
+        state.see_credit(now, true);
+        self.expect_check(now, vc);
         Ok(())
     }
 
-    /// A credit cell has come. `revived` is called for each VC that had no credit and has some now.
+    /// A credit cell has come. `changed` is called for each VC that had no credit and has some now (`true`), or had some
+    /// and has none (`false`), which only a smaller allocation brings about.
     ///
     /// A record that tells no more than an earlier one is passed over, as is one of a VC that is not open: credit cells
-    /// may be lost, repeated, and overtake each other.
-    pub fn credited(&mut self, cell: &CreditCell, mut revived: impl FnMut(VcIx)) {
+    /// may be lost, repeated, and overtake each other. With incremental credits a repeated one counts twice.
+    pub fn credited(&mut self, now: Time, cell: &CreditCell, mut changed: impl FnMut(VcIx, bool)) {
         for record in cell.records() {
             let Some(vc) = self.vcs.get_mut(record.vc.0 as usize) else { continue };
-            if vc.tx_cnt.since(record.fwd_cnt) >= vc.outstanding() {
-                continue;
+            let had = vc.balance() > 0;
+            match record.credit {
+                Credit::Forwarded(fwd_cnt) => {
+                    if vc.tx_cnt.since(fwd_cnt) < vc.tx_cnt.since(vc.fwd_cnt) {
+                        vc.fwd_cnt = fwd_cnt;
+                    }
+                }
+                Credit::Added(cells) => vc.fwd_cnt = vc.fwd_cnt.plus(cells),
             }
-            let had = vc.balance();
-            vc.fwd_cnt = record.fwd_cnt;
-            if had == 0 {
-                revived(record.vc);
+            let newer = record.allocation.filter(|new| new.number.since(vc.number).cast_signed() > 0);
+            let valid = newer.filter(|new| (1..=MOST_CELLS).contains(&new.buf_alloc));
+            if let Some(Allocation { number, buf_alloc }) = valid {
+                (vc.number, vc.buf_alloc, vc.unconfirmed) = (number, buf_alloc, true);
+            }
+            if let Some(has) = vc.see_credit(now, had) {
+                changed(record.vc, has);
+            }
+            if valid.is_some() {
+                self.expect_check(now, record.vc);
+            }
+        }
+    }
+
+    /// Divides a pool of `cells` at the receiver among the VCs, by what each has sent since the allocation before
+    /// (sender-oriented adaptation). No VC gets less than `least` cells, N2, and outstanding cells keep their places: the
+    /// receiver never has more than `cells`. `changed` is called as by [`credited`](Self::credited).
+    pub fn allocate(&mut self, now: Time, cells: u32, least: u32, mut changed: impl FnMut(VcIx, bool)) {
+        let floor = u64::from(least) * self.vcs.len() as u64;
+        let division =
+            Division { shared: u64::from(cells).saturating_sub(floor), least, limit: Some(cells.into()) };
+        let claim = |vc: &Vc| Claim {
+            used: vc.tx_cnt.since(vc.tx_before),
+            held: u32::try_from(vc.outstanding()).unwrap_or(0),
+        };
+        let claims: Vec<Claim> = self.vcs.iter().map(claim).collect();
+        let allocations = division.allocations(&claims);
+        for (number, (vc, buf_alloc)) in (0..).zip(self.vcs.iter_mut().zip(allocations)) {
+            let had = vc.balance() > 0;
+            (vc.buf_alloc, vc.tx_before) = (buf_alloc.min(MOST_CELLS), vc.tx_cnt);
+            if let Some(has) = vc.see_credit(now, had) {
+                changed(VcIx(number), has);
             }
         }
     }
@@ -112,23 +181,33 @@ impl Sender {
         self.checks.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// A credit_check cell that is due by `now`, if there is one. It is sent on the link behind the cells of its VC, and
-    /// takes no credit.
+    /// A credit_check cell that is due by `now`, if there is one: for a VC with outstanding cells, or with an allocation
+    /// that the receiver is to know of. It is sent on the link behind the cells of its VC, and takes no credit.
     pub fn take_check(&mut self, now: Time) -> Option<CreditCheck> {
         while let Some((at, vc)) = self.checks.front().copied()
             && at <= now
         {
             self.checks.pop_front();
             let state = &mut self.vcs[vc.0 as usize];
-            state.checked = state.outstanding() > 0;
-            if let Some(interval) = self.check_every
-                && state.checked
-            {
-                self.checks.push_back((now + interval, vc));
-                return Some(CreditCheck { vc, tx_cnt: state.tx_cnt });
+            state.checked = false;
+            if state.outstanding() > 0 || state.unconfirmed {
+                state.unconfirmed = false;
+                let check = CreditCheck { vc, tx_cnt: state.tx_cnt, allocation: state.number };
+                self.expect_check(now, vc);
+                return Some(check);
             }
         }
         None
+    }
+
+    fn expect_check(&mut self, now: Time, vc: VcIx) {
+        let state = &mut self.vcs[vc.0 as usize];
+        if let Some(interval) = self.check_every
+            && !state.checked
+        {
+            state.checked = true;
+            self.checks.push_back((now + interval, vc));
+        }
     }
 }
 

@@ -5,7 +5,8 @@ mod common;
 mod world;
 
 use common::rounds;
-use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, CreditRecord, VcIx};
+use tidegate_core::credit::messages::{Counter, Credit, CreditCell, CreditCheck, CreditRecord, VcIx};
+use tidegate_core::credit::params::Protocol;
 use tidegate_core::credit::sizing::{Exact, Loop, Unsizable};
 use tidegate_core::credit::{Arrival, MOST_CELLS, Receiver, Refused, Sender};
 use tidegate_core::rng::Rng;
@@ -156,7 +157,7 @@ fn without_checks_lost_cells_take_their_buffer_with_them() {
 #[test]
 fn allocations_that_cannot_work_are_refused() {
     let start = Counter::default();
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::new(Protocol::Cup, None);
     let deadlock = Refused::Allocation(Unsizable::Deadlock { buf_alloc: 7, n2: 8 });
     assert_eq!(receiver.open(7, 8, start), Err(deadlock));
     assert_eq!(receiver.open(7, 0, start), Err(Refused::Allocation(Unsizable::NoBatch)));
@@ -168,7 +169,7 @@ fn allocations_that_cannot_work_are_refused() {
     assert_eq!(Sender::new(Some(Span::ZERO)).err(), Some(Refused::NoInterval));
     // What was refused is not open.
     assert_eq!(receiver.open(8, 8, start), Ok(VcIx(0)));
-    assert_eq!(receiver.arrived(VcIx(1)), Arrival::Dropped);
+    assert_eq!(receiver.arrived(Time::ORIGIN, VcIx(1)), Arrival::Dropped);
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn no_message_and_no_cell_can_do_harm() {
         let n2 = 1 + rng.below(4) as u32;
         let buf_alloc = n2 + rng.below(6) as u32;
         let start = Counter::from_bits(rng.below(1 << 32) as u32);
-        let (mut sender, mut receiver) = (Sender::new(None).unwrap(), Receiver::new());
+        let (mut sender, mut receiver) = (Sender::new(None).unwrap(), Receiver::new(Protocol::Cup, None));
         let vc = sender.open(buf_alloc, start).unwrap();
         receiver.open(buf_alloc, n2, start).unwrap();
         let (mut rx, mut fwd) = (0_u64, 0_u64);
@@ -191,8 +192,9 @@ fn no_message_and_no_cell_can_do_harm() {
             let before = sender.balance(vc);
             match rng.below(5) {
                 0 => {
-                    let record = CreditRecord { vc: other, fwd_cnt: count };
-                    sender.credited(&CreditCell::of(&[record; 6]).unwrap(), |_| ());
+                    let credit = Credit::Forwarded(count);
+                    let record = CreditRecord { vc: other, credit, allocation: None };
+                    sender.credited(Time::ORIGIN, &CreditCell::of(&[record; 6]).unwrap(), |_, _| ());
                     // No message takes credit away.
                     assert!((before..=buf_alloc).contains(&sender.balance(vc)));
                     passed_over += u32::from(before == sender.balance(vc));
@@ -203,7 +205,8 @@ fn no_message_and_no_cell_can_do_harm() {
                     let tx = u64::from(count.since(start));
                     let stands = other == vc && (rx..=fwd + u64::from(buf_alloc)).contains(&tx);
                     let lost = if stands { tx - rx } else { 0 };
-                    assert_eq!(u64::from(receiver.checked(&CreditCheck { vc: other, tx_cnt: count })), lost);
+                    let check = CreditCheck { vc: other, tx_cnt: count, allocation: Counter::default() };
+                    assert_eq!(u64::from(receiver.checked(Time::ORIGIN, &check)), lost);
                     (rx, fwd) = (rx + lost, fwd + lost);
                     found_lost += u32::from(lost > 0);
                 }
@@ -212,7 +215,7 @@ fn no_message_and_no_cell_can_do_harm() {
                     fwd += 1;
                 }
                 _ => {
-                    let is_dropped = receiver.arrived(other) == Arrival::Dropped;
+                    let is_dropped = receiver.arrived(Time::ORIGIN, other) == Arrival::Dropped;
                     assert_eq!(is_dropped, other != vc || rx - fwd == u64::from(buf_alloc));
                     let mine = u64::from(other == vc);
                     (rx, fwd) = (rx + mine, fwd + if is_dropped { mine } else { 0 });

@@ -1,7 +1,10 @@
 //! Both ends on a link that loses and repeats, slot by slot, beside counts without bounds.
 
 use std::collections::{BTreeSet, VecDeque};
-use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, CreditRecord, VcIx};
+use tidegate_core::credit::messages::{
+    Counter, Credit as Tells, CreditCell, CreditCheck, CreditRecord, VcIx,
+};
+use tidegate_core::credit::params::Protocol;
 use tidegate_core::credit::{Arrival, Receiver, Sender};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
@@ -91,7 +94,7 @@ pub fn vc_ix(vc: usize) -> VcIx {
 impl World {
     pub fn new(setting: Setting, seed: u64, start: u32, vcs: &[(u32, u32)]) -> World {
         let every = setting.checks.map(Span::from_ticks);
-        let (mut sender, mut receiver) = (Sender::new(every).unwrap(), Receiver::new());
+        let (mut sender, mut receiver) = (Sender::new(every).unwrap(), Receiver::new(Protocol::Cup, None));
         let mut open = Vec::new();
         for (number, (buf_alloc, n2)) in vcs.iter().enumerate() {
             let counter = Counter::from_bits(start);
@@ -154,23 +157,25 @@ impl World {
                 state.known = state.known.max(fwd);
             }
             let mut revived = BTreeSet::new();
-            self.sender.credited(&cell, |vc| assert!(revived.insert(vc)));
+            let now = Time::ORIGIN + Span::from_ticks(now);
+            self.sender.credited(now, &cell, |vc, has| assert!(has && revived.insert(vc)));
             assert_eq!(revived, expected);
         }
     }
 
     fn deliver_data(&mut self) {
+        let at = Time::ORIGIN + Span::from_ticks(self.now);
         while self.data.front().is_some_and(|(at, _)| *at <= self.now) {
             match self.data.pop_front().unwrap().1 {
                 OnLink::Data(vc) => {
-                    assert_eq!(self.receiver.arrived(vc_ix(vc)), Arrival::Stored);
+                    assert_eq!(self.receiver.arrived(at, vc_ix(vc)), Arrival::Stored);
                     self.vcs[vc].rx += 1;
                     assert!(self.vcs[vc].queued() <= self.vcs[vc].buf_alloc);
                 }
                 OnLink::Check(check, tx) => {
                     let state = &mut self.vcs[check.vc.0 as usize];
                     let lost = tx - state.rx;
-                    assert_eq!(u64::from(self.receiver.checked(&check)), lost);
+                    assert_eq!(u64::from(self.receiver.checked(at, &check)), lost);
                     (state.rx, state.fwd, state.due) = (tx, state.fwd + lost, true);
                 }
             }
@@ -200,9 +205,9 @@ impl World {
         };
         assert_eq!(cell.records().len(), due.min(6));
         let mut tells = Vec::new();
-        for CreditRecord { vc, fwd_cnt } in cell.records() {
+        for CreditRecord { vc, credit, allocation } in cell.records() {
             let vc = vc.0 as usize;
-            assert_eq!(*fwd_cnt, self.wrapped(self.vcs[vc].fwd));
+            assert_eq!((*credit, *allocation), (Tells::Forwarded(self.wrapped(self.vcs[vc].fwd)), None));
             let state = &mut self.vcs[vc];
             assert!(state.due);
             (state.due, state.reported) = (false, state.fwd);

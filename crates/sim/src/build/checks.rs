@@ -17,18 +17,18 @@ pub(super) fn flows(scenario: &Scenario) -> Result<(), Box<SpecError>> {
 }
 
 /// A `[[flow]]` that stands for all flows of a recording reserves its rate for each of them, and their packets
-/// are as large as they were: both are known only now.
-pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<(), Box<SpecError>> {
+/// are as large as they were: both are known only now. Returns what flows bring to links.
+pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<Vec<Load>, Box<SpecError>> {
     let is_recorded: Vec<bool> = scenario
         .groups
         .iter()
         .map(|group| matches!(group.source, Source::Trace { .. } | Source::Capture { .. }))
         .collect();
-    if !is_recorded.contains(&true) {
-        return Ok(());
-    }
     let known = scenario.groups.iter().enumerate().filter(|(group, _)| !is_recorded[*group]);
     let known = known.map(|(index, group)| Load::of_group(index, group));
+    if !is_recorded.contains(&true) {
+        return Ok(known.collect());
+    }
     let flows = network.flows.iter().filter(|flow| is_recorded[flow.group]).map(|flow| Load {
         group: flow.group,
         name: Some(flow.name.clone()),
@@ -37,5 +37,5 @@ pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<(), Box
     });
     let mut loads: Vec<Load> = known.chain(flows).collect();
     loads.sort_by_key(|load| load.group);
-    scenario.check_recorded(&loads)
+    scenario.check_recorded(&loads).map(|()| loads)
 }

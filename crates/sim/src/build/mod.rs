@@ -72,6 +72,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             loss: link.loss,
             reordering: link.reordering,
             port,
+            credit: None,
         });
     }
     for flow in scenario.flows() {
@@ -82,7 +83,10 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
     network.notes = recordings.notes;
     join_connections(scenario, &mut network.flows);
     shares::divide(scenario, &mut network)?;
-    checks::recorded(scenario, &network)?;
+    let loads = checks::recorded(scenario, &network)?;
+    for (link, plan) in network.links.iter_mut().zip(scenario.credit_plans(&loads)) {
+        link.credit = plan;
+    }
     Ok(network)
 }
 

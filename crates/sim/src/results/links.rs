@@ -15,9 +15,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         let stats = report.stats.as_ref();
         let seen = stats.map(|stats| &stats.seen);
         let (packets, waited) = report.waited;
+        let (control, control_busy) = report.control;
         let utilisation = match report.used {
             Some((used, offered)) => (offered > 0).then(|| used as f64 / offered as f64),
-            None => stats.and_then(|stats| over_time(stats.busy().ticks() as f64)),
+            None => stats.and_then(|stats| over_time((stats.busy() + control_busy).ticks() as f64)),
         };
         let wait_mean = (packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64);
         let (in_mean, in_most) = report.in_traffic.unwrap_or_default();
@@ -27,8 +28,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("from", Text(&run.network.nodes[link.from].name)),
             ("to", Text(&run.network.nodes[link.to].name)),
             ("rate", Whole(link.rate.bits_per_second().round() as u64)),
-            ("packets", Whole(report.sent.0)),
-            ("bytes", Whole(report.sent.1)),
+            ("packets", Whole(report.sent.0 + control.packets)),
+            ("bytes", Whole(report.sent.1 + control.bytes)),
             ("dropped_packets", Whole(report.dropped)),
             ("marked_packets", Whole(report.marked)),
             ("lost_packets", Whole(report.lost)),

@@ -1,6 +1,7 @@
 //! What a run has measured, as the tables that [`tidegate_spec::TABLES`] describes: one file a table, and
 //! `table`, which fills their rows by column name.
 
+mod credit;
 mod drops;
 mod flows;
 mod gate;
@@ -34,6 +35,9 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         drops::table(&run),
         usage::table(&run),
         non_responsive::table(&run),
+        credit::links(&run),
+        credit::vcs(&run),
+        credit::stalls(&run),
         series::table(&run),
         signals::table(&run),
         gate::table(&run),
@@ -60,6 +64,11 @@ impl<Q> Run<'_, Q> {
     fn throughput(&self, bytes: u64) -> Cell<'static> {
         let measured = self.world.measured();
         Cell::Number((measured > Span::ZERO).then(|| bytes as f64 * 8.0 / measured.as_secs_f64()))
+    }
+
+    /// The name of a flow; empty for none.
+    fn flow_name(&self, flow: Option<u32>) -> &str {
+        flow.map_or("", |flow| &self.network.flows[flow as usize].name)
     }
 
     /// The flows that were refused when they were to be set up.

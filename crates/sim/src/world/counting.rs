@@ -12,6 +12,7 @@ use tidegate_core::endpoint::Counts;
 use tidegate_core::endpoint::transfers::Transfer;
 use tidegate_core::meter::{Metered, Usage};
 use tidegate_core::stats::Count;
+use tidegate_core::units::Span;
 
 impl<Q> World<Q> {
     /// What the ports on the flow's way say of it now, one after the other; at a gate it has no port of its own.
@@ -124,10 +125,14 @@ impl<Q: EventQueue> World<Q> {
             let used = link.line.used(warm_at);
             (link.before, link.waited) = (Before { sent, started, lost: link.line.lost(), used }, 0);
             if let Some(series) = self.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
-                let busy = switch.busy(warm_at, link.port).ticks();
+                let control = link.control.as_ref().map_or(Span::ZERO, |control| control.busy(warm_at));
+                let busy = switch.busy(warm_at, link.port).ticks() + control.ticks();
                 series.anew(Subject::Link(ix as u32), "utilisation", busy);
             }
             switch.reset_stats(warm_at, link.port);
+            if let Some(control) = &mut link.control {
+                control.count_anew(warm_at);
+            }
         }
     }
 }

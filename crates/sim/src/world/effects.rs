@@ -4,6 +4,7 @@ use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
+use crate::relay::Crossing;
 use tidegate_core::context::{Body, Effect, Notice as Finding, Reason};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::{BodyId, FlowIx, Packet};
@@ -18,6 +19,7 @@ impl<Q: EventQueue> World<Q> {
             match effect {
                 Effect::Dropped { port, packet, reason, body } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
+                    self.tell_relays_dropped(link, &packet, body);
                     self.dropped(link, packet, reason, body);
                 }
                 Effect::Wake { port, at } => {
@@ -64,6 +66,27 @@ impl<Q: EventQueue> World<Q> {
             Finding::BackedOff => return self.measures.backed_off(self.now, link, at_port),
         }
         self.notify_back(body, Notice::Network(notice));
+    }
+
+    /// Tells the relays that let the packet pass to the port in front of a link.
+    fn tell_relays_dropped(&mut self, link: u32, packet: &Packet, held: Body) {
+        let body = self.packets.body(packet.body);
+        let (flow, hop) = (body.flow, self.fabric.hop_over(body.hop, link));
+        let set = usize::from(self.fabric.hops[hop as usize].relays);
+        if held == Body::Released && !self.fabric.relay_sets[set].is_empty() {
+            let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
+            self.tell_dropped(&relays, flow, Some(hop), packet);
+            self.fabric.relay_sets[set] = relays;
+        }
+    }
+
+    /// A packet has come to the end of its link, where there was no place for it.
+    #[cold]
+    pub(super) fn dropped_on_entry(&mut self, at: Crossing, packet: &Packet) {
+        let Some(from) = at.from else { return self.packets.forget(packet.body) };
+        let link = self.fabric.hops[from as usize].link;
+        self.packets.body_mut(packet.body).hop = from;
+        self.dropped(link, *packet, Reason::QueueLimit, Body::Released);
     }
 
     fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body) {

@@ -8,6 +8,7 @@
 //! `hosts` calls endpoints and `relays` calls relays, `service` is what links do, `delivery` what happens at the
 //! end of a link, `effects` what switches report, `counting` and `sampling` what is measured.
 
+mod control;
 mod counting;
 mod delivery;
 mod effects;
@@ -23,7 +24,7 @@ mod service;
 mod setup;
 
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
-pub use relays::{Answer, GateFlow, Signal};
+pub use relays::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 pub use report::{LinkReport, Overflow};
 
 use crate::event_queue::EventQueue;

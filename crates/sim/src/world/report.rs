@@ -1,7 +1,7 @@
 //! What a world has measured.
 
 use super::relays::{AnyRelay, FlowNetwork};
-use super::{DropCounts, GateFlow, NonResponsive, Signal, World};
+use super::{CreditReport, DropCounts, GateFlow, NonResponsive, Signal, StallReport, VcReport, World};
 use crate::host::Source;
 use crate::packet_log::Entry;
 use crate::packets::MOST_PACKETS;
@@ -11,7 +11,7 @@ use crate::watch::Watch;
 use crate::workahead::Workaheads;
 use tidegate_core::admission::Ledger;
 use tidegate_core::context::Reason;
-use tidegate_core::stats::Moments;
+use tidegate_core::stats::{Count, Moments};
 use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
 
@@ -125,8 +125,10 @@ impl<Q> World<Q> {
         let before = link.before;
         let sent = (sent.packets - before.sent.packets, sent.bytes - before.sent.bytes);
         let offered = link.line.offered(self.measures.warm_at, self.now);
+        let control = link.control.as_deref().copied().unwrap_or_default();
         LinkReport {
             sent,
+            control: (control.sent(), control.busy(self.now)),
             dropped: self.drops(ix).map(|(_, counts)| counts.dropped).sum(),
             marked: self.drops(ix).map(|(_, counts)| counts.marked).sum(),
             lost: link.line.lost() - before.lost,
@@ -149,6 +151,23 @@ impl<Q> World<Q> {
         self.gate_edge().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
     }
 
+    /// What links with credit have done since the warm-up.
+    pub fn credit_links(&self) -> Vec<CreditReport> {
+        self.credit().map(|credit| credit.reports()).unwrap_or_default()
+    }
+
+    /// What VCs of links with credit have done since the warm-up.
+    pub fn credit_vcs(&self) -> Vec<VcReport> {
+        self.credit().map(|credit| credit.vc_reports(self.now)).unwrap_or_default()
+    }
+
+    /// VCs that had packets to send, no credit and nothing at the receiver for 100 RTT and more, from the start of the
+    /// run on.
+    pub fn stalls(&self) -> Vec<StallReport> {
+        let waits = |hop| self.fabric.waits_at(hop);
+        self.credit().map(|credit| credit.stalls(self.now, waits)).unwrap_or_default()
+    }
+
     /// What endpoints and relays show at this moment.
     pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for (ix, flow) in self.flows.iter().enumerate() {
@@ -160,6 +179,9 @@ impl<Q> World<Q> {
             if let AnyRelay::RateControlled(relay) = relay {
                 relay.gauges(&self.fabric, show);
             }
+        }
+        if let Some(credit) = self.credit() {
+            credit.gauges(show);
         }
         let planned = self.relays.iter().filter_map(|relay| match relay {
             AnyRelay::Custom(relay) => Some(relay),
@@ -194,6 +216,9 @@ pub struct Overflow {
 pub struct LinkReport {
     /// Packets and bytes whose last bit has left.
     pub sent: (u64, u64),
+    /// Credit cells and credit_check cells whose last bit has left, which are not among the packets, and for how long
+    /// they took the link.
+    pub control: (Count, Span),
     /// Packets dropped at its port.
     pub dropped: u64,
     /// Times that its port marked congestion on a packet.

@@ -32,7 +32,10 @@ impl<Q> World<Q> {
             let offered = link.line.offered(at.before(spacing), at);
             let so_far = match offered {
                 Some(_) => link.line.used(at),
-                None => switch.busy(at, link.port).ticks(),
+                None => {
+                    let control = link.control.as_ref().map_or(Span::ZERO, |control| control.busy(at));
+                    (switch.busy(at, link.port) + control).ticks()
+                }
             };
             let since = series.since_before(subject, "utilisation", so_far);
             // A link with a trace is said to be sending for the share of an interval that it used of what it

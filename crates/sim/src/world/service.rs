@@ -1,6 +1,7 @@
 //! What links do: packets enter their ports, are served, and fly to their far ends.
 
 use super::{Event, World};
+use crate::control::ControlCell;
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop, Link};
 use crate::fingerprint::Outcome;
@@ -154,6 +155,9 @@ impl<Q: EventQueue> World<Q> {
     /// Whether a packet may start now on a link that is free. If not, and something waits for it, the next
     /// opportunity of its trace is noted.
     fn opens(&mut self, ix: u32) -> bool {
+        if self.fabric.links[ix as usize].control.is_some() && !self.is_free_of_control(ix) {
+            return false;
+        }
         let link = &mut self.fabric.links[ix as usize];
         let switch = &self.fabric.nodes[link.node as usize].switch;
         if !link.line.is_traced() || !switch.is_idle(link.port) || switch.backlog(link.port).packets == 0 {
@@ -205,6 +209,9 @@ impl<Q: EventQueue> World<Q> {
     /// The same where something is done before the next packet starts.
     #[inline(never)]
     fn departed_stepwise(&mut self, ix: u32) {
+        if self.fabric.links[ix as usize].control.is_some() && self.control_departed(ix) {
+            return;
+        }
         let link = &mut self.fabric.links[ix as usize];
         let waited = link.waiting;
         let node = &mut self.fabric.nodes[link.node as usize];
@@ -273,7 +280,10 @@ impl<Q: EventQueue> World<Q> {
         let line = &mut self.fabric.links[ix as usize].line;
         let Some(mut packet) = line.land(self.now) else { return };
         self.events.set(Event::Arrived(ix), line.next_arrival());
-        self.reach(&mut packet);
+        match ControlCell::of(&packet) {
+            Some(id) => self.control_arrived(id),
+            None => self.reach(&mut packet),
+        }
     }
 
     /// A port asked to be woken now, or something may have made it ready.

@@ -3,8 +3,9 @@
 use super::mail::Mail;
 use super::measuring::measures;
 use super::pending::Pending;
-use super::relays::{AnyRelay, Envelope, FlowNetwork, GateEdge, RateControlled};
+use super::relays::{AnyRelay, Credit, Envelope, FlowNetwork, GateEdge, RateControlled};
 use super::{Event, World};
+use crate::control::Control;
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
 use crate::flow::Flow;
@@ -41,7 +42,7 @@ impl<Q: EventQueue> World<Q> {
         for (ix, setup) in network.flows.iter().enumerate() {
             let start = Time::ORIGIN + arrivals.next(setup);
             let mut flow = flow(network, ix, seed, start, fabric.hops.len() as u32);
-            lay_route(network, setup, &mut fabric, &mut relays, probes)?;
+            lay_route(network, ix, &mut fabric, &mut relays, probes)?;
             relays.expect(setup, start, flow.stop);
             let begins = match &mut flow.source {
                 Source::Endpoint(endpoint) => {
@@ -66,6 +67,7 @@ impl<Q: EventQueue> World<Q> {
         for (ix, relay) in relays.all.iter().enumerate() {
             let at = match relay {
                 AnyRelay::FlowNetwork(network) => network.next(),
+                AnyRelay::Credit(credit) => credit.next(),
                 AnyRelay::Custom(_) | AnyRelay::RateControlled(_) => Time::ORIGIN,
                 AnyRelay::GateEdge(_) | AnyRelay::Envelope(_) => Time::NEVER,
             };
@@ -130,6 +132,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
             waiting: Span::ZERO,
             waited: 0,
             before: Default::default(),
+            control: None,
         }
     };
     Ok(Fabric {
@@ -149,6 +152,7 @@ struct Relays {
     index: BTreeMap<Box<[u32]>, u16>,
     gate_edge: Option<usize>,
     envelope: Option<usize>,
+    credit: Option<usize>,
 }
 
 impl Relays {
@@ -168,6 +172,10 @@ impl Relays {
             }
             None => None,
         };
+        let credit = Credit::new(network)?.map(|credit| add(AnyRelay::Credit(Box::new(credit))));
+        if let Some(credit) = credit {
+            attend_credit(network, credit as u32, fabric);
+        }
         let has_envelopes = network.flows.iter().any(|flow| flow.envelope.is_some());
         let envelope = has_envelopes.then(|| add(AnyRelay::Envelope(Envelope)));
         for relay in RateControlled::all(network)? {
@@ -182,7 +190,7 @@ impl Relays {
         }
         let none: Box<[u32]> = Box::new([]);
         let index = BTreeMap::from([(none.clone(), 0)]);
-        Ok(Relays { all, sets: vec![none], index, gate_edge, envelope })
+        Ok(Relays { all, sets: vec![none], index, gate_edge, envelope, credit })
     }
 
     /// The index of a set of relays.
@@ -200,14 +208,55 @@ impl Relays {
         Ok(ix)
     }
 
+    /// Tells the relay of credit of the hops of a flow, which begin at `first`.
+    fn lay_credit(
+        &mut self,
+        flow: u32,
+        setup: &FlowSetup,
+        first: u32,
+        fabric: &Fabric,
+    ) -> Result<(), Refused> {
+        let Some(AnyRelay::Credit(credit)) = self.credit.map(|ix| &mut self.all[ix]) else { return Ok(()) };
+        let mut way: Vec<u32> = Vec::new();
+        for (hop, link) in (first..).zip(&setup.route) {
+            let place = (hop - first) as usize;
+            way.truncate(setup.depths.get(place).map_or(place, |depth| usize::from(*depth) - 1));
+            let from = way.last().copied();
+            // Copies leave by the hops of the fork at which this one leaves its node.
+            let forks = fabric.forks.values().any(|hops| hops.contains(&hop));
+            credit.lay_hop(flow, *link, from, forks)?;
+            way.push(hop);
+        }
+        Ok(())
+    }
+
     /// The next flow of the world.
     fn expect(&mut self, setup: &FlowSetup, start: Time, stop: Time) {
         for relay in &mut self.all {
             match relay {
                 AnyRelay::FlowNetwork(network) => network.expect(start, stop),
                 AnyRelay::GateEdge(edge) => edge.expect(setup.headers),
-                AnyRelay::Envelope(_) | AnyRelay::RateControlled(_) | AnyRelay::Custom(_) => {}
+                AnyRelay::Envelope(_)
+                | AnyRelay::RateControlled(_)
+                | AnyRelay::Credit(_)
+                | AnyRelay::Custom(_) => {}
             }
+        }
+    }
+}
+
+/// The relay of credit stands at the end of each link that has it, before all others, and both directions carry cells of
+/// their own.
+fn attend_credit(network: &Network, relay: u32, fabric: &mut Fabric) {
+    for ix in (0..network.links.len()).filter(|ix| network.links[*ix].credit.is_some()) {
+        let passed = &mut fabric.nodes[fabric.links[ix].to as usize].relays;
+        if !passed.contains(&relay) {
+            passed.push(relay);
+        }
+        let back = fabric.links[ix].reverse.map(|back| back as usize);
+        for ix in [Some(ix), back].into_iter().flatten() {
+            fabric.links[ix].stepwise = true;
+            fabric.links[ix].control = Some(Box::new(Control::default()));
         }
     }
 }
@@ -273,11 +322,12 @@ fn source(setup: &FlowSetup, seat: Seat) -> Source {
 /// Opens the flow at the ports on its way, and says what becomes of its packets there.
 fn lay_route(
     network: &Network,
-    setup: &FlowSetup,
+    flow: usize,
     fabric: &mut Fabric,
     relays: &mut Relays,
     probes: &Probes,
 ) -> Result<(), Refused> {
+    let setup = &network.flows[flow];
     let first = fabric.hops.len();
     for (ix, (link, plan)) in setup.route.iter().zip(&setup.plans).enumerate() {
         // The envelope is a shaper in front of the first port.
@@ -293,11 +343,21 @@ fn lay_route(
         passed.extend(relays.gate_edge.filter(|_| at_gate).map(|ix| ix as u32));
         let enveloped = ix == 0 && setup.envelope.is_some() && !at_gate;
         passed.extend(relays.envelope.filter(|_| enveloped).map(|ix| ix as u32));
+        let has_credit = network.links[*link].credit.is_some();
+        // A gate is a switch of its own behind the node at which the link before ends.
+        let comes_with_credit = ix > 0 && network.links[setup.route[ix - 1]].credit.is_some();
+        let credit = relays.credit.filter(|_| has_credit || comes_with_credit).map(|ix| ix as u32);
+        if let Some(ix) = credit
+            && !passed.contains(&ix)
+        {
+            passed.push(ix);
+        }
         let depth = |ix: usize| setup.depths.get(ix).copied().unwrap_or(ix as u16 + 1);
         let last = ix + 1 == setup.route.len() || (!setup.depths.is_empty() && depth(ix + 1) <= depth(ix));
         let forks = !setup.depths.is_empty();
         let received_plainly = setup.peer.is_none()
             && !matches!(setup.traffic, Traffic::Endpoint(_))
+            && !has_credit
             && network.relays.is_empty()
             && probes.sample.is_none()
             && probes.watch.is_none()
@@ -321,7 +381,7 @@ fn lay_route(
         });
     }
     fork(setup, first, fabric);
-    Ok(())
+    relays.lay_credit(flow as u32, setup, first as u32, fabric)
 }
 
 /// Where the route of a multicast flow forks: by the first of the hops that leave a node.

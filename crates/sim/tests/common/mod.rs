@@ -32,6 +32,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         loss: Loss::NONE,
         reordering: Reordering::NONE,
         port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()),
+        credit: None,
     };
     Network {
         nodes: (0..=hops).map(node).collect(),

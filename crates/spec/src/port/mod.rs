@@ -2,12 +2,14 @@
 
 pub(crate) mod classes;
 mod contract;
+mod credit;
 mod dropper;
 pub(crate) mod fit;
 
 pub use classes::Class;
 pub use contract::ContractSpec;
 pub(crate) use contract::{check_promise, check_warnings, interval_fault, workahead_fault};
+pub use credit::CreditSpec;
 pub use dropper::DropperSpec;
 
 use crate::error::Report;
@@ -40,6 +42,8 @@ pub struct PortSpec {
     pub vsvd: Option<Chosen<BuiltInCoupling>>,
     /// Bits per second that the port never exceeds, when below the link's rate.
     pub ceiling: Option<u64>,
+    /// Credit-based flow control over its link; `None` for none.
+    pub credit: Option<CreditSpec>,
 }
 
 impl PortSpec {
@@ -66,6 +70,7 @@ impl PortSpec {
             rate_control: Chosen::read(port, "rate_control", report),
             vsvd: Chosen::read(port, "vsvd", report),
             ceiling: None,
+            credit: CreditSpec::read(port, report),
         })
     }
 }
@@ -78,6 +83,7 @@ pub(crate) struct OwnPolicies {
     detector: Option<Chosen<BuiltInDetector>>,
     rate_control: Option<Chosen<BuiltInRateControl>>,
     vsvd: Option<Chosen<BuiltInCoupling>>,
+    credit: Option<CreditSpec>,
 }
 
 impl OwnPolicies {
@@ -89,6 +95,7 @@ impl OwnPolicies {
             detector: Chosen::read(link, "detector", report),
             rate_control: Chosen::read(link, "rate_control", report),
             vsvd: Chosen::read(link, "vsvd", report),
+            credit: CreditSpec::read(link, report),
         }
     }
 
@@ -102,6 +109,7 @@ impl OwnPolicies {
             rate_control: self.rate_control.clone().or(usual.rate_control),
             vsvd: self.vsvd.clone().or(usual.vsvd),
             ceiling: usual.ceiling,
+            credit: self.credit.clone().or(usual.credit),
         }
     }
 }

@@ -5,7 +5,8 @@ use super::{
     rate_control, required, scheduler, time, topology, vsvd,
 };
 use std::sync::LazyLock;
-use tidegate_core::params::{CONTRACT, Kind, Param, Parameter, PolicyRecord};
+use tidegate_core::credit::params::CreditParams;
+use tidegate_core::params::{CONTRACT, Kind, Param, Parameter, Parameters, PolicyRecord};
 use tidegate_core::switch::plan::PushOut;
 
 /// The version of the scenario format that is read.
@@ -115,16 +116,18 @@ fn switch_port() -> Section {
     let mut section = port();
     section.fields.push(optional("rate_control", rate_control(), RATE_CONTROL));
     section.fields.push(optional("vsvd", vsvd(), VSVD));
+    section.fields.push(credit());
     section
 }
 
 fn host() -> Section {
-    let fields = vec![
+    let mut fields = vec![
         defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
         optional("meter", meter(), "What sees whether flows keep their contracts; without it, nothing does"),
         optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
         optional("detector", detector(), DETECTOR),
     ];
+    fields.push(credit());
     let help = "What every output port of a host does, unless a link says otherwise.";
     Section::new("host", "Host", help, fields)
 }
@@ -227,8 +230,22 @@ fn link() -> Section {
         ),
         optional("vsvd", vsvd(), "Coupling of control loops at its ports; without it, what `port` says"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
+        credit(),
     ];
     Section::new("link", "Link", "One link added to the topology.", fields)
+}
+
+/// Credit-based flow control of links.
+fn credit() -> Field {
+    let fields = CreditParams::PARAMS.iter().map(Field::of_param).collect();
+    let help = "Credit-based flow control of a link: a packet is sent only when there is a place for it at the node at the \
+                link's end. What has no credit waits, back to the hosts. Every packet takes one place, and the link back \
+                carries the credit cells, ahead of what its port has queued.";
+    let section = Section::new("credit", "Credit", help, fields)
+        .citing("Kung 1997, section \"Credit-based flow control\"");
+    let help = "Credit-based flow control from the port to the node at the link's end, `{}` with all defaults; without it, \
+                none";
+    optional("credit", Shape::Table(section), help)
 }
 
 /// A link whose rate was recorded.

@@ -1,6 +1,7 @@
 //! A scenario: read, checked and expanded, ready to be simulated.
 
 mod admission;
+mod credit;
 pub(crate) mod flows;
 mod gate;
 mod headers;
@@ -136,6 +137,7 @@ impl Scenario {
         metered::check(&parts, report);
         marking::check(&parts, report);
         rate_control::check(&parts, report);
+        credit::check(&parts, report);
     }
 
     /// What flows and profiles state, a group of flows once.

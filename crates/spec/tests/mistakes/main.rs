@@ -4,6 +4,7 @@ mod abr;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod credit;
 mod detectors;
 mod droppers;
 mod flows;

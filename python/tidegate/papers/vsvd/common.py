@@ -126,7 +126,7 @@ def held(results: Results, link: str) -> Values:
     """Return the most cells that stood in all per-VC queues of a port at a time, in thousands."""
     table: Any = results.series
     is_queue = pc.equal(pc.cast(table["metric"], pa.string()), "vc_queue")
-    at_port = pc.ends_with(pc.cast(table["subject"], pa.string()), pattern=f"@{link}")
+    at_port = pc.ends_with(pc.cast(table["subject"], pa.string()), pattern=f" on {link}")
     rows = table.filter(pc.and_(is_queue, at_port))
     if not len(rows):
         return [0.0] * results.replications

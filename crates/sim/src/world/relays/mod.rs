@@ -1,10 +1,13 @@
 //! The built-in relays, and how the world calls relays.
 
+mod credit;
 mod envelope;
 mod flow_network;
 mod gate_edge;
 mod rate_control;
 
+pub(super) use credit::Credit;
+pub use credit::{CreditReport, StallReport, VcReport};
 pub(super) use envelope::Envelope;
 pub(super) use flow_network::FlowNetwork;
 pub use flow_network::{Answer, Signal};
@@ -26,6 +29,22 @@ impl<Q: EventQueue> World<Q> {
         ix: u32,
         call: impl FnOnce(&mut dyn Relay, &mut RelayCx<'_>) -> T,
     ) -> T {
+        self.call_any_relay(ix, |relay, cx| call(relay.relay(), cx))
+    }
+
+    /// Calls the credit of links; `None` where no link has it.
+    pub(super) fn call_credit<T>(
+        &mut self,
+        call: impl FnOnce(&mut Credit, &mut RelayCx<'_>) -> T,
+    ) -> Option<T> {
+        let ix = self.relays.iter().position(|relay| matches!(relay, AnyRelay::Credit(_)))?;
+        self.call_any_relay(ix as u32, |relay, cx| match relay {
+            AnyRelay::Credit(credit) => Some(call(credit, cx)),
+            _ => None,
+        })
+    }
+
+    fn call_any_relay<T>(&mut self, ix: u32, call: impl FnOnce(&mut AnyRelay, &mut RelayCx<'_>) -> T) -> T {
         let mut cx = RelayCx {
             now: self.now,
             fabric: &mut self.fabric,
@@ -35,7 +54,7 @@ impl<Q: EventQueue> World<Q> {
             outbox: &mut self.outbox,
             wake_at: None,
         };
-        let answer = call(self.relays[ix as usize].relay(), &mut cx);
+        let answer = call(&mut self.relays[ix as usize], &mut cx);
         if let Some(at) = cx.wake_at {
             self.events.relays.set(ix, at.max(self.now));
             self.set_due();
@@ -53,21 +72,35 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn pass_relays(&mut self, relays: &[u32], at: Crossing, packet: &mut Packet) -> bool {
         let mut payload = self.packets.payload(packet.body);
         let before = payload;
-        let mut goes_on = true;
-        for relay in relays {
-            let passage = self.call_relay(*relay, |relay, cx| relay.enter(cx, at, packet, &mut payload));
-            if passage == Passage::Absorb {
-                goes_on = false;
-                break;
+        for (place, relay) in relays.iter().enumerate() {
+            match self.call_relay(*relay, |relay, cx| relay.enter(cx, at, packet, &mut payload)) {
+                Passage::Forward => {}
+                Passage::Absorb => {
+                    self.tell_dropped(&relays[..place], at.flow, at.to, packet);
+                    self.measures.records[at.flow as usize].absorbed += 1;
+                    self.packets.forget(packet.body);
+                    return false;
+                }
+                Passage::Drop => {
+                    self.tell_dropped(&relays[..place], at.flow, at.to, packet);
+                    self.dropped_on_entry(at, packet);
+                    return false;
+                }
             }
         }
-        if !goes_on {
-            self.measures.records[at.flow as usize].absorbed += 1;
-            self.packets.forget(packet.body);
-        } else if payload != before {
+        if payload != before {
             self.packets.set_payload(packet.body, payload);
         }
-        goes_on
+        true
+    }
+
+    /// Tells relays that a packet which they let pass to the port of `hop` goes no further.
+    #[cold]
+    pub(super) fn tell_dropped(&mut self, relays: &[u32], flow: u32, hop: Option<u32>, packet: &Packet) {
+        let Some(hop) = hop else { return };
+        for relay in relays {
+            self.call_relay(*relay, |relay, cx| relay.dropped(cx, flow, hop, packet));
+        }
     }
 
     /// A packet has left the port of `hop`, and relays are told.
@@ -108,6 +141,7 @@ pub(in crate::world) enum AnyRelay {
     FlowNetwork(Box<FlowNetwork>),
     GateEdge(Box<GateEdge>),
     Envelope(Envelope),
+    Credit(Box<Credit>),
     RateControlled(Box<RateControlled>),
     Custom(Box<dyn Relay>),
 }
@@ -118,6 +152,7 @@ impl AnyRelay {
             AnyRelay::FlowNetwork(relay) => relay.as_mut(),
             AnyRelay::GateEdge(relay) => relay.as_mut(),
             AnyRelay::Envelope(relay) => relay,
+            AnyRelay::Credit(relay) => relay.as_mut(),
             AnyRelay::RateControlled(relay) => relay.as_mut(),
             AnyRelay::Custom(relay) => relay.as_mut(),
         }
@@ -128,6 +163,13 @@ impl<Q> World<Q> {
     pub(super) fn gate_edge(&self) -> Option<&GateEdge> {
         self.relays.iter().find_map(|relay| match relay {
             AnyRelay::GateEdge(edge) => Some(edge.as_ref()),
+            _ => None,
+        })
+    }
+
+    pub(super) fn credit(&self) -> Option<&Credit> {
+        self.relays.iter().find_map(|relay| match relay {
+            AnyRelay::Credit(credit) => Some(credit.as_ref()),
             _ => None,
         })
     }

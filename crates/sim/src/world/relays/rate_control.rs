@@ -188,7 +188,7 @@ impl RateControlled {
                 Control::Coupled(coupled) => {
                     coupled.algorithm().gauges(&mut |metric, value| show(link, metric, value));
                     for (ix, vc) in port.vcs.iter().enumerate() {
-                        let leg = Subject::Leg(vc.flow, port.link);
+                        let leg = Subject::Vc { link: port.link, flow: vc.flow };
                         let hop = &fabric.hops[vc.hop as usize];
                         let shaped = fabric.nodes[hop.node as usize].switch.shaped(hop.leg);
                         show(leg, "acr", coupled.acr(VcIx(ix as u32)));

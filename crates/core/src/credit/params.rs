@@ -1,0 +1,284 @@
+//! What can be set of a link with credit, and what follows from it and the link.
+
+use super::receiver::{Adaptation, Confirmation};
+use super::sizing::{Exact, Link, Loop, Pool, Unsizable, check_allocation};
+use super::{MOST_CELLS, RECORDS_PER_CELL};
+use crate::params::{Fault, parameters, words};
+use crate::units::{Rate, Span};
+
+words! {
+    /// What a VC is.
+    pub enum Per {
+        /// A VC for each flow
+        Flow = "flow",
+        /// One VC for all flows of the link, so that one of them holds the others back
+        Link = "link",
+    }
+}
+
+words! {
+    /// How the memory of the receiver is allocated to VCs.
+    pub enum Allocating {
+        /// Once, for each VC the same
+        Static = "static",
+        /// Again and again, by the sender, by what each VC sends
+        Sender = "sender",
+        /// Again and again, by the receiver, by what each VC forwards
+        Receiver = "receiver",
+    }
+}
+
+words! {
+    /// What a credit record tells.
+    pub enum Protocol {
+        /// The running count of cells that were forwarded (Credit Update Protocol)
+        Cup = "cup",
+        /// How many cells were forwarded since the record before
+        Incremental = "incremental",
+    }
+}
+
+parameters! {
+    /// Credit-based flow control of a link, from its sending port to the node at its end.
+    pub struct CreditParams {
+        /// What has credit of its own: each `flow` is a VC, or all flows of the `link` are one, so that one of them that
+        /// cannot go on holds the others back
+        per: Per = Per::Flow,
+        /// Who allocates the receiver's memory: `static`, or adaptively the `sender` or the `receiver`
+        allocation: Allocating = Allocating::Static,
+        /// What credit records tell: the running count of the Credit Update Protocol (`cup`), or the cells since the
+        /// record before (`incremental`)
+        protocol: Protocol = Protocol::Cup,
+        /// Packet for which buffers are counted; without it, the smallest on the link. Any packet takes one place
+        cell: Option<u32> as Size,
+        /// Size of credit cells and of credit_check cells; without it, `cell`
+        credit_cell: Option<u32> as Size,
+        /// Buf_Alloc of each VC in packets, with static allocation; without it, RTT + N2
+        buffer: Option<u32> as Integer(1, 2147483647),
+        /// Packets of a VC that are forwarded for each credit record (N2); without it, with static allocation as few as
+        /// keep credit cells to 1 % of the data, at most a quarter of a `buffer` that is given, with the sender's 1, with
+        /// the receiver's Buf_Alloc/4
+        n2: Option<u32> as Integer(1, 2147483647),
+        /// Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4 RTT and 2 for each VC
+        pool: Option<u32> as Integer(1, 2147483647),
+        /// Share of the pool that the receiver divides at an allocation; without it, 0.5, with which no packet is lost
+        divided: Option<f64>,
+        /// Time from one allocation to the next; without it, the longest that a credit record takes to have an effect
+        interval: Option<Span>,
+        /// Interval of the credit_check cells of a VC, which make good what was lost, 0s for none; without it, 10 RTT on
+        /// a link that loses packets
+        check: Option<Span>,
+    }
+}
+
+/// What has to be known of a link.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CreditLink {
+    /// Its rate; with a trace, its mean.
+    pub rate: Rate,
+    /// The rate of the link back.
+    pub back: Rate,
+    /// Propagation, there and back.
+    pub propagation: Span,
+    /// Flows over it.
+    pub flows: u32,
+    /// Their smallest packet, in bytes; 0 when it is not known.
+    pub smallest: u32,
+    /// Their largest packet, in bytes.
+    pub largest: u32,
+    /// The largest packet of the flows on the link back, in bytes; 0 without flows.
+    pub largest_back: u32,
+    /// Whether it loses packets, there or back.
+    pub loses: bool,
+}
+
+/// Who allocates how much.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Terms {
+    /// Each VC has so many cells, and a record for each N2 that leave.
+    Static {
+        /// In cells.
+        buf_alloc: u32,
+        /// In cells.
+        n2: u32,
+    },
+    /// The sender divides the pool.
+    Sender {
+        /// M in cells.
+        pool: u32,
+        /// In cells; also the least allocation.
+        n2: u32,
+        /// From one allocation to the next.
+        interval: Span,
+    },
+    /// The receiver divides the pool.
+    Receiver {
+        /// How.
+        adaptation: Adaptation,
+        /// From one allocation to the next.
+        interval: Span,
+    },
+}
+
+/// Credit-based flow control of a link, with everything known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CreditPlan {
+    /// What a VC is.
+    pub per: Per,
+    /// What records tell.
+    pub protocol: Protocol,
+    /// Who allocates how much.
+    pub terms: Terms,
+    /// Bytes of a credit cell or credit_check cell.
+    pub credit_cell: u32,
+    /// Interval of checks; `None` without.
+    pub check: Option<Span>,
+    /// From a packet's last bit leaving the sender until its credit is used there, when the receiver forwards it at once.
+    pub rtt: Span,
+}
+
+impl CreditParams {
+    /// Checks what holds across parameters.
+    ///
+    /// # Errors
+    /// When two of them contradict each other.
+    pub fn check(&self) -> Result<(), Fault> {
+        let is_static = self.allocation == Allocating::Static;
+        if let (Some(_), false) = (self.buffer, is_static) {
+            let message =
+                "`buffer` is what static allocation gives each VC; adaptive allocation divides `pool`";
+            return Err(Fault::at("buffer", message));
+        }
+        let adaptive = [
+            ("pool", self.pool.is_some()),
+            ("divided", self.divided.is_some()),
+            ("interval", self.interval.is_some()),
+        ];
+        if let Some((key, _)) = adaptive.iter().find(|(_, given)| *given && is_static) {
+            return Err(Fault::at(
+                key,
+                format!("`{key}` is for adaptive allocation, and `allocation` is static"),
+            ));
+        }
+        if self.divided.is_some() && self.allocation == Allocating::Sender {
+            let message = "`divided` is for the receiver's allocation: the sender divides all of the pool";
+            return Err(Fault::at("divided", message));
+        }
+        if self.divided == Some(0.0) {
+            return Err(Fault::at("divided", "`divided` is 0: no VC would be given anything"));
+        }
+        if self.protocol == Protocol::Incremental && self.check.is_some_and(|every| every > Span::ZERO) {
+            let message = "`check` makes good what was lost by the running counts of `protocol = \"cup\"`, which \
+                           incremental credits do not have";
+            return Err(Fault::at("check", message));
+        }
+        if let (Some(buffer), Some(n2)) = (self.buffer, self.n2) {
+            check_allocation(buffer.into(), n2.into()).map_err(|why| Fault::at("buffer", why.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// What they come to on a link.
+    ///
+    /// # Errors
+    /// When they do not fit it.
+    pub fn plan(&self, link: &CreditLink) -> Result<CreditPlan, Fault> {
+        self.check()?;
+        let cell = match self.cell.unwrap_or(link.smallest) {
+            0 => {
+                return Err(Fault::at(
+                    "cell",
+                    "`cell` is needed: the packets of a recording are not known before",
+                ));
+            }
+            cell => cell,
+        };
+        let credit_cell = self.credit_cell.unwrap_or(cell);
+        let vcs = if self.per == Per::Link { 1 } else { link.flows.max(1) };
+        let processing = link.rate.time_for(cell)
+            + link.back.time_for(link.largest_back)
+            + link.back.time_for(credit_cell);
+        let rtt = link.propagation + processing;
+        let sized = Link {
+            rate: link.rate.bits_per_second().round() as u64,
+            cell,
+            credit_cell,
+            delay: Span::ZERO,
+            processing: Some(rtt),
+        };
+        // Another packet has just started at either end, and records of every VC are due.
+        let records = u64::from(vcs).div_ceil(RECORDS_PER_CELL as u64) - 1;
+        let waiting = link.back.time_for(credit_cell).ticks().saturating_mul(records);
+        let delay = rtt + link.rate.time_for(link.largest) + Span::from_ticks(waiting);
+        let terms = self.terms(&sized, vcs, delay)?;
+        let check = match self.check {
+            Some(Span::ZERO) => None,
+            Some(every) => Some(every),
+            None if link.loses && self.protocol == Protocol::Cup => {
+                Some(Span::from_ticks(rtt.ticks().saturating_mul(10)))
+            }
+            None => None,
+        };
+        let terms = match terms {
+            Terms::Receiver { adaptation, interval } if check.is_some() => Terms::Receiver {
+                adaptation: Adaptation { confirmation: Confirmation::Check, ..adaptation },
+                interval,
+            },
+            terms => terms,
+        };
+        Ok(CreditPlan { per: self.per, protocol: self.protocol, terms, credit_cell, check, rtt })
+    }
+
+    /// Who allocates how much to `vcs` VCs, when a record has its effect after `delay` at the latest.
+    fn terms(&self, link: &Link, vcs: u32, delay: Span) -> Result<Terms, Fault> {
+        let rtt = link.rtt().map_err(|why| Fault::at("cell", why.to_string()))?;
+        if self.allocation == Allocating::Static {
+            return self.static_terms(link, rtt);
+        }
+        let wanted = || Pool::new(rtt, 2, vcs.into()).and_then(|pool| cells(pool.cells));
+        let pool = self.pool.map_or_else(wanted, Ok).map_err(|why| Fault::at("pool", why.to_string()))?;
+        let least = if self.allocation == Allocating::Sender { self.n2.unwrap_or(1) } else { 1 };
+        if u64::from(pool) < u64::from(vcs) * u64::from(least) {
+            let what = if least == 1 { "a place".to_owned() } else { format!("N2 = {least} places") };
+            return Err(Fault::at(
+                "pool",
+                format!("a pool of {pool} packets has less than {what} for each of {vcs} VCs"),
+            ));
+        }
+        let interval = self.interval.unwrap_or(delay);
+        if interval < delay {
+            let message = format!(
+                "`interval` is shorter than the {:.6} s that a credit record may take to have its effect",
+                delay.as_secs_f64()
+            );
+            return Err(Fault::at("interval", message));
+        }
+        if self.allocation == Allocating::Sender {
+            return Ok(Terms::Sender { pool, n2: least, interval });
+        }
+        // Rounded down, so that a half never divides more than half.
+        let divided = (f64::from(pool) * self.divided.unwrap_or(0.5)) as u32;
+        let adaptation = Adaptation { pool, divided, n2: self.n2, confirmation: Confirmation::After(delay) };
+        Ok(Terms::Receiver { adaptation, interval })
+    }
+
+    fn static_terms(&self, link: &Link, rtt: Exact) -> Result<Terms, Fault> {
+        let n2 = match (self.n2, self.buffer) {
+            (Some(n2), _) => n2,
+            (None, buffer) => {
+                let frugal = link.n2_for_overhead(1).and_then(cells);
+                let frugal = frugal.map_err(|why| Fault::at("n2", why.to_string()))?;
+                buffer.map_or(frugal, |buffer| frugal.min(buffer / 4).max(1))
+            }
+        };
+        let wanted = || Loop::new(rtt, n2.into())?.buffer(Exact::from_integer(1), 1).and_then(cells);
+        let buf_alloc =
+            self.buffer.map_or_else(wanted, Ok).map_err(|why| Fault::at("buffer", why.to_string()))?;
+        check_allocation(buf_alloc.into(), n2.into()).map_err(|why| Fault::at("buffer", why.to_string()))?;
+        Ok(Terms::Static { buf_alloc, n2 })
+    }
+}
+
+fn cells(number: u64) -> Result<u32, Unsizable> {
+    u32::try_from(number).ok().filter(|cells| *cells <= MOST_CELLS).ok_or(Unsizable::TooLarge)
+}

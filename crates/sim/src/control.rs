@@ -1,0 +1,80 @@
+//! Cells of a link's own: credit cells and credit_check cells, which go ahead of what its port has queued.
+//!
+//! They belong to no flow and take no place in a queue. They take the link's time, its delay and its losses as packets do.
+
+use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::stats::Count;
+use tidegate_core::units::{Span, Time};
+
+/// The body of a packet on a link that is a cell of the link's own.
+const OWN: BodyId = BodyId(u32::MAX);
+
+/// The cells of its own on one direction of a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Control {
+    /// The one that is being sent, and when its first bit left.
+    in_service: Option<(Packet, Time)>,
+    /// Those whose last bit has left, since the warm-up.
+    sent: Count,
+    /// For how long they took the link, since the warm-up.
+    busy: Span,
+}
+
+/// A cell of a link's own, by the number that its sender knows it by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ControlCell {
+    pub(crate) id: u64,
+    pub(crate) len: u32,
+}
+
+impl ControlCell {
+    /// As it is on the link.
+    pub(crate) fn packet(self) -> Packet {
+        let mut packet = Packet::new(OWN, self.len);
+        packet.tag = self.id;
+        packet
+    }
+
+    /// The number of a cell of the link's own; `None` of a packet of a flow.
+    #[inline(always)]
+    pub(crate) fn of(packet: &Packet) -> Option<u64> {
+        (packet.body == OWN).then_some(packet.tag)
+    }
+}
+
+impl Control {
+    pub(crate) fn is_sending(&self) -> bool {
+        self.in_service.is_some()
+    }
+
+    pub(crate) fn start(&mut self, now: Time, packet: Packet) {
+        self.in_service = Some((packet, now));
+    }
+
+    /// The last bit is out, if a cell is being sent.
+    pub(crate) fn finish(&mut self, now: Time) -> Option<Packet> {
+        let (packet, started) = self.in_service.take()?;
+        self.sent.add(packet.len);
+        self.busy += now.since(started);
+        Some(packet)
+    }
+
+    /// The warm-up is over: what was counted so far does not count.
+    pub(crate) fn count_anew(&mut self, now: Time) {
+        (self.sent, self.busy) = (Count::default(), Span::ZERO);
+        if let Some((_, started)) = &mut self.in_service {
+            *started = now;
+        }
+    }
+
+    /// Cells whose last bit has left, since the warm-up.
+    pub(crate) fn sent(&self) -> Count {
+        self.sent
+    }
+
+    /// For how long cells took the link up to `now`, since the warm-up.
+    pub(crate) fn busy(&self, now: Time) -> Span {
+        let under_way = self.in_service.map_or(Span::ZERO, |(_, started)| now.since(started));
+        self.busy + under_way
+    }
+}

@@ -1,0 +1,56 @@
+//! Cells of a link's own on their way: credit cells and credit_check cells.
+
+use super::{Event, World};
+use crate::event_queue::EventQueue;
+use tidegate_core::link::Flight;
+use tidegate_core::units::Time;
+
+impl<Q: EventQueue> World<Q> {
+    /// Whether a link that has cells of its own is free for a packet of its port. A cell that is due starts first.
+    #[inline(never)]
+    pub(super) fn is_free_of_control(&mut self, ix: u32) -> bool {
+        let link = &self.fabric.links[ix as usize];
+        if link.control.as_ref().is_some_and(|control| control.is_sending()) {
+            return false;
+        }
+        if !self.fabric.nodes[link.node as usize].switch.is_idle(link.port) {
+            // Nothing will start.
+            return true;
+        }
+        let cell = self.call_credit(|credit, cx| credit.next_cell(cx, ix)).flatten();
+        let link = &mut self.fabric.links[ix as usize];
+        let (Some(cell), Some(control)) = (cell, &mut link.control) else { return true };
+        let at = link.line.begin(self.now, cell.len);
+        control.start(self.now, cell.packet());
+        self.events.set(Event::Departed(ix), at);
+        false
+    }
+
+    /// The last bit of a cell of the link's own is out, if it was one that was being sent.
+    #[inline(never)]
+    pub(super) fn control_departed(&mut self, ix: u32) -> bool {
+        let now = self.now;
+        let control = self.fabric.links[ix as usize].control.as_mut();
+        let Some(packet) = control.and_then(|control| control.finish(now)) else { return false };
+        self.events.set(Event::Departed(ix), Time::NEVER);
+        self.start(ix);
+        let link = &mut self.fabric.links[ix as usize];
+        match link.line.fly(now, now, packet, &mut link.rng) {
+            Flight::Lost => {
+                self.call_credit(|credit, _| credit.cell_lost(packet.tag));
+            }
+            Flight::Arrived => self.control_arrived(packet.tag),
+            Flight::InFlight { first: true } => {
+                self.events.set(Event::Arrived(ix), link.line.next_arrival());
+            }
+            Flight::InFlight { first: false } => {}
+        }
+        true
+    }
+
+    /// A cell of a link's own is at its end.
+    pub(super) fn control_arrived(&mut self, id: u64) {
+        self.call_credit(|credit, cx| credit.cell_arrived(cx, id));
+        self.settle();
+    }
+}

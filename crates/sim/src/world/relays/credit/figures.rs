@@ -1,0 +1,198 @@
+//! What is measured of links with credit, and how it is reported.
+
+use super::Credit;
+use super::link::CreditLink;
+use tidegate_core::credit::messages::VcIx;
+use tidegate_core::credit::params::{CreditPlan, Per, Terms};
+use tidegate_core::credit::stall::Stall;
+use tidegate_core::stats::Count;
+use tidegate_core::units::{Span, Time};
+
+/// What is counted of a link with credit since the warm-up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    pub(super) credit_cells: Count,
+    pub(super) check_cells: Count,
+    /// Credit cells and credit_check cells that were lost.
+    pub(super) lost_cells: u64,
+    /// Packets that checks found to be lost.
+    pub(super) found_lost: u64,
+    /// Packets for which there was no place at the receiver.
+    pub(super) dropped: u64,
+    /// The most packets that were at the receiver.
+    pub(super) queue_max: u64,
+    /// Stalls that have ended.
+    pub(super) stalls: Vec<StallReport>,
+}
+
+/// What is counted of a VC since the warm-up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct VcFigures {
+    pub(super) queue_max: u32,
+    /// How long it had no credit, up to when it last got some.
+    without_credit: Span,
+    counted_from: Time,
+}
+
+impl Default for VcFigures {
+    fn default() -> VcFigures {
+        VcFigures { queue_max: 0, without_credit: Span::ZERO, counted_from: Time::ORIGIN }
+    }
+}
+
+impl Figures {
+    pub(super) fn count_anew(&mut self, queued: u64) {
+        // Stalls are reported from the start of the run on.
+        let stalls = core::mem::take(&mut self.stalls);
+        *self = Figures { stalls, queue_max: queued, ..Figures::default() };
+    }
+}
+
+impl VcFigures {
+    pub(super) fn count_anew(&mut self, now: Time, queued: u32) {
+        *self = VcFigures { queue_max: queued, without_credit: Span::ZERO, counted_from: now };
+    }
+
+    /// The VC has had no credit from `since` until now.
+    pub(super) fn ended_without_credit(&mut self, now: Time, since: Time) {
+        self.without_credit += now.since(since.max(self.counted_from));
+    }
+
+    /// How long it has had no credit, if it has none since `since`.
+    fn without_credit(&self, now: Time, since: Time) -> Span {
+        let begun = since.max(self.counted_from);
+        self.without_credit + if begun < now { now.since(begun) } else { Span::ZERO }
+    }
+}
+
+/// A link with credit, since the warm-up.
+#[derive(Clone, Debug)]
+pub struct CreditReport {
+    /// Its index in the network.
+    pub link: u32,
+    /// What was planned.
+    pub plan: CreditPlan,
+    /// VCs.
+    pub vcs: usize,
+    /// Packets that the receiver has memory for.
+    pub memory: u64,
+    /// The most packets that were there.
+    pub queue_max: u64,
+    /// Credit cells that were sent, on the link in the other direction.
+    pub credit_cells: Count,
+    /// credit_check cells that were sent.
+    pub check_cells: Count,
+    /// Of both, those that were lost.
+    pub lost_cells: u64,
+    /// Packets that checks found to be lost.
+    pub found_lost: u64,
+    /// Packets for which there was no place at the receiver.
+    pub dropped: u64,
+}
+
+/// A VC of a link with credit, since the warm-up.
+#[derive(Clone, Copy, Debug)]
+pub struct VcReport {
+    /// The link's index in the network.
+    pub link: u32,
+    /// Its number on the link.
+    pub vc: VcIx,
+    /// The flow; `None` for all flows of the link.
+    pub flow: Option<u32>,
+    /// Buf_Alloc at the end, as the sender knows it.
+    pub buf_alloc: u32,
+    /// N2 at the end.
+    pub n2: u32,
+    /// The most packets that were at the receiver.
+    pub queue_max: u32,
+    /// How long it had no credit.
+    pub without_credit: Span,
+}
+
+/// A VC that had no credit for long, from the start of the run on.
+#[derive(Clone, Copy, Debug)]
+pub struct StallReport {
+    /// The link's index in the network.
+    pub link: u32,
+    /// The flow; `None` for all flows of the link.
+    pub flow: Option<u32>,
+    /// The VC, since when, and for how many RTT.
+    pub stall: Stall,
+    /// When it ended; `None` where it had not by the end.
+    pub until: Option<Time>,
+}
+
+impl StallReport {
+    pub(super) fn of(stall: &Stall, link: &CreditLink, until: Option<Time>) -> StallReport {
+        StallReport { link: link.link, flow: link.flow_of(stall.vc), stall: *stall, until }
+    }
+}
+
+impl CreditLink {
+    fn flow_of(&self, vc: VcIx) -> Option<u32> {
+        (self.plan.per == Per::Flow).then(|| self.vcs[vc.0 as usize].flow)
+    }
+
+    fn report(&self) -> CreditReport {
+        let figures = &self.figures;
+        let memory = match self.plan.terms {
+            Terms::Static { buf_alloc, .. } => u64::from(buf_alloc) * self.vcs.len() as u64,
+            Terms::Sender { pool, .. } => pool.into(),
+            Terms::Receiver { adaptation, .. } => adaptation.pool.into(),
+        };
+        CreditReport {
+            link: self.link,
+            plan: self.plan,
+            vcs: self.vcs.len(),
+            memory,
+            queue_max: figures.queue_max,
+            credit_cells: figures.credit_cells,
+            check_cells: figures.check_cells,
+            lost_cells: figures.lost_cells,
+            found_lost: figures.found_lost,
+            dropped: figures.dropped,
+        }
+    }
+
+    fn vc_report(&self, now: Time, vc: VcIx) -> VcReport {
+        let figures = &self.vcs[vc.0 as usize].figures;
+        VcReport {
+            link: self.link,
+            vc,
+            flow: self.flow_of(vc),
+            buf_alloc: self.sender.buf_alloc(vc),
+            n2: self.receiver.allocated(vc).1,
+            queue_max: figures.queue_max,
+            without_credit: figures.without_credit(now, self.sender.no_credit_since(vc)),
+        }
+    }
+}
+
+impl Credit {
+    /// What was measured of each link with credit.
+    pub(in crate::world) fn reports(&self) -> Vec<CreditReport> {
+        self.links.iter().map(CreditLink::report).collect()
+    }
+
+    /// What was measured of each VC.
+    pub(in crate::world) fn vc_reports(&self, now: Time) -> Vec<VcReport> {
+        let of_link =
+            |link: &CreditLink| (0..link.vcs.len()).map(|vc| link.vc_report(now, VcIx(vc as u32))).collect();
+        self.links.iter().flat_map(|link| -> Vec<VcReport> { of_link(link) }).collect()
+    }
+
+    /// The VCs that have stalled, in the order of links; whether packets wait at a hop says `waits`.
+    pub(in crate::world) fn stalls(&self, now: Time, waits: impl Fn(u32) -> bool) -> Vec<StallReport> {
+        let mut stalls = Vec::new();
+        for link in &self.links {
+            stalls.extend(link.figures.stalls.iter().copied());
+            for (ix, vc) in (0..).zip(&link.vcs) {
+                let since = link.sender.no_credit_since(VcIx(ix));
+                let stall =
+                    link.stall(VcIx(ix), since, now).filter(|_| vc.hops.iter().any(|hop| waits(*hop)));
+                stalls.extend(stall.map(|stall| StallReport::of(&stall, link, None)));
+            }
+        }
+        stalls
+    }
+}

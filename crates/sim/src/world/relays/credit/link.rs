@@ -1,0 +1,288 @@
+//! One link with credit: both of its ends, and what they do to the ports on either side.
+
+use super::figures::{Figures, StallReport, VcFigures};
+use crate::probe::Subject;
+use crate::relay::RelayCx;
+use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, VcIx};
+use tidegate_core::credit::params::{CreditPlan, Per, Terms};
+use tidegate_core::credit::stall::Stall;
+use tidegate_core::credit::{Arrival, RECORDS_PER_CELL, Receiver, Refused, Sender};
+use tidegate_core::scheduler::Participation;
+use tidegate_core::units::Time;
+
+/// A link with credit.
+pub(super) struct CreditLink {
+    pub(super) plan: CreditPlan,
+    /// Its index in the network, and that of the link in the other direction.
+    pub(super) link: u32,
+    pub(super) back: u32,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) vcs: Vec<LinkVc>,
+    /// Whether the packet in service at the port is counted as sent already.
+    counted: bool,
+    /// When the next allocation is due; `NEVER` with static allocation.
+    allocation_at: Time,
+    /// Whether a check is due that waits for the link.
+    check_due: bool,
+    /// When it is to be woken, as was asked for.
+    wake_at: Time,
+    pub(super) figures: Figures,
+}
+
+/// What is known of a VC besides what both ends count.
+#[derive(Clone, Debug)]
+pub(super) struct LinkVc {
+    /// The hops of the flows in it, by which their packets leave over the link.
+    pub(super) hops: Vec<u32>,
+    /// Its flow; the first, where there are several.
+    pub(super) flow: u32,
+    /// When its last packet left the receiver.
+    pub(super) empty_since: Time,
+    pub(super) figures: VcFigures,
+}
+
+impl CreditLink {
+    pub(super) fn new(plan: CreditPlan, link: u32, back: u32) -> Result<CreditLink, Refused> {
+        let (pool, interval) = match plan.terms {
+            Terms::Static { .. } => (None, None),
+            Terms::Sender { pool, interval, .. } => (Some(pool), Some(interval)),
+            Terms::Receiver { adaptation, interval } => (Some(adaptation.pool), Some(interval)),
+        };
+        let mut made = CreditLink {
+            plan,
+            link,
+            back,
+            sender: Sender::new(plan.check)?,
+            receiver: Receiver::new(plan.protocol, pool),
+            vcs: Vec::new(),
+            counted: false,
+            allocation_at: interval.map_or(Time::NEVER, |interval| Time::ORIGIN + interval),
+            check_due: false,
+            wake_at: Time::NEVER,
+            figures: Figures::default(),
+        };
+        made.wake_at = made.allocation_at;
+        Ok(made)
+    }
+
+    /// When it is to be woken from the start.
+    pub(super) fn wakes_at(&self) -> Option<Time> {
+        (self.wake_at < Time::NEVER).then_some(self.wake_at)
+    }
+
+    /// The VC of a flow whose packets leave by `hop`: a new one, or the one of all flows.
+    pub(super) fn open(&mut self, flow: u32, hop: u32) -> Result<VcIx, Refused> {
+        if self.plan.per == Per::Link
+            && let Some(vc) = self.vcs.first_mut()
+        {
+            vc.hops.push(hop);
+            return Ok(VcIx(0));
+        }
+        let start = Counter::default();
+        let vc = match self.plan.terms {
+            Terms::Static { buf_alloc, n2 } => {
+                self.receiver.open(buf_alloc, n2, start)?;
+                self.sender.open(buf_alloc, start)?
+            }
+            Terms::Sender { pool, n2, .. } => {
+                self.receiver.open(pool, n2, start)?;
+                self.sender.open(n2, start)?
+            }
+            Terms::Receiver { .. } => {
+                self.receiver.open(1, 1, start)?;
+                self.sender.open(1, start)?
+            }
+        };
+        let (empty_since, figures) = (Time::ORIGIN, VcFigures::default());
+        self.vcs.push(LinkVc { hops: vec![hop], flow, empty_since, figures });
+        Ok(vc)
+    }
+
+    /// A packet of a VC has come to the receiver.
+    pub(super) fn arrived(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) -> Arrival {
+        let arrival = self.receiver.arrived(cx.now(), vc);
+        match arrival {
+            Arrival::Stored => {
+                let figures = &mut self.vcs[vc.0 as usize].figures;
+                figures.queue_max = figures.queue_max.max(self.receiver.queued(vc));
+                self.figures.queue_max = self.figures.queue_max.max(self.receiver.queued_in_all());
+            }
+            Arrival::Dropped => {
+                self.figures.dropped += 1;
+                self.announce(cx);
+            }
+        }
+        arrival
+    }
+
+    /// A packet of a VC has left the receiver.
+    pub(super) fn left(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
+        self.receiver.left(vc);
+        if self.receiver.queued(vc) == 0 {
+            self.vcs[vc.0 as usize].empty_since = cx.now();
+        }
+        self.announce(cx);
+    }
+
+    /// A check has come to the receiver.
+    pub(super) fn checked(&mut self, cx: &mut RelayCx<'_>, check: &CreditCheck) {
+        self.figures.found_lost += u64::from(self.receiver.checked(cx.now(), check));
+        self.announce(cx);
+    }
+
+    /// Asks the link back to carry a credit cell, if one is due.
+    fn announce(&self, cx: &mut RelayCx<'_>) {
+        if self.receiver.records_due() > 0 {
+            cx.start(self.back);
+        }
+    }
+
+    /// The last bit of a packet of a VC has left the sender.
+    pub(super) fn sent(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
+        if core::mem::take(&mut self.counted) {
+            return;
+        }
+        self.count_sent(cx, vc);
+    }
+
+    fn count_sent(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
+        let sent = self.sender.sent(cx.now(), vc);
+        debug_assert!(sent.is_ok(), "a packet was started without credit");
+        if self.sender.balance(vc) == 0 {
+            self.take_part(cx, vc, false);
+        }
+    }
+
+    /// Counts the packet in service, which is of this VC, as sent: an allocation cannot call it back.
+    pub(super) fn count_in_service(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
+        if !self.counted {
+            self.count_sent(cx, vc);
+            self.counted = true;
+        }
+    }
+
+    fn take_part(&self, cx: &mut RelayCx<'_>, vc: VcIx, has_credit: bool) {
+        let how = if has_credit { Participation::Active } else { Participation::Absent };
+        for hop in &self.vcs[vc.0 as usize].hops {
+            cx.take_part(*hop, how);
+        }
+    }
+
+    /// A credit cell has come to the sender.
+    pub(super) fn credited(&mut self, cx: &mut RelayCx<'_>, cell: &CreditCell) {
+        let records = cell.records();
+        let mut since = [Time::NEVER; RECORDS_PER_CELL];
+        for (since, record) in since.iter_mut().zip(records) {
+            *since = self.sender.no_credit_since(record.vc);
+        }
+        self.sender.credited(cx.now(), cell, |_, _| ());
+        for (since, record) in since.into_iter().zip(records) {
+            self.see_credit(cx, record.vc, since);
+        }
+    }
+
+    /// Acts on what a VC has now that had no credit since `since`; `NEVER` where it had some.
+    fn see_credit(&mut self, cx: &mut RelayCx<'_>, vc: VcIx, since: Time) {
+        let (had, has) = (since == Time::NEVER, self.sender.balance(vc) > 0);
+        if had == has {
+            return;
+        }
+        if has {
+            let now = cx.now();
+            if let Some(stall) = self.stall(vc, since, now)
+                && self.vcs[vc.0 as usize].hops.iter().any(|hop| cx.waits_at(*hop))
+            {
+                let ended = StallReport::of(&stall, self, Some(now));
+                self.figures.stalls.push(ended);
+            }
+            self.vcs[vc.0 as usize].figures.ended_without_credit(now, since);
+        }
+        self.take_part(cx, vc, has);
+    }
+
+    /// The stall of a VC that has had no credit since a time and that packets wait for.
+    pub(super) fn stall(&self, vc: VcIx, no_credit_since: Time, now: Time) -> Option<Stall> {
+        let is_empty = self.receiver.queued(vc) == 0;
+        let empty_since = if is_empty { self.vcs[vc.0 as usize].empty_since } else { Time::NEVER };
+        Stall::found(vc, no_credit_since, empty_since, now, self.plan.rtt)
+    }
+
+    /// Whether the sender is about to make an allocation.
+    pub(super) fn sender_allocates(&self, now: Time) -> bool {
+        self.allocation_at <= now && matches!(self.plan.terms, Terms::Sender { .. })
+    }
+
+    /// The time of an allocation or of a check has come.
+    pub(super) fn wake(&mut self, cx: &mut RelayCx<'_>) {
+        let now = cx.now();
+        if self.allocation_at <= now {
+            self.allocate(cx);
+        }
+        if self.sender.next_check() <= now {
+            self.check_due = true;
+            cx.start(self.link);
+        }
+    }
+
+    fn allocate(&mut self, cx: &mut RelayCx<'_>) {
+        let now = cx.now();
+        match self.plan.terms {
+            Terms::Static { .. } => {}
+            Terms::Sender { pool, n2, interval } => {
+                let since = |vc| self.sender.no_credit_since(VcIx(vc));
+                let since: Vec<Time> = (0..self.vcs.len() as u32).map(since).collect();
+                self.sender.allocate(now, pool, n2, |_, _| ());
+                for (vc, since) in (0..).map(VcIx).zip(since) {
+                    self.see_credit(cx, vc, since);
+                }
+                self.allocation_at = now + interval;
+            }
+            Terms::Receiver { adaptation, interval } => {
+                self.receiver.allocate(now, &adaptation);
+                self.announce(cx);
+                self.allocation_at = now + interval;
+            }
+        }
+    }
+
+    /// A check that was due and waits for the link.
+    pub(super) fn take_check(&mut self, now: Time) -> Option<CreditCheck> {
+        if !self.check_due {
+            return None;
+        }
+        let check = self.sender.take_check(now);
+        self.check_due = self.sender.next_check() <= now;
+        check
+    }
+
+    /// When it was to be woken and when it is to be woken now, if that has changed.
+    pub(super) fn new_wake(&mut self) -> Option<(Time, Time)> {
+        // A check that is due waits for the link, which asks for it.
+        let check_at = if self.check_due { Time::NEVER } else { self.sender.next_check() };
+        let at = self.allocation_at.min(check_at);
+        let before = core::mem::replace(&mut self.wake_at, at);
+        (before != at).then_some((before, at))
+    }
+
+    pub(super) fn count_anew(&mut self, now: Time) {
+        self.figures.count_anew(self.receiver.queued_in_all());
+        for (ix, vc) in (0..).zip(&mut self.vcs) {
+            vc.figures.count_anew(now, self.receiver.queued(VcIx(ix)));
+        }
+    }
+
+    pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
+        show(Subject::Link(self.link), "pool", self.receiver.queued_in_all() as f64);
+        for (ix, vc) in (0..).zip(&self.vcs) {
+            let subject = match self.plan.per {
+                Per::Flow => Subject::Vc { link: self.link, flow: vc.flow },
+                Per::Link => Subject::Link(self.link),
+            };
+            let vc = VcIx(ix);
+            show(subject, "vc_queue", f64::from(self.receiver.queued(vc)));
+            show(subject, "buf_alloc", f64::from(self.sender.buf_alloc(vc)));
+            show(subject, "credit_balance", f64::from(self.sender.balance(vc)));
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What credit does on small networks: rates, memory, back-pressure, stalls.
+
+use crate::{check, network, run};
+use std::fmt::Write;
+use tidegate_core::credit::params::Terms;
+use tidegate_core::credit::sizing::{Exact, Loop};
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Span;
+
+/// One cell takes 1 ms on a link of 1 Mbit/s.
+const CELL: u64 = 125;
+
+/// A row of switches s0, s1 and so on with a link from each to the next and one back, 1 Mbit/s and so many ms each; the first
+/// has credit, and so many flows go from end to end.
+struct Row {
+    links: u64,
+    delay: u64,
+    credit: String,
+    /// What else the first link has, and what its way back has.
+    first: &'static str,
+    back: &'static str,
+    flows: u64,
+    source: &'static str,
+    seconds: u64,
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        let source = "{ kind = \"greedy\", window = 3 }";
+        Row { links: 2, delay: 10, credit: String::new(), first: "", back: "", flows: 1, source, seconds: 20 }
+    }
+}
+
+impl Row {
+    fn text(&self) -> String {
+        let Row { links, delay, credit, first, back, flows, source, seconds } = self;
+        let mut text = format!(
+            "version = 1\nduration = \"{seconds}s\"\nwarmup = \"2s\"\nport = {{ scheduler = \"round-robin\" }}\n"
+        );
+        (0..=*links).for_each(|node| writeln!(text, "[[node]]\nname = \"s{node}\"").unwrap());
+        for link in 0..*links {
+            let (to, delay) = (link + 1, if link == 0 { *delay } else { 0 });
+            let wire = format!("rate = \"1mbit\"\nduplex = false\ndelay = \"{delay}ms\"\n");
+            let credit =
+                if link == 0 { format!("credit = {{ {credit} }}\n{first}\n") } else { String::new() };
+            let back = if link == 0 { back } else { "" };
+            write!(text, "[[link]]\nfrom = \"s{link}\"\nto = \"s{to}\"\n{wire}{credit}").unwrap();
+            writeln!(text, "[[link]]\nfrom = \"s{to}\"\nto = \"s{link}\"\n{wire}{back}").unwrap();
+        }
+        for flow in 0..*flows {
+            write!(
+                text,
+                "[[flow]]\nname = \"f{flow}\"\nfrom = \"s0\"\nto = \"s{links}\"\nsize = \"{CELL}B\"\nsource = {source}\n"
+            )
+            .unwrap();
+        }
+        text
+    }
+}
+
+/// Cells of each flow a second that were received.
+fn rates(row: &Row) -> Vec<f64> {
+    let network = network(&row.text());
+    let world = run(&network, 1);
+    check(&network, &world, &row.text());
+    let measured = world.measured().as_secs_f64();
+    world.records().iter().map(|record| record.received.0 as f64 / measured).collect()
+}
+
+/// What the calculator says of a link, in cells a second: RTT is the propagation both ways, the cell at the next link and
+/// the credit cell.
+fn calculated(row: &Row, buf_alloc: u64, n2: u64) -> (f64, f64) {
+    let rtt = Exact::from_integer(u128::from(2 * row.delay + 2));
+    let share = Loop::new(rtt, n2).unwrap().share(buf_alloc, row.flows).unwrap();
+    let cells = |share: Exact| *share.numer() as f64 / *share.denom() as f64 * 1000.0;
+    (cells(share.least), cells(share.most))
+}
+
+#[test]
+fn equation_2_holds_for_one_vc_and_bounds_several() {
+    let mut rng = Rng::named(1, "credit-links");
+    let (mut exact, mut below) = (0, 0);
+    let cases = if std::env::var_os("TIDEGATE_VERIFY").is_some() { 400 } else { 40 };
+    for _ in 0..cases {
+        let n2 = 1 + rng.below(8);
+        let delay = rng.below(20);
+        let buf_alloc = n2 + rng.below(2 * delay + 2 * n2 + 3);
+        let credit = format!("buffer = {buf_alloc}, n2 = {n2}");
+        let row =
+            Row { delay, credit, flows: [1, 1, 2, 5][rng.below(4) as usize], seconds: 6, ..Row::default() };
+        let (least, most) = calculated(&row, buf_alloc, n2);
+        for rate in rates(&row) {
+            if row.flows == 1 {
+                assert!((rate / least - 1.0).abs() < 0.01, "{rate} beside {least}: {}", row.text());
+                exact += 1;
+            }
+            // Within 5 % of what is calculated.
+            assert!(
+                (0.95 * least..1.05 * most).contains(&rate),
+                "{rate} in {least} to {most}: {}",
+                row.text()
+            );
+            below += u32::from(most < 999.0);
+        }
+    }
+    assert!(exact > cases / 4 && below > cases / 4, "{exact} {below}");
+}
+
+#[test]
+fn the_default_buffer_is_enough_for_the_whole_link() {
+    for delay in [0, 1, 30] {
+        let row = Row { delay, ..Row::default() };
+        let plan = network(&row.text()).links[0].credit.unwrap();
+        assert!((rates(&row)[0] - 1000.0).abs() < 2.0);
+        // And one that is smaller by a tenth of the RTT is not.
+        let Terms::Static { buf_alloc, n2 } = plan.terms else { unreachable!() };
+        assert_eq!(plan.rtt, Span::from_millis(2 * delay + 2));
+        let credit = format!("buffer = {}, n2 = {n2}", u64::from(buf_alloc) - (2 * delay + 2).div_ceil(10));
+        assert!(rates(&Row { delay, credit, ..Row::default() })[0] < 999.0);
+    }
+}
+
+/// Cells a second in all of so many VCs with a buffer of RTT and `batches` times N2, of which 30 % of the credit cells are lost,
+/// beside as many where none is.
+fn with_lost_credit(flows: u64, batches: u64) -> (f64, f64) {
+    let (rtt, n2) = (22, 8);
+    let credit = format!("buffer = {}, n2 = {n2}, check = \"{rtt}ms\"", rtt + batches * n2);
+    let total = |back| rates(&Row { credit: credit.clone(), back, flows, ..Row::default() }).iter().sum();
+    (total("loss = 0.3"), total(""))
+}
+
+#[test]
+fn lost_credit_cells_cost_little_when_the_buffer_has_room_for_more_batches() {
+    // A VC loses a batch's time when two records in a row are lost, and another with each one more: of the time for
+    // 1/0.7 batches 0.3²/0.7 on average, and what checks do not make good before.
+    for (flows, batches, least) in [(1, 2, 0.88), (1, 3, 0.95), (4, 2, 0.95)] {
+        let (lossy, lossless) = with_lost_credit(flows, batches);
+        assert!(lossy > least * lossless, "{flows} {batches}: {lossy} beside {lossless}");
+    }
+    // With a buffer for one batch each lost credit cell waits for a check.
+    let rate = |back| rates(&Row { credit: "buffer = 8, n2 = 8".into(), back, ..Row::default() })[0];
+    let (lossy, lossless) = (rate("loss = 0.3"), rate(""));
+    assert!(lossy < 0.5 * lossless, "{lossy} beside {lossless}");
+}
+
+#[test]
+fn a_stall_is_found_and_named() {
+    let stalls = |first: &'static str, back: &'static str, credit: &str| {
+        let row = Row { first, back, credit: credit.into(), flows: 4, seconds: 20, ..Row::default() };
+        let network = network(&row.text());
+        let world = run(&network, 1);
+        check(&network, &world, &row.text());
+        (world.stalls(), world.credit_links()[0].plan)
+    };
+    // Buf_Alloc = N2: the first credit cell that is lost was the only one. And lost cells that nobody looks for.
+    for (first, back, credit) in [
+        ("", "loss = 0.1", "buffer = 4, n2 = 4, check = \"0s\""),
+        ("loss = 0.1", "", "buffer = 12, n2 = 2, check = \"0s\""),
+        ("", "loss = 0.1", "buffer = 12, n2 = 2, protocol = \"incremental\""),
+    ] {
+        let (found, plan) = stalls(first, back, credit);
+        assert_eq!(found.len(), 4, "{credit}");
+        for (number, stall) in found.iter().enumerate() {
+            assert_eq!((stall.until, stall.stall.vc.0 as usize), (None, number));
+            let lasts = stall.stall.round_trips * plan.rtt.ticks();
+            assert!(lasts > 100 * plan.rtt.ticks());
+            let words = format!("VC {number} has had no credit for {} RTT", stall.stall.round_trips);
+            assert_eq!(stall.stall.to_string(), words);
+        }
+    }
+    // With checks none lasts.
+    for (first, back) in [("", "loss = 0.1"), ("loss = 0.1", "")] {
+        assert!(stalls(first, back, "buffer = 4, n2 = 4").0.is_empty());
+    }
+    // A VC that is held back downstream has not stalled.
+    let mut text = Row { flows: 2, seconds: 20, credit: "buffer = 8".into(), ..Row::default() }.text();
+    text = text.replacen(
+        "from = \"s1\"\nto = \"s2\"\nrate = \"1mbit\"",
+        "from = \"s1\"\nto = \"s2\"\nrate = \"1kbit\"",
+        1,
+    );
+    assert!(run(&network(&text), 1).stalls().is_empty());
+}
+
+#[test]
+fn incremental_credits_give_the_same_departures_without_loss() {
+    let fingerprint = |protocol: &str, back| {
+        let credit = format!("buffer = 14, n2 = 3, protocol = \"{protocol}\", check = \"0s\"");
+        let source = "{ kind = \"poisson\", rate = \"300kbit\" }";
+        let row = Row { credit, back, flows: 4, source, seconds: 10, ..Row::default() };
+        run(&network(&row.text()), 1).fingerprint()
+    };
+    assert_eq!(fingerprint("cup", ""), fingerprint("incremental", ""));
+    assert_ne!(fingerprint("cup", "loss = 0.05"), fingerprint("incremental", "loss = 0.05"));
+}
+
+/// Two flows over a first link, one of which goes on over a link of a tenth of its rate; packets of each that were received
+/// in a second, and what waits at the host.
+fn fork(per: &str) -> (f64, f64, u64) {
+    let credit = format!("credit = {{ buffer = 20, n2 = 2, per = \"{per}\" }}");
+    let mut text = "version = 1\nduration = \"2s\"\n".to_owned();
+    write!(text, "port = {{ scheduler = \"round-robin\", {credit} }}\nhost = {{ {credit} }}\n").unwrap();
+    for (from, to, rate) in
+        [("h", "s1", 10), ("s1", "s2", 10), ("s2", "s3", 1), ("s3", "far", 10), ("s2", "near", 10)]
+    {
+        write!(
+            text,
+            "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}mbit\"\ndelay = \"100us\"\n"
+        )
+        .unwrap();
+    }
+    for node in ["s1", "s2", "s3"] {
+        write!(text, "[[node]]\nname = \"{node}\"\n").unwrap();
+    }
+    for node in ["h", "far", "near"] {
+        write!(text, "[[node]]\nname = \"{node}\"\nkind = \"host\"\n").unwrap();
+    }
+    for to in ["far", "near"] {
+        let source = "{ kind = \"cbr\", rate = \"4mbit\" }";
+        write!(
+            text,
+            "[[flow]]\nname = \"{to}\"\nfrom = \"h\"\nto = \"{to}\"\nsize = \"500B\"\nsource = {source}\n"
+        )
+        .unwrap();
+    }
+    let network = network(&text);
+    let world = run(&network, 1);
+    check(&network, &world, &text);
+    let rate = |flow: usize| world.records()[flow].received.0 as f64 / world.measured().as_secs_f64();
+    let longest = world.link(0).stats.unwrap().longest;
+    (rate(0), rate(1), longest)
+}
+
+#[test]
+fn back_pressure_reaches_the_host_and_blocks_nobody_else() {
+    // 1 Mbit/s and 4 Mbit/s, in packets of 4000 bits.
+    let (far, near, waiting) = fork("flow");
+    assert!((far - 250.0).abs() < 2.0 && (near - 1000.0).abs() < 2.0, "{far} {near}");
+    // Of 2000 packets of the slow one 500 have left, and up to 60 are in the network.
+    assert!(waiting > 1400, "{waiting}");
+    // With one VC for all flows of a link the slow one holds the other back to its own rate.
+    let (far, near, _) = fork("link");
+    assert!((far - 250.0).abs() < 3.0 && near < 300.0, "{far} {near}");
+}
+
+#[test]
+fn a_multicast_packet_is_stored_once_until_its_last_copy_has_left() {
+    let mut text = "version = 1\nduration = \"4s\"\nport = { scheduler = \"round-robin\" }\n".to_owned();
+    for node in ["a", "b", "fast", "slow"] {
+        write!(text, "[[node]]\nname = \"{node}\"\n").unwrap();
+    }
+    text.push_str("[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\ncredit = { buffer = 10, n2 = 2 }\n");
+    text.push_str("[[link]]\nfrom = \"b\"\nto = \"fast\"\nrate = \"1mbit\"\n");
+    text.push_str("[[link]]\nfrom = \"b\"\nto = \"slow\"\nrate = \"100kbit\"\n");
+    text.push_str("[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = [\"fast\", \"slow\"]\nsize = \"125B\"\n");
+    text.push_str("source = { kind = \"cbr\", rate = \"500kbit\" }\n");
+    let network = network(&text);
+    let world = run(&network, 1);
+    let [vc] = world.credit_vcs()[..] else { unreachable!() };
+    // The slow copy holds the whole flow back, and both have the same rate.
+    assert_eq!(vc.queue_max, 10);
+    let received = world.records()[0].received.0;
+    assert!((received as i64 - 2 * 400).abs() < 24, "{received}");
+    assert_eq!(world.records()[0].dropped, 0);
+}

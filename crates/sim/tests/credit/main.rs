@@ -1,0 +1,101 @@
+//! Links with credit in scenarios: nothing is lost for want of a place, and what stands still for ever is named.
+
+mod generate;
+mod links;
+
+use generate::{Manner, scenario};
+use std::collections::BTreeMap;
+use std::path::Path;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Time;
+use tidegate_sim::build::build;
+use tidegate_sim::event_queue::Calendar;
+use tidegate_sim::network::Network;
+use tidegate_sim::packet_log::What;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::world::World;
+use tidegate_spec::Scenario;
+
+/// Cases drawn, unless TIDEGATE_VERIFY asks for more.
+const FEW: u64 = 300;
+const MANY: u64 = 10_000;
+
+fn cases() -> u64 {
+    if std::env::var_os("TIDEGATE_VERIFY").is_some() { MANY } else { FEW }
+}
+
+fn network(text: &str) -> Network {
+    let scenario = Scenario::parse(text, "a.toml", Path::new(""), &[]);
+    build(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap()
+}
+
+fn run(network: &Network, seed: u64) -> World<Calendar> {
+    let probes = Probes { log: true, ..Probes::default() };
+    let mut world = World::new(network, seed, &probes).unwrap();
+    while !world.advance(1_000_000) {}
+    world
+}
+
+/// What holds of every run: nothing is dropped, no receiver has more than it has memory for, and no order is lost.
+fn check(network: &Network, world: &World<Calendar>, what: &str) {
+    for (flow, record) in network.flows.iter().zip(world.records()) {
+        assert_eq!(record.dropped, 0, "{}, {what}", flow.name);
+    }
+    for link in world.credit_links() {
+        assert_eq!(link.dropped, 0, "{what}");
+        assert!(link.queue_max <= link.memory, "{link:?}, {what}");
+    }
+    let mut last = BTreeMap::new();
+    for entry in world.log() {
+        if let What::Received(packet) = entry.what {
+            let before = last.insert(packet.flow, packet.sequence);
+            assert!(before < Some(packet.sequence), "flow {}, {what}", packet.flow);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_on_links_that_lose_nothing() {
+    let (mut received, mut waited, mut full) = (0, 0, 0);
+    for seed in 0..cases() {
+        let mut rng = Rng::named(seed, "credit");
+        let text = scenario(&mut rng, Manner { loses: false, checks: true });
+        let network = network(&text);
+        let world = run(&network, seed);
+        check(&network, &world, &format!("seed {seed}:\n{text}"));
+        assert!(world.stalls().is_empty(), "seed {seed}: {:?}\n{text}", world.stalls());
+        received += world.records().iter().map(|record| record.received.0).sum::<u64>();
+        let vcs = world.credit_vcs();
+        waited += vcs.iter().filter(|vc| vc.without_credit.as_secs_f64() > 0.1).count();
+        full += world.credit_links().iter().filter(|link| link.queue_max * 2 > link.memory).count();
+    }
+    let cases = cases() as usize;
+    assert!(
+        received > 100 * cases as u64 && waited > cases && full > cases / 4,
+        "{received} {waited} {full}"
+    );
+}
+
+#[test]
+fn nor_on_links_that_lose_data_and_credit_cells() {
+    let (mut lost, mut lost_cells, mut found) = (0, 0, 0);
+    for seed in 0..cases() {
+        let mut rng = Rng::named(seed, "credit with loss");
+        let text = scenario(&mut rng, Manner { loses: true, checks: true });
+        let network = network(&text);
+        let world = run(&network, seed);
+        check(&network, &world, &format!("seed {seed}:\n{text}"));
+        // A check and its answer come through sooner or later.
+        for stall in world.stalls() {
+            let plan = network.links[stall.link as usize].credit.unwrap();
+            let lasted = stall.until.unwrap_or(Time::ORIGIN + network.duration).since(stall.stall.since);
+            assert!(lasted.ticks() < 40 * plan.check.unwrap().ticks(), "seed {seed}: {stall:?}\n{text}");
+        }
+        lost += (0..network.flows.len()).map(|flow| world.lost(flow)).sum::<u64>();
+        let links = world.credit_links();
+        lost_cells += links.iter().map(|link| link.lost_cells).sum::<u64>();
+        found += links.iter().map(|link| link.found_lost).sum::<u64>();
+    }
+    let least = 10 * cases();
+    assert!(lost > least && lost_cells > least && found > least, "{lost} {lost_cells} {found}");
+}

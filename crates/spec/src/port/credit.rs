@@ -1,0 +1,38 @@
+//! Credit-based flow control of a link, as a file states it.
+
+use crate::error::{Complaint, Place, Report};
+use crate::values::Values;
+use tidegate_core::credit::params::CreditParams;
+use tidegate_core::params::{Fault, Key, Parameters};
+
+/// What a file states of a link's credit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CreditSpec {
+    /// What was set.
+    pub params: CreditParams,
+    place: Place,
+    places: Vec<(&'static str, Place)>,
+}
+
+impl CreditSpec {
+    /// What stands under `credit`. `None` when nothing does, or after something was reported.
+    pub(crate) fn read(values: &Values, report: &mut Report) -> Option<CreditSpec> {
+        let table = values.table("credit")?;
+        let settings = table.settings();
+        let places = settings.iter().map(|(name, _)| (*name, table.place_of(name))).collect();
+        let read = CreditParams::read(&settings).and_then(|params| params.check().map(|()| params));
+        match read {
+            Ok(params) => Some(CreditSpec { params, place: values.place_of("credit"), places }),
+            Err(fault) => {
+                let Fault { key: Key::Param(key) | Key::Member { key, .. }, message } = fault;
+                report.add(table.place_of(key), Complaint::new(message));
+                None
+            }
+        }
+    }
+
+    /// Where a key was written; where the credit was, when it was not.
+    pub(crate) fn place_of(&self, key: &str) -> Place {
+        self.places.iter().find(|(name, _)| *name == key).map_or(self.place, |(_, place)| *place)
+    }
+}

@@ -1,0 +1,120 @@
+//! What is wrong with a link's credit is said at its key.
+
+use crate::check;
+use crate::common::parse;
+
+/// A link from a to b with these keys and credit with those, and a flow over it.
+fn scenario(link: &str, credit: &str) -> String {
+    format!(
+        "version = 1\nduration = \"1s\"\nnode = [ {{ name = \"a\" }}, {{ name = \"b\" }} ]\n\
+         [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\ndelay = \"10ms\"\n{link}credit = {{ {credit} }}\n\
+         [[flow]]\nname = \"f\"\ncount = 8\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\nsource = \"greedy\"\n"
+    )
+}
+
+const DEADLOCK: &str = "a VC with 3 cells and N2 = 4 deadlocks: its sender has used all credit before 4 cells can be forwarded, and only then would the \
+                        receiver send a credit record; Buf_Alloc must be at least N2";
+
+/// Keys of credit, at which of their values something is wrong, and what is said.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("buffer = 3, n2 = 4", "3,", DEADLOCK),
+    ("pool = 20", "20", "`pool` is for adaptive allocation, and `allocation` is static"),
+    ("interval = \"1s\"", "\"1s\"", "`interval` is for adaptive allocation, and `allocation` is static"),
+    (
+        "allocation = \"sender\", buffer = 8",
+        "8",
+        "`buffer` is what static allocation gives each VC; adaptive allocation divides `pool`",
+    ),
+    (
+        "allocation = \"sender\", divided = 0.5",
+        "0.5",
+        "`divided` is for the receiver's allocation: the sender divides all of the pool",
+    ),
+    ("allocation = \"receiver\", divided = 0.0", "0.0", "`divided` is 0: no VC would be given anything"),
+    (
+        "protocol = \"incremental\", check = \"1s\"",
+        "\"1s\"",
+        "`check` makes good what was lost by the running counts of `protocol = \"cup\"`, which incremental credits do not have",
+    ),
+    (
+        "allocation = \"receiver\", pool = 7",
+        "7",
+        "a pool of 7 packets has less than a place for each of 8 VCs on link a->b",
+    ),
+    (
+        "allocation = \"sender\", n2 = 3, pool = 20",
+        "20",
+        "a pool of 20 packets has less than N2 = 3 places for each of 8 VCs on link a->b",
+    ),
+    (
+        // 20 ms of propagation, and the cell, the credit cell, another cell and a second credit cell at 8 ms each.
+        "allocation = \"receiver\", interval = \"51ms\"",
+        "\"51ms\"",
+        "`interval` is shorter than the 0.052000 s that a credit record may take to have its effect on link a->b",
+    ),
+];
+
+#[test]
+fn keys_do_not_contradict_each_other_and_fit_the_link() {
+    for (credit, value, said) in MISTAKES {
+        let text = scenario("", credit);
+        let at = text.lines().nth(8).unwrap().rfind(value).unwrap() + 1;
+        check(&text, &[], &format!("a.toml:9:{at}: {said}"), None);
+    }
+    for good in ["", "buffer = 4, n2 = 4", "allocation = \"receiver\", interval = \"52ms\"", "per = \"link\""]
+    {
+        parse(&scenario("", good), &[]).unwrap();
+    }
+}
+
+#[test]
+fn credit_cells_have_a_way_back_and_cells_come_in_order() {
+    let mut one_way = scenario("duplex = false\n", "");
+    check(
+        &one_way,
+        &[],
+        "a.toml:10:10: link a->b has credit, and there is no link back for its credit cells",
+        Some("make the link duplex, or add one in the other direction"),
+    );
+    one_way.push_str("[[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"1mbit\"\nduplex = false\n");
+    parse(&one_way, &[]).unwrap();
+    check(
+        &scenario("reorder = 0.1\nreorder_delay = \"1ms\"\n", ""),
+        &[],
+        "a.toml:11:10: link a->b has credit and reorders packets, which would count as lost",
+        Some("leave out `reorder`: the cells of a VC come in order"),
+    );
+}
+
+#[test]
+fn flows_that_are_set_up_have_credit_each() {
+    let text = scenario("", "per = \"link\"");
+    let line = text.lines().nth(8).unwrap();
+    let at = line.find("\"link\"").unwrap() + 1;
+    check(
+        &text
+            .replace("size =", "reserve = \"10kbit\"\nsize =")
+            .replace("node = [", "admission = {}\nnode = ["),
+        &[],
+        &format!(
+            "a.toml:10:{at}: flows that are set up by signalling have credit each, and not as one VC of their link"
+        ),
+        Some("leave out `per`, or `admission`"),
+    );
+}
+
+#[test]
+fn every_port_may_have_credit_and_a_link_of_its_own() {
+    let text = "version = 1\nduration = \"1s\"\n\
+                topology = { kind = \"dumbbell\", pairs = 1, rate = \"1mbit\", delay = \"1ms\" }\n\
+                port = { credit = { buffer = 20 } }\nhost = { credit = {} }\n\
+                [[flow]]\nname = \"f\"\nfrom = \"l1\"\nto = \"r1\"\nsize = \"1kB\"\nsource = \"greedy\"\n";
+    let scenario = parse(text, &[]).unwrap();
+    assert!(scenario.links.iter().all(|link| link.port.credit.is_some()));
+    check(
+        &text.replace("buffer = 20", "bufer = 20"),
+        &[],
+        "a.toml:4:21: `credit` has no key `bufer`",
+        Some("did you mean `buffer`?"),
+    );
+}
