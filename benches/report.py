@@ -122,6 +122,16 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
     return rows
 
 
+def abr(binary: str) -> list[list[str]]:
+    """Rows of three ABR connections in the parking lot of the VS/VD paper, without VS/VD and with it."""
+    rows = []
+    for how, name in (("plain", "ERICA"), ("vsvd", "ERICA and VS/VD")):
+        (short, first), (long, second) = (instructions(binary, how, run) for run in (60, 120))
+        cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
+        rows.append([f"a cell-hop in the parking lot, {name}", f"{cost:,.0f} instructions", "900"])
+    return rows
+
+
 DECISION_BARS = {"srtcm": 120, "trtcm": 120}
 
 
@@ -234,6 +244,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     seconds = statistics.median(cpu_seconds(*check)[0] for _ in range(5))
     rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", "well under 1"])
     if counts:
+        rows += abr(found["abr"])
         for flows in (1_000, 65_536):
             cost = f"{push_out(found['push_out'], flows):,.0f} instructions"
             rows.append([f"a packet under sustained push-out, {flows:,} flows", cost, "not linear in flows"])

@@ -39,6 +39,16 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
+    /// Whether nothing waits that the world would take.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sends.is_empty()
+            && self.ended.is_empty()
+            && self.notices.is_empty()
+            && self.again.is_empty()
+            && self.ready.is_empty()
+    }
+
     /// Sorts what the endpoint that sends `flow` has done.
     pub(crate) fn sort(&mut self, flow: u32) {
         for action in self.actions.drain(..) {

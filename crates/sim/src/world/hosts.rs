@@ -76,8 +76,8 @@ impl<Q: EventQueue> World<Q> {
     /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
     #[inline(never)]
     pub(super) fn settle(&mut self) {
-        if self.outbox.being_emptied {
-            // Further up, somebody is at it.
+        if self.outbox.being_emptied || self.outbox.is_empty() {
+            // Further up, somebody is at it; or there is nothing to take.
             return;
         }
         self.outbox.being_emptied = true;

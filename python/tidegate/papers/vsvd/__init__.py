@@ -3,7 +3,7 @@
 Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5 corrects it.
 """
 
-from tidegate.papers.vsvd import configurations, couplings, curves
+from tidegate.papers.vsvd import algorithms, configurations, couplings, curves
 
 MEASURES = {
     "two-sources": configurations.TWO_SOURCES,
@@ -14,5 +14,6 @@ MEASURES = {
     "figure-11": curves.FIGURE_11,
     "figure-12": curves.FIGURE_12,
     "response": curves.RESPONSE,
+    "algorithms": algorithms.ALGORITHMS,
     **couplings.MEASURES,
 }
