@@ -41,17 +41,20 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.packets.body(packet.body).flow;
         self.watch_arrival(hop, packet);
         self.measure_workahead(flow, from, hop, packet);
-        let relays = self.fabric.relays_at(hop);
-        if !relays.is_empty() {
-            let relays = relays.to_vec();
-            if !self.pass_relays(&relays, Crossing { flow, from, to: Some(hop) }, packet) {
+        let set = usize::from(self.fabric.hops[hop as usize].relays);
+        if set > 0 {
+            // Put back below: relays do not look at their sets.
+            let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
+            let goes_on = self.pass_relays(&relays, Crossing { flow, from, to: Some(hop) }, packet);
+            self.fabric.relay_sets[set] = relays;
+            if !goes_on {
                 return self.settle();
             }
         }
-        let mut onto = self.fabric.fork(hop).to_vec();
-        if onto.is_empty() {
-            onto.push(hop);
+        if self.fabric.fork(hop).is_empty() {
+            return self.enter_one(hop, packet);
         }
+        let onto = self.fabric.fork(hop).to_vec();
         self.log_arrivals(&onto, packet);
         let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
         let at = self.fabric.hops[hop as usize].node;
@@ -65,6 +68,21 @@ impl<Q: EventQueue> World<Q> {
         for hop in onto {
             self.start(self.fabric.hops[hop as usize].link);
         }
+        self.settle();
+    }
+
+    /// The rest of it where the route does not fork.
+    fn enter_one(&mut self, hop: u32, packet: &mut Packet) {
+        self.log_arrivals(&[hop], packet);
+        let Hop { link, node: at, leg, .. } = self.fabric.hops[hop as usize];
+        let node = &mut self.fabric.nodes[at as usize];
+        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
+        // The port is asked to start below.
+        _ = node.switch.arrive_for(&mut cx, leg, packet);
+        if !self.fabric.out.is_empty() {
+            self.effects(at);
+        }
+        self.start(link);
         self.settle();
     }
 
