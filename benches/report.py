@@ -132,6 +132,16 @@ def abr(binary: str) -> list[list[str]]:
     return rows
 
 
+def credit(binary: str, counts: bool) -> list[list[str]]:
+    """Row of a thousand VCs with credit over ten switches."""
+    if not counts:
+        return []
+    (short, first), (long, second) = (instructions(binary, milliseconds) for milliseconds in (10, 30))
+    cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
+    what = "1,000 VCs with credit over ten switches: a cell-hop, its credit cells included"
+    return [[what, f"{cost:,.0f} instructions", "1,000"]]
+
+
 DECISION_BARS = {"srtcm": 120, "trtcm": 120}
 
 
@@ -232,6 +242,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         )
     rows += schedulers(found["schedulers"])
     rows += dumbbell(found["dumbbell"], counts)
+    rows += credit(found["credit"], counts)
     measured = json.loads(run(found["subscribers"], "--json"))
     for key, state in (("idle_bytes", "idle"), ("active_bytes", "with a flow")):
         rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
