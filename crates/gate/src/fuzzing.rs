@@ -3,7 +3,7 @@
 pub use crate::control::fuzzing::ControlServer;
 
 use crate::config::plan::Plan;
-use crate::engine::Engine;
+use crate::engine::{Arrival, Engine};
 use crate::frame::offload::{HEADER, Offloaded};
 use crate::stats::LossReason;
 use tidegate_core::classifier::rules::Direction;
