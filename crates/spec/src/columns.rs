@@ -1,5 +1,8 @@
 //! The tables that a run returns, column by column.
 
+mod credit;
+mod policies;
+
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
@@ -240,149 +243,12 @@ pub const TABLES: &[TableRecord] = &[
             number("wait_mean", "s", "Mean time from last bit in to first bit out"),
         ],
     },
-    TableRecord {
-        name: "drops",
-        help: "What ports dropped and marked, one row for each direction of a link and reason that occurred.",
-        columns: &[
-            REPLICATION,
-            SEED,
-            LINK,
-            text(
-                "reason",
-                "`queue-limit` (the queue was full), `early-drop` (the dropper chose the packet before that), \
-                 `forced-drop` (the average queue was too long), `sojourn-time` (it was queued too long), `meter` (out of its profile), `pushed-out` (the shared buffer \
-                 was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the port), \
-                 `non-responsive` (its flow was named, and it was outside the flow's profile)",
-            ),
-            whole("dropped_packets", "packets", "Packets dropped for it"),
-            whole("marked_packets", "packets", "Times that congestion was marked for it instead"),
-        ],
-    },
-    TableRecord {
-        name: "usage",
-        help: "What was used of each profile at each meter that tells, one row for each, whichever flows used it: a record \
-               for each customer at each boundary. A profile is a flow's own or shared. Empty without such meters.",
-        columns: &[
-            REPLICATION,
-            SEED,
-            text("link", "Name of the link at whose port the meter stands, as s1->s2"),
-            text("class", "Class whose meter it is; empty for the port's own"),
-            whole("nth", "", "Which of the meters of that class or port it is, from 1"),
-            text("profile", "Name of the shared profile; empty for a flow's own"),
-            text("flow", "Name of the flow whose own profile it is; empty for a shared one"),
-            whole("inside_bytes", "B", "Bytes inside the profile (green)"),
-            whole(
-                "yellow_bytes",
-                "B",
-                "Bytes beyond its committed rate or burst, within the excess (yellow)",
-            ),
-            whole("outside_bytes", "B", "Bytes outside the profile (red)"),
-            whole(
-                "congested_inside_bytes",
-                "B",
-                "Bytes inside that came with congestion marked; 0 where the meter does not look for it",
-            ),
-            whole(
-                "congested_outside_bytes",
-                "B",
-                "Bytes outside, or beyond, that came with congestion marked",
-            ),
-        ],
-    },
-    TableRecord {
-        name: "non_responsive",
-        help: "Flows that detectors found not to respond to congestion, one row each time that one was named, from the start \
-               of the run on; empty without a `detector`.",
-        columns: &[
-            REPLICATION,
-            SEED,
-            LINK,
-            text("flow", "Name of the flow"),
-            GROUP,
-            number("named", "s", "When it was named, from the start of the run"),
-            number(
-                "released",
-                "s",
-                "When it was released; nothing while it is named, or when it ended before",
-            ),
-        ],
-    },
-    TableRecord {
-        name: "credit",
-        help: "Links with credit-based flow control, one row for each direction that has it. Cells of the link's own are \
-               among the packets of the table `links`.",
-        columns: &[
-            REPLICATION,
-            SEED,
-            LINK,
-            whole("vcs", "", "VCs over it"),
-            whole(
-                "memory",
-                "packets",
-                "Packets for which the receiver has memory: Buf_Alloc of all VCs, or the pool (M)",
-            ),
-            whole(
-                "queue_max",
-                "packets",
-                "The most packets that had come over it and were at the receiver at once",
-            ),
-            number(
-                "rtt",
-                "s",
-                "Time from a packet's last bit leaving the sender until its credit is used there, when the receiver forwards \
-                 it at once",
-            ),
-            whole(
-                "credit_cells",
-                "packets",
-                "Credit cells that were sent, on the link in the other direction",
-            ),
-            whole("check_cells", "packets", "credit_check cells that were sent"),
-            number(
-                "overhead",
-                "",
-                "Bytes of both kinds of cells over those of the data; null where no data were sent",
-            ),
-            whole("lost_cells", "packets", "Credit cells and credit_check cells that were lost"),
-            whole("found_lost_packets", "packets", "Packets that checks found to be lost"),
-            whole("dropped_packets", "packets", "Packets for which there was no place at the receiver"),
-        ],
-    },
-    TableRecord {
-        name: "credit_vcs",
-        help: "VCs of links with credit-based flow control, one row for each direction of a link and VC.",
-        columns: &[
-            REPLICATION,
-            SEED,
-            LINK,
-            whole("vc", "", "Number of the VC on the link, from 0"),
-            text("flow", "Name of the flow; empty for the VC of all flows of a link"),
-            whole("buf_alloc", "packets", "Buf_Alloc at the end"),
-            whole("n2", "packets", "N2 at the end"),
-            whole(
-                "queue_max",
-                "packets",
-                "The most packets that had come over the link and were at the receiver at once",
-            ),
-            number("without_credit", "", "Share of the measured time in which it had no credit, 0 to 1"),
-        ],
-    },
-    TableRecord {
-        name: "stalls",
-        help: "VCs that had packets to send, and for at least 100 RTT no credit and no packet at the receiver, from the \
-               start of the run on: what is lost without credit_check cells.",
-        columns: &[
-            REPLICATION,
-            SEED,
-            LINK,
-            whole("vc", "", "Number of the VC on the link, from 0"),
-            text("flow", "Name of the flow; empty for the VC of all flows of a link"),
-            whole("round_trips", "", "For how many RTT it had no credit"),
-            number("since", "s", "Since when, from the start of the run"),
-            number("until", "s", "When it had credit again; nothing where it never had"),
-            text("what", "The same in words"),
-        ],
-    },
+    policies::DROPS,
+    policies::USAGE,
+    policies::NON_RESPONSIVE,
+    credit::CREDIT,
+    credit::CREDIT_VCS,
+    credit::STALLS,
     TableRecord {
         name: "series",
         help: "Quantities over time, one row for each sample; the spacing is the scenario's `sample`.",

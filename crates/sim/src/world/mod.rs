@@ -17,6 +17,7 @@ mod mail;
 mod measuring;
 mod pending;
 mod provisioning;
+mod relay_sets;
 mod relays;
 mod report;
 mod sampling;

@@ -1,0 +1,132 @@
+//! Which relays stand where: those of a network, and the sets of them that packets pass.
+
+use super::relays::{AnyRelay, Credit, Envelope, FlowNetwork, GateEdge, RateControlled};
+use crate::control::Control;
+use crate::fabric::Fabric;
+use crate::network::{FlowSetup, Network};
+use std::collections::BTreeMap;
+use tidegate_core::contract::Refused;
+use tidegate_core::packet::PortIx;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Time;
+
+/// The relays of a network, and which of them packets pass where.
+pub(super) struct Relays {
+    pub(super) all: Vec<AnyRelay>,
+    pub(super) sets: Vec<Box<[u32]>>,
+    index: BTreeMap<Box<[u32]>, u16>,
+    pub(super) gate_edge: Option<usize>,
+    pub(super) envelope: Option<usize>,
+    pub(super) credit: Option<usize>,
+}
+
+impl Relays {
+    pub(super) fn new(
+        network: &Network,
+        seed: u64,
+        ports: &[PortIx],
+        fabric: &mut Fabric,
+    ) -> Result<Relays, Refused> {
+        let mut all = Vec::new();
+        let mut add = |relay: AnyRelay| {
+            all.push(relay);
+            all.len() - 1
+        };
+        if let Some(relay) = FlowNetwork::new(network) {
+            add(AnyRelay::FlowNetwork(Box::new(relay)));
+        }
+        let gate_edge = match &network.gate {
+            Some(plan) => {
+                let edge = GateEdge::new(plan, ports, &mut fabric.nodes)?;
+                Some(add(AnyRelay::GateEdge(Box::new(edge))))
+            }
+            None => None,
+        };
+        let credit = Credit::new(network)?.map(|credit| add(AnyRelay::Credit(Box::new(credit))));
+        if let Some(credit) = credit {
+            attend_credit(network, credit as u32, fabric);
+        }
+        let has_envelopes = network.flows.iter().any(|flow| flow.envelope.is_some());
+        let envelope = has_envelopes.then(|| add(AnyRelay::Envelope(Envelope)));
+        for relay in RateControlled::all(network)? {
+            let node = relay.node();
+            let ix = add(AnyRelay::RateControlled(Box::new(relay)));
+            fabric.nodes[node].relays.push(ix as u32);
+        }
+        for plan in &network.relays {
+            let rng = Rng::named(seed, &format!("relay/{}", plan.name));
+            let ix = add(AnyRelay::Custom(plan.factory.make(plan.node as u32, rng)));
+            fabric.nodes[plan.node].relays.push(ix as u32);
+        }
+        let none: Box<[u32]> = Box::new([]);
+        let index = BTreeMap::from([(none.clone(), 0)]);
+        Ok(Relays { all, sets: vec![none], index, gate_edge, envelope, credit })
+    }
+
+    /// The index of a set of relays.
+    ///
+    /// # Errors
+    /// When there are more sets than can be told apart.
+    pub(super) fn set(&mut self, relays: Box<[u32]>) -> Result<u16, Refused> {
+        if let Some(ix) = self.index.get(&relays) {
+            return Ok(*ix);
+        }
+        let ix = u16::try_from(self.sets.len())
+            .map_err(|_| Refused(format!("more than {} different sets of relays", u16::MAX)))?;
+        self.sets.push(relays.clone());
+        self.index.insert(relays, ix);
+        Ok(ix)
+    }
+
+    /// Tells the relay of credit of the hops of a flow, which begin at `first`.
+    pub(super) fn lay_credit(
+        &mut self,
+        flow: u32,
+        setup: &FlowSetup,
+        first: u32,
+        fabric: &Fabric,
+    ) -> Result<(), Refused> {
+        let Some(AnyRelay::Credit(credit)) = self.credit.map(|ix| &mut self.all[ix]) else { return Ok(()) };
+        let mut way: Vec<u32> = Vec::new();
+        for (hop, link) in (first..).zip(&setup.route) {
+            let place = (hop - first) as usize;
+            way.truncate(setup.depths.get(place).map_or(place, |depth| usize::from(*depth) - 1));
+            let from = way.last().copied();
+            // Copies leave by the hops of the fork at which this one leaves its node.
+            let forks = fabric.forks.values().any(|hops| hops.contains(&hop));
+            credit.lay_hop(flow, *link, from, forks)?;
+            way.push(hop);
+        }
+        Ok(())
+    }
+
+    /// The next flow of the world.
+    pub(super) fn expect(&mut self, setup: &FlowSetup, start: Time, stop: Time) {
+        for relay in &mut self.all {
+            match relay {
+                AnyRelay::FlowNetwork(network) => network.expect(start, stop),
+                AnyRelay::GateEdge(edge) => edge.expect(setup.headers),
+                AnyRelay::Envelope(_)
+                | AnyRelay::RateControlled(_)
+                | AnyRelay::Credit(_)
+                | AnyRelay::Custom(_) => {}
+            }
+        }
+    }
+}
+
+/// The relay of credit stands at the end of each link that has it, before all others, and both directions carry cells of
+/// their own.
+fn attend_credit(network: &Network, relay: u32, fabric: &mut Fabric) {
+    for ix in (0..network.links.len()).filter(|ix| network.links[*ix].credit.is_some()) {
+        let passed = &mut fabric.nodes[fabric.links[ix].to as usize].relays;
+        if !passed.contains(&relay) {
+            passed.push(relay);
+        }
+        let back = fabric.links[ix].reverse.map(|back| back as usize);
+        for ix in [Some(ix), back].into_iter().flatten() {
+            fabric.links[ix].stepwise = true;
+            fabric.links[ix].control = Some(Box::new(Control::default()));
+        }
+    }
+}

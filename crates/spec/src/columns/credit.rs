@@ -1,0 +1,81 @@
+//! The tables of links with credit.
+
+use super::{LINK, REPLICATION, SEED, TableRecord, number, text, whole};
+
+/// What was done on each link.
+pub(super) const CREDIT: TableRecord = TableRecord {
+    name: "credit",
+    help: "Links with credit-based flow control, one row for each direction that has it. Cells of the link's own are \
+           among the packets of the table `links`.",
+    columns: &[
+        REPLICATION,
+        SEED,
+        LINK,
+        whole("vcs", "", "VCs over it"),
+        whole(
+            "memory",
+            "packets",
+            "Packets for which the receiver has memory: Buf_Alloc of all VCs, or the pool (M)",
+        ),
+        whole(
+            "queue_max",
+            "packets",
+            "The most packets that had come over it and were at the receiver at once",
+        ),
+        number(
+            "rtt",
+            "s",
+            "Time from a packet's last bit leaving the sender until its credit is used there, when the receiver forwards \
+             it at once",
+        ),
+        whole("credit_cells", "packets", "Credit cells that were sent, on the link in the other direction"),
+        whole("check_cells", "packets", "credit_check cells that were sent"),
+        number(
+            "overhead",
+            "",
+            "Bytes of both kinds of cells over those of the data; null where no data were sent",
+        ),
+        whole("lost_cells", "packets", "Credit cells and credit_check cells that were lost"),
+        whole("found_lost_packets", "packets", "Packets that checks found to be lost"),
+        whole("dropped_packets", "packets", "Packets for which there was no place at the receiver"),
+    ],
+};
+
+/// What each VC had.
+pub(super) const CREDIT_VCS: TableRecord = TableRecord {
+    name: "credit_vcs",
+    help: "VCs of links with credit-based flow control, one row for each direction of a link and VC.",
+    columns: &[
+        REPLICATION,
+        SEED,
+        LINK,
+        whole("vc", "", "Number of the VC on the link, from 0"),
+        text("flow", "Name of the flow; empty for the VC of all flows of a link"),
+        whole("buf_alloc", "packets", "Buf_Alloc at the end"),
+        whole("n2", "packets", "N2 at the end"),
+        whole(
+            "queue_max",
+            "packets",
+            "The most packets that had come over the link and were at the receiver at once",
+        ),
+        number("without_credit", "", "Share of the measured time in which it had no credit, 0 to 1"),
+    ],
+};
+
+/// VCs that stood still for want of credit.
+pub(super) const STALLS: TableRecord = TableRecord {
+    name: "stalls",
+    help: "VCs that had packets to send, and for at least 100 RTT no credit and no packet at the receiver, from the \
+           start of the run on: what is lost without credit_check cells.",
+    columns: &[
+        REPLICATION,
+        SEED,
+        LINK,
+        whole("vc", "", "Number of the VC on the link, from 0"),
+        text("flow", "Name of the flow; empty for the VC of all flows of a link"),
+        whole("round_trips", "", "For how many RTT it had no credit"),
+        number("since", "s", "Since when, from the start of the run"),
+        number("until", "s", "When it had credit again; nothing where it never had"),
+        text("what", "The same in words"),
+    ],
+};
