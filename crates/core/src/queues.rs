@@ -268,7 +268,7 @@ impl Queues {
     }
 
     /// Takes the flow's first packet out. It can be read in its place until the next push.
-    #[inline]
+    #[inline(always)]
     pub fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
         // As a slice, whose length no write below can change.

@@ -162,7 +162,7 @@ impl<T: Copy> Line<T> {
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws one number
     /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The caller keeps a copy of what is lost or has arrived.
-    #[inline]
+    #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
             None if leaves <= now => Flight::Arrived,
@@ -224,6 +224,7 @@ impl<T> Default for Extras<T> {
 }
 
 impl<T> Extras<T> {
+    #[inline(always)]
     fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         if self.loss.takes(rng) {
             self.lost += 1;
