@@ -18,7 +18,8 @@ fn keys_are_unique_and_plain() {
         let names: BTreeSet<_> = section.fields.iter().map(|field| field.name).collect();
         assert_eq!(names.len(), section.fields.len(), "{}", section.name);
         for field in &section.fields {
-            assert!(field.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'), "{}", field.name);
+            let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+            assert!(field.name.bytes().all(plain), "{}", field.name);
             assert_ne!(field.name, "kind_", "{}", section.name);
             assert!(
                 !field.help.ends_with('.') && field.help.starts_with(char::is_uppercase),
