@@ -26,7 +26,7 @@ demo:
 	$(BIN)/tidegate demo
 
 $(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
-	@echo "Building tidegate for the demo. This takes one to two minutes on two cores."
+	@echo "Building tidegate for the demo. This takes three to five minutes on two cores."
 	$(BIN)/maturin build --profile demo --out target/demo-wheel -i $(BIN)/python
 	rm -f $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
