@@ -15,7 +15,7 @@ use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
 /// Scenarios drawn, unless TIDEGATE_VERIFY asks for more.
-const FEW: u64 = 600;
+const FEW: u64 = 900;
 /// Enough events for the busiest of them.
 const MOST_EVENTS: u64 = 3_000_000;
 
@@ -46,8 +46,9 @@ fn outcome(text: &str, folder: &Path, sets: &[(String, String)]) -> Outcome {
     Outcome::Ran
 }
 
-/// Credit for the ports of switches, of hosts, or of both; for most scenarios none.
-fn credit(rng: &mut Rng) -> Vec<(String, String)> {
+/// Flow control of ports: credit for those of switches, of hosts, or of both, or rate control for those of switches; for most
+/// scenarios none.
+fn flow_control(rng: &mut Rng) -> Vec<(String, String)> {
     const CREDITS: &[&str] = &[
         "{}",
         "{ buffer = 5 }",
@@ -56,11 +57,20 @@ fn credit(rng: &mut Rng) -> Vec<(String, String)> {
         "{ allocation = \"sender\", n2 = 2, cell = \"100B\" }",
         "{ protocol = \"incremental\", cell = \"64B\" }",
     ];
+    const RATE_CONTROLS: &[&str] =
+        &["efci", "relative-rate", "eprca", "erica", "{ kind = \"erica\", cells = 5 }"];
     let mut sets = Vec::new();
     for of in ["port", "host"] {
         if rng.chance(0.25) {
             let credit = CREDITS[rng.below(CREDITS.len() as u64) as usize];
             sets.push((format!("{of}.credit"), credit.to_owned()));
+        }
+    }
+    if rng.chance(0.25) {
+        let control = RATE_CONTROLS[rng.below(RATE_CONTROLS.len() as u64) as usize];
+        sets.push(("port.rate_control".to_owned(), control.to_owned()));
+        if rng.chance(0.5) {
+            sets.push(("port.vsvd".to_owned(), "{}".to_owned()));
         }
     }
     sets
@@ -70,19 +80,22 @@ fn credit(rng: &mut Rng) -> Vec<(String, String)> {
 fn what_is_accepted_runs() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("accepted");
     let rounds = if std::env::var_os("TIDEGATE_VERIFY").is_some() { FEW * 20 } else { FEW };
-    let (mut ran, mut refused, mut connections, mut trees, mut with_credit) = (0, 0, 0, 0, 0);
+    let (mut ran, mut refused, mut connections, mut trees) = (0, 0, 0, 0);
+    let (mut with_credit, mut with_rates) = (0, 0);
     for seed in 0..rounds {
         let mut rng = Rng::named(seed, "accepted");
         let drawn = generate::scenario(&mut rng, Manner::WILD);
         drawn.write_files(&folder);
         let text = drawn.text;
-        let sets = credit(&mut rng);
+        let sets = flow_control(&mut rng);
         match catch_unwind(AssertUnwindSafe(|| outcome(&text, &folder, &sets))) {
             Ok(Outcome::Ran) => {
                 ran += 1;
                 connections += u64::from(text.contains("[[connection]]"));
                 trees += u64::from(text.contains("\", \""));
-                with_credit += u64::from(!sets.is_empty());
+                let has = |key: &str| sets.iter().any(|(path, _)| path.ends_with(key));
+                with_credit += u64::from(has("credit"));
+                with_rates += u64::from(has("rate_control"));
             }
             Ok(Outcome::Refused) => refused += 1,
             Err(_) => panic!("seed {seed}: {sets:?}\n{text}\nwith the files {:?}", drawn.files),
@@ -93,5 +106,8 @@ fn what_is_accepted_runs() {
         connections > rounds / 30 && trees > rounds / 100,
         "{connections} with connections, {trees} multicast"
     );
-    assert!(with_credit > rounds / 20, "{with_credit} with credit");
+    assert!(
+        with_credit > rounds / 20 && with_rates > rounds / 30,
+        "{with_credit} with credit, {with_rates} with rate control"
+    );
 }
