@@ -161,7 +161,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws one number
-    /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The caller keeps a copy of what is lost or has arrived.
+    /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The caller keeps a copy of
+    /// what is lost or has arrived.
     #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
