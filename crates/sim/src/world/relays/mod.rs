@@ -17,9 +17,9 @@ pub(super) use rate_control::RateControlled;
 
 use super::World;
 use crate::event_queue::EventQueue;
-use crate::packets::PacketBody;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
-use tidegate_core::packet::Packet;
+use tidegate_core::endpoint::Payload;
+use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
@@ -105,33 +105,36 @@ impl<Q: EventQueue> World<Q> {
 
     /// A packet has left the port of `hop`, and relays are told.
     pub(super) fn leave_relays(&mut self, hop: u32, packet: &mut Packet) {
-        let relays = usize::from(self.fabric.hops[hop as usize].relays);
-        let flow = self.packets.body(packet.body).flow;
-        let mut payload = self.packets.payload(packet.body);
-        let before = payload;
-        for place in 0..self.fabric.relay_sets[relays].len() {
-            let relay = self.fabric.relay_sets[relays][place];
-            self.call_relay(relay, |relay, cx| relay.leave(cx, flow, hop, packet, &mut payload));
-        }
-        if payload != before {
-            self.packets.set_payload(packet.body, payload);
-        }
+        self.show_relays(hop, packet.body, |relay, cx, flow, payload| {
+            relay.leave(cx, flow, hop, packet, payload);
+        });
     }
-}
 
-impl<Q: EventQueue> World<Q> {
     /// The shaper in front of the port of a packet's hop has let the packet go, and relays are told.
     pub(super) fn let_go_relays(&mut self, packet: &Packet) {
-        let &PacketBody { flow, hop, .. } = self.packets.body(packet.body);
-        let relays = usize::from(self.fabric.hops[hop as usize].relays);
-        let mut payload = self.packets.payload(packet.body);
+        let hop = self.packets.body(packet.body).hop;
+        self.show_relays(hop, packet.body, |relay, cx, flow, payload| {
+            relay.let_go(cx, flow, hop, packet, payload);
+        });
+    }
+
+    /// Calls the relays of a hop with the flow and the payload of a packet, which they may change.
+    fn show_relays(
+        &mut self,
+        hop: u32,
+        body: BodyId,
+        mut call: impl FnMut(&mut dyn Relay, &mut RelayCx<'_>, u32, &mut Payload),
+    ) {
+        let set = usize::from(self.fabric.hops[hop as usize].relays);
+        let flow = self.packets.body(body).flow;
+        let mut payload = self.packets.payload(body);
         let before = payload;
-        for place in 0..self.fabric.relay_sets[relays].len() {
-            let relay = self.fabric.relay_sets[relays][place];
-            self.call_relay(relay, |relay, cx| relay.let_go(cx, flow, hop, packet, &mut payload));
+        for place in 0..self.fabric.relay_sets[set].len() {
+            let relay = self.fabric.relay_sets[set][place];
+            self.call_relay(relay, |relay, cx| call(relay, cx, flow, &mut payload));
         }
         if payload != before {
-            self.packets.set_payload(packet.body, payload);
+            self.packets.set_payload(body, payload);
         }
     }
 }
