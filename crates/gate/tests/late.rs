@@ -118,9 +118,10 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         let maximum = |delays: &[f64]| delays.iter().copied().fold(0.0, f64::max);
         let late = maximum(&since);
         assert!((0.1..MOST_AGE + 0.1).contains(&late), "{io}: {late} s");
-        // A packet that the gate has read is in its queue, and waits there while the gate is stopped. It is not dropped.
-        let queued = before.iter().filter(|&&delay| delay > MOST_AGE + 0.1).count();
-        assert!(queued < 10, "{io}: {queued}");
+        // A packet that the gate has read when it is stopped is not dropped. It counts as delayed when it is still in the
+        // queue, and otherwise as sent late.
+        let read = before.iter().filter(|&&delay| delay > MOST_AGE + 0.1).count();
+        assert!(read < 10, "{io}: {read}");
         let longest = late.max(maximum(&before));
         let up = &report["directions"]["up"];
         // Some 500 packets came while it was stopped, of which a fifth is not too old.
@@ -132,7 +133,8 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         );
         // What it reports is what was measured: as far as a histogram tells, and a machine that is out of processors.
         let reported = up["flows"][0]["delay"]["max"].as_f64().unwrap();
-        assert!((reported - longest).abs() < 0.15 * longest + 0.01, "{io}: {reported} s for {longest} s");
+        let is_reported = |measured: f64| (reported - measured).abs() < 0.15 * measured + 0.01;
+        assert!(is_reported(late) || is_reported(longest), "{io}: {reported} s for {late} s and {longest} s");
         assert!(
             log.contains("warning: up: ")
                 && log.contains("that had waited for too long until they were read"),
