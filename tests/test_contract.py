@@ -152,7 +152,7 @@ def test_the_command_says_it_in_words_and_in_json(tmp_path):
     done = call("contract", file, "--rate", "1mbit", "--plot", figure)
     assert done.exit_code == 0, done.stderr
     assert "figure in" in done.stdout
-    assert "at the rate that was asked for" in done.stdout
+    assert "at the given rate" in done.stdout
     assert figure.read_bytes().startswith(b"\x89PNG")
 
 

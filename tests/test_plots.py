@@ -33,7 +33,7 @@ def test_a_figure_replaces_no_device_and_keeps_a_link(single, tmp_path):
     os.mkfifo(tmp_path / "pipe.png")
     (tmp_path / "folder.png").mkdir()
     for place in ("/dev/null", tmp_path / "pipe.png", tmp_path / "folder.png"):
-        with pytest.raises(tidegate.TidegateError, match="is no regular file, and is not replaced"):
+        with pytest.raises(tidegate.TidegateError, match="is not a regular file, so it is not overwritten"):
             plots.save(figure, place)
     assert Path("/dev/null").is_char_device()
     (tmp_path / "real.png").write_bytes(b"")

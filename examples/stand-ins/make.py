@@ -1,6 +1,6 @@
 """Makes the stand-ins for recorded data that the examples run on in a clone.
 
-They are committed; nobody has to run this.
+They are committed; there is no need to run this.
 
     python examples/stand-ins/make.py
 

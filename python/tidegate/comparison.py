@@ -162,7 +162,7 @@ def _under_each(source: Source, schedulers: Sequence[str | SchedulerKind]) -> di
         try:
             sources[name] = source.overridden([("port.scheduler", value)])
         except TidegateError as error:
-            # Named as the caller named it, who has set nothing.
+            # Named as by the caller, who has set nothing.
             raise TidegateError(OVERRIDE.sub(f"scheduler {name}", str(error), count=1)) from None
     return sources
 
@@ -252,7 +252,7 @@ def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str
     if wrong:
         raise TidegateError(
             f"flows of {', '.join(f'`{group}`' for group in wrong)} did not send the same packets under each "
-            "scheduler; this is a mistake in tidegate, please report it with the scenario"
+            "scheduler; this is a bug in tidegate; please report it with the scenario"
         )
     if not unequal:
         return []

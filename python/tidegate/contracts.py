@@ -102,7 +102,7 @@ class ContractCurve:
             been sent before those of the next; of a video, that of its largest frame in one interval.
         longest_packet: The longest packet or frame in bytes.
         curve: W and the delays at rates from the mean rate to the peak rate.
-        asked: The same at the rate that was asked for, if one was.
+        asked: The same at the given rate, if one was.
         fitting: The contract at that rate; without one, where r times W is least on the curve.
         notes: What a reader must know, one sentence each.
     """
@@ -172,7 +172,7 @@ def contract(
     rates = arrivals.rates(points)
     if not rates:
         raise TidegateError(
-            f"{path}: all packets{'' if flow is None else f' of {flow}'} have one time, and so no rate"
+            f"{path}: all packets{'' if flow is None else f' of {flow}'} have one time, so there is no rate"
         )
     curve = Rows[Point]()
     for number, one in enumerate(rates):
@@ -206,7 +206,7 @@ def _content(path: Path) -> Content:
 
 def _packets(path: Path, flow: str | None, fps: float | None) -> tuple[Arrivals, Rows[FlowSeen]]:
     if fps is not None:
-        raise TidegateError(f"{path}: holds packets, which have times: `fps` goes with frames")
+        raise TidegateError(f"{path}: holds packets, which have times; `fps` is for video frames")
     capture = Capture.load(path)
     seen = capture.flows()
     flows = [FlowSeen(**{field.name: one[field.name] for field in fields(FlowSeen)}) for one in seen]
@@ -214,7 +214,7 @@ def _packets(path: Path, flow: str | None, fps: float | None) -> tuple[Arrivals,
     if not places:
         first = ", ".join(one["flow"] for one in seen[:5])
         more = ", …" if len(seen) > 5 else ""
-        raise TidegateError(f"{path}: no flow is meant by `{flow}`; it holds {first}{more}")
+        raise TidegateError(f"{path}: `{flow}` matches no flow; the file holds {first}{more}")
     return Arrivals.of_flows(capture, places), Rows(sorted(flows, key=lambda one: -one.bytes))
 
 
@@ -223,7 +223,7 @@ def _frames(path: Path, flow: str | None, fps: float | None) -> tuple[Arrivals, 
         raise TidegateError(f"{path}: holds the frames of a video, which is one flow")
     if fps is None:
         raise TidegateError(
-            f"{path}: holds the frames of a video: say how many there are in a second, as in --fps 25"
+            f"{path}: holds the frames of a video: give their number per second, as in --fps 25"
         )
     if not 0 < fps <= MOST_FPS:
         raise TidegateError(

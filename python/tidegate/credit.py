@@ -161,9 +161,9 @@ def size(
         TidegateError: An argument cannot be used, the rate cannot be had, or the VC would deadlock.
     """
     if (length is None) == (delay is None):
-        raise TidegateError("a link has a length, as 2km, or a delay, as 10us: state one of the two")
+        raise TidegateError("give either the length of the link, as 2km, or its delay, as 10us")
     if rate is not None and buffer is not None:
-        raise TidegateError("state a rate, to be told the buffer, or a buffer, to be told the rate: not both")
+        raise TidegateError("give either a rate, to compute the buffer, or a buffer, to compute the rate")
     bits = parse_rate(link) if isinstance(link, str) else _whole("the link's rate", link, 10**13)
     one_way = cable_delay(length) if length is not None else _seconds("delay", delay)
     bytes_ = _bytes("cell", cell)

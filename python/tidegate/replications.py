@@ -117,10 +117,12 @@ def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, 
         TidegateError: There are no replications, or a seed is out of range.
     """
     if replications < 1:
-        raise TidegateError(f"there must be at least 1 replication, and {replications} were asked for")
+        raise TidegateError(f"the number of replications must be at least 1, not {replications}")
     first = source.scenario.seed if seed is None else seed
     if not 0 <= first <= LARGEST_SEED - replications + 1:
-        raise TidegateError(f"seeds go from 0 to {LARGEST_SEED}, and {replications} from {first} on do not")
+        raise TidegateError(
+            f"seeds are at most {LARGEST_SEED}; {replications} seeds from {first} exceed that"
+        )
     return tuple(range(first, first + replications))
 
 
@@ -150,7 +152,7 @@ def jobs_for(replications: int, jobs: int | None) -> int:
     if jobs is None:
         jobs = len(os.sched_getaffinity(0))
     if jobs < 1:
-        raise TidegateError(f"there must be at least 1 job, and {jobs} were asked for")
+        raise TidegateError(f"the number of jobs must be at least 1, not {jobs}")
     return min(jobs, replications)
 
 

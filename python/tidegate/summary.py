@@ -46,7 +46,7 @@ class GroupSummary:
         sent: Packets that left the sources.
         received: Packets that arrived.
         marked: Packets that arrived with congestion marked on the way (CE, EFCI).
-        dropped: Packets dropped on the way.
+        dropped: Packets dropped on the route.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
         lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1. Where losses are rare,
             its half interval reaches the upper limit of Korn and Graubard (1998).
@@ -61,7 +61,7 @@ class GroupSummary:
         timeouts: Times that a retransmission timer expired with data outstanding; likewise.
         transfers: Finite transfers that began and ended in the measured time; the mean is None for none, as
             are those below.
-        transfer_mean: Mean time from when a transfer began to when all of it was acknowledged, in seconds.
+        transfer_mean: Mean time from the start of a transfer until all of it was acknowledged, in seconds.
         transfer_p95: 95 % quantile of that time.
         transfer_p99: 99 % quantile of that time.
         delay_mean: Mean delay.
@@ -139,7 +139,7 @@ class UsageSummary:
     Attributes:
         link: The link at whose port the meter stands.
         class_name: The class whose meter it is; empty for the port's own.
-        nth: Which of the meters of that class or port it is, from 1.
+        nth: Number of the meter in that class or port, from 1.
         profile: Name of the shared profile; empty for a flow's own.
         flow: Name of the flow whose own profile it is; empty for a shared one.
         inside: Inside the profile (green).
@@ -170,7 +170,7 @@ class GateSummary:
         direction: `up` or `down`.
         flows: How many it was at the end: with `each`, those that were made and not forgotten.
         throughput: What it sent, as the link is charged for it, in bit/s.
-        arrived: Packets that came to it.
+        arrived: Packets that arrived at it.
         dropped: Packets dropped.
     """
 

@@ -120,7 +120,7 @@ class Kind:
             except FileNotFoundError:
                 # It has gone meanwhile.
                 continue
-        raise TidegateError(f"{shown}: cannot be written: others write there all the time")
+        raise TidegateError(f"{shown}: cannot be written, because other programs keep writing there")
 
     def _write_manifest(self, directory: Path, manifest: Mapping[str, object]) -> None:
         whole = {

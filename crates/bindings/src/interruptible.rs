@@ -13,7 +13,7 @@ const EVERY: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// What a signal's handler raises meanwhile, such as `KeyboardInterrupt`. The thread is then left to itself: it
-/// owns what it works on, and nobody sees its result.
+/// owns its data, and its result is discarded.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -93,7 +93,7 @@ pub enum Reason {
     QueueLimit,
     /// The dropper chose it at random before its queue was full (RFC 7567, section 2.1).
     EarlyDrop,
-    /// The average queue was at the threshold from which on every packet is chosen.
+    /// The average queue was at or above the threshold where every packet is chosen.
     ForcedDrop,
     /// It had been queued too long when its turn came (RFC 8289).
     SojournTime,

@@ -56,7 +56,7 @@ pub(crate) struct FlowLadder {
     generations: Vec<u32>,
     /// Entries outside the run that hold no longer.
     stale: usize,
-    /// The flows that have come into the run together, as long as nobody has asked for them.
+    /// The flows that have come into the run together, until they are read.
     near: [FlowIx; RUN],
     near_len: usize,
 }
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Who is held and let go over and over leaves no more behind than there are flows.
+    /// A flow that is held and released repeatedly leaves at most as many entries as there are flows.
     #[test]
     fn memory_does_not_grow_with_removals() {
         let mut twins = Twins::new(1_000);

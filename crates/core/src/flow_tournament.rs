@@ -2,7 +2,7 @@
 //!
 //! A flow's leaf is given by its index. When its rank changes, the matches on the way from its leaf to the root are played
 //! again, one for each doubling of the flows. All that is read lies where the flow's index says: no read waits for another,
-//! and no branch depends on who wins.
+//! and no branch depends on the winner.
 
 use crate::packet::FlowIx;
 use crate::run::Rank;
@@ -13,7 +13,7 @@ const LAST: u64 = u64::MAX;
 /// The order of a flow that is not in: no order of arrival gets there.
 const OUT: u64 = u64::MAX;
 
-/// Who won a match, with what policies rank by; or a flow itself, at a leaf.
+/// The winner of a match with its rank; or a flow itself, at a leaf.
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     key: u64,

@@ -93,7 +93,7 @@ impl FromStr for MacAddress {
 /// The addresses of an Ethernet header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Macs {
-    /// Who has sent the frame.
+    /// Sender of the frame.
     pub source: MacAddress,
     /// Whom it is for: one card, a group or all.
     pub destination: MacAddress,

@@ -22,15 +22,15 @@ parameters! {
     pub struct TokenBucketParams {
         /// Rate at which the bucket refills; without it, the flow's `reserve`
         rate: Option<Rate>,
-        /// Depth of the bucket: what may leave back to back, at least the largest packet; without it, the flow's
+        /// Depth of the bucket: the most that may leave back to back, at least the largest packet; without it, the flow's
         /// `workahead`, or `reserve` times `interval`
         burst: Option<u32> as Size,
-        /// Peak rate: no packet leaves before the one in front of it has had its time at this rate; without it and
-        /// without `rate`, the flow's `peak`; without that, too, packets leave back to back
+        /// Peak rate: after each packet there is a gap of its transmission time at this rate; without it and without `rate`, the
+        /// flow's `peak`; without that, packets leave back to back
         peak: Option<Rate>,
         /// Longest queue of waiting packets; without it nothing is discarded
         queue: Option<Limit>,
-        /// Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out of profile
+        /// Packets that do not conform: they wait, are dropped, or are sent at once, marked as out of profile
         excess: Excess = Excess::Wait,
     }
 }
@@ -219,7 +219,7 @@ impl TokenBucket {
 /// interval at most two packets more than the rate allows.
 ///
 /// A packet that was there when it might have been sent and found the link taken starts late. The next one
-/// makes up for that, by one packet's time at most: else, who is under a ceiling on a busy link would lose
+/// makes up for that, by one packet's time at most: otherwise a flow under a ceiling on a busy link would lose
 /// the rest of a packet's time with every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {

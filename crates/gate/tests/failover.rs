@@ -372,7 +372,10 @@ fn interfaces_that_do_not_fit_are_refused() {
     do_ip("link set one up");
     do_ip("link add name third type veth peer name fourth");
     do_ip("link set third master one");
-    assert!(refused(&open).starts_with("bridge `one` has a port `third`, which is no side of this gate\n"));
+    assert!(
+        refused(&open)
+            .starts_with("bridge `one` has a port `third`, which is not an interface of this gate\n")
+    );
     do_ip("link del third");
     do_ip("addr add 10.9.0.1/24 dev one");
     assert!(refused(&open).starts_with("bridge `one` has an address"));

@@ -19,7 +19,7 @@ fn a_file_with_mistakes_starts_nothing() {
     for command in ["up", "check"] {
         let text = error_of(&run(&file, command));
         assert!(
-            text.contains("`0mbit` is no rate: a rate is at least 1bit") && text.contains(":3:"),
+            text.contains("`0mbit` is not a rate: a rate is at least 1bit") && text.contains(":3:"),
             "{text}"
         );
     }

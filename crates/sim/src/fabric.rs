@@ -22,7 +22,7 @@ pub(crate) struct Fabric {
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
     /// Sets of relays, of which hops have an index: the first one is empty.
     pub(crate) relay_sets: Vec<Box<[u32]>>,
-    /// What a switch has reported and the world has not acted on yet.
+    /// Reports of switches that the world has still to handle.
     pub(crate) out: Vec<Effect>,
 }
 
@@ -91,9 +91,9 @@ pub(crate) struct Hop {
 pub(crate) enum After {
     /// It enters the next hop's port at once.
     Next,
-    /// It is received at once, and nobody but the counters is told.
+    /// It is received at once, and only counters see it.
     Sink,
-    /// It goes on after a flight, or forks, or somebody hears of its reception.
+    /// It continues after a flight, or forks, or its reception is reported.
     Travel {
         /// Whether the link is the last one on the way to a destination.
         last: bool,

@@ -18,7 +18,7 @@ pub(crate) struct Flow {
     pub(crate) group: u32,
     /// With what its packets leave their source.
     pub(crate) mark: Mark,
-    /// Whether its endpoint's round-trip time is told to meters at the first port on its way.
+    /// Whether meters at the first port of its route follow its endpoint's round-trip time.
     pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
     pub(crate) peer: Option<u32>,

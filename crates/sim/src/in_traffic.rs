@@ -3,7 +3,7 @@
 //!
 //! In-traffic of a link are the green packets that reach its port's queue, those included that are dropped there: it may
 //! be more than the link carries. It is counted for the links that packets pass behind a meter that colours, or at it.
-//! Packets that nobody has coloured are green, as droppers take them.
+//! Packets that no meter has coloured are green, as they are for droppers.
 
 use std::collections::BTreeMap;
 use tidegate_core::units::{Rate, Span, Time};

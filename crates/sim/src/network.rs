@@ -183,7 +183,7 @@ pub struct Network {
     pub nodes: Vec<NodePlan>,
     /// Links, by index.
     pub links: Vec<LinkPlan>,
-    /// Who gives way when the pool of a switch is exhausted.
+    /// Which packet is dropped when the pool of a switch is exhausted.
     pub push_out: PushOut,
     /// The gate that two of the links are.
     pub gate: Option<GatePlan>,

@@ -11,9 +11,9 @@ pub struct FlowRecord {
     pub sent: (u64, u64),
     /// Packets and bytes that arrived at the destination.
     pub received: (u64, u64),
-    /// Packets that arrived at the destination with congestion marked on the way (CE, EFCI).
+    /// Packets that arrived at the destination with a congestion mark (CE, EFCI).
     pub marked: u64,
-    /// Packets dropped on the way.
+    /// Packets dropped on the route.
     pub dropped: u64,
     /// Packets that the envelope discarded at the source.
     pub discarded: u64,

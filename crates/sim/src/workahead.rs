@@ -158,6 +158,6 @@ fn times(rate: Rate, factor: f64) -> Option<Rate> {
         return Some(rate);
     }
     let bits = (rate.bits_per_second() * factor).round();
-    // A cast saturates, and what is too much is no rate.
+    // A cast saturates, and what is too much is not a rate.
     (bits >= 1.0).then(|| Rate::from_bits_per_second(bits as u64)).flatten()
 }

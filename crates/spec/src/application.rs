@@ -91,7 +91,7 @@ fn sizes(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Transf
         }
         (None, true) => (
             values.place_of("sizes"),
-            Complaint::new("`sizes` says nothing of transfers whose sizes are in a `file`")
+            Complaint::new("`sizes` has no effect on transfers whose sizes are in a `file`")
                 .help("leave it out"),
         ),
         (Some(_), true) => (

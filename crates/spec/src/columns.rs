@@ -52,7 +52,7 @@ const fn number(name: &'static str, unit: &'static str, help: &'static str) -> C
 
 const REPLICATION: Column = whole("replication", "", "Replication, from 0: one seed of one scenario");
 const SEED: Column = whole("seed", "", "Seed of the replication");
-const GROUP: Column = text("group", "Name of the [[flow]] that the flow is a member of");
+const GROUP: Column = text("group", "Name of the [[flow]] that the flow belongs to");
 const LINK: Column = text("link", "Name of the link's direction, as s1->s2");
 
 // What the tables `flows` and `groups` have in common.
@@ -64,35 +64,34 @@ const RECEIVED_BYTES: Column = whole("received_bytes", "B", "Bytes that arrived 
 const MARKED_PACKETS: Column = whole(
     "marked_packets",
     "packets",
-    "Packets that arrived at the destination with congestion marked on the way (CE, EFCI)",
+    "Packets that arrived at the destination with a congestion mark (CE, EFCI)",
 );
-const DROPPED_PACKETS: Column = whole("dropped_packets", "packets", "Packets dropped on the way");
-const LOST_PACKETS: Column =
-    whole("lost_packets", "packets", "Packets lost on the way, by links with a `loss`");
-const ABSORBED_PACKETS: Column = whole(
-    "absorbed_packets",
-    "packets",
-    "Packets that ended at a relay on the way, which was their receiver",
-);
+const DROPPED_PACKETS: Column = whole("dropped_packets", "packets", "Packets dropped on the route");
+const LOST_PACKETS: Column = whole("lost_packets", "packets", "Packets lost on links with a `loss`");
+const ABSORBED_PACKETS: Column =
+    whole("absorbed_packets", "packets", "Packets absorbed by a relay on the route");
 const DISCARDED_PACKETS: Column = whole(
     "discarded_packets",
     "packets",
     "Packets that the envelope discarded at the source; not counted as sent",
 );
-const CHECKS: Column = whole("checks", "", "Checks by the monitors on the way");
+const CHECKS: Column = whole("checks", "", "Checks by the monitors on the route");
 const WARNINGS: Column = whole("warnings", "", "Checks that ended with a warning");
 const THROUGHPUT: Column = number("throughput", "bit/s", "Bits received over the measured time");
 const RETRANSMISSIONS: Column = number(
     "retransmissions",
     "packets",
-    "Packets of data that the sender sent again; null without a transport that does",
+    "Data packets that the sender sent again; null without a transport that retransmits",
 );
-const TIMEOUTS: Column =
-    number("timeouts", "", "Times that the sender's retransmission timer expired with data outstanding");
+const TIMEOUTS: Column = number(
+    "timeouts",
+    "",
+    "Number of times that the sender's retransmission timer expired with data outstanding",
+);
 const GOODPUT: Column = number(
     "goodput",
     "bit/s",
-    "Bits of data that the receiver handed to the application over the measured time: in order, each once, without headers",
+    "Bits of data that the receiver delivered to the application over the measured time: in order, each once, without headers",
 );
 const DELAY_MEAN: Column = number("delay_mean", "s", "Mean end-to-end delay");
 const DELAY_MAX: Column = number("delay_max", "s", "Largest end-to-end delay");
@@ -106,8 +105,7 @@ const QUEUEING_P99: Column = number("queueing_p99", "s", "99 % quantile of the q
 pub const TABLES: &[TableRecord] = &[
     TableRecord {
         name: "flows",
-        help: "One row for each flow and replication. Delays are end to end: from the packet leaving its source (of a \
-               retransmission: from when its data were first sent) to its last bit in at the destination. Queueing delays are from last bit in to first bit out, summed over hops.",
+        help: "One row for each flow and replication. Delays are end to end: from when the packet leaves its source (for a retransmission: from when its data were first sent) until its last bit reaches the destination. Queueing delays are from last bit in to first bit out, summed over hops.",
         columns: &[
             REPLICATION,
             SEED,
@@ -115,7 +113,7 @@ pub const TABLES: &[TableRecord] = &[
             GROUP,
             text("from", "Node that sends"),
             text("to", "Node that receives"),
-            whole("hops", "", "Links on its way"),
+            whole("hops", "", "Links on its route"),
             SENT_PACKETS,
             SENT_BYTES,
             RECEIVED_PACKETS,
@@ -128,11 +126,11 @@ pub const TABLES: &[TableRecord] = &[
             number(
                 "envelope_mean",
                 "s",
-                "Mean time for which packets waited in the envelope before they were sent",
+                "Mean time that packets waited in the envelope before they were sent",
             ),
             CHECKS,
             WARNINGS,
-            whole("refused", "", "1 for a flow that was refused when it was to be set up, else 0"),
+            whole("refused", "", "1 for a flow whose set-up was refused, else 0"),
             RETRANSMISSIONS,
             TIMEOUTS,
             THROUGHPUT,
@@ -151,13 +149,12 @@ pub const TABLES: &[TableRecord] = &[
     },
     TableRecord {
         name: "groups",
-        help: "One row for each group and replication: all packets of its flows together. A quantile is the upper edge \
-               of the bin of the histogram in which it lies, and never above the largest delay.",
+        help: "One row for each group and replication: all packets of its flows together. A quantile is the upper edge of its histogram bin, and never above the largest delay.",
         columns: &[
             REPLICATION,
             SEED,
             GROUP,
-            whole("flows", "", "How many flows it has"),
+            whole("flows", "", "Number of its flows"),
             SENT_PACKETS,
             SENT_BYTES,
             RECEIVED_PACKETS,
@@ -169,7 +166,7 @@ pub const TABLES: &[TableRecord] = &[
             DISCARDED_PACKETS,
             CHECKS,
             WARNINGS,
-            whole("refused", "", "Flows that were refused when they were to be set up"),
+            whole("refused", "", "Flows whose set-up was refused"),
             RETRANSMISSIONS,
             TIMEOUTS,
             THROUGHPUT,
@@ -184,12 +181,12 @@ pub const TABLES: &[TableRecord] = &[
             number(
                 "transfers",
                 "",
-                "Finite transfers that began and ended in the measured time; null for none",
+                "Finite transfers that started and ended in the measured time; null without any",
             ),
             number(
                 "transfer_mean",
                 "s",
-                "Mean time from when a transfer began to when all of it was acknowledged",
+                "Mean time from the start of a transfer until all of it was acknowledged",
             ),
             number("transfer_p95", "s", "95 % quantile of that time"),
             number("transfer_p99", "s", "99 % quantile of that time"),
@@ -208,27 +205,29 @@ pub const TABLES: &[TableRecord] = &[
             whole("packets", "packets", "Packets sent"),
             whole("bytes", "B", "Bytes sent"),
             whole("dropped_packets", "packets", "Packets dropped at the port"),
-            whole("marked_packets", "packets", "Times that the port marked congestion on a packet"),
+            whole("marked_packets", "packets", "Congestion marks set by the port"),
             whole("lost_packets", "packets", "Packets that were sent, and lost on the link"),
             number(
                 "utilisation",
                 "",
-                "Share of the measured time in which it was sending, 0 to 1; with a trace, share used of the bytes \
-                 that it could have delivered",
+                "Share of the measured time in which the link was sending, 0 to 1; with a trace, the share of its capacity that was used",
             ),
             number(
                 "in_traffic",
                 "",
-                "Green bytes that came to the port's queue, of those that it could have sent: 0 to 1, and above where they are \
-                 too many; null where packets pass no meter that colours",
+                "Green bytes that reached the port's queue as a share of its capacity, above 1 when they exceed it; null where packets pass no meter that colours",
             ),
-            number("in_traffic_max", "", "The most of it in any whole second; null when less was measured"),
+            number(
+                "in_traffic_max",
+                "",
+                "Its maximum over whole seconds; null when less than a second was measured",
+            ),
             number("queue_mean", "packets", "Queue length as a time average, the packet in service included"),
             whole("queue_max", "packets", "Longest queue, the packet in service included"),
             number(
                 "queue_seen_mean",
                 "packets",
-                "Mean queue length as an arriving packet sees it: the packet in service included, itself not",
+                "Mean queue length seen by an arriving packet: with the packet in service, without itself",
             ),
             number(
                 "queue_seen_sd",
@@ -251,7 +250,7 @@ pub const TABLES: &[TableRecord] = &[
     credit::STALLS,
     TableRecord {
         name: "series",
-        help: "Quantities over time, one row for each sample; the spacing is the scenario's `sample`.",
+        help: "Time series, one row for each sample; `sample` of the scenario is the spacing.",
         columns: &[
             REPLICATION,
             SEED,
@@ -260,12 +259,10 @@ pub const TABLES: &[TableRecord] = &[
             text(
                 "metric",
                 "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
-                 which a link was sending; with a trace, share used of the bytes that it could have delivered then), where meters \
-                 colour `in_traffic` (share of what the port could have sent in the interval that green packets would take that \
-                 came to it), `throughput` (bit/s, over the interval), and where there are monitors \
+                 which a link was sending; with a trace, the share of its capacity that was used), where meters \
+                 colour `in_traffic` (green packets that reached the port as a share of its capacity in the interval), `throughput` (bit/s, over the interval), and where there are monitors \
                  `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
-                 (over the interval); of a port's dropper what its chapter says, as of `average_queue` (packets or bytes), \
-                 `drop_probability` and `queue_delay` (s) at that instant; of links with credit `pool` (packets at the \
+                 (over the interval); of a port's dropper the gauges of its chapter, such as `average_queue` (packets or bytes), `drop_probability` and `queue_delay` (s) at that instant; of links with credit `pool` (packets at the \
                  receiver) and of their VCs `vc_queue` (of these, the VC's), `buf_alloc` and `credit_balance` (packets), of which \
                  the subject is the flow on the link, as `a on s1->s2`",
             ),
@@ -274,11 +271,11 @@ pub const TABLES: &[TableRecord] = &[
     },
     TableRecord {
         name: "signals",
-        help: "What became of requests, one row for each answer that a source had; empty without `admission`.",
+        help: "Outcomes of requests, one row for each answer that a source received; empty without `admission`.",
         columns: &[
             REPLICATION,
             SEED,
-            number("time", "s", "When the source knew it, from the start of the run"),
+            number("time", "s", "When the source received it, from the start of the run"),
             text("flow", "Name of the flow"),
             GROUP,
             text(
@@ -287,28 +284,27 @@ pub const TABLES: &[TableRecord] = &[
                  another change was under way), `torn down` (by the source), `hung up` (by the destination)",
             ),
             text("link", "Link that refused, as s1->s2; empty otherwise"),
-            text("reason", "Why it refused, with what was left; empty otherwise"),
+            text("reason", "Reason of the refusal, with the capacity left; empty otherwise"),
         ],
     },
     TableRecord {
         name: "gate",
-        help: "What the gate's own flows have done, one row for each `[[flow]]` of its file and direction; empty without a \
-               gate. Bytes are as the link is charged for them.",
+        help: "Flows of the gate, one row for each `[[flow]]` of its file and direction; empty without a gate. Bytes are charged bytes.",
         columns: &[
             REPLICATION,
             SEED,
             text("direction", "`up` or `down`"),
-            text("flow", "Name of the flow in the gate's file; `(no match)` for what none of them means"),
+            text("flow", "Name of the flow in the gate's file; `(no match)` for packets that match none"),
             whole(
                 "flows",
                 "",
-                "How many it is at the end: with `each`, those that were made and are not forgotten",
+                "Number of flows at the end: with `each`, those that were opened and not forgotten",
             ),
-            whole("arrived_packets", "packets", "Packets that came to it"),
-            whole("arrived_bytes", "B", "Bytes that came to it"),
+            whole("arrived_packets", "packets", "Packets that arrived at it"),
+            whole("arrived_bytes", "B", "Bytes that arrived at it"),
             whole("sent_packets", "packets", "Packets whose last bit has left"),
             whole("sent_bytes", "B", "Bytes that have left"),
-            whole("dropped_packets", "packets", "Packets that were dropped"),
+            whole("dropped_packets", "packets", "Packets dropped"),
         ],
     },
     TableRecord {
@@ -321,7 +317,7 @@ pub const TABLES: &[TableRecord] = &[
             SEED,
             text("flow", "Name of the flow"),
             GROUP,
-            text("link", "Link over which its packets have come, as s1->s2; empty at the source"),
+            text("link", "Last link that its packets have passed, as s1->s2; empty at the source"),
             whole(
                 "hop",
                 "",
@@ -335,12 +331,12 @@ pub const TABLES: &[TableRecord] = &[
                 "",
                 "Burstiness increase (W_out - W_in) / W_in over the server in front of the link",
             ),
-            number("increase_from_source", "", "The same from the source to here"),
+            number("increase_from_source", "", "Burstiness increase from the source to this place"),
         ],
     },
     TableRecord {
         name: "histogram",
-        help: "How often each delay occurred, one row for each bin that is not empty.",
+        help: "Histogram of delays, one row for each bin that is not empty.",
         columns: &[
             REPLICATION,
             SEED,

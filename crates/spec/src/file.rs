@@ -59,7 +59,7 @@ pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), S
 
 /// What is said when a value is missing although nothing was reported.
 pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
-    let complaint = Complaint::new("this cannot be read, for a reason that was not noted")
+    let complaint = Complaint::new("this cannot be read, for an unknown reason")
         .help("this is a mistake in tidegate: a record and its reader disagree");
     origin.error(Place::File, complaint).into()
 }
@@ -74,7 +74,7 @@ pub(crate) fn read_text(path: &Path, what: &str, form: &str, largest: usize) -> 
     if metadata.len() > largest as u64 {
         return Err(too_large(metadata.len(), what, largest));
     }
-    // What is no regular file has no size of its own, so reading stops at the limit too.
+    // What is not a regular file has no size of its own, so reading stops at the limit too.
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(largest as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -121,7 +121,7 @@ fn check_version(root: &tree::Node, what: &str) -> Result<(), (Place, Complaint)
     let help = format!("this tidegate reads version {expected}");
     match root.get("version").map(|entry| &entry.value) {
         None => {
-            let complaint = Complaint::new(format!("this {what} does not state its version"));
+            let complaint = Complaint::new(format!("this {what} has no `version`"));
             Err((Place::File, complaint.help(format!("write version = {expected} in its first line"))))
         }
         Some(value) => match &value.content {

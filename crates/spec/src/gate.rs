@@ -233,9 +233,9 @@ fn is_plain(letter: char) -> bool {
 fn check_name(values: &Values, report: &mut Report) {
     let Some(name) = values.text("name") else { return };
     let complaint = match name.chars().count() {
-        _ if !name.chars().all(is_plain) => Complaint::new("`name` has letters that the log cannot show"),
+        _ if !name.chars().all(is_plain) => Complaint::new("`name` has characters that the log cannot show"),
         1..=64 => return,
-        _ => Complaint::new("`name` has from 1 to 64 letters"),
+        _ => Complaint::new("`name` must have 1 to 64 characters"),
     };
     report.add(values.place_of("name"), complaint.help("it stands at the beginning of each line of the log"));
 }

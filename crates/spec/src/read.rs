@@ -224,7 +224,7 @@ impl Reader<'_> {
         if is_name(name) {
             return Some(name.clone());
         }
-        let complaint = Complaint::new(format!("`{}`: `{}` is no name", field.name, brief(name)))
+        let complaint = Complaint::new(format!("`{}`: `{}` is not a valid name", field.name, brief(name)))
             .help("a name is made of 1 to 64 letters A–Z and a–z, digits, `-` and `_`");
         self.report.add(node.place, complaint);
         None

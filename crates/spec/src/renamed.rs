@@ -1,4 +1,4 @@
-//! Keys that had another name before: a file with the old one is told the new one.
+//! Keys that had another name before: a file with the old name gets a message with the new one.
 
 use crate::error::Complaint;
 use crate::record::Section;

@@ -60,7 +60,7 @@ pub(crate) fn ports(name: &str, content: &Content) -> Result<PortRange, Complain
         Some((Some(first), Some(last))) => PortRange::new(port(first)?, port(last)?)
             .ok_or_else(|| Complaint::new(format!("{text} ends before it begins"))),
         _ if bound(text).is_some() => Err(unquoted(text)),
-        _ => Err(Complaint::new(format!("`{}` is no range of ports", brief(text)))
+        _ => Err(Complaint::new(format!("`{}` is not a range of ports", brief(text)))
             .help("write it as in \"5000-5100\"")),
     };
     let ports = match content {

@@ -175,20 +175,20 @@ fn video(
     let file = file(values, base_dir, report)?;
     if sizes.len() > 1 {
         let complaint =
-            Complaint::new("the packets of a video have one `size`, and the last of a frame the rest");
+            Complaint::new("the packets of a video have one `size`; the last packet of a frame has the rest");
         report.add(values.place_of("kind"), complaint);
         return None;
     }
     let at_peak = values.text("spread")? == "peak";
     let own = values.rate("peak");
     if !at_peak && own.is_some() {
-        let complaint = Complaint::new("`peak` says nothing of packets that are spread over the frame");
+        let complaint = Complaint::new("`peak` has no effect on packets that are spread over the frame");
         report.add(values.place_of("peak"), complaint.help("leave it out, or say `spread = \"peak\"`"));
         return None;
     }
     if at_peak && own.or(peak).is_none() {
         let complaint =
-            Complaint::new("neither this source nor its flow states the `peak` rate to send frames at");
+            Complaint::new("neither this source nor its flow has the `peak` rate at which frames are sent");
         report.add(values.place_of("spread"), complaint.help("give it a `peak`, as in peak = \"10mbit\""));
         return None;
     }
@@ -263,7 +263,7 @@ fn flow_pattern(values: &Values, report: &mut Report) -> Option<Option<FlowPatte
     match text.parse() {
         Ok(tuple) => Some(Some(tuple)),
         Err(expected) => {
-            let complaint = Complaint::new(format!("`{}` is no flow of a capture", brief(text)));
+            let complaint = Complaint::new(format!("`{}` is not a flow of a capture", brief(text)));
             report.add(values.place_of("flow"), complaint.help(NotAFlow::to_string(&expected)));
             None
         }

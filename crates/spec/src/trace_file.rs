@@ -35,7 +35,7 @@ pub(crate) fn read(values: &Values, key: &str, base_dir: &Path, report: &mut Rep
     });
     let checked = read.and_then(|input| {
         let trace = parse(input).map_err(|problem| {
-            Complaint::new(format!("{} is no trace of a link: {problem}", path.display()))
+            Complaint::new(format!("{} is not a trace of a link: {problem}", path.display()))
                 .help("each line is the millisecond of one opportunity to deliver 1500 bytes, in order")
         })?;
         let mean = trace.mean_bits_per_second().round() as u64;
@@ -56,8 +56,8 @@ fn open(path: &Path) -> Result<File, String> {
         return Err("it is a folder".to_owned());
     }
     if !metadata.is_file() {
-        // Opening a pipe would wait for somebody to write.
-        return Err("it is no regular file".to_owned());
+        // Opening a pipe would wait for a writer.
+        return Err("it is not a regular file".to_owned());
     }
     File::open(path).map_err(|error| error.to_string())
 }

@@ -67,7 +67,7 @@ const MISTAKES: &[(&str, &str, &str, Option<&str>)] = &[
     (
         "reserve = \"64kbit\"\n",
         "",
-        "a.toml:7:1: flow `call` reserves nothing that could be changed",
+        "a.toml:7:1: flow `call` has no reservation to change",
         Some("give it a `reserve`"),
     ),
     (
@@ -88,7 +88,7 @@ const MISTAKES: &[(&str, &str, &str, Option<&str>)] = &[
     (
         "at = \"20s\"",
         "at = \"10s\"",
-        "a.toml:21:93: `at` is not later than the flow's `start` and the change before",
+        "a.toml:21:93: `at` is not later than the flow's `start` and the previous change",
         None,
     ),
     (
@@ -127,8 +127,8 @@ fn what_only_a_reservation_gives_a_meaning_to() {
     assert_eq!(
         keys,
         [
-            (12, "`interval` says nothing of a flow without a reservation"),
-            (13, "`head_start` says nothing of a flow without a reservation"),
+            (12, "`interval` has no effect on a flow without a reservation"),
+            (13, "`head_start` has no effect on a flow without a reservation"),
         ]
     );
 }

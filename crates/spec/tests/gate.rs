@@ -180,7 +180,7 @@ fn mistakes_are_answered() {
         ),
         (
             SCENARIO.replace("10.0.0.254:5004", "10.0.0.256:5004"),
-            "a.toml:10:20: `10.0.0.256:5004>192.0.2.1:5060/udp` is no flow",
+            "a.toml:10:20: `10.0.0.256:5004>192.0.2.1:5060/udp` is not a flow",
             "write it as in 10.0.0.1:5004",
         ),
         (
@@ -203,7 +203,7 @@ fn mistakes_are_answered() {
         ),
         (
             SCENARIO.replace("size =", "reserve = \"1kbit\"\nsize ="),
-            "a.toml:11:11: `reserve` says nothing: only the gate is on the way",
+            "a.toml:11:11: `reserve` has no effect: only the gate is on the route",
             "in the gate's file",
         ),
         (
@@ -223,12 +223,12 @@ fn mistakes_are_answered() {
         ),
         (
             played.replace(cbr, &format!("{capture} }}")),
-            "a capture brings its own headers",
+            "a capture has its own headers",
             "leave out `headers`",
         ),
         (
             played.replace(cbr, &format!("{capture} }}")).replace(headers, ""),
-            "a capture through a gate has to say who is inside",
+            "a capture through a gate needs `inside`, the addresses inside the gate",
             "add `inside`",
         ),
         (
@@ -248,7 +248,7 @@ fn mistakes_are_answered() {
                 )
                 .replace("inside\"\nto", "s1\"\nto")
                 .replace("\"outside", "\"s2"),
-            "`inside` says nothing: no gate is on the way",
+            "`inside` has no effect: no gate is on the route",
             "leave it out",
         ),
         (
@@ -259,7 +259,7 @@ fn mistakes_are_answered() {
                 )
                 .replace("\"inside", "\"s1")
                 .replace("\"outside", "\"s2"),
-            "`headers` say nothing: no gate is on the way",
+            "`headers` have no effect: no gate is on the route",
             "leave them out",
         ),
     ];

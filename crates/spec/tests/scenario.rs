@@ -260,7 +260,7 @@ fn overrides_are_read_as_they_are_typed() {
     let scenario = parse(&text, &[("admission.datagrams", ".5")]).unwrap_or_else(|errors| panic!("{errors}"));
     assert!(scenario.to_toml().contains("datagrams = 0.5"), "{}", scenario.to_toml());
     let shown = parse(FULL, &[("duration", " soon")]).unwrap_err().to_string();
-    assert!(shown.starts_with("--set duration= soon: `duration`: `soon` is no time"), "{shown}");
+    assert!(shown.starts_with("--set duration= soon: `duration`: `soon` is not a time"), "{shown}");
 }
 
 #[test]

@@ -36,7 +36,7 @@ BROKEN_PIPE = 141
 
 
 class LazyGroup(TyperGroup):
-    """A group of commands that imports a command when it is asked for, and ends errors in one message."""
+    """A group of commands that imports a command when it is used, and turns errors into one message."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -59,7 +59,7 @@ class LazyGroup(TyperGroup):
         return typer.main.get_command(single)
 
     def invoke(self, ctx: Any) -> Any:
-        """Carry out a command; what goes wrong becomes one message and an exit code."""
+        """Run a command; an error becomes one message and an exit code."""
         from tidegate._tidegate import TidegateError
 
         try:
@@ -80,7 +80,7 @@ class LazyGroup(TyperGroup):
             where = f"{error.filename}: " if error.filename else ""
             _end(f"{where}{error.strerror or error}", BAD_INPUT)
         except MemoryError:
-            _end("there is not enough memory for this", BAD_INPUT)
+            _end("not enough memory", BAD_INPUT)
 
 
 def _end(message: str, code: int) -> None:
@@ -119,7 +119,7 @@ def tidegate(
 
 
 def main() -> None:
-    """Carry out the command line."""
+    """Run the command line."""
     # A stream that was closed when the process began is not there.
     sys.stdout, sys.stderr = (one or _nowhere() for one in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):

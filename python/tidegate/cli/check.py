@@ -11,7 +11,7 @@ from tidegate.cli.plain import plain
 
 
 def command(file: File, sets: Set = None, as_json: Json = False) -> None:
-    """Check a scenario file and say what it describes.
+    """Check a scenario file and summarise it.
 
     All of it is checked, and nothing runs.
     """

@@ -32,7 +32,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FLOW",
-            help="Flows to take, by name or as 10.0.0.1:80>*/tcp; by default all together.",
+            help="Flows to measure, by name or as 10.0.0.1:80>*/tcp; by default all together.",
             show_default=False,
         ),
     ] = None,
@@ -40,27 +40,31 @@ def command(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Rate to reserve or to smooth to, as 2mbit; by default where rate times W is least.",
+            help="Rate to reserve or to smooth to, as 2mbit; by default that with the least rate times W.",
             show_default=False,
         ),
     ] = None,
     fps: Annotated[
-        float | None, typer.Option(metavar="N", help="Frames of a video in a second.", show_default=False)
+        float | None, typer.Option(metavar="N", help="Frames per second of a video.", show_default=False)
     ] = None,
     content: Annotated[
         Literal["packets", "frames"] | None,
         typer.Option(
-            "--format", help="What the file holds; by default its first line says so.", show_default=False
+            "--format",
+            help="Content of the file; by default detected from its first line.",
+            show_default=False,
         ),
     ] = None,
-    points: Annotated[int, typer.Option(metavar="N", help="Rates from the mean to the peak rate.")] = 30,
+    points: Annotated[
+        int, typer.Option(metavar="N", help="Number of rates from the mean to the peak rate.")
+    ] = 30,
     plot: Annotated[
         Path | None,
         typer.Option(metavar="FILE.png", help="Draw W and the delays over the rate.", show_default=False),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure how bursty a flow is, and what smoothing would cost.
+    """Measure how bursty a flow is, and the delay that smoothing would add.
 
     Says how far a flow is ahead of any rate (its workahead W), and how long it would wait if it were
     smoothed to that rate.
@@ -115,8 +119,8 @@ def _print(found: ContractCurve) -> None:
         )
     console.print(table)
     console.print()
-    why = "at the rate that was asked for" if found.asked else "where r times W is least (<)"
-    notes = [f"a contract that keeps all of it, {why}:", *found.notes]
+    why = "at the given rate" if found.asked else "where r times W is least (<)"
+    notes = [f"a contract to which all of it conforms, {why}:", *found.notes]
     for note in found.notes:
         console.print(f"  {note}", style="dim")
     console.print(f"  {notes[0]}", style="dim")
@@ -140,5 +144,5 @@ def _print_flows(found: ContractCurve, console: Any) -> None:
     console.print(table)
     left_out = len(found.flows) - MOST_FLOWS
     more = f"; {plural(left_out, 'smaller flow')} not shown" if left_out > 0 else ""
-    console.print(f"  below: all flows together; --flow takes one or some{more}", style="dim")
+    console.print(f"  all flows together; --flow selects some{more}", style="dim")
     console.print()

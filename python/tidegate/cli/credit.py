@@ -36,7 +36,9 @@ def size(
     delay: Annotated[
         str | None, _option("In place of a length: propagation one way, as 10us.", "TIME")
     ] = None,
-    vcs: Annotated[int, typer.Option(metavar="N", help="VCs (priorities) with a buffer each.")] = 1,
+    vcs: Annotated[
+        int, typer.Option(metavar="N", help="Number of VCs (priorities), each with its own buffer.")
+    ] = 1,
     rate: Annotated[
         str | None,
         _option("Rate that each active VC is to have; by default its fair share of the link.", "RATE"),
@@ -46,14 +48,14 @@ def size(
         _option("In place of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
     ] = None,
     active: Annotated[
-        int, typer.Option(metavar="N", help="VCs that are active while the rate is asked for.")
+        int, typer.Option(metavar="N", help="Number of VCs that are active at the given rate.")
     ] = 1,
     n2: Annotated[
         int | None,
         _option("Cells forwarded for each credit record; by default for 1 % of credit cells.", "N"),
     ] = None,
     cell: Annotated[
-        str, typer.Option(metavar="SIZE", help="A cell, or the smallest packet, as it takes up the link.")
+        str, typer.Option(metavar="SIZE", help="Size of a cell, or of the smallest packet, on the link.")
     ] = "64B",
     largest: Annotated[
         str | None, _option("The largest packet; by default all are cells of one size.", "SIZE")
@@ -74,7 +76,7 @@ def size(
     ] = 2,
     as_json: Json = False,
 ) -> None:
-    """Say which buffer each VC needs for a rate, or which rate it has with a buffer.
+    """Compute the buffer that each VC needs for a rate, or the rate of a buffer.
 
     As in: tidegate credit size --link 100gbit --length 2km --vcs 8
     """
@@ -143,7 +145,9 @@ def _print(found: CreditSize) -> None:
             "<" if batch.n2 == chosen.n2 else "",
         )
     console.print(batches)
-    notes = ["overhead: credit cells of one record beside the data; packed: of six"]
+    notes = [
+        "overhead: bytes of credit cells with one record each per byte of data; packed: with six records"
+    ]
     if noun == "packet":
         notes.append("rates are for a link full of the smallest packets; each place holds the largest")
     for note in notes:

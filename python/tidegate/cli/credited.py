@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from tidegate.results import Results
 
 MOST_STALLS = 5
-"""Stalls that are told; `--out` keeps all in the table `stalls`."""
+"""Most stalls that are shown; `--out` keeps all in the table `stalls`."""
 
 
 def print_links(results: Results, console: Any) -> list[str]:
@@ -35,7 +35,9 @@ def print_links(results: Results, console: Any) -> list[str]:
         )
     console.print(table)
     console.print()
-    notes = ["max queue: the most packets that were at the receiver; overhead: credit cells beside the data"]
+    notes = [
+        "max queue: most packets at the receiver at once; overhead: bytes of credit cells per byte of data"
+    ]
     if len(busy) > screen.MOST_ROWS:
         notes.append(
             f"and {plural(len(busy) - screen.MOST_ROWS, 'more link')} with credit: table credit of --out"

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 NOTES = """
 ± is half the 95 % interval over replications; `protected` and `pays` say only what the intervals of
 the paired differences leave no doubt about. A replay is open loop: real downloads would slow down.
-The liar is protected too: VirtualClock serves whoever has reserved anything before who has not. To
+The liar is protected too: VirtualClock serves flows with a reservation before flows without one. To
 hold it to its word, give it a ceiling: it then loses what it sends beyond that, downloads and web
-lose less, and who keeps a reservation still loses nothing. This shows it:
+lose less, and flows that keep their reservations still lose nothing. This shows it:
 """
 
 
@@ -31,10 +31,10 @@ def command(
     replications: Annotated[
         int, typer.Option(metavar="N", min=1, help="Number of runs under each scheduler.")
     ] = 10,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the figure is written.")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="File for the figure.")] = Path("demo-out"),
     as_json: Json = False,
 ) -> None:
-    """Replay an office's traffic under FIFO and under VirtualClock.
+    """Replay the traffic of an office under FIFO and under VirtualClock.
 
     The capture crosses three congested hops, beside cross traffic. It is installed with tidegate: calls,
     video, web pages, downloads, ssh and name lookups of real programs.
@@ -46,7 +46,7 @@ def command(
     with bar(" · ".join(demo.SCHEDULERS)) as progress:
         results = demo.run(replications, progress)
     took = time.perf_counter() - began
-    title = "A real office behind three congested hops: who waits, and who loses packets"
+    title = "A real office behind three congested hops: delays and losses by kind of traffic"
     figure = plots.save(plots.comparison(results, list(demo.DRAWN), title=title), out / "office.png")
     rows = _rows(results)
     if as_json:

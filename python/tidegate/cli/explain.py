@@ -23,13 +23,15 @@ def command(
     flow: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Flow, or group: then its member with the largest delay.", show_default=False
+            metavar="NAME", help="Flow, or group: the member with the largest delay.", show_default=False
         ),
     ],
-    packets: Annotated[int, typer.Option(metavar="N", min=1, help="How many of its slowest packets.")] = 3,
+    packets: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of packets, the slowest first.")
+    ] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show what the slowest packets of a flow waited for, hop by hop."""
+    """Show what the slowest packets of a flow waited behind, hop by hop."""
     from tidegate.explain import explain
 
     explanation = explain(directory, flow, packets=packets)
@@ -53,9 +55,7 @@ def _print(explanation: Explanation, asked: str) -> None:
     if explanation.flow != asked:
         console.print(f"  of the flows of {asked}, the one with the largest delay", style="dim")
     if not explanation.same_outcome:
-        console.print(
-            "  this version of tidegate gives another outcome than these results hold", style="bold"
-        )
+        console.print("  the outcome of this version of tidegate differs from these results", style="bold")
     if not explanation.packets:
         console.print("  none of its packets arrived: there is no delay to explain")
     for packet in explanation.packets:
@@ -80,7 +80,7 @@ def _print_hop(hop: Hop, console: Console) -> None:
     from tidegate.cli import screen
     from tidegate.show import plural, quantity
 
-    met = f"met {plural(hop.queue, 'packet')}" if hop.queue else "met nobody"
+    met = f"met {plural(hop.queue, 'packet')}" if hop.queue else "met no packet"
     if hop.queue is None:
         met = f"let go by its envelope after {quantity(hop.held, 's')}"
     console.print(f"  {hop.link}: {met}, waited {quantity(hop.wait, 's')}{_stamp(hop)}")

@@ -14,7 +14,7 @@ SETTINGS = {
 
 
 def command(context: typer.Context) -> None:
-    """Run, watch and change a gate on a real link."""
+    """Run, monitor and reconfigure a gate on a real link."""
     from tidegate._tidegate import gate
 
     sys.stdout.flush()

@@ -26,19 +26,21 @@ VERDICTS = {True: "yes", None: "inconclusive", False: "no"}
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Experiment; without it, all are listed.", show_default=False),
+        typer.Argument(metavar="[NAME]", help="Experiment; without it, list all.", show_default=False),
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option("--for", metavar="SECONDS", help="How long each row is measured.", min=1.0, max=3600.0),
+        typer.Option("--for", metavar="SECONDS", help="Measured time of each row.", min=1.0, max=3600.0),
     ] = 20.0,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the figures and their plot there.", show_default=False),
+        typer.Option(
+            metavar="DIR", help="Write the figures and their plot to this directory.", show_default=False
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the gate in network namespaces, beside HTB and TBF.
+    """Measure the gate in network namespaces, compared with HTB and TBF.
 
     Takes root. The namespaces are made for it and removed again. A row is repeated, at most twice, when the
     gate itself was too late to say anything. Exits with 3 when a bar does not hold.
@@ -49,7 +51,7 @@ def command(
         _list(as_json)
         return
     if out is not None:
-        # Before the measurement, so that nobody waits for nothing.
+        # Before the measurement, so that an error does not come after a long wait.
         out.mkdir(parents=True, exist_ok=True)
     # Its namespaces are removed then, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))

@@ -27,7 +27,7 @@ Seed = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Runs at a time; by default one for each processor.", show_default=False),
+    typer.Option(metavar="N", help="Runs in parallel; by default one per processor.", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, in SI base units.")]
 

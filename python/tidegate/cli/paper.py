@@ -30,19 +30,21 @@ VERDICTS = {True: "yes", None: "undecided", False: "no"}
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Paper; without it, all are listed.", show_default=False),
+        typer.Argument(metavar="[NAME]", help="Paper; without it, list all.", show_default=False),
     ] = None,
     replications: Annotated[
         int, typer.Option(metavar="N", help="Number of runs of each experiment, each with the next seed.")
     ] = 10,
     jobs: Jobs = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also carry out sweeps beside what the paper publishes.")
+        bool, typer.Option("--all", help="Also run the experiments that go beyond the paper.")
     ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write the claims and a figure of each experiment there.", show_default=False
+            metavar="DIR",
+            help="Write the claims and a figure of each experiment to this directory.",
+            show_default=False,
         ),
     ] = None,
     as_json: Annotated[

@@ -27,7 +27,9 @@ def command(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.png", help="Figure to write; by default DIR.png here.", show_default=False
+            metavar="FILE.png",
+            help="File for the figure; by default DIR.png in this folder.",
+            show_default=False,
         ),
     ] = None,
     groups: Annotated[
@@ -36,7 +38,7 @@ def command(
             metavar="A,B", help="Groups of flows to draw; by default the first seven.", show_default=False
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print where the figure is as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the path of the figure as JSON.")] = False,
 ) -> None:
     """Draw throughput, delays and queues of results.
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from tidegate.results import Results
 
 NEAR = 0.9
-"""Share of a link's capacity from which on its in-traffic is near it."""
+"""Share of a link's capacity above which its in-traffic is reported."""
 
 MOST_NEAR = 5
-"""Links of which it is told."""
+"""Most links that are reported."""
 
 
 MOST_OUTSIDE = 10

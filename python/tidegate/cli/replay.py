@@ -37,7 +37,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FLOW,FLOW",
-            help="Flows to protect, by name or 5-tuple; by default what looks like calls, videos, "
+            help="Flows to protect, by name or 5-tuple; by default those that look like calls, videos, "
             "shells and games.",
             show_default=False,
         ),
@@ -46,7 +46,7 @@ def command(
         str | None,
         typer.Option(
             metavar="PREFIX,PREFIX",
-            help="Addresses on the inside of the link, as 192.168.0.0/16; by default they are found.",
+            help="Addresses on the inside of the link, as 192.168.0.0/16; by default they are detected.",
             show_default=False,
         ),
     ] = None,
@@ -54,7 +54,7 @@ def command(
         str | None,
         typer.Option(
             metavar="up|down",
-            help="What crosses the link: packets from the inside, or to it; by default the direction "
+            help="Direction that crosses the link: packets from the inside, or to it; by default the one "
             "with more bytes.",
             show_default=False,
         ),
@@ -63,25 +63,27 @@ def command(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Delay that 99 % of each protected flow's packets should keep; by default 20 ms for "
+            help="Delay that 99 % of each protected flow's packets must not exceed; by default 20 ms for "
             "calls and games, 100 ms for videos and shells.",
             show_default=False,
         ),
     ] = None,
     scheduler: Annotated[
-        str, typer.Option(metavar="NAME,NAME", help="Schedulers to play it under.")
+        str, typer.Option(metavar="NAME,NAME", help="Schedulers to compare.")
     ] = "fifo,virtual-clock",
     buffer: Annotated[
         str | None,
         typer.Option(
             metavar="LIMIT",
-            help="Limit of the queue: 100p, 64kB, a time for what the link sends in it, or unlimited; "
-            "by default 100ms, or up to twice that where promises need it.",
+            help="Limit of the queue: 100p, 64kB, a time (what the link sends in it), or unlimited; "
+            "by default 100ms, or up to twice that where guarantees need it.",
             show_default=False,
         ),
     ] = None,
     speed: Annotated[float, typer.Option(metavar="X", help="Speed of playback.")] = 1.0,
-    repeat: Annotated[int, typer.Option(metavar="N", help="Times that it is played, end to end.")] = 1,
+    repeat: Annotated[
+        int, typer.Option(metavar="N", help="Number of times that it is played, one after another.")
+    ] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -94,17 +96,17 @@ def command(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="Write the replay as this scenario file, and the gate's as FILE-gate.toml; by default "
+            help="Write the replay to this scenario file, and the gate file to FILE-gate.toml; by default "
             "with the name of CAPTURE, here or in --out.",
             show_default=False,
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace files that were changed since a replay wrote them.")
+        bool, typer.Option("--force", help="Overwrite files that have been edited since a replay wrote them.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Play a capture across a link, and say what its flows need.
+    """Replay a capture across a link, and report what its flows need.
 
     Finds its calls, videos, shells and games, plays it with and without reservations for them, and writes the
     scenario and the gate file.
@@ -198,7 +200,7 @@ def _print(played: Replay) -> None:
     for sentence in played.verdict.sentences:
         console.print(sentence, style="bold")
     for broken in played.broken():
-        console.print(f"promise broken: {broken.name}; this is a mistake in tidegate", style="bold")
+        console.print(f"guarantee broken: {broken.name}; this is a bug in tidegate", style="bold")
     console.print()
 
 

@@ -21,13 +21,13 @@ MOST_POINTS = 20_000_000
 """Points that the series of `--out` have at most, over all replications: some 1.4 GB of memory."""
 
 REFUSALS = {"refused": "refused", "change refused": "changes refused"}
-"""Answers of the table `signals` that are refusals, and how they are told."""
+"""Answers of the table `signals` that are refusals, and their wording."""
 
 MOST_REFUSALS = 5
-"""Groups of which refusals are told; `--out` keeps all in the table `signals`."""
+"""Most groups whose refusals are shown; `--out` keeps all in the table `signals`."""
 
 MOST_NON_RESPONSIVE = 5
-"""Non-responsive flows that are told; `--out` keeps all in the table `non_responsive`."""
+"""Most non-responsive flows that are shown; `--out` keeps all in the table `non_responsive`."""
 
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
@@ -58,7 +58,7 @@ def command(
     sets: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Run a scenario and show what its flows and links saw."""
+    """Run a scenario and show the results of its flows and links."""
     from tidegate import outdir
     from tidegate.cli.progress import bar
     from tidegate.replications import run
@@ -132,7 +132,7 @@ def _factors(given: str | None) -> list[float]:
             factors.append(float(text))
         except ValueError:
             raise TidegateError(
-                f"--workahead {given}: {text.strip()!r} is no factor; write them as 1,1.02"
+                f"--workahead {given}: {text.strip()!r} is not a factor; write them as 1,1.02"
             ) from None
     return factors
 
@@ -231,7 +231,7 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     console.print(table)
     console.print()
     if monitored:
-        notes.append("warned: share of its monitors' checks at which a flow was too far ahead")
+        notes.append("warned: share of checks at which a flow was too far ahead")
     return [*notes, *_refusals(results)]
 
 
@@ -331,7 +331,7 @@ def _print_gate(results: Results, console: Any) -> list[str]:
         )
     console.print(table)
     console.print()
-    return [*notes, "the gate's throughput is what its link is charged for"]
+    return [*notes, "the gate's throughput counts charged bytes"]
 
 
 def _print_workahead(results: Results, console: Any) -> list[str]:

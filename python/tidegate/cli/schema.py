@@ -8,8 +8,10 @@ import typer
 
 
 def command(
-    gate: Annotated[bool, typer.Option("--gate", help="Of gate files instead.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as without it.")] = False,
+    gate: Annotated[bool, typer.Option("--gate", help="Of gate files instead of scenarios.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Accepted for uniformity: the output is always JSON.")
+    ] = False,
 ) -> None:
     """Print the JSON Schema of scenario files."""
     from tidegate._tidegate import gate_schema, schema

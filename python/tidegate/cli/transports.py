@@ -36,5 +36,5 @@ def print_connections(results: Results, console: Any) -> list[str]:
     console.print(table)
     console.print()
     if finite:
-        notes.append("time: from when a transfer began to when all of it was acknowledged")
+        notes.append("time: from the start of a transfer until all of it was acknowledged")
     return [*notes, "goodput: data that reached the application, each byte once"]

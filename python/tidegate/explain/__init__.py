@@ -88,7 +88,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
         TidegateError: There is no such flow, or the results or their scenario cannot be read.
     """
     if packets < 1:
-        raise _tidegate.TidegateError(f"at least 1 packet can be explained, and {packets} were asked for")
+        raise _tidegate.TidegateError(f"the number of packets must be at least 1, not {packets}")
     if not isinstance(results, Results):
         results = Results.load(results)
     row = _slowest_row(results, flow)

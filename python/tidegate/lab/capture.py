@@ -2,7 +2,7 @@
 
 `python -m tidegate.lab.capture INTERFACE PACKETS [PORT …]` says `ready`, lets the kernel write the beginning
 of every packet that comes in into a ring, and prints it when its input is closed. During the experiment it
-does not run at all. UDP for one of the ports has somebody to go to.
+does not run at all. UDP for one of the ports has a receiver.
 
 The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair
 that is within the call that sent it at the other end, so what comes in at a host is stamped when the box
@@ -119,7 +119,7 @@ class Capture:
         """
         ring, _ = self._process.communicate()
         if self._process.returncode != 0:
-            raise TidegateError(f"more packets came in at {self._name} than the capture has room for")
+            raise TidegateError(f"{self._name} received more packets than the capture can hold")
         return parse(ring)
 
 
@@ -151,7 +151,7 @@ def main(interface: str, most: int, ports: tuple[int, ...]) -> None:
         sinks.append(sink)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as recorder:
         recorder.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-        # Without this nobody stamps a packet before it is written into the ring.
+        # Without this no packet is stamped before it is written into the ring.
         recorder.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         recorder.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
         request = struct.pack("IIII", BLOCK, blocks, SLOT, BLOCK // SLOT * blocks)

@@ -20,7 +20,7 @@ class HtbClass:
 
     Attributes:
         rate: What is its own, in bit/s.
-        priority: Who is offered first what others leave: the lowest.
+        priority: Order in which classes are offered unused capacity, the lowest first.
         packets: Room in its queue.
         port: Port of what belongs to it; None for all that has no other class.
     """

@@ -36,7 +36,7 @@ def check_permitted() -> None:
         TidegateError: This is not Linux, not root, or a tool is missing.
     """
     if sys.platform != "linux":
-        raise TidegateError("the laboratory takes Linux, whose network namespaces it uses")
+        raise TidegateError("the laboratory needs Linux, because it uses network namespaces")
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
     if missing:
         names = ", ".join(f"`{tool}`" for tool in missing)
@@ -44,7 +44,7 @@ def check_permitted() -> None:
             f"the laboratory needs {names}\n  help: install iproute2, iputils, procps and ethtool"
         )
     if os.geteuid() != 0:
-        raise TidegateError("the laboratory makes network namespaces, which takes root")
+        raise TidegateError("the laboratory needs root, because it creates network namespaces")
 
 
 def run(*words: str) -> str:

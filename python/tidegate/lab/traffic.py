@@ -1,4 +1,4 @@
-"""Who sends and receives: `python -m tidegate.lab.traffic KIND …`, each a process of its own in a namespace.
+"""Senders and receivers: `python -m tidegate.lab.traffic KIND …`, each its own process in a namespace.
 
 When packets were sent does not come from here: a sender that was late has sent late, and the kernel says
 when.

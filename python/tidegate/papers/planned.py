@@ -24,7 +24,7 @@ class _Run:
         histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
         left: How many experiments' settings are still to look at them.
-        done: What was measured; None before the runs, and when nobody looks at it any more.
+        done: What was measured; None before the runs, and once it is no longer needed.
     """
 
     source: Source

@@ -245,7 +245,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     # A link stays one: what it points to is written.
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
-        raise TidegateError(f"{path}: is no regular file, and is not replaced")
+        raise TidegateError(f"{path}: is not a regular file, so it is not overwritten")
     ending = target.suffix.removeprefix(".").lower() or "png"
     known = figure.canvas.get_supported_filetypes()
     if ending not in known:

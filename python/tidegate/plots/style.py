@@ -88,7 +88,7 @@ def chosen(available: Sequence[str], wanted: Sequence[str] | None, most: int) ->
             hint = f"did you mean `{near[0]}`?" if near else f"its groups are {first}"
             raise TidegateError(f"there is no group `{name}`\n  help: {hint}")
     if len(wanted) > most:
-        raise TidegateError(f"{len(wanted)} groups were asked for, and one figure holds {most}")
+        raise TidegateError(f"a figure can show {most} groups, not {len(wanted)}")
     return list(dict.fromkeys(wanted)), ""
 
 

@@ -71,13 +71,13 @@ class Replay:
 
         Args:
             path: File to write. A file that is there is replaced only when a replay has written it and
-                nobody has changed it since.
+                it is unchanged since.
             scheduler: Scheduler of its link; by default the one that promises are made for if it was played,
                 else the first.
             force: Replace whatever file is there.
 
         Raises:
-            TidegateError: The file is somebody's, it cannot be written, or the capture holds too many flows
+            TidegateError: The file has been edited, it cannot be written, or the capture holds too many flows
                 for a scenario.
         """
         path = Path(path)
@@ -96,7 +96,7 @@ class Replay:
             force: Replace whatever file is there.
 
         Raises:
-            TidegateError: The file is somebody's, or it cannot be written.
+            TidegateError: The file has been edited, or it cannot be written.
         """
         text = gate_toml(self.plan, PROMISING)
         return None if text is None else files.write(Path(path), text, force=force)
@@ -152,8 +152,8 @@ def replay(
         buffer: Limit of the link's queue: packets or bytes, as `100p` or `64kB`; a time, as `100ms`, for
             what the link sends in it (and at least ten of the longest packets); or `unlimited`. By default
             `100ms`, or up to twice that where promises need it.
-        protect: Flows to protect, by name or 5-tuple; by default what looks like calls, videos, shells and
-            games.
+        protect: Flows to protect, by name or 5-tuple; by default those that look like calls, videos, shells
+            and games.
         inside: Prefixes of the inside, as `192.168.0.0/16`; by default they are found.
         direction: `up` (from the inside) or `down`; by default the one with more bytes.
         speed: Speed of playback, 0.001 to 1000.
@@ -168,7 +168,7 @@ def replay(
     from tidegate.replications import simulate
 
     if not schedulers:
-        raise _tidegate.TidegateError("a replay takes at least one scheduler, as fifo")
+        raise _tidegate.TidegateError("a replay needs at least one scheduler, such as fifo")
     planned = plan(
         Path(capture),
         _tidegate.parse_rate(rate) if isinstance(rate, str) else rate,
@@ -193,7 +193,7 @@ def replay(
 
 def _scenario(planned: Plan, scheduler: str) -> _tidegate.Scenario:
     text = scenario_toml(planned, scheduler=DEFAULT_SCHEDULER)
-    # As overrides, so that a mistake is answered in the words of the one who made it.
+    # As overrides, so that an error message quotes the caller's own words.
     sets = [("port.scheduler", scheduler)]
     if planned.buffer is not None:
         sets.append(("switch.buffer", planned.buffer))

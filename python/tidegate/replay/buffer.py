@@ -68,5 +68,5 @@ def needed(backlogs: Sequence[Mapping[str, Any]], limit: str, longest_packet: in
 def _parts(limit: str) -> tuple[float, str]:
     parts = re.fullmatch(r"([0-9.]+)([A-Za-z]+)", limit)
     if parts is None:
-        raise _tidegate.TidegateError(f"`{limit}` is no limit: as 100p or 64kB")
+        raise _tidegate.TidegateError(f"`{limit}` is not a limit: as 100p or 64kB")
     return float(parts[1]), parts[2]

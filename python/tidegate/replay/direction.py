@@ -88,7 +88,7 @@ def find(
         raise _tidegate.TidegateError(
             f"no flow of the capture goes {chosen}: none {'from' if chosen == 'up' else 'to'} an address in "
             f"{shown}\n"
-            "  help: say with --inside which addresses are on the inside of the link"
+            "  help: name the addresses on the inside of the link with --inside"
         )
     return Direction(chosen, tuple(map(str, prefixes)), why, tuple(each == chosen for each in ways))
 

@@ -21,8 +21,8 @@ def refuse_changed(path: Path) -> None:
     """
     if os.path.lexists(path) and not _is_ours(path):
         raise TidegateError(
-            f"{path}: is not as a replay wrote it, and is not replaced\n"
-            "  help: --force replaces it, --scenario FILE.toml writes elsewhere"
+            f"{path}: has been edited since a replay wrote it, so it is not overwritten\n"
+            "  help: --force overwrites it, --scenario FILE.toml writes to another file"
         )
 
 
@@ -45,7 +45,7 @@ def write(path: Path, text: str, *, force: bool = False) -> Path:
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         if target.exists() and not target.is_file():
-            raise TidegateError(f"{path}: is no regular file")
+            raise TidegateError(f"{path}: is not a regular file")
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text(whole, encoding="utf-8")
         temporary.replace(target)

@@ -34,7 +34,7 @@ def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> 
     if len(plan.flows) > MOST_FLOWS:
         raise _tidegate.TidegateError(
             f"{plan.file}: holds {len(plan.flows)} flows, and at most {MOST_FLOWS} are played one by one\n"
-            "  help: cut the capture into shorter ones, or keep only the addresses that matter"
+            "  help: split the capture, or keep only the relevant addresses"
         )
     file = str(plan.file.resolve())
     if not _is_text(file):

@@ -13,10 +13,10 @@ from tidegate.replay.plan import CapturedFlow, Plan
 from tidegate.show import plural, quantity
 
 RESOLUTION = 1.002
-"""Ratio of two delays that are told apart: histograms have bins of 0.1 %."""
+"""Least ratio of two delays that differ: histograms have bins of 0.1 %."""
 
 _NOTEWORTHY = 1e-3
-"""Part of their throughput from which on what flows pay is stated."""
+"""Part of their throughput above which the cost to other flows is reported."""
 
 _NAMED = 6
 """Flows that a sentence names before it counts."""
@@ -29,8 +29,8 @@ class Verdict:
     Attributes:
         kind: `nothing-to-protect`, `no-scheduler-needed`, `reservations-help`, `nothing-reserved`,
             or `not-compared` when FIFO and the suggestion were not both played.
-        sentences: It in words: the answer first, then who is left out and why, who ends worse than under
-            FIFO, and who pays.
+        sentences: The verdict in words: the answer first, then the flows that are left out and why, those
+            that do worse than under FIFO, and those that pay.
         worse: Protected flows that lose more packets under the suggestion than under FIFO, or have a longer
             p99.
         paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1; None when

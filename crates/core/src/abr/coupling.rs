@@ -103,12 +103,12 @@ parameters! {
         /// Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or measured at the entry to the
         /// per-VC or the class queue
         vc_rate: VcRate = VcRate::Class,
-        /// Input rate: the sum of what enters the per-VC queues, or what enters the class queue
+        /// Input rate: the sum of the inputs of the per-VC queues, or the input of the class queue
         input_rate: InputRate = InputRate::Class,
         /// Loop on which congestion of the link acts: the previous one, the next one, or both
         acts_on: ActsOn = ActsOn::Both,
-        /// Time at which allocations are calculated: when an FRM cell of the previous loop is turned round, when a BRM cell of
-        /// the next loop has come, or both
+        /// Time at which allocations are calculated: when an FRM cell of the previous loop is turned around, when a BRM cell of the
+        /// next loop arrives, or both
         updated_at: UpdatedAt = UpdatedAt::Both,
         /// Bound of ER1 besides the allocation: ACR2, or none
         er_bound: ErBound = ErBound::Acr2,

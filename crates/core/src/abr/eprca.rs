@@ -18,11 +18,11 @@ parameters! {
     pub struct EprcaParams {
         /// Weight of an RM cell's rate in the mean allowed cell rate (MACR)
         weight: f64 = 0.0625,
-        /// Share of MACR that VCs are held to in a congested queue: the down pressure factor (DPF)
+        /// Share of MACR to which VCs are limited while the queue is congested: the down pressure factor (DPF)
         down_pressure: f64 = 0.875,
-        /// Cells in the class queue from which on rates are held to that share
+        /// Length of the class queue, in cells, above which rates are limited to that share
         congested: u32 as Integer(1, 100_000_000) = 100,
-        /// Cells in the class queue from which on rates are also decreased (CI), at least `congested`
+        /// Length of the class queue, in cells, above which rates are also decreased (CI), at least `congested`
         very_congested: u32 as Integer(1, 100_000_000) = 1000,
     }
 }

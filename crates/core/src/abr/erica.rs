@@ -32,20 +32,20 @@ use crate::units::{Span, Time};
 parameters! {
     /// What can be set of ERICA.
     pub struct EricaParams {
-        /// Target utilisation: share of the link that CBR, VBR and ABR together are to take, above 0
+        /// Target utilisation: share of the link for CBR, VBR and ABR together, above 0
         utilisation: f64 = 0.9,
         /// Averaging interval, above zero
         interval: Span = Span::from_millis(1),
-        /// Cells of the ABR class after which the interval ends even if it is not over; without it, none
+        /// Cells of the ABR class after which the interval ends early; without it, none
         cells: Option<u32> as Integer(1, 100_000_000),
-        /// Overload, less 1, up to which VCs are also given the greatest allocation of the interval before (δ of the fairness
-        /// boost); without it, they are not
+        /// Overload minus 1 up to which VCs also get the greatest allocation of the previous interval (δ of the fairness boost);
+        /// without it, they do not
         fairness_boost: Option<f64>,
-        /// Queueing delay that is aimed at, above zero: the target rate then follows the length of the queue (ERICA+), and
-        /// `utilisation` is not read; without it, it does not
+        /// Target of the queueing delay, above zero: the target rate then depends on the length of the queue (ERICA+) instead of
+        /// `utilisation`; without it, it does not
         queue_delay: Option<Span>,
-        /// What a VC counts among the active ones in the first interval without a cell of it, and of that in the next, below 1;
-        /// without it, 0
+        /// Contribution of a VC to the number of active VCs in the first interval without a cell of it, decaying by the same factor
+        /// afterwards, below 1; without it, 0
         average_active: Option<f64>,
         /// Weight of an interval in the averages of input rate and target rate, above 0; without it, 1
         average_overload: Option<f64>,

@@ -11,9 +11,9 @@ parameters! {
     /// What can be set of relative-rate marking.
     #[derive(Eq)]
     pub struct RelativeRateParams {
-        /// Cells in the class queue from which on rates are not increased (NI)
+        /// Length of the class queue, in cells, above which rates are not increased (NI)
         no_increase: u32 as Integer(1, 100_000_000) = 50,
-        /// Cells in the class queue from which on rates are decreased (CI), at least `no_increase`
+        /// Length of the class queue, in cells, above which rates are decreased (CI), at least `no_increase`
         congested: u32 as Integer(1, 100_000_000) = 200,
     }
 }
@@ -25,7 +25,7 @@ impl PolicyParams for RelativeRateParams {
         name: "relative-rate",
         title: "Relative-rate marking",
         role: Role::RateControl,
-        help: "Sets NI, and in a longer queue CI, in the RM cells that go back to the sources.",
+        help: "Sets NI, and in a longer queue CI, in the RM cells on their way back to the sources.",
         source: "ATM TM 4.0, section 5.10.6, rule 1c",
         params: RelativeRateParams::PARAMS,
         reads: &[],

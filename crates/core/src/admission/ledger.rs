@@ -93,7 +93,7 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Nobody has stamped anything.
+    /// No packet has been stamped.
     pub const NONE: Stamps = Stamps { passed: Time::NEVER, latest: Time::from_ticks(0) };
 }
 

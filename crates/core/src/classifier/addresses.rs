@@ -7,7 +7,7 @@
 use super::rules::Prefix;
 use core::net::IpAddr;
 
-/// Nobody's.
+/// No owner.
 const NOBODY: u32 = u32::MAX;
 
 /// Prefixes and whose they are, as numbers below `u32::MAX`.

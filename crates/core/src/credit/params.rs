@@ -41,32 +41,32 @@ words! {
 parameters! {
     /// Credit-based flow control of a link, from its sending port to the node at its end.
     pub struct CreditParams {
-        /// What has credit of its own: each `flow` is a VC, or all flows of the `link` are one, so that one of them that
-        /// cannot go on holds the others back
+        /// Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a blocked flow blocks
+        /// the others
         per: Per = Per::Flow,
-        /// Who allocates the receiver's memory: `static`, or adaptively the `sender` or the `receiver`
+        /// Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the `receiver`
         allocation: Allocating = Allocating::Static,
-        /// What credit records tell: the running count of the Credit Update Protocol (`cup`), or the cells since the
-        /// record before (`incremental`)
+        /// Content of credit records: the running count of the Credit Update Protocol (`cup`), or the cells since the previous
+        /// record (`incremental`)
         protocol: Protocol = Protocol::Cup,
-        /// Packet for which buffers are counted; without it, the smallest on the link. Any packet takes one place
+        /// Packet size in which buffers are counted; without it, the smallest on the link. Any packet takes one place
         cell: Option<u32> as Size,
         /// Size of credit cells and of credit_check cells; without it, `cell`
         credit_cell: Option<u32> as Size,
         /// Buf_Alloc of each VC in packets, with static allocation; without it, RTT + N2
         buffer: Option<u32> as Integer(1, 2147483647),
-        /// Packets of a VC that are forwarded for each credit record (N2); without it, with static allocation as few as
-        /// keep credit cells to 1 % of the data, at most a quarter of a `buffer` that is given, with the sender's 1, with
-        /// the receiver's Buf_Alloc/4
+        /// Packets of a VC that are forwarded for each credit record (N2); without it: with static allocation the smallest value
+        /// that keeps credit cells to 1 % of the data, at most a quarter of a given `buffer`; 1 with allocation by the sender;
+        /// Buf_Alloc/4 with allocation by the receiver
         n2: Option<u32> as Integer(1, 2147483647),
         /// Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4 RTT and 2 for each VC
         pool: Option<u32> as Integer(1, 2147483647),
-        /// Share of the pool that the receiver divides at an allocation; without it, 0.5, with which no packet is lost
+        /// Share of the pool that the receiver divides at an allocation; without it, 0.5, which loses no packet
         divided: Option<f64>,
-        /// Time from one allocation to the next; without it, the longest that a credit record takes to have an effect
+        /// Time from one allocation to the next; without it, the longest time that a credit record takes to have an effect
         interval: Option<Span>,
-        /// Interval of the credit_check cells of a VC, which make good what was lost, 0s for none; without it, 10 RTT on
-        /// a link that loses packets
+        /// Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none; without it, 10 RTT on a link
+        /// with `loss`
         check: Option<Span>,
     }
 }

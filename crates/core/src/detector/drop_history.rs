@@ -52,7 +52,7 @@ words! {
 parameters! {
     /// What can be set of the drop history.
     pub struct DropHistoryParams {
-        /// Drops that are looked at: of packets out of profile (red and yellow ones), or all
+        /// Drops that count: of packets out of profile (red and yellow), or all
         drops: Drops = Drops::Out,
         /// Least share of a window's drops that counts against a flow, above 0
         share: f64 = 0.2,
@@ -62,9 +62,9 @@ parameters! {
         interval: Span = Span::from_millis(10),
         /// Length of a window
         window: Span = Span::from_millis(400),
-        /// Windows in succession that make a flow named
+        /// Consecutive windows after which a flow is named
         windows: u16 as Integer(1, 1_000) = 4,
-        /// Fate of a named flow: it is reported, or what it sends outside its profile is dropped as well
+        /// Action on a named flow: it is reported, or its packets outside its profile are dropped as well
         action: Action = Action::Report,
         /// Most packets outside its profile that a flow offers in a window to be released, over those that it lost in the
         /// last window that counted against it

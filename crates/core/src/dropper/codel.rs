@@ -27,11 +27,11 @@ parameters! {
     /// What can be set of CoDel.
     #[derive(Eq)]
     pub struct CodelParams {
-        /// Sojourn time that may stand, above 0
+        /// Acceptable standing sojourn time, above 0
         target: Span = Span::from_millis(5),
-        /// Time for which the sojourn time is above `target` before a packet is dropped: about the longest round trip, above 0
+        /// Time for which the sojourn time exceeds `target` before a packet is dropped: about the longest round-trip time, above 0
         interval: Span = Span::from_millis(100),
-        /// Longest queue, the packet in service included; without it, what the switch's memory allows
+        /// Longest queue, the packet in service included; without it, limited only by the switch's memory
         limit: Option<Limit>,
     }
 }

@@ -57,7 +57,7 @@ pub enum Left {
 /// outermost. Flows go by their index at the port. Of packets that were queued before the dropper
 /// was there it hears when they leave.
 pub trait Dropper {
-    /// The rate of the server behind the guarded node; `None` when nobody knows it. Comes before
+    /// The rate of the server behind the guarded node; `None` when it is unknown. Comes before
     /// the first flow, and again when the rate changes.
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);

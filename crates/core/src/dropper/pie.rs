@@ -31,11 +31,11 @@ use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
 parameters! {
     /// What can be set of PIE.
     pub struct PieParams {
-        /// Queueing delay that is aimed at, above 0
+        /// Target of the queueing delay, above 0
         target: Span = Span::from_millis(15),
         /// Time from one update of the drop probability to the next, above 0
         update: Span = Span::from_millis(15),
-        /// Length of a burst that is let through before packets are dropped at random
+        /// Length of a burst that passes before packets are dropped at random
         max_burst: Span = Span::from_millis(150),
         /// Weight of the delay's distance from `target`, per second
         alpha: f64 as Number(0.0, 1000.0) = 0.125,
@@ -45,7 +45,7 @@ parameters! {
         mark_below: f64 = 0.1,
         /// Length of a typical packet: with no more than two of them queued, nothing is dropped at random
         mean_packet: u32 as Size = 1_500,
-        /// Longest queue, the packet in service included; without it, what the switch's memory allows
+        /// Longest queue, the packet in service included; without it, limited only by the switch's memory
         limit: Option<Limit>,
     }
 }
@@ -116,7 +116,7 @@ const WEIGHT: f64 = 0.25;
 const MOST_UPDATES: u32 = 1 << 16;
 /// The accumulated probability below which no packet is chosen.
 const FEW: f64 = 0.85;
-/// The accumulated probability from which on a packet is chosen in any case.
+/// The accumulated probability above which a packet is always chosen.
 const MANY: f64 = 8.5;
 
 /// The departure rate, as the time that a byte takes.

@@ -24,22 +24,22 @@ use crate::units::{Rate, Time};
 parameters! {
     /// What can be set of RED.
     pub struct RedParams {
-        /// Average queue from which on packets are chosen at random; in bytes for byte mode
+        /// Average queue above which packets are chosen at random; in bytes for byte mode
         min_th: Limit,
-        /// Average queue from which on every packet is chosen, or with `slope = "gentle"` more and more of them
+        /// Average queue above which every packet is chosen, or a growing share with `slope = "gentle"`
         max_th: Limit,
-        /// Probability with which a packet is chosen when the average queue comes near `max_th`, above 0
+        /// Probability that a packet is chosen as the average queue approaches `max_th`, above 0
         max_p: f64 = 0.1,
         /// Weight of one arrival in the average queue (w_q), above 0
         weight: f64 = 0.002,
         /// Longest queue, the packet in service included
         limit: Limit,
-        /// What follows above `max_th`: all packets, or a probability that rises to 1 at twice `max_th`
+        /// Above `max_th`: every packet is chosen, or with a probability that rises to 1 at twice `max_th`
         slope: Slope = Slope::Step,
-        /// How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice is random and
-        /// drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its limit
+        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
+        /// marks of ECN-capable packets until the queue is at its limit
         signal: Signal = Signal::MarkThenDrop,
-        /// Length of a typical packet: what an idle link could have sent is counted in it, and byte mode scales by it
+        /// Length of a typical packet, in which the capacity of an idle link is counted and by which byte mode scales
         mean_packet: u32 as Size = 500,
     }
 }

@@ -38,17 +38,17 @@ words! {
 parameters! {
     /// What can be set of RIO.
     pub struct RioParams {
-        /// Average queue of *in* packets from which on they are chosen at random; thresholds in bytes are byte mode
+        /// Average queue of *in* packets above which they are chosen at random; thresholds in bytes select byte mode
         min_in: Limit,
-        /// Average queue of *in* packets from which on every one is chosen
+        /// Average queue of *in* packets above which every one is chosen
         max_in: Limit,
-        /// Probability with which an *in* packet is chosen when the average comes near `max_in`, above 0
+        /// Probability that an *in* packet is chosen as the average approaches `max_in`, above 0
         max_p_in: f64 = 0.02,
-        /// Average queue from which on *out* packets are chosen at random
+        /// Average queue above which *out* packets are chosen at random
         min_out: Limit,
-        /// Average queue from which on every *out* packet is chosen
+        /// Average queue above which every *out* packet is chosen
         max_out: Limit,
-        /// Probability with which an *out* packet is chosen when the average comes near `max_out`, above 0
+        /// Probability that an *out* packet is chosen as the average approaches `max_out`, above 0
         max_p_out: f64 = 0.1,
         /// Average by which *out* packets are judged: of all packets, of *out* packets, of *in* packets, or the greater of
         /// the last two
@@ -57,12 +57,12 @@ parameters! {
         weight: f64 = 0.002,
         /// Longest queue, the packet in service included
         limit: Limit,
-        /// What follows above `max_in` and `max_out`: all packets, or a probability that rises to 1 at twice the threshold
+        /// Above `max_in` and `max_out`: every packet is chosen, or with a probability that rises to 1 at twice the threshold
         slope: Slope = Slope::Step,
-        /// How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice is random and
-        /// drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its limit
+        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
+        /// marks of ECN-capable packets until the queue is at its limit
         signal: Signal = Signal::MarkThenDrop,
-        /// Length of a typical packet: what an idle link could have sent is counted in it, and byte mode scales by it
+        /// Length of a typical packet, in which the capacity of an idle link is counted and by which byte mode scales
         mean_packet: u32 as Size = 500,
     }
 }

@@ -17,34 +17,34 @@ use crate::units::{Rate, Time};
 parameters! {
     /// What can be set of WRED.
     pub struct WredParams {
-        /// Average queue from which on green packets are chosen at random; thresholds in bytes are byte mode
+        /// Average queue above which green packets are chosen at random; thresholds in bytes select byte mode
         min_green: Limit,
-        /// Average queue from which on every green packet is chosen
+        /// Average queue above which every green packet is chosen
         max_green: Limit,
-        /// Probability with which a green packet is chosen when the average comes near `max_green`, above 0
+        /// Probability that a green packet is chosen as the average approaches `max_green`, above 0
         max_p_green: f64 = 0.02,
-        /// Average queue from which on yellow packets are chosen at random
+        /// Average queue above which yellow packets are chosen at random
         min_yellow: Limit,
-        /// Average queue from which on every yellow packet is chosen
+        /// Average queue above which every yellow packet is chosen
         max_yellow: Limit,
-        /// Probability with which a yellow packet is chosen when the average comes near `max_yellow`, above 0
+        /// Probability that a yellow packet is chosen as the average approaches `max_yellow`, above 0
         max_p_yellow: f64 = 0.05,
-        /// Average queue from which on red packets are chosen at random
+        /// Average queue above which red packets are chosen at random
         min_red: Limit,
-        /// Average queue from which on every red packet is chosen
+        /// Average queue above which every red packet is chosen
         max_red: Limit,
-        /// Probability with which a red packet is chosen when the average comes near `max_red`, above 0
+        /// Probability that a red packet is chosen as the average approaches `max_red`, above 0
         max_p_red: f64 = 0.1,
         /// Weight of one arrival in the average queue (w_q), above 0
         weight: f64 = 0.002,
         /// Longest queue, the packet in service included
         limit: Limit,
-        /// What follows above an upper threshold: all packets, or a probability that rises to 1 at twice the threshold
+        /// Above an upper threshold: every packet is chosen, or with a probability that rises to 1 at twice the threshold
         slope: Slope = Slope::Step,
-        /// How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice is random and
-        /// drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its limit
+        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
+        /// marks of ECN-capable packets until the queue is at its limit
         signal: Signal = Signal::MarkThenDrop,
-        /// Length of a typical packet: what an idle link could have sent is counted in it, and byte mode scales by it
+        /// Length of a typical packet, in which the capacity of an idle link is counted and by which byte mode scales
         mean_packet: u32 as Size = 500,
     }
 }

@@ -33,19 +33,19 @@ parameters! {
         rif: f64 = 0.0625,
         /// Rate decrease factor: share of the rate by which an RM cell with CI lowers it
         rdf: f64 = 0.0625,
-        /// Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` are without an answer
+        /// Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` RM cells are unanswered
         cdf: f64 = 0.0625,
-        /// In-rate cells for each RM cell, that one included
+        /// In-rate cells per RM cell, including the RM cell
         nrm: u32 as Integer(2, 256) = 32,
-        /// In-rate cells after which an RM cell is sent that `trm` asks for
+        /// Least number of in-rate cells between RM cells that `trm` causes
         mrm: u32 as Integer(2, 256) = 2,
-        /// Most time between RM cells of a source that sends
+        /// Longest time between RM cells of a source that sends
         trm: Span = Span::from_millis(100),
-        /// RM cells without an answer from which on the rate is cut: TBE / Nrm
+        /// Unanswered RM cells after which the rate is cut: TBE / Nrm
         crm: u32 as Integer(1, 16_777_215) = 524_288,
-        /// Time without an RM cell after which a rate above `icr` is lost (use it or lose it)
+        /// Time without an RM cell after which the rate falls to `icr` (use it or lose it)
         adtf: Span = Span::from_millis(500),
-        /// Out-of-rate RM cells per second while the rate is below that of so many cells
+        /// Out-of-rate RM cells per second while the cell rate is below this
         tcr: u32 as Integer(1, 1_000_000) = 10,
         /// Size of an RM cell, at most `size`
         rm_cell: u32 as Size = 53,

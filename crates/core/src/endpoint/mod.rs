@@ -114,7 +114,7 @@ pub enum Notice {
     Dropped(u32),
 }
 
-/// The content of a packet, as far as somebody on its way reads it.
+/// The content of a packet, as far as relays and endpoints read it.
 ///
 /// It stands beside the packet's body and takes no memory until a packet has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

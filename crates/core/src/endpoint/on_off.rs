@@ -11,7 +11,7 @@ use crate::units::{Rate, Span, Time};
 /// On-off data of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct OnOff {
-    /// Rate at which data are written while it is on, headers not counted.
+    /// Rate at which data are written in an on period, without headers.
     pub rate: Rate,
     /// How long it is on.
     pub on: Period,

@@ -22,8 +22,8 @@ parameters! {
         window: u32 as Integer(1, 1_000_000) = 10,
         /// Size of an acknowledgement
         acknowledgement: u32 as Size = 40,
-        /// Time from when a packet is sent after which it counts as lost unless it was acknowledged, at least
-        /// what the first link takes to send the whole window
+        /// Time after which an unacknowledged packet counts as lost, at least the time that the first link takes to send the whole
+        /// window
         timeout: Span = Span::from_secs(1),
     }
 }

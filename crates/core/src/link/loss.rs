@@ -19,7 +19,7 @@ impl Loss {
     /// When it is out of that range.
     pub fn new(probability: f64) -> Result<Loss, Refused> {
         if !(0.0..=1.0).contains(&probability) {
-            return Err(Refused(format!("{probability} is no probability of loss: it takes 0 to 1")));
+            return Err(Refused(format!("{probability} is not a probability of loss: it takes 0 to 1")));
         }
         Ok(Loss { probability })
     }

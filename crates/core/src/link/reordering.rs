@@ -21,7 +21,9 @@ impl Reordering {
     /// When the probability is out of that range.
     pub fn new(probability: f64, longer: Span) -> Result<Reordering, Refused> {
         if !(0.0..=1.0).contains(&probability) {
-            return Err(Refused(format!("{probability} is no probability of reordering: it takes 0 to 1")));
+            return Err(Refused(format!(
+                "{probability} is not a probability of reordering: it takes 0 to 1"
+            )));
         }
         Ok(Reordering { probability, longer })
     }

@@ -74,7 +74,7 @@ fn what_nobody_uses_is_lost() {
     assert_eq!(link.opens(ms(2)), ms(2));
     assert_eq!(link.opens(ms(3)), ms(5));
     assert_eq!(link.departure(ms(5), 1500), ms(5));
-    // Of one that nobody used, nothing is left after its instant either.
+    // Nothing is left of an unused one after its instant either.
     assert_eq!(link.opens(ms(9)), ms(10));
     assert_eq!(link.opens(ms(11)), ms(12));
 }

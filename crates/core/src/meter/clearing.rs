@@ -39,7 +39,7 @@ parameters! {
         approach: Approach = Approach::Short,
         /// Share of packets that are outside above that rate, with a `window`: (average - R_T) / R_T, at random, or all
         tagging: Tagging = Tagging::Probabilistic,
-        /// Fate of packets outside the profile: they pass as they came, or are dropped
+        /// Packets outside the profile: they pass unchanged, or are dropped
         excess: Excess = Excess::Pass,
     }
 }

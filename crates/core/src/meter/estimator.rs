@@ -56,13 +56,13 @@ impl Average {
     }
 }
 
-/// Checks that only a window is told to follow round-trip times.
+/// Checks that only a window follows round-trip times.
 ///
 /// # Errors
 /// When an average over packets is.
 pub(super) fn check_round_trips(packets: Option<u16>, round_trips: Option<u16>) -> Result<(), Fault> {
     match packets.and(round_trips) {
-        Some(_) => Err(Fault::at("round_trips", "`round_trips` says nothing of an average over packets")),
+        Some(_) => Err(Fault::at("round_trips", "`round_trips` has no effect on an average over packets")),
         None => Ok(()),
     }
 }

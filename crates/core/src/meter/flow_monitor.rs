@@ -33,7 +33,7 @@ parameters! {
         /// Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR * Vtick,
         /// which is the flow's average interval
         threshold: Option<Span>,
-        /// Fate of packets that run more than T ahead: their source is warned, or they are dropped as well
+        /// Packets more than T ahead: their source is warned, or they are dropped as well
         excess: Excess = Excess::Warn,
         /// Occasion of a check: every AR * AI of data, or every average interval
         check: Occasion = Occasion::Data,

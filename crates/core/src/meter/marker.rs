@@ -10,7 +10,7 @@ use crate::units::Time;
 
 /// The token buckets of one profile.
 pub trait Buckets: Copy {
-    /// Of a profile that nobody has opened.
+    /// Of a profile that was never opened.
     const NEWCOMER: Self;
 
     /// Opens the profile or changes its terms; tokens stay.

@@ -19,7 +19,7 @@ parameters! {
     /// What can be set of the policer.
     #[derive(Eq)]
     pub struct PolicerParams {
-        /// Fate of packets that exceed the contract: they are dropped, or go on, marked as out of profile
+        /// Packets that exceed the contract: they are dropped, or forwarded and marked as out of profile
         excess: Excess = Excess::Drop,
     }
 }

@@ -29,7 +29,7 @@ parameters! {
     /// What can be set of the single rate three colour marker.
     #[derive(Eq)]
     pub struct SrTcmParams {
-        /// Use of the colour with which a packet comes: none, or it is marked no better
+        /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,
     }
 }

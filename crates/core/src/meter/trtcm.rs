@@ -31,7 +31,7 @@ parameters! {
     /// What can be set of the two rate three colour marker.
     #[derive(Eq)]
     pub struct TrTcmParams {
-        /// Use of the colour with which a packet comes: none, or it is marked no better
+        /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,
     }
 }

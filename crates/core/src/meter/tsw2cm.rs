@@ -17,14 +17,14 @@ parameters! {
     /// What can be set of the time sliding window two colour marker.
     #[derive(Eq)]
     pub struct Tsw2CmParams {
-        /// Window of the time sliding window (AVG_INTERVAL): how much of the past is averaged over
+        /// Length of the time sliding window (AVG_INTERVAL)
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
-        /// Window in round-trip times that the flow's transport has measured, which takes the place of `window` from the first
-        /// measurement on, at the first port of the flow's way; without it, the window stays
+        /// Window in round-trip times measured by the flow's transport, which replaces `window` from the first measurement on, at
+        /// the first port of the flow's route; without it, the window stays
         round_trips: Option<u16> as Integer(1, 1000),
-        /// Use of the colour with which a packet comes: none, or it is marked no better
+        /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,
     }
 }

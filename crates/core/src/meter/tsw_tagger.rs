@@ -29,19 +29,19 @@ parameters! {
     /// What can be set of the TSW tagger.
     #[derive(Eq)]
     pub struct TswTaggerParams {
-        /// Window of the time sliding window: how much of the past is averaged over
+        /// Length of the time sliding window
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
-        /// Window in round-trip times that the flow's transport has measured, which takes the place of `window` from the first
-        /// measurement on, at the first port of the flow's way; without it, the window stays
+        /// Window in round-trip times measured by the flow's transport, which replaces `window` from the first measurement on, at
+        /// the first port of the flow's route; without it, the window stays
         round_trips: Option<u16> as Integer(1, 1000),
         /// Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3 R_T, for one of a
         /// round-trip time
         approach: Approach = Approach::Short,
         /// Share of packets that are out above that rate: (average - R_T) / R_T, at random, or all
         tagging: Tagging = Tagging::Probabilistic,
-        /// Use of the colour with which a packet comes: none, or what is out stays out and does not count
+        /// Use of a packet's earlier colour: ignored, or out packets stay out and do not count
         mode: Mode = Mode::Blind,
     }
 }

@@ -13,7 +13,7 @@ parameters! {
         reserve: Option<Rate>,
         /// Average interval (AI), over which the flow sends what it reserved; without it the flow is not monitored
         interval: Option<Span>,
-        /// Head start (P) over flows without one: its packets are stamped as if they had come so much earlier
+        /// Head start (P) over flows without one: its packets are stamped as if they had arrived earlier by this time
         head_start: Span = Span::ZERO,
         /// Priority level, 0 the most urgent
         priority: u8 as Integer(0, 7) = 0,
@@ -25,9 +25,9 @@ parameters! {
         peak: Option<Rate>,
         /// Local delay bound (d): the time after a packet's arrival at a port by which it should be sent
         deadline: Option<Span>,
-        /// Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without it, none
+        /// Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it, none
         excess_burst: Option<u32> as Size,
-        /// Peak burst size (PBS): what comes at once without exceeding `peak`; without it, `workahead`
+        /// Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without it, `workahead`
         peak_burst: Option<u32> as Size,
     }
 }

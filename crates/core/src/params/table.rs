@@ -44,7 +44,8 @@ impl Parameter for Rate {
 
     fn of(value: &Value) -> Result<Rate, String> {
         let Value::Rate(bits) = value else { return Err(WRONG_KIND.into()) };
-        Rate::from_bits_per_second(*bits).ok_or_else(|| format!("({bits} bit/s) is no rate that can be sent"))
+        Rate::from_bits_per_second(*bits)
+            .ok_or_else(|| format!("({bits} bit/s) is not a rate that can be sent"))
     }
 
     fn value(&self, _: Kind) -> Option<Value> {

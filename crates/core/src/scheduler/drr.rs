@@ -35,8 +35,8 @@ parameters! {
     /// What can be set of deficit round robin.
     #[derive(Eq)]
     pub struct DrrParams {
-        /// Quantum: what a flow with the weight `unreserved` may send in a turn; at least its largest packet, so that no
-        /// turn passes without one
+        /// Quantum: bytes per turn of a flow with the weight `unreserved`; at least its largest packet, so that every turn sends
+        /// one
         quantum: u32 as Size = 1_514,
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,
@@ -182,7 +182,7 @@ impl Drr {
         }
     }
 
-    /// Nobody may send in a whole round: lets all rounds pass but the one in which somebody may.
+    /// No flow may send in a whole round: skips all rounds up to the one in which a flow may.
     #[cold]
     fn skip_rounds(&mut self, queues: &Queues) {
         let turns_for = |flow: FlowIx| self.flows[flow.ix()].turns_for(u64::from(head(flow, queues)));

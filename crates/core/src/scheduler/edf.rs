@@ -34,7 +34,7 @@ impl PolicyParams for EdfParams {
         title: "Earliest deadline first",
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Stamps each packet with its arrival and its flow's deadline, and serves packets in the order of their stamps; \
-               flows without a deadline get what is left, first in first out.",
+               flows without a deadline share the remaining capacity, first in first out.",
         source: "Liu and Layland 1973; Liebeherr, Wrege and Ferrari 1996",
         params: EdfParams::PARAMS,
         reads: &["deadline", "reserve", "interval", "workahead", "peak"],

@@ -10,7 +10,7 @@
 //! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
 //! - A flow that was **absent** rejoins with its first packet starting no earlier than virtual time then; a flow ahead
 //!   of virtual time stays ahead.
-//! - When a busy period ends, virtual time goes on to the latest finish tag: nobody is ahead of anybody in the next. A
+//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of another in the next. A
 //!   scheduler is not told when the last bit leaves. The period counts as over when every flow has had the time to be
 //!   served its tags at its own weight, and not before the last bit at the rate of the server, if that is known.
 //! - A flow that comes with the index of a closed one starts anew.

@@ -140,7 +140,7 @@ pub trait FairRule {
     /// is so. `over` is the end of the busy period, when nothing is queued.
     fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, over: Option<Time>) -> Time {
         let _ = flow;
-        // How fast virtual time runs depends on who comes.
+        // The pace of virtual time depends on the flows that arrive.
         over.unwrap_or_else(|| now + end.span_since(self.virtual_time()).max(ASK_AGAIN))
     }
 

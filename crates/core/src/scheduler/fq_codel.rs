@@ -36,7 +36,7 @@ parameters! {
     /// What can be set of FQ-CoDel's scheduler.
     #[derive(Eq)]
     pub struct FqCodelParams {
-        /// Quantum: what a flow may send before it is another one's turn
+        /// Quantum: bytes that a flow may send in its turn
         quantum: u32 as Size = 1_514,
     }
 }
@@ -134,7 +134,7 @@ impl FqCodel {
         }
     }
 
-    /// Nobody may send in a whole round: lets all rounds pass but the one in which somebody may.
+    /// No flow may send in a whole round: skips all rounds up to the one in which a flow may.
     #[cold]
     fn skip_rounds(&mut self) {
         let rounds = self.old.iter().map(|flow| self.quanta(flow)).min().unwrap_or(0) - 1;
@@ -189,7 +189,7 @@ impl Scheduler for FqCodel {
         Ok(())
     }
 
-    /// While it is in a list it has a turn, and a deficit that a newcomer has not; it leaves at its next turn.
+    /// While it is in a list it has a turn, and a deficit, unlike a new flow; it leaves at its next turn.
     fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
         if self.is_listed(flow) { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }

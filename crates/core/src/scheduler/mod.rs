@@ -1,4 +1,4 @@
-//! Which flow sends next?
+//! Which flow is served next?
 //!
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
 //! queues and tells the scheduler what happened to them.
@@ -73,7 +73,7 @@ const ASK_AGAIN: Span = Span::from_millis(1);
 /// by which push-out finds its packet.
 pub trait Scheduler {
     /// The rate of the server behind the node: of a port its link's, of a class the least of its
-    /// ceiling and what is above it; `None` when nobody knows it. Comes before the first flow,
+    /// ceiling and the servers above it; `None` when it is unknown. Comes before the first flow,
     /// and again when the rate changes.
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);

@@ -6,7 +6,7 @@
 //! W/r − W/r̂, and W credits are added. Over W bytes that makes W/r, as under VirtualClock.
 //!
 //! The clock is never set to real time: a flow that has sent less than it reserved keeps the difference, and its
-//! next packets are served before those of flows that sent what they reserved, for as long as that lasts. Pulse protects nobody
+//! next packets are served before those of flows that sent what they reserved, for as long as that lasts. Pulse protects no flow
 //! from a flow that sleeps and then bursts.
 //!
 //! Choices where the report is silent:

@@ -144,7 +144,7 @@ struct Member {
 pub struct Tdm {
     /// The rate of its own, if it has one.
     own_rate: Option<Rate>,
-    /// The rate that the frame divides; `None` when nobody knows it.
+    /// The rate that the frame divides; `None` when it is unknown.
     rate: Option<Rate>,
     /// The length of a slot, in bytes.
     slot_bytes: u32,
@@ -212,7 +212,7 @@ impl Tdm {
         (begins, (number % self.owners.len() as u64) as usize)
     }
 
-    /// Who would send in a slot.
+    /// The flow that would send in a slot.
     fn sender(&self, at: usize, queues: &Queues) -> Option<FlowIx> {
         match self.owners[at] {
             NOBODY => self.datagrams.top().map(|(_, flow)| flow),

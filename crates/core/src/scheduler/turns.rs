@@ -1,4 +1,4 @@
-//! The flows of a round: who takes a turn after whom. What schedulers that serve flows in turns share.
+//! The order of turns in a round, for all schedulers that serve flows in turn.
 //!
 //! A flow joins at the end, and goes to the end when its turn is over. Each has the number of the round
 //! in which its next turn is; the numbers never decrease along the list, and those of its ends differ by one at most.

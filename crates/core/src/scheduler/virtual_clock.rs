@@ -326,7 +326,7 @@ impl StampRule for VirtualClock {
     #[inline]
     fn dequeued(&mut self, _: Time, packet: &mut Packet, queues: &Queues) {
         let never = Time::NEVER.ticks();
-        // Who sends a datagram has no packet with a stamp.
+        // A flow that sends a datagram has no packet with a stamp.
         let is_datagram = || packet.tag == never && self.key(packet.flow, never) == never;
         if self.pending > 0 && (queues.is_empty() || is_datagram()) {
             self.emptied += 1;

@@ -10,7 +10,7 @@
 //! virtual time has passed would slow it down for nothing, and flows that come and go would be felt by all others.
 //!
 //! A flow is promised its part of the server by weight, at least that among all that are open. The rate of the server says no more
-//! than how much of a packet in service is done; where nobody knows it, a packet counts as done when its service begins,
+//! than how much of a packet in service is done; where it is unknown, a packet counts as done when its service begins,
 //! as in the hierarchical H-WF²Q+.
 //!
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
@@ -43,7 +43,7 @@ impl PolicyParams for Wf2qPlusParams {
         title: "WF²Q+",
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Shares the link in proportion to the flows' reservations, each never more than a packet ahead or behind: \
-               of the packets that would have started in a fluid system, serves the one that would end first.",
+               of the packets that a fluid server would have started, serves the one that it would finish first.",
         source: "Bennett and Zhang 1997",
         params: Wf2qPlusParams::PARAMS,
         reads: &["reserve"],
@@ -81,7 +81,7 @@ pub struct Wf2qPlus {
     weights: u128,
     /// Flows that count and have no packet, by when virtual time has passed them.
     ahead: TagHeap,
-    /// The weight of the server's rate; 0 when nobody knows it.
+    /// The weight of the server's rate; 0 when it is unknown.
     rate: u64,
     as_of: Option<Time>,
     /// What is left of the packet in service.

@@ -77,7 +77,7 @@ impl PolicyParams for WfqParams {
     }
 }
 
-/// Why it cannot work where nobody knows how fast the fluid server is.
+/// Why it cannot work where the rate of the fluid server is unknown.
 const NO_RATE: &str = "wfq needs a rate that is known at all times, and there is none";
 
 /// A flow in the fluid system.
@@ -101,7 +101,7 @@ pub struct Wfq {
     virtual_time: VirtualTime,
     /// Work done that virtual time has not advanced by, in weight times virtual time: less than a unit of it.
     rest: u128,
-    /// The weight of the server's rate; 0 when nobody ever knew it.
+    /// The weight of the server's rate; 0 when it was never known.
     rate: u64,
     as_of: Option<Time>,
     flows: Vec<Fluid>,
@@ -143,7 +143,7 @@ impl Wfq {
         self.rest = 0;
     }
 
-    /// When the sum of the weights changes next; `None` when nobody is backlogged.
+    /// When the sum of the weights changes next; `None` when no flow is backlogged.
     fn next_change(&self) -> Option<VirtualTime> {
         let end = self.backlogged.top().map(|flow| self.flows[flow.ix()].end);
         let step = self.steps.peek().map(|Reverse((at, ..))| *at);

@@ -50,7 +50,7 @@ impl Flow {
         reserve.map_or(0, |rate| rate.bytes_in_about(Span::from_secs(1)))
     }
 
-    /// What its scheduler is told.
+    /// The terms that its scheduler receives.
     pub(super) fn effective_participation(&self) -> Participation {
         match (self.participation, self.held) {
             (Participation::Active, true) => Participation::Held,

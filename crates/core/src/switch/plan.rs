@@ -40,7 +40,7 @@ pub struct DropperPlan {
     pub kind: DropperKind,
     /// What it guards.
     pub scope: Scope,
-    /// Names flows from what is dropped here; `None` for nobody.
+    /// Names flows by their drops here; `None` without a detector.
     pub detector: Option<BuiltInDetector>,
 }
 
@@ -99,7 +99,7 @@ pub struct PortPlan {
     pub dropper: Option<DropperPlan>,
     /// The port never sends faster than this.
     pub ceiling: Option<Rate>,
-    /// The rate of its link; `None` when nobody knows it.
+    /// The rate of its link; `None` when it is unknown.
     pub rate: Option<Rate>,
 }
 
@@ -119,7 +119,7 @@ impl PortPlan {
 }
 
 words! {
-    /// Who gives way when the memory is exhausted.
+    /// Which packet is dropped when the memory is exhausted.
     #[derive(Default)]
     pub enum PushOut {
         /// The port that holds most beyond its share; there, what may not be sent now when it is more than a
@@ -138,7 +138,7 @@ pub struct SwitchPlan {
     pub ports: Vec<PortPlan>,
     /// The memory that all ports share; `None` is without limit.
     pub buffer: Option<Limit>,
-    /// Who gives way when it is exhausted.
+    /// Which packet is dropped when it is exhausted.
     pub push_out: PushOut,
 }
 
@@ -164,7 +164,7 @@ pub struct FlowPlan {
 /// What a reconfiguration changed, in the order of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The shared buffer's limit, or who gives way when it is exhausted.
+    /// The shared buffer's limit, or which packet is dropped when it is exhausted.
     Buffer,
     /// A new port.
     PortAdded(u16),

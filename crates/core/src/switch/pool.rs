@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub(super) limit: Option<Limit>,
-    /// Who gives way when it is exhausted.
+    /// Which packet is dropped when it is exhausted.
     pub(super) push_out: PushOut,
     pub(super) used: Count,
     /// How many ports hold each multicast body.

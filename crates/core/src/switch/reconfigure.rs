@@ -131,7 +131,7 @@ impl Port {
         for plan in open.map(|(plan, _)| plan).chain(self.new_plans(flows).map(|(_, plan)| plan)) {
             wanted.check_flow(plan)?;
         }
-        // Closed flows are nobody's: what they were does not matter. Those that have packets left keep their
+        // Closed flows belong to no plan: their settings do not matter. Those that have packets left keep their
         // contracts where they can stay.
         for (entry, plan) in self.table.flows.iter().zip(&mut plans) {
             let class = plan.class.filter(|class| usize::from(*class) < wanted.classes.len());

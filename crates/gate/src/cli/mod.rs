@@ -192,7 +192,7 @@ fn parse_coalesce(text: &str) -> Result<Span, String> {
     let span = parse_duration(text)?;
     match span <= MAX_COALESCE {
         true => Ok(span),
-        false => Err("at most 10ms: later departures would cost link time".to_owned()),
+        false => Err("at most 10ms: later departures would waste capacity".to_owned()),
     }
 }
 

@@ -66,7 +66,7 @@ fn take_down(running: &Running) -> Result<String, GateError> {
     let (inside, outside) = interfaces.ok_or_else(|| GateError::NoInterfaces(running.gate.clone()))?;
     Ok(match failover::remove(&inside, &outside)? {
         Some(bridge) => {
-            format!("bridge {bridge} is removed: nothing passes between {inside} and {outside}\n")
+            format!("bridge {bridge} is removed: no frame passes between {inside} and {outside}\n")
         }
         None if stopped.is_ok() => {
             format!("the gate is stopped, and none has made a bridge of {inside} and {outside} here\n")

@@ -87,7 +87,7 @@ pub(super) fn table(status: &Value) -> String {
             if recent["starved"] == true {
                 let _ = writeln!(
                     text,
-                    "  ^ sends {} on the wire, reserved {}: it is starved",
+                    "  ^ sends {} on the wire but reserved {}: it is starved",
                     rate(&recent["arriving"]),
                     flow["reserve"].as_u64().map_or_else(String::new, show_rate),
                 );

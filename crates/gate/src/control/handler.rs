@@ -183,7 +183,7 @@ impl RequestHandler {
                 let changes = changes.join("; ").replace(char::is_control, " ");
                 log(&format!("{name}: reloaded: {changes}"));
             }
-            Err(error) => log(&format!("{name}: not reloaded, and nothing has changed\n{error}")),
+            Err(error) => log(&format!("{name}: not reloaded, nothing has changed\n{error}")),
         }
         reloaded
     }

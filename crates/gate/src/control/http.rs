@@ -48,7 +48,7 @@ impl HttpRequest {
             },
             HttpRequest::NotFound => ("404 Not Found", TEXT, "metrics are at /metrics\n".to_owned()),
             HttpRequest::NotAllowed => ("405 Method Not Allowed", TEXT, "only GET\n".to_owned()),
-            HttpRequest::Bad => ("400 Bad Request", TEXT, "this is no HTTP request\n".to_owned()),
+            HttpRequest::Bad => ("400 Bad Request", TEXT, "this is not an HTTP request\n".to_owned()),
         };
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",

@@ -23,7 +23,7 @@ pub enum FailoverError {
     },
     /// Only one interface is a port of a bridge, or they are ports of two.
     #[error(
-        "interface `{port}` is a port of `{master}`, and `{other}` is not\n  help: both have to be ports of one bridge, or of none; to take it out: ip link set {port} nomaster"
+        "interface `{port}` is a port of `{master}`, and `{other}` is not\n  help: both must be ports of one bridge, or of none; to remove it from the bridge: ip link set {port} nomaster"
     )]
     Apart {
         /// The one that is a port.
@@ -35,7 +35,7 @@ pub enum FailoverError {
     },
     /// The interfaces are ports of something that is not a bridge.
     #[error(
-        "interface `{port}` is a port of `{master}`, which is no bridge\n  help: ip link set {port} nomaster"
+        "interface `{port}` is a port of `{master}`, which is not a bridge\n  help: ip link set {port} nomaster"
     )]
     NoBridge {
         /// The interface.
@@ -45,7 +45,7 @@ pub enum FailoverError {
     },
     /// The bridge has a port besides the interfaces.
     #[error(
-        "bridge `{bridge}` has a port `{port}`, which is no side of this gate\n  help: a gate stands between two interfaces; to take it out: ip link set {port} nomaster"
+        "bridge `{bridge}` has a port `{port}`, which is not an interface of this gate\n  help: a gate connects two interfaces; to remove the port: ip link set {port} nomaster"
     )]
     OtherPort {
         /// The bridge.
@@ -54,22 +54,22 @@ pub enum FailoverError {
         port: String,
     },
     /// The bridge is down, so that it would not forward.
-    #[error("bridge `{0}` is down, so nothing would pass without the gate\n  help: ip link set {0} up")]
+    #[error("bridge `{0}` is down, so no frame would pass without the gate\n  help: ip link set {0} up")]
     BridgeDown(String),
     /// The bridge has an address, which cannot be reached while the gate runs.
     #[error(
-        "bridge `{0}` has an address, at which nobody could reach this host while the gate runs\n  help: give the address to an interface that is no side of the gate"
+        "bridge `{0}` has an address, at which this host would be unreachable while the gate runs\n  help: give the address to an interface that is not part of the gate"
     )]
     Addressed(String),
     /// An interface has an address, which cannot be reached while the gate runs.
     #[error(
-        "interface `{0}` has an IP address, at which nobody could reach this host while the gate runs\n  help: `ip address flush \
+        "interface `{0}` has an IP address, at which this host would be unreachable while the gate runs\n  help: `ip address flush \
          dev {0}` takes it away; to use the interface all the same: addressed = \"{0}\" under `[gate]`"
     )]
     InterfaceAddressed(String),
     /// Another interface has the name of the bridge to be made.
     #[error(
-        "`{0}` is the name of the bridge to be made, and something else has it\n  help: rename that; or put both interfaces in a bridge of your own"
+        "the gate needs the name `{0}` for its bridge, and something else has it\n  help: rename that interface, or put both interfaces in a bridge of your own"
     )]
     NameTaken(String),
     /// The privilege to load a program into the kernel is missing.

@@ -41,7 +41,7 @@ pub enum GateError {
         speed: u64,
     },
     /// An interface carries no Ethernet frames.
-    #[error("interface `{0}` carries no Ethernet frames, and a gate forwards nothing else")]
+    #[error("interface `{0}` does not carry Ethernet frames, and a gate forwards only those")]
     NotEthernet(String),
     /// The privilege to open a packet socket is missing.
     #[error(
@@ -76,7 +76,7 @@ pub enum GateError {
     )]
     NoSocket(PathBuf),
     /// No gate listens there.
-    #[error("no gate runs there: no process listens at {}", .0.display())]
+    #[error("no gate runs: no process listens at {}", .0.display())]
     NotRunning(PathBuf),
     /// A gate listens at the control socket and does not answer.
     #[error("the gate does not answer")]
@@ -94,7 +94,7 @@ pub enum GateError {
     #[error("control.owner: {0}")]
     UnknownOwner(String),
     /// A key was changed that takes a restart.
-    #[error("{0}\n  help: this takes a restart; nothing was changed")]
+    #[error("{0}\n  help: this needs a restart; nothing was changed")]
     TakesRestart(String),
     /// The interfaces cannot be made ready for failover.
     #[error("{0}")]

@@ -225,7 +225,7 @@ impl DirectionReport {
 }
 
 impl FlowReport {
-    /// Packets that were dropped, by reason.
+    /// Packets dropped, by reason.
     pub(crate) fn drops(&self) -> impl Iterator<Item = (Reason, u64)> + '_ {
         Reason::ALL.iter().map(|reason| (*reason, self.statistics.dropped[*reason as usize]))
     }

@@ -174,7 +174,7 @@ pub(super) struct Recordings {
     files: BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>,
     videos: BTreeMap<PathBuf, Arc<Video>>,
     sizes: BTreeMap<PathBuf, Arc<Distribution>>,
-    /// What those must know who see results of them: a file that is cut off.
+    /// Notes for readers of their results: a file is truncated.
     pub(super) notes: Vec<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Which contracts (W, r, r̂) fit packets that were seen?
 //!
 //! Every rate r from the mean rate on has its W, the longest backlog at an ideal server of that rate: the more is
-//! reserved, the less the packets are ahead of it. Who sends them through such a server instead has smoothed them to r, at
+//! reserved, the less the packets are ahead of it. Sending them through such a server smooths them to r, at
 //! the cost of the delay there.
 //!
 //! Source: Pincheira 1994, section 2.1.

@@ -101,7 +101,7 @@ impl TraceFlow {
 /// # Errors
 ///
 /// [`InputError`], which names the file and the place in it. A pipe is refused, because files are read
-/// again and opening one waits for somebody to write.
+/// again, and opening one waits for a writer.
 pub fn load(path: &Path) -> Result<Trace, InputError> {
     open(path, What::Packets)
 }

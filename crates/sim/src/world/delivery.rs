@@ -25,7 +25,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// The packet is at its destination: relays there see it, it is counted, and the endpoint that receives
-    /// its flow is told.
+    /// its flow is notified.
     #[inline(never)]
     fn receive(&mut self, hop: u32, packet: &mut Packet) {
         let flow = self.packets.body(packet.body).flow;

@@ -77,7 +77,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn settle(&mut self) {
         if self.outbox.being_emptied || self.outbox.is_empty() {
-            // Further up, somebody is at it; or there is nothing to take.
+            // Further up it is being handled; or there is nothing to take.
             return;
         }
         self.outbox.being_emptied = true;
@@ -125,7 +125,7 @@ impl<Q: EventQueue> World<Q> {
         let body = self.packets.body(body);
         let flow = &self.flows[body.flow as usize];
         if matches!(flow.source, Source::OpenLoop(_)) {
-            // It sends by its own pattern, whatever it is told.
+            // It follows its own pattern, whatever the notice.
             return;
         }
         let way = &self.fabric.hops[flow.first_hop as usize..body.hop as usize];

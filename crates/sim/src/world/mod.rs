@@ -105,7 +105,7 @@ impl<Q: EventQueue> World<Q> {
         false
     }
 
-    /// Time passes. It never goes back: who asks for something in the past has a defect.
+    /// Time passes. It never goes back: a request for the past is a defect.
     #[inline(always)]
     fn pass_to(&mut self, at: Time) {
         assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);

@@ -5,8 +5,7 @@ use super::{LINK, REPLICATION, SEED, TableRecord, number, text, whole};
 /// What was done on each link.
 pub(super) const CREDIT: TableRecord = TableRecord {
     name: "credit",
-    help: "Links with credit-based flow control, one row for each direction that has it. Cells of the link's own are \
-           among the packets of the table `links`.",
+    help: "Links with credit-based flow control, one row for each direction that has it. The link's own cells are among the packets of the table `links`.",
     columns: &[
         REPLICATION,
         SEED,
@@ -17,11 +16,7 @@ pub(super) const CREDIT: TableRecord = TableRecord {
             "packets",
             "Packets for which the receiver has memory: Buf_Alloc of all VCs, or the pool (M)",
         ),
-        whole(
-            "queue_max",
-            "packets",
-            "The most packets that had come over it and were at the receiver at once",
-        ),
+        whole("queue_max", "packets", "Most packets from this link at the receiver at once"),
         number(
             "rtt",
             "s",
@@ -36,8 +31,8 @@ pub(super) const CREDIT: TableRecord = TableRecord {
             "Bytes of both kinds of cells over those of the data; null where no data were sent",
         ),
         whole("lost_cells", "packets", "Credit cells and credit_check cells that were lost"),
-        whole("found_lost_packets", "packets", "Packets that checks found to be lost"),
-        whole("dropped_packets", "packets", "Packets for which there was no place at the receiver"),
+        whole("found_lost_packets", "packets", "Packets that checks found lost"),
+        whole("dropped_packets", "packets", "Packets without a place at the receiver"),
     ],
 };
 
@@ -53,11 +48,7 @@ pub(super) const CREDIT_VCS: TableRecord = TableRecord {
         text("flow", "Name of the flow; empty for the VC of all flows of a link"),
         whole("buf_alloc", "packets", "Buf_Alloc at the end"),
         whole("n2", "packets", "N2 at the end"),
-        whole(
-            "queue_max",
-            "packets",
-            "The most packets that had come over the link and were at the receiver at once",
-        ),
+        whole("queue_max", "packets", "Most packets of the VC from this link at the receiver at once"),
         number("without_credit", "", "Share of the measured time in which it had no credit, 0 to 1"),
     ],
 };
@@ -65,17 +56,16 @@ pub(super) const CREDIT_VCS: TableRecord = TableRecord {
 /// VCs that stood still for want of credit.
 pub(super) const STALLS: TableRecord = TableRecord {
     name: "stalls",
-    help: "VCs that had packets to send, and for at least 100 RTT no credit and no packet at the receiver, from the \
-           start of the run on: what is lost without credit_check cells.",
+    help: "VCs with packets to send that had no credit and no packet at the receiver for at least 100 RTT, from the start of the run: the effect of losses without credit_check cells.",
     columns: &[
         REPLICATION,
         SEED,
         LINK,
         whole("vc", "", "Number of the VC on the link, from 0"),
         text("flow", "Name of the flow; empty for the VC of all flows of a link"),
-        whole("round_trips", "", "For how many RTT it had no credit"),
-        number("since", "s", "Since when, from the start of the run"),
-        number("until", "s", "When it had credit again; nothing where it never had"),
-        text("what", "The same in words"),
+        whole("round_trips", "", "Number of RTT without credit"),
+        number("since", "s", "Start of the stall, from the start of the run"),
+        number("until", "s", "When it had credit again; empty if it never had"),
+        text("what", "Description of the stall in words"),
     ],
 };

@@ -333,7 +333,7 @@ impl Reader<'_> {
             self.complain(start, ADDRESSES, complaint);
         }
         if sound && addresses.is_empty() {
-            let complaint = Complaint::new("a circuit without an address would never get a packet");
+            let complaint = Complaint::new("a circuit without an address would never receive a packet");
             self.complain(start, ADDRESSES, complaint);
             return None;
         }

@@ -122,7 +122,7 @@ fn mistakes_are_told_with_their_lines() {
             "circuits.csv:3:3: `10.0.0.1/24` has bits beyond its prefix (did you mean `10.0.0.0/24`?)",
         ),
         ("b,ten,,,", "circuits.csv:3:3: `ten` is neither an address nor a prefix"),
-        ("b,,,,", "circuits.csv:3:3: a circuit without an address would never get a packet"),
+        ("b,,,,", "circuits.csv:3:3: a circuit without an address would never receive a packet"),
         (",10.0.0.2,,,", "circuits.csv:3:1: this is not the name of a circuit"),
         ("b,10.0.0.2,,", "circuits.csv:3:1: this line has 4 fields, and the first has 5"),
         (

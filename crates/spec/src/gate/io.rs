@@ -31,7 +31,7 @@ impl Io {
         };
         if io == Io::Tap && fail == Fail::Open {
             let complaint =
-                Complaint::new("a TAP device goes with its gate, so nothing can pass without one")
+                Complaint::new("a TAP device disappears with its gate, so no traffic can pass without one")
                     .help("write fail = \"closed\" beside it");
             report.add(gate.place_of("io"), complaint);
         }

@@ -16,7 +16,8 @@ pub(super) fn read(values: &Values, report: &mut Report) -> Option<Match> {
     let Some(table) = values.table("not") else { return criteria };
     let except = read_criteria(table, report)?;
     if except == Match::default() {
-        let complaint = Complaint::new("`not` names no packets, and would take all").help("leave out `not`");
+        let complaint =
+            Complaint::new("`not` names no packets, so it would match all").help("leave out `not`");
         report.add(table.place, complaint);
         return None;
     }
@@ -71,7 +72,7 @@ fn each<T>(values: &Values, key: &str, read: impl FnMut(&str) -> Option<T>) -> O
 /// `None` after something was reported.
 fn read_protocol(name: &str, values: &Values, report: &mut Report) -> Option<u8> {
     let Ok(number) = protocol_number(name) else {
-        let mut complaint = Complaint::new("this is no protocol");
+        let mut complaint = Complaint::new("this is not a protocol");
         complaint.help = did_you_mean(name, protocol_names());
         report.add(values.place_of("protocol"), complaint);
         return None;
@@ -88,7 +89,7 @@ fn read_protocol(name: &str, values: &Values, report: &mut Report) -> Option<u8>
 /// `None` after something was reported.
 fn read_ethertype(text: &str, values: &Values, report: &mut Report) -> Option<u16> {
     let Some(number) = ethertype_number(text) else {
-        let mut complaint = Complaint::new("this is no type of a frame");
+        let mut complaint = Complaint::new("this is not a frame type");
         complaint.help = did_you_mean(text, ethertype_names())
             .or_else(|| Some("write a name such as arp, or a number from 0x0600 to 0xffff".to_owned()));
         report.add(values.place_of("ethertype"), complaint);

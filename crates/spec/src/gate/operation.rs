@@ -49,7 +49,7 @@ impl Operation {
         let address = listen.and_then(|(metrics, text)| {
             let address = text.parse().ok();
             if address.is_none() {
-                let complaint = Complaint::new(format!("`{text}` is no address with a port"));
+                let complaint = Complaint::new(format!("`{text}` is not an address with a port"));
                 let help = "write it as in 127.0.0.1:9273, [::1]:9273, or 0.0.0.0:9273 for every address";
                 report.add(metrics.place_of("listen"), complaint.help(help));
             }

@@ -74,7 +74,7 @@ fn metered<'g>(
     places.filter(|at| is_within(*at)).flat_map(|at| flows(gate, at, direction, placed)).collect()
 }
 
-/// The link of a direction, with nobody at it.
+/// The link of a direction, without members.
 fn server(gate: &GateFile, direction: Direction) -> NodeContext<'static> {
     let emulated = gate.emulated[direction as usize].as_ref();
     NodeContext {
@@ -85,7 +85,7 @@ fn server(gate: &GateFile, direction: Direction) -> NodeContext<'static> {
     }
 }
 
-/// Who is in a class, or directly under the port's scheduler: classes, then flows in the order of the file.
+/// The members of a class, or directly under the port's scheduler: classes, then flows in the order of the file.
 fn members<'g>(
     gate: &'g GateFile,
     class: Option<usize>,
@@ -102,7 +102,7 @@ fn members<'g>(
 /// A class, a flow or a circuit, as the file names it.
 fn named<'g>(contract: Contract, what: &'static str, name: &'g str, place: Place) -> Named<'g> {
     Named {
-        // How large packets will be nobody knows.
+        // The sizes of packets are unknown.
         member: Member { count: 1, contract, largest: 0, signalled: false },
         name: Box::new(move |_| Cow::Owned(format!("{what} `{name}`"))),
         place,

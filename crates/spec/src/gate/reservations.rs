@@ -6,7 +6,7 @@ use crate::error::{Complaint, Report, SpecErrors};
 use crate::units::show_rate;
 use tidegate_core::classifier::rules::Direction;
 
-/// Somebody who reserves.
+/// A holder of a reservation.
 struct Demand<'a> {
     flow: &'a GateFlow,
     /// The list and the number of a circuit, where it is one.
@@ -52,8 +52,8 @@ pub(super) fn check(
     reserved
 }
 
-/// What reserves in a direction: a flow, or its circuits. Of a flow with `each` nobody knows how many there will
-/// be; one has to fit.
+/// What reserves in a direction: a flow, or its circuits. The number of flows of a rule with `each` is unknown; at
+/// least one has to fit.
 fn demands<'a>(flow: &'a GateFlow, listing: Option<&'a Listing>, direction: Direction) -> Vec<Demand<'a>> {
     if flow.matching.direction.is_some_and(|only| only != direction) {
         return Vec::new();

@@ -20,13 +20,13 @@ pub struct Class {
     pub name: String,
     /// Index of the class that it is part of; `None` directly under the port's scheduler.
     pub parent: Option<usize>,
-    /// Discipline among its flows, or among the classes that are part of it.
+    /// Scheduler of its flows, or of the classes in it.
     pub scheduler: Chosen<BuiltInScheduler>,
     /// What sees whether its flows keep their contracts; `None` leaves that to the port.
     pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival in it; `None` leaves that to the port.
     pub dropper: Option<DropperSpec>,
-    /// Which flows are found not to respond to the drops of its dropper; `None` for nobody.
+    /// The detector of flows that do not respond to the drops of its dropper; `None` without one.
     pub detector: Option<Chosen<BuiltInDetector>>,
     /// What it states to the scheduler above it.
     pub contract: ContractSpec,
@@ -88,7 +88,7 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
     let mut sound = true;
     for (class, values) in classes.iter().zip(tables) {
         if depth(&classes, class) > DEEPEST_TREE {
-            let message = format!("class `{}` is too deep, or part of itself", class.name);
+            let message = format!("class `{}` is nested too deeply, or contains itself", class.name);
             let help = format!(
                 "a port's schedulers are at most {DEEPEST_TREE} deep: the port's own, a class, a class in it"
             );

@@ -62,7 +62,7 @@ pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report
     if !reserves {
         for key in ["interval", "head_start", "workahead", "peak", "excess_burst", "peak_burst"] {
             if values.given(key) {
-                let message = format!("`{key}` says nothing of a flow without a reservation");
+                let message = format!("`{key}` has no effect on a flow without a reservation");
                 report.add(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
             }
         }
@@ -92,7 +92,8 @@ pub(crate) fn check_warnings(
     let source = values.table("source").map(|source| source.section);
     if let Some(source) = source.filter(|source| source.responsive && values.text("warned") == Some("shrink"))
     {
-        let message = format!("a {} source has no times of its own to send smaller packets at", source.name);
+        let message =
+            format!("a {} source has no times of its own at which to send smaller packets", source.name);
         report.add(values.place_of("warned"), Complaint::new(message).help("use \"slow\""));
     }
 }

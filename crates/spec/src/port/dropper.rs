@@ -31,7 +31,7 @@ impl DropperSpec {
         Some(DropperSpec { chosen, scope: Scope::Flow, stated: false })
     }
 
-    /// The dropper at a port, and who is shown its drops.
+    /// The dropper at a port, and the detector that sees its drops.
     pub(crate) fn plan(&self, detector: Option<&Chosen<BuiltInDetector>>) -> DropperPlan {
         DropperPlan {
             kind: DropperKind::BuiltIn(self.chosen.policy.clone()),

@@ -10,7 +10,7 @@ use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
 use tidegate_core::scheduler::BuiltInScheduler;
 
-/// Checks meters and droppers against their link; of mistakes at one place, the first is told.
+/// Checks meters and droppers against their link; reports the first error of each place.
 pub(crate) fn check_guards<'c>(
     meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
     droppers: impl Iterator<Item = &'c DropperSpec>,
@@ -27,7 +27,7 @@ pub(crate) fn check_guards<'c>(
     }
 }
 
-/// Checks that each detector has a dropper, whose drops it is shown; of mistakes at one place, the first is told.
+/// Checks that each detector has a dropper, whose drops it sees; reports the first error of each place.
 pub(crate) fn check_detectors<'c>(
     ports: impl Iterator<Item = (&'c Option<Chosen<BuiltInDetector>>, &'c Option<DropperSpec>)>,
     at: &str,
@@ -38,7 +38,7 @@ pub(crate) fn check_detectors<'c>(
         let Some(detector) = detector.as_ref().filter(|_| dropper.is_none()) else { continue };
         let place = detector.place_of("");
         if told.insert(place) {
-            let message = format!("a detector is shown what a dropper drops, and there is none {at}");
+            let message = format!("a detector looks at the drops of a dropper, and there is none {at}");
             report.add(place, Complaint::new(message).help("add a `dropper` beside it"));
         }
     }
@@ -96,7 +96,7 @@ pub(crate) struct Named<'a> {
     pub(crate) reserve_place: Place,
 }
 
-/// Checks a policy with its members: a scheduler at a server, or a meter; of mistakes at one place, the first is told.
+/// Checks a policy with its members: a scheduler at a server, or a meter; reports the first error of each place.
 pub(crate) fn check_node<B: BuiltIn>(
     policy: &Chosen<B>,
     server: NodeContext<'_>,

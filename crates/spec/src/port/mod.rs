@@ -28,13 +28,13 @@ use tidegate_core::units::Rate;
 /// What an output port does.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
-    /// Which flow sends next.
+    /// Which flow is served next.
     pub scheduler: Chosen<BuiltInScheduler>,
     /// What sees whether flows keep their contracts; `None` for nothing.
     pub meter: Option<Chosen<BuiltInMeter>>,
     /// What is dropped or marked on arrival; `None` for nothing.
     pub dropper: Option<DropperSpec>,
-    /// Which flows are found not to respond to the drops; `None` for nobody.
+    /// The detector of flows that do not respond to drops; `None` without one.
     pub detector: Option<Chosen<BuiltInDetector>>,
     /// What controls the rates of ABR connections; `None` for nothing.
     pub rate_control: Option<Chosen<BuiltInRateControl>>,

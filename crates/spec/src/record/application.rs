@@ -6,7 +6,7 @@ use tidegate_core::params::Kind;
 /// What `data` takes.
 pub(super) fn shape() -> Shape {
     let options = vec![
-        Section::new("bulk", "Bulk data", "Data without end.", Vec::new()),
+        Section::new("bulk", "Bulk data", "Endless data.", Vec::new()),
         Section::new(
             "transfers",
             "Transfers",
@@ -16,13 +16,13 @@ pub(super) fn shape() -> Shape {
                 optional(
                     "size",
                     Shape::Value(Kind::Size),
-                    "Bytes of data of a transfer; required unless a `file` is given",
+                    "Bytes of data of a transfer; required without a `file`",
                 ),
                 defaulted(
                     "sizes",
                     Shape::Value(Kind::Word(&["fixed", "exponential"])),
                     "fixed",
-                    "Whether every transfer has the `size`, or that is the mean of exponential sizes",
+                    "Whether every transfer has the `size`, or `size` is the mean of an exponential distribution",
                 ),
                 optional(
                     "file",
@@ -34,13 +34,13 @@ pub(super) fn shape() -> Shape {
                     "think",
                     time(),
                     "0s",
-                    "Time between the end of a transfer and the beginning of the next: its mean, or itself where `thinks` says so",
+                    "Think time between the end of a transfer and the start of the next: its mean, or its constant value, according to `thinks`",
                 ),
                 defaulted(
                     "thinks",
                     Shape::Value(Kind::Word(&["exponential", "fixed"])),
                     "exponential",
-                    "Whether `think` is the mean of exponential times, or all are that long",
+                    "Whether `think` is the mean of exponential times or constant",
                 ),
             ],
         ),
@@ -51,18 +51,14 @@ pub(super) fn shape() -> Shape {
              worth at a time, and the rest when an on time ends; what the connection cannot carry waits at the sender, without \
              limit.",
             vec![
-                required(
-                    "rate",
-                    rate(),
-                    "Rate at which data are written while it is on, headers not counted",
-                ),
-                required("on", time(), "Time for which it is on, above 0"),
-                required("off", time(), "Time for which it is silent, above 0"),
+                required("rate", rate(), "Rate at which data are written in an on period, without headers"),
+                required("on", time(), "Length of an on period, above 0"),
+                required("off", time(), "Length of an off period, above 0"),
                 defaulted(
                     "periods",
                     Shape::Value(Kind::Word(&["exponential", "fixed"])),
                     "exponential",
-                    "Whether `on` and `off` are means of exponential times, or all are that long",
+                    "Whether `on` and `off` are means of exponential times or constant",
                 ),
             ],
         ),

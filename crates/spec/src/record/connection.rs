@@ -6,13 +6,13 @@ use tidegate_core::endpoint;
 use tidegate_core::params::Kind;
 
 fn answers() -> Section {
-    let help = "What the flow of a connection's answers states to the ports on its way, as a flow does.";
+    let help = "Declaration of the flow of a connection's acknowledgements to the ports on its route, as for a flow.";
     Section::new("answers", "Answers", help, terms())
 }
 
 pub(super) fn connection() -> Section {
     let mut fields = vec![
-        required("name", Shape::Name, "Name, which no other flow or connection has"),
+        required("name", Shape::Name, "Name, unique among flows and connections"),
         defaulted(
             "count",
             Shape::Value(Kind::Integer(1, MOST_FLOWS / 2)),
@@ -20,7 +20,7 @@ pub(super) fn connection() -> Section {
             "Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1, NAME/2 and NAME/ack/2, and so on",
         ),
         required("from", Shape::Name, "Node that sends data"),
-        required("to", Shape::Name, "Node that receives them and answers"),
+        required("to", Shape::Name, "Node that receives data and sends acknowledgements"),
         optional(
             "route",
             Shape::Names,
@@ -30,17 +30,17 @@ pub(super) fn connection() -> Section {
         required(
             "transport",
             policies("transport", None, endpoint::RECORDS),
-            "What sends the data at one end and answers at the other",
+            "Protocol of the sender and the receiver",
         ),
         required("size", Shape::Value(Kind::Size), "Size of a packet of data, at most 1 MiB"),
-        defaulted("data", application::shape(), "bulk", "What gives it its data"),
+        defaulted("data", application::shape(), "bulk", "Application that writes the data"),
     ];
     fields.extend(terms());
     fields.push(defaulted(
         "answers",
         Shape::Table(answers()),
         "{}",
-        "What the answers' flow states to the ports on its way, as the keys beside it are what the data's flow does",
+        "Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it are that of the data's flow",
     ));
     fields.extend(life());
     let help = "A connection, or `count` connections alike: two flows, NAME for the data and NAME/ack for the answers, which \

@@ -15,19 +15,11 @@ fn change() -> Section {
         required(
             "at",
             time(),
-            "When the source asks for it, later than the flow's `start` and the change before",
+            "When the source requests it, later than the flow's `start` and the previous change",
         ),
-        required("reserve", rate(), "Average rate (AR) that it asks for"),
-        optional(
-            "interval",
-            time(),
-            "Average interval (AI) that it asks for; without it, the one that it has",
-        ),
-        optional(
-            "rate",
-            rate(),
-            "Mean rate of the source once the change is granted; without it, the source goes on as before",
-        ),
+        required("reserve", rate(), "Average rate (AR) that it requests"),
+        optional("interval", time(), "Average interval (AI) that it requests; without it, the current one"),
+        optional("rate", rate(), "Mean rate of the source once the change is granted; without it, unchanged"),
     ];
     let help = "A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope \
                 follows: its rate becomes AR and its burst AR * AI. What is queued keeps its place.";
@@ -40,7 +32,7 @@ fn headers() -> Section {
             "flow",
             Shape::Value(Kind::Text),
             "The first one's addresses, ports and protocol, from the sender to the receiver, as \
-             `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for what is not IP",
+             `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for packets other than IP",
         ),
         defaulted("dscp", Shape::Value(Kind::Dscp), "0", "Differentiated services code point"),
         optional(
@@ -65,7 +57,7 @@ fn headers() -> Section {
 pub(super) fn terms() -> Vec<Field> {
     let mut fields: Vec<Field> = CONTRACT.iter().map(Field::of_param).collect();
     fields.extend([
-        optional("profile", Shape::Name, "Profile that its packets are metered against, with those of other flows; without it, the flow's own contract"),
+        optional("profile", Shape::Name, "Profile against which its packets are metered, together with those of other flows; without it, the flow's own contract"),
         optional(
             "weight",
             Shape::Value(Kind::Integer(1, MOST_WEIGHT)),
@@ -79,7 +71,7 @@ pub(super) fn terms() -> Vec<Field> {
             "Colour that the source itself gives its packets, in profile or out; a meter before it counts only in the colour-aware \
              mode",
         ),
-        optional("class", Shape::Name, "Class that it belongs to; without it, it stands directly under the port's scheduler"),
+        optional("class", Shape::Name, "Class that it belongs to; without it, the flow is directly under the port's scheduler"),
         optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
     ]);
     fields
@@ -88,12 +80,12 @@ pub(super) fn terms() -> Vec<Field> {
 /// When a flow or a connection comes and goes.
 pub(super) fn life() -> [Field; 4] {
     [
-        defaulted("start", time(), "0s", "When it starts to send, or is set up first"),
-        optional("stop", time(), "When it stops to send, later than `start`; without it, at the end"),
+        defaulted("start", time(), "0s", "When it starts to send, or to be set up"),
+        optional("stop", time(), "When it stops sending, later than `start`; without it, at the end"),
         optional(
             "every",
             time(),
-            "Mean time from the start of one of `count` to that of the next, exponential; without it, all start at `start`",
+            "Mean time between the starts of the `count` members, exponential; without it, all start at `start`",
         ),
         optional("lasts", time(), "Mean time from its start to its stop, exponential, instead of `stop`"),
     ]
@@ -101,7 +93,7 @@ pub(super) fn life() -> [Field; 4] {
 
 pub(super) fn flow() -> Section {
     let mut fields = vec![
-        required("name", Shape::Name, "Name, which no other flow or connection has"),
+        required("name", Shape::Name, "Name, unique among flows and connections"),
         defaulted(
             "count",
             Shape::Value(Kind::Integer(1, MOST_FLOWS)),
@@ -118,14 +110,14 @@ pub(super) fn flow() -> Section {
         optional(
             "route",
             Shape::Names,
-            "Nodes on the way, from `from` to `to`; without it, the shortest path by hops",
+            "Nodes of the route, from `from` to `to`; without it, the shortest path by hops",
         ),
     ];
     fields.extend(terms());
     fields.push(optional(
         "size",
         Shape::OneOrMore(Kind::Size),
-        "Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required unless the source brings sizes",
+        "Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless the source has sizes",
     ));
     fields.extend(life());
     fields.extend([
@@ -144,16 +136,16 @@ pub(super) fn flow() -> Section {
             "Whether its packets say that their sender answers to congestion marks (ECT(0), RFC 3168): droppers then mark them \
              where they would drop others. The source heeds no mark",
         ),
-        optional("change", Shape::Tables(change()), "Changes of what it reserves while it runs; needs `admission`"),
-        optional("headers", Shape::Table(headers()), "What its packets look like to a gate on its way; a `capture` brings its own"),
+        optional("change", Shape::Tables(change()), "Changes of its reservation while it runs; needs `admission`"),
+        optional("headers", Shape::Table(headers()), "Headers of its packets for a gate on its route; a `capture` has its own"),
         required("source", source::shape(), "What is sent when"),
         optional(
             "envelope",
             policies("envelope", Some(tidegate_core::shaper::DEFAULT.name), tidegate_core::shaper::RECORDS),
-            "Shaper between the source and the network; without it, packets go as they come. What waits in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none",
+            "Shaper between the source and the network; without it, packets are sent as they are generated. Packets that wait in it do not count as sent; in a switch they use its `buffer`, in a host none",
         ),
     ]);
-    let help = "A flow, or `count` flows alike. The keys of a contract are what the flow states to the ports on \
+    let help = "A flow, or `count` equal flows. The keys of a contract are what the flow states to the ports on \
                 its way; a policy reads those that it names and ignores the rest.";
     Section::new("flow", "Flow", help, fields)
 }

@@ -185,7 +185,7 @@ fn flow() -> Section {
         optional(
             "class",
             Shape::Name,
-            "Class that it belongs to; without it, it stands directly under the port's scheduler",
+            "Class that it belongs to; without it, the flow is directly under the port's scheduler",
         ),
         optional("ceiling", rate(), "Rate that the flow never exceeds; without it, no ceiling"),
         optional(
@@ -206,7 +206,7 @@ fn gate_port() -> Section {
     let mut section = with_gate_defaults(port());
     for field in &mut section.fields {
         if field.name == "dropper" {
-            field.help = "What is dropped or marked on arrival; without it, nothing is where `scheduler` is given, and where it is \
+            field.help = "Dropper: which packets are dropped or marked; without it, none where `scheduler` is given, and where it is \
                           left out, what goes with the default: a dropper of each flow's own queue that keeps waiting times short";
         }
     }

@@ -48,24 +48,24 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
             "port",
             Shape::Table(switch_port()),
             "{}",
-            "Output ports of switches, unless a link says otherwise",
+            "Output ports of switches; a link may override it",
         ),
-        defaulted("host", Shape::Table(host()), "{}", "Output ports of hosts, unless a link says otherwise"),
-        defaulted("switch", Shape::Table(switch()), "{}", "Switches, unless a node says otherwise"),
+        defaulted("host", Shape::Table(host()), "{}", "Output ports of hosts; a link may override it"),
+        defaulted("switch", Shape::Table(switch()), "{}", "Switches; a node may override it"),
         optional(
             "admission",
             Shape::Table(admission()),
-            "Set-up of flows that reserve, link by link, before they send; without it, all are set up from the start",
+            "Set-up of flows with reservations, link by link, before they send; without it, all flows are set up from the start",
         ),
         optional("node", Shape::Tables(node()), "Nodes added to the topology"),
         optional("link", Shape::Tables(link()), "Links added to the topology"),
         optional("class", Shape::Tables(class()), "Classes of flows, on every switch port"),
-        optional("profile", Shape::Tables(profile()), "Contracts that several flows keep together"),
-        optional("flow", Shape::Tables(flow::flow()), "Flows: who sends what to whom"),
+        optional("profile", Shape::Tables(profile()), "Contracts that several flows share"),
+        optional("flow", Shape::Tables(flow::flow()), "Flows: traffic from one node to others"),
         optional(
             "connection",
             Shape::Tables(connection::connection()),
-            "Connections: who sends what to whom and is answered",
+            "Connections: traffic from one node to another, with acknowledgements",
         ),
     ];
     let help = "A network, the policies of its switches, and the flows that cross it.";
@@ -84,12 +84,10 @@ pub(super) fn version(help: &'static str) -> Field {
 }
 
 /// What a detector is for.
-const DETECTOR: &str =
-    "What finds flows that do not respond to the drops of `dropper`; without it, nothing does";
+const DETECTOR: &str = "Detector of flows that do not respond to the drops of `dropper`; without it, none";
 
 /// What a switch algorithm is for.
-const RATE_CONTROL: &str =
-    "What tells the sources of ABR connections at which rate they may send; without it, nothing does";
+const RATE_CONTROL: &str = "Switch algorithm that assigns rates to ABR connections; without it, none";
 
 /// What VS/VD is for.
 const VSVD: &str = "How the port ends the control loops of ABR connections and begins others, for which it needs \
@@ -97,17 +95,22 @@ const VSVD: &str = "How the port ends the control loops of ABR connections and b
 
 pub(super) fn port() -> Section {
     let fields = vec![
-        defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
+        defaulted(
+            "scheduler",
+            scheduler(),
+            tidegate_core::scheduler::DEFAULT.name,
+            "Scheduler: which flow is served next",
+        ),
         defaulted(
             "meter",
             meter(),
             tidegate_core::meter::DEFAULT.name,
-            "What sees whether flows keep their contracts; the default lets flows without `interval` pass",
+            "Meter: whether flows conform to their contracts; the default ignores flows without `interval`",
         ),
-        optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
+        optional("dropper", dropper(), "Dropper: which packets are dropped or marked; without it, none"),
         optional("detector", detector(), DETECTOR),
     ];
-    let help = "What every output port of a switch does, unless a link says otherwise. What those of hosts do, `host` says.";
+    let help = "Every output port of a switch; a link may override it. `host` describes the ports of hosts.";
     Section::new("port", "Port", help, fields)
 }
 
@@ -122,18 +125,23 @@ fn switch_port() -> Section {
 
 fn host() -> Section {
     let mut fields = vec![
-        defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Which flow sends next"),
-        optional("meter", meter(), "What sees whether flows keep their contracts; without it, nothing does"),
-        optional("dropper", dropper(), "What is dropped or marked on arrival; without it, nothing is"),
+        defaulted(
+            "scheduler",
+            scheduler(),
+            tidegate_core::scheduler::DEFAULT.name,
+            "Scheduler: which flow is served next",
+        ),
+        optional("meter", meter(), "Meter: whether flows conform to their contracts; without it, none"),
+        optional("dropper", dropper(), "Dropper: which packets are dropped or marked; without it, none"),
         optional("detector", detector(), DETECTOR),
     ];
     fields.push(credit());
-    let help = "What every output port of a host does, unless a link says otherwise.";
+    let help = "Every output port of a host; a link may override it.";
     Section::new("host", "Host", help, fields)
 }
 
 fn profile() -> Section {
-    let mut fields = vec![required("name", Shape::Name, "Name, which no other profile has")];
+    let mut fields = vec![required("name", Shape::Name, "Unique name of the profile")];
     fields.extend(read_by(tidegate_core::meter::RECORDS));
     let help = "A contract that several flows keep together: where packets are metered, those of all flows that name the \
                 profile count against it as one. What each flow states to schedulers stays its own.";
@@ -155,12 +163,7 @@ fn switch() -> Section {
          for a shaper, a ceiling or credit when it is more than a third of the rest; or the longest queue by \
          packets, whoever may send (Zhang 1991, section 3.1)",
     );
-    Section::new(
-        "switch",
-        "Switch",
-        "What holds for every switch, unless a node says otherwise.",
-        vec![buffer, push_out],
-    )
+    Section::new("switch", "Switch", "Every switch; a node may override it.", vec![buffer, push_out])
 }
 
 fn admission() -> Section {
@@ -169,12 +172,12 @@ fn admission() -> Section {
             "datagrams",
             Shape::Value(Kind::Number(0.0, 1.0)),
             "0",
-            "Share of every link that is kept aside for datagrams and cannot be reserved",
+            "Share of every link that is kept for datagrams and cannot be reserved",
         ),
         optional(
             "interval",
             time(),
-            "Longest average interval (AI) that a flow may ask for; without it, any",
+            "Longest average interval (AI) that a flow may request; without it, any",
         ),
     ];
     let help = "The Flow Network: at its `start` a flow that reserves sends a request along its route. Every link \
@@ -186,7 +189,7 @@ fn admission() -> Section {
 
 fn node() -> Section {
     let fields = vec![
-        required("name", Shape::Name, "Name, which no other node has"),
+        required("name", Shape::Name, "Unique name of the node"),
         defaulted(
             "kind",
             Shape::Value(Kind::Word(&["switch", "host"])),
@@ -196,7 +199,7 @@ fn node() -> Section {
         optional(
             "buffer",
             Shape::Value(Kind::Limit),
-            "Shared pool of this switch; without it, what `switch` says",
+            "Shared pool of this switch; without it, that of `switch`",
         ),
     ];
     Section::new("node", "Node", "One node added to the topology.", fields)
@@ -212,23 +215,19 @@ fn link() -> Section {
         loss(),
         reorder(),
         reorder_delay(),
-        defaulted("duplex", Shape::Flag, "true", "Whether it also goes back; both directions are then alike"),
-        optional("scheduler", scheduler(), "Scheduler of its ports; without it, what `port` says"),
-        optional("meter", meter(), "Meter of its ports; without it, what `port` says"),
+        defaulted("duplex", Shape::Flag, "true", "Whether there is an equal link in the other direction"),
+        optional("scheduler", scheduler(), "Scheduler of its ports; without it, that of `port`"),
+        optional("meter", meter(), "Meter of its ports; without it, that of `port`"),
         optional(
             "profile",
             Shape::Name,
             "Profile that every packet belongs to that is metered at its ports, whatever its flow's is: the aggregate profile \
              of a boundary; without it, each flow's",
         ),
-        optional("dropper", dropper(), "Dropper of its ports; without it, what `port` says"),
-        optional("detector", detector(), "Detector of its ports; without it, what `port` says"),
-        optional(
-            "rate_control",
-            rate_control(),
-            "Switch algorithm of its ports; without it, what `port` says",
-        ),
-        optional("vsvd", vsvd(), "Coupling of control loops at its ports; without it, what `port` says"),
+        optional("dropper", dropper(), "Dropper of its ports; without it, that of `port`"),
+        optional("detector", detector(), "Detector of its ports; without it, that of `port`"),
+        optional("rate_control", rate_control(), "Switch algorithm of its ports; without it, that of `port`"),
+        optional("vsvd", vsvd(), "Coupling of control loops at its ports; without it, that of `port`"),
         optional("ceiling", rate(), "Rate that its ports never exceed; without it, the link's rate"),
         credit(),
     ];
@@ -264,7 +263,7 @@ pub(super) fn loss() -> Field {
         "loss",
         Shape::Value(Kind::Number(0.0, 1.0)),
         "0",
-        "Probability with which a packet is lost once it was sent, each by itself",
+        "Probability that a packet is lost after it was sent, independently of others",
     )
 }
 
@@ -274,31 +273,23 @@ pub(super) fn reorder() -> Field {
         "reorder",
         Shape::Value(Kind::Number(0.0, 1.0)),
         "0",
-        "Probability with which a packet takes `reorder_delay` longer, so that packets behind it overtake it",
+        "Probability that a packet takes `reorder_delay` longer, so that packets behind it overtake it",
     )
 }
 
 pub(super) fn reorder_delay() -> Field {
-    optional(
-        "reorder_delay",
-        time(),
-        "How much longer a packet takes that is overtaken; needed with `reorder`",
-    )
+    optional("reorder_delay", time(), "Extra delay of a packet that is overtaken; required with `reorder`")
 }
 
 pub(super) fn class() -> Section {
     let mut fields = vec![
-        required("name", Shape::Name, "Name, which no other class has"),
+        required("name", Shape::Name, "Unique name of the class"),
         optional(
             "parent",
             Shape::Name,
-            "Class that it is part of; without it, it stands directly under the port's scheduler",
+            "Class that contains it; without it, the class is directly under the port's scheduler",
         ),
-        required(
-            "scheduler",
-            scheduler(),
-            "Discipline among its flows, or among the classes that are part of it",
-        ),
+        required("scheduler", scheduler(), "Scheduler of its flows, or of the classes in it"),
     ];
     fields.extend(read_by(tidegate_core::scheduler::RECORDS));
     fields.extend([
@@ -306,12 +297,12 @@ pub(super) fn class() -> Section {
         optional(
             "meter",
             meter(),
-            "What sees whether its flows keep their contracts; without it, what the port has",
+            "Meter: whether its flows conform to their contracts; without it, that of the port",
         ),
         optional(
             "dropper",
             dropper(),
-            "What is dropped or marked on arrival in it; without it, what the port's does",
+            "Dropper: which of its packets are dropped or marked; without it, that of the port",
         ),
         optional("detector", detector(), DETECTOR),
     ]);

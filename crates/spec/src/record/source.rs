@@ -12,7 +12,7 @@ fn times() -> Field {
         "times",
         Shape::Value(Kind::Number(1.0, 1000.0)),
         "1",
-        "Factor on the rates of this source: above 1 it misbehaves and sends so many times what it states",
+        "Factor on the rates of this source: above 1 it misbehaves and sends that many times its declared rate",
     )
 }
 
@@ -29,7 +29,7 @@ fn playback() -> [Field; 2] {
             "repeat",
             Shape::Value(Kind::Integer(1, 1_000_000)),
             "1",
-            "Number of times that it is played, end to end",
+            "Number of times that it is played, one after another",
         ),
     ]
 }
@@ -77,7 +77,7 @@ pub(super) fn shape() -> Shape {
         Section::new(
             "greedy",
             "Greedy",
-            "Always has something to send: keeps a fixed number of packets in its first queue.",
+            "Always has packets to send: keeps a fixed number of packets in its first queue.",
             vec![defaulted("window", Shape::Value(Kind::Integer(1, 1_000_000)), "4", "Packets kept in its first queue")],
         )
         .responding(),
@@ -105,13 +105,13 @@ pub(super) fn shape() -> Shape {
                     "spread",
                     Shape::Value(Kind::Word(&["frame", "peak"])),
                     "frame",
-                    "Times of a frame's packets: evenly over the frame interval, or at the peak rate from its beginning on",
+                    "Times of a frame's packets: evenly over the frame interval, or at the peak rate from its beginning",
                 ),
                 optional("peak", rate(), "Rate at which the packets of a frame follow each other with `spread = \"peak\"`; without it, the flow's `peak`"),
                 optional(
                     "first",
                     Shape::Value(Kind::Integer(0, 1_000_000_000)),
-                    "Frame with which every flow begins at its `start`, from 0; without it, frame and instant are drawn",
+                    "Frame with which every flow starts at its `start`, from 0; without it, frame and phase are random",
                 ),
             ],
         )
@@ -126,7 +126,7 @@ pub(super) fn shape() -> Shape {
                 optional(
                     "flow",
                     Shape::Value(Kind::Text),
-                    "Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port, an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, and each reserves what is stated",
+                    "Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port, an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation",
                 ),
                 optional(
                     "inside",

@@ -42,7 +42,7 @@ pub(super) fn shape() -> Shape {
     let chain = kind(
         "chain",
         "Chain",
-        "Switches s1 … sN in a row, joined by duplex links; with `access`, host hK hangs on switch sK.",
+        "Switches s1 … sN in a row, connected by duplex links; with `access`, host hK is connected to switch sK.",
         vec![
             count("switches", "Number of switches"),
             rate_between.clone(),
@@ -50,7 +50,7 @@ pub(super) fn shape() -> Shape {
             optional(
                 "access",
                 Shape::Table(access()),
-                "Links between each switch and its host; without it there are no hosts, and flows start and end at the switches",
+                "Links between each switch and its host; without it there are no hosts, and flows start and end at switches",
             ),
         ],
     );
@@ -68,7 +68,7 @@ pub(super) fn shape() -> Shape {
     let parking_lot = kind(
         "parking-lot",
         "Parking lot",
-        "Switches s1 … s(K+1) in a row; host src on s1 and dst on s(K+1) see every hop, hosts cI on sI and dI on s(I+1) only hop I.",
+        "Switches s1 … s(K+1) in a row; traffic from host src on s1 to dst on s(K+1) crosses every hop, traffic from cI on sI to dI on s(I+1) only hop I.",
         vec![count("hops", "Number of links between switches"), rate_between, delay_between, with_access()],
     );
     let star = kind(
@@ -94,11 +94,11 @@ pub(super) fn shape() -> Shape {
          takes the place of the gate's own, to try another scheduler or buffer on the same file; the scenario's classes \
          and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that has them.",
         vec![
-            required("file", Shape::File, "Gate file, with its interfaces' names left aside"),
+            required("file", Shape::File, "Gate file; the names of its interfaces are ignored"),
             defaulted("delay", time(), "0s", "Propagation delay of the link, in each direction"),
         ],
     );
-    let nodes = kind("nodes", "Nodes", "Only what `[[node]]` and `[[link]]` list.", Vec::new());
+    let nodes = kind("nodes", "Nodes", "Only the nodes and links of `[[node]]` and `[[link]]`.", Vec::new());
     let options = vec![chain, dumbbell, parking_lot, star, gate, nodes];
     Shape::OneOf(OneOf { what: "topology", default_kind: None, options })
 }

@@ -58,7 +58,7 @@ pub(super) fn check(groups: &[FlowGroup], report: &mut Report) {
                 .add(group.reserve_place, Complaint::new(message).help("leave out `reserve` or `admission`"));
         }
         if !reserves && !group.changes.is_empty() {
-            let message = format!("flow `{}` reserves nothing that could be changed", group.name);
+            let message = format!("flow `{}` has no reservation to change", group.name);
             report.add(group.place, Complaint::new(message).help("give it a `reserve`"));
         }
     }

@@ -19,7 +19,7 @@ struct Carried {
     largest: u32,
 }
 
-/// Checks the credit of every link; of mistakes at one place, the first is told.
+/// Checks the credit of every link; reports the first error of each place.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     let credits = parts.links.iter().filter_map(|link| link.port.credit.as_ref());

@@ -54,7 +54,7 @@ pub(super) fn load(
     Ok(Some(gate))
 }
 
-/// Signalling would have to ask a gate, which answers nobody.
+/// Signalling would need a gate's answer, and gates do not answer.
 pub(super) fn refuse_admission(values: &Values, report: &mut Report) {
     let complaint = Complaint::new("flows cannot be set up link by link through a gate")
         .help("what a flow gets there is in the gate's file: leave out [admission]");
@@ -73,22 +73,23 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     let first = route.first().is_some_and(|link| links[*link].gate.is_some());
     if crossing(route, links).is_none() {
         if values.given("headers") {
-            let complaint = Complaint::new("`headers` say nothing: no gate is on the way");
+            let complaint = Complaint::new("`headers` have no effect: no gate is on the route");
             report.add(values.place_of("headers"), complaint.help("leave them out"));
         }
         if source.given("inside") {
-            let complaint = Complaint::new("`inside` says nothing: no gate is on the way");
+            let complaint = Complaint::new("`inside` has no effect: no gate is on the route");
             report.add(source.place_of("inside"), complaint.help("leave it out"));
         }
         return;
     }
     if is_capture && values.given("headers") {
-        let complaint = Complaint::new("a capture brings its own headers").help("leave out `headers`");
+        let complaint = Complaint::new("a capture has its own headers").help("leave out `headers`");
         report.add(values.place_of("headers"), complaint);
     }
     if is_capture && !source.given("inside") && !source.given("flow") {
-        let complaint = Complaint::new("a capture through a gate has to say who is inside")
-            .help("add `inside`, as in inside = \"10.0.0.0/8\", or name with `flow` what goes this way");
+        let complaint =
+            Complaint::new("a capture through a gate needs `inside`, the addresses inside the gate")
+                .help("add `inside`, as in inside = \"10.0.0.0/8\", or name with `flow` what goes this way");
         report.add(values.place_of("source"), complaint);
     }
     if !is_capture && !values.given("headers") {
@@ -101,7 +102,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         report.add(values.place, Complaint::new(message).help(help));
     }
     if values.given("colour") {
-        let complaint = Complaint::new("`colour` says nothing to a gate, which reads headers")
+        let complaint = Complaint::new("`colour` has no effect before a gate, which reads headers")
             .help("state an assured-forwarding `dscp` in `headers`, as in dscp = \"af13\" for red");
         report.add(values.place_of("colour"), complaint);
     }
@@ -116,7 +117,8 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     if route.len() == 1 {
         for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "weight", "class", "ceiling"]) {
             if values.given(key) {
-                let complaint = Complaint::new(format!("`{key}` says nothing: only the gate is on the way"));
+                let complaint =
+                    Complaint::new(format!("`{key}` has no effect: only the gate is on the route"));
                 report.add(
                     values.place_of(key),
                     complaint.help("what a flow gets there is in the gate's file"),

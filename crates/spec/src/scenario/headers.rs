@@ -30,7 +30,7 @@ impl HeadersSpec {
     ) -> Option<HeadersSpec> {
         let text = values.text("flow")?;
         let Ok(first) = text.parse::<FiveTuple>() else {
-            let complaint = Complaint::new(format!("`{}` is no flow", brief(text)))
+            let complaint = Complaint::new(format!("`{}` is not a flow", brief(text)))
                 .help("write it as in 10.0.0.1:5004>192.0.2.1:5060/udp, 10.0.0.1>192.0.2.1/icmp or other");
             report.add(values.place_of("flow"), complaint);
             return None;

@@ -61,13 +61,13 @@ pub struct Scenario {
     /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
     /// link is two, there and back.
     pub links: Vec<Link>,
-    /// Who gives way when a switch's pool is exhausted.
+    /// Which packet is dropped when a switch's pool is exhausted.
     pub push_out: PushOut,
     /// The gate that the links with a direction of it are, its policies as they hold here.
     pub gate: Option<GateFile>,
     /// Classes of flows, in the order of the file.
     pub classes: Vec<Class>,
-    /// Contracts that several flows keep together, in the order of the file.
+    /// Contracts that several flows share, in the order of the file.
     pub profiles: Vec<Profile>,
     /// How flows are set up before they send; `None` when all are set up from the start.
     pub admission: Option<Admission>,

@@ -130,7 +130,7 @@ fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
     }
 }
 
-/// Who passes the links that a scheduler divides among its members.
+/// The flows that pass links which a scheduler divides among its members.
 struct Divided<'s> {
     parts: &'s Parts<'s>,
     /// Indexes of loads, by link.

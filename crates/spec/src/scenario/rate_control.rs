@@ -25,8 +25,10 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
         if let Some(vsvd) = link.port.vsvd.as_ref().filter(|_| link.port.rate_control.is_none()) {
             let place = vsvd.place_of("");
             if told.insert(place) {
-                let message =
-                    format!("nothing controls rates at link {}, so that no loops can be coupled", link.name);
+                let message = format!(
+                    "no switch algorithm controls rates at link {}, so no loops can be coupled",
+                    link.name
+                );
                 report.add(place, Complaint::new(message).help("add `rate_control` beside it"));
             }
         }

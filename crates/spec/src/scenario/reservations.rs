@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// A link, or a class on a link.
 type Holder = (usize, Option<usize>);
 
-/// What is reserved in a holder, and who was the first not to fit.
+/// The reservations in a holder, and the first that does not fit.
 #[derive(Default)]
 struct Ledger {
     total: u128,

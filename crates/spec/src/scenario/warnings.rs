@@ -77,7 +77,7 @@ impl Scenario {
         changes
     }
 
-    /// A ceiling in a pool whose push-out does not ask who may send.
+    /// A ceiling in a pool whose push-out ignores which packets may be sent.
     fn open_pool(&self) -> Option<(Place, Complaint)> {
         if self.push_out == PushOut::Shares {
             return None;
@@ -86,7 +86,7 @@ impl Scenario {
         let (place, whose) = self.ceiling_where(in_pool)?;
         let message = format!(
             "what waits for the ceiling of {whose} may fill the pool, and the link stands idle: push-out of the \
-             longest queue does not ask who may send"
+             longest queue ignores which packets may be sent"
         );
         Some((place, Complaint::new(message).help("leave out `push_out`")))
     }

@@ -87,7 +87,7 @@ pub fn parse_rate(text: &str) -> Result<u64, Complaint> {
         Unfit::TooLarge => rate_too_large(text),
     })?;
     match bits {
-        0 => Err(Complaint::new(format!("`{text}` is no rate: a rate is at least 1bit"))),
+        0 => Err(Complaint::new(format!("`{text}` is not a rate: a rate is at least 1bit"))),
         _ if bits > Rate::MAX_BITS_PER_SECOND => Err(rate_too_large(text)),
         _ => Ok(bits),
     }
@@ -152,7 +152,7 @@ pub fn parse_limit(text: &str) -> Result<Limit, Complaint> {
             Unfit::TooLarge => too_many_packets(text),
         })?;
         return match packets {
-            0 => Err(Complaint::new(format!("`{text}` lets nothing through: a limit is at least 1p"))),
+            0 => Err(Complaint::new(format!("`{text}` would let no packet pass: a limit is at least 1p"))),
             _ if packets > MOST_PACKETS => Err(too_many_packets(text)),
             _ => Ok(Limit::Packets(packets)),
         };
@@ -176,7 +176,7 @@ fn whole_bytes(number: &str, text: &str, what: &str, unit: Unit) -> Result<u64, 
         Unfit::TooLarge => too_large(),
     })?;
     match bytes {
-        0 => Err(Complaint::new(format!("`{text}` is no {what}: a {what} is at least 1B"))),
+        0 => Err(Complaint::new(format!("`{text}` is not a {what}: a {what} is at least 1B"))),
         _ if bytes > LARGEST_SIZE => Err(too_large()),
         _ => Ok(bytes),
     }
@@ -191,7 +191,7 @@ fn split<'t>(
     fault: impl Fn(&str) -> Option<Complaint>,
 ) -> Result<(&'t str, &'t str), Complaint> {
     if text.len() > LONGEST_TEXT {
-        return Err(Complaint::new(format!("`{}` is no {what}", brief(text))));
+        return Err(Complaint::new(format!("`{}` is not a {what}", brief(text))));
     }
     if text.starts_with('-') {
         return Err(Complaint::new(format!("`{text}` is negative: a {what} is not")));
@@ -200,7 +200,7 @@ fn split<'t>(
     let (number, unit) = text.split_at(end);
     let as_in = format!("write it as in `{example}`");
     if number.is_empty() {
-        return Err(Complaint::new(format!("`{text}` is no {what}")).help(as_in));
+        return Err(Complaint::new(format!("`{text}` is not a {what}")).help(as_in));
     }
     if unit.is_empty() {
         return Err(Complaint::new(format!("a {what} needs a unit, and `{text}` has none")).help(as_in));
@@ -218,7 +218,7 @@ fn split<'t>(
 
 fn read(number: &str, text: &str, what: &str) -> Result<Decimal, Complaint> {
     Decimal::parse(number).ok_or_else(|| {
-        Complaint::new(format!("`{text}` is no {what}: `{number}` is no plain decimal number"))
+        Complaint::new(format!("`{text}` is not a {what}: `{number}` is not a plain decimal number"))
             .help("write digits with at most one point, as in `1.5`, and at most 20 digits")
     })
 }

@@ -55,10 +55,10 @@ fn lengths_are_read_exactly() {
 fn mistakes_are_explained() {
     for (text, expected) in [
         ("400", "a rate needs a unit, and `400` has none (write it as in `400kbit`)"),
-        ("fast", "`fast` is no rate (write it as in `400kbit`)"),
-        ("", "`` is no rate (write it as in `400kbit`)"),
+        ("fast", "`fast` is not a rate (write it as in `400kbit`)"),
+        ("", "`` is not a rate (write it as in `400kbit`)"),
         ("-1mbit", "`-1mbit` is negative: a rate is not"),
-        ("0kbit", "`0kbit` is no rate: a rate is at least 1bit"),
+        ("0kbit", "`0kbit` is not a rate: a rate is at least 1bit"),
         ("0.0001kbit", "`0.0001kbit` is not a whole number of bits per second"),
         ("11tbit", "`11tbit` is too fast: a rate is at most 10tbit"),
         ("99999999999999999999tbit", "`99999999999999999999tbit` is too fast: a rate is at most 10tbit"),
@@ -71,7 +71,7 @@ fn mistakes_are_explained() {
         ("1mbit/s", "`mbit/s` in `1mbit/s` is not a unit of rate (write `1mbit`)"),
         (
             "1.mbit",
-            "`1.mbit` is no rate: `1.` is no plain decimal number (write digits with at most one point, as in `1.5`, and at most 20 digits)",
+            "`1.mbit` is not a rate: `1.` is not a plain decimal number (write digits with at most one point, as in `1.5`, and at most 20 digits)",
         ),
     ] {
         assert_eq!(parse_rate(text).map_err(said), Err(expected.to_owned()));
@@ -89,7 +89,7 @@ fn mistakes_are_explained() {
         assert_eq!(parse_time(text).map_err(said), Err(expected.to_owned()));
     }
     for (text, expected) in [
-        ("0B", "`0B` is no size: a size is at least 1B"),
+        ("0B", "`0B` is not a size: a size is at least 1B"),
         ("0.5B", "`0.5B` is not a whole number of bytes"),
         ("64KB", "`KB` in `64KB` is not a unit of size (write `64kB` for 1000 bytes or `64KiB` for 1024)"),
         ("64b", "`b` in `64b` is not a unit of size (`b` could be bits or bytes: write `64B` for bytes)"),
@@ -100,7 +100,7 @@ fn mistakes_are_explained() {
     for (text, expected) in [
         ("100", "a limit needs a unit, and `100` has none (write it as in `100p` or `64kB`)"),
         ("100pkt", "`pkt` in `100pkt` is not a unit of a limit (write `100p`)"),
-        ("0p", "`0p` lets nothing through: a limit is at least 1p"),
+        ("0p", "`0p` would let no packet pass: a limit is at least 1p"),
         ("1.5p", "`1.5p` is not a whole number of packets"),
     ] {
         assert_eq!(parse_limit(text).map_err(said), Err(expected.to_owned()));

@@ -48,7 +48,7 @@ fn sections(file: &'static Section) -> String {
 const HEAD: &str = "\
 # Scenario reference
 
-This page is written from the records that the reader of scenarios uses.
+This page is generated from the records that the parser of scenarios uses.
 
 A scenario is a TOML file. ";
 
@@ -61,10 +61,9 @@ A gate file is a TOML file, with the words of a [scenario](scenario.md). ";
 
 const TABLES_AND_KINDS: &str = "\
 A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
-header, `[port]`; what can occur several times has double brackets, `[[flow]]`. Where a key chooses among
+header, `[port]`; tables that can occur several times have double brackets, `[[flow]]`. Where a key chooses among
 kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys of that kind,
-`{ kind = \"drop-tail\", limit = \"100p\" }`. The default `{}` is a table of which nothing is given, so that
-its own defaults hold; without a default (—), the last column says what leaving the key out means. Relative paths start at the file's own folder.
+`{ kind = \"drop-tail\", limit = \"100p\" }`. The default `{}` is an empty table, so its own defaults apply; without a default (—), the last column says what omitting the key means. Relative paths start at the file's own folder.
 
 ";
 
@@ -72,8 +71,7 @@ const OVERRIDES: &str = "\
 ## Overrides
 
 `--set PATH=VALUE` changes one value before the scenario is read: `--set duration=10s`,
-`--set port.scheduler=fifo`, `--set flow.voice.source.rate=2mbit`. Nodes, classes and flows go by their
-name, links by their ends: `--set link.s9-s1.rate=2mbit`. The value is TOML if it parses as such, and
+`--set port.scheduler=fifo`, `--set flow.voice.source.rate=2mbit`. Name a node, a class or a flow by its name, and a link by its two ends: `--set link.s9-s1.rate=2mbit`. The value is TOML if it parses as such, and
 plain text otherwise.
 
 ";

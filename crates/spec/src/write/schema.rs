@@ -7,7 +7,7 @@ use crate::units::{PACKETS, RATES, SIZES, TIMES, Unit};
 use serde_json::{Map, Value, json};
 use tidegate_core::params::Kind;
 
-/// A JSON Schema (2020-12) of scenario files: for editors, and for whoever writes scenarios by program.
+/// A JSON Schema (2020-12) of scenario files: for editors, and for programs that write scenarios.
 /// It knows every key, type, unit and range; what the parts of a scenario mean to each other only the
 /// reader checks.
 pub fn schema() -> Value {

@@ -56,7 +56,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }\n",
         "",
-        "a.toml:5:8: nothing controls rates at link s1->s2, so that no loops can be coupled",
+        "a.toml:5:8: no switch algorithm controls rates at link s1->s2, so no loops can be coupled",
         Some("add `rate_control` beside it"),
     ),
     (

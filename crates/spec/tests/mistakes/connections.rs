@@ -42,25 +42,25 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "size = \"1kB\"",
         "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\" }",
-        "a.toml:18:8: `window` sends data without end, and takes no transfers",
+        "a.toml:18:8: `window` sends endless data, and takes no transfers",
         Some("leave `data` out"),
     ),
     (
         "size = \"1kB\"",
         "size = \"1kB\"\ndata = { kind = \"on-off-data\", rate = \"1mbit\", on = \"1s\", off = \"1s\" }",
-        "a.toml:18:8: `window` sends data without end, and takes no on-off data",
+        "a.toml:18:8: `window` sends endless data, and takes no on-off data",
         Some("leave `data` out"),
     ),
     (
         "size = \"1kB\"",
         "size = \"1kB\"\ndata = { kind = \"on-off-data\", rate = \"1mbit\", on = \"1s\" }",
         "a.toml:18:8: application `on-off-data` needs `off`",
-        Some("Time for which it is silent, above 0, as in off = \"5ms\""),
+        Some("Length of an off period, above 0, as in off = \"5ms\""),
     ),
     (
         "size = \"1kB\"",
         "size = \"1kB\"\nweight = 2",
-        "a.toml:18:10: `weight` says nothing of a flow without a `profile`",
+        "a.toml:18:10: `weight` has no effect on a flow without a `profile`",
         Some("name the [[profile]] that is divided"),
     ),
     (
@@ -84,7 +84,7 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "size = \"1kB\"",
         "size = \"1kB\"\ndata = { kind = \"transfers\", file = \"a\", sizes = \"exponential\" }",
-        "a.toml:18:50: `sizes` says nothing of transfers whose sizes are in a `file`",
+        "a.toml:18:50: `sizes` has no effect on transfers whose sizes are in a `file`",
         Some("leave it out"),
     ),
     (
@@ -120,7 +120,7 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "timeout = \"2s\"",
         "acknowledgement = \"2MiB\"",
-        "a.toml:16:13: answers of this transport (2097152B) are above 1 MiB (1048576B)",
+        "a.toml:16:13: acknowledgements of this transport (2097152B) are above 1 MiB (1048576B)",
         None,
     ),
     ("size = \"1kB\"", "size = \"2MB\"", "a.toml:17:8: `size` is above 1 MiB (1048576B)", None),
@@ -128,7 +128,7 @@ const CONNECTIONS: &[Mistake] = &[
         "transport = {",
         "transprt = {",
         "a.toml:11:1: connection `web` needs `transport`",
-        Some("What sends the data at one end and answers at the other"),
+        Some("Protocol of the sender and the receiver"),
     ),
     (
         "count = 2",
@@ -153,7 +153,7 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "duplex = true\n[[connection]]\nname = \"web\"\ncount = 2\nfrom = \"h1\"\nto = \"h3\"",
         "duplex = false\n[[connection]]\nname = \"web\"\ncount = 2\nfrom = \"h1\"\nto = \"s9\"",
-        "a.toml:15:6: answers have no way back from s9 to h1",
+        "a.toml:15:6: acknowledgements have no route back from s9 to h1",
         Some("a link with duplex = false goes one way"),
     ),
     (
@@ -165,7 +165,7 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "answers = { reserve = \"10kbit\" }",
         "answers = { interval = \"1s\" }",
-        "a.toml:19:24: `interval` says nothing of a flow without a reservation",
+        "a.toml:19:24: `interval` has no effect on a flow without a reservation",
         Some("give it a `reserve`"),
     ),
     (
@@ -220,7 +220,7 @@ const MULTICAST: &[Mistake] = &[
     (
         "size = \"500B\"",
         "size = \"500B\"\ninterval = \"1s\"\nwarned = \"slow\"",
-        "a.toml:27:10: a flow with several destinations does nothing when it is warned",
+        "a.toml:27:10: a flow with several destinations cannot respond to warnings",
         Some("leave out `warned`"),
     ),
     (
@@ -282,7 +282,7 @@ fn neither_passes_a_gate() {
     };
     expect(
         "[[connection]]\nname = \"c\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"1kB\"\ntransport = \"window\"",
-        "a.toml:16:1: connection `c` passes a gate, which has to know the headers of its packets",
+        "a.toml:16:1: connection `c` passes a gate, which needs the headers of its packets",
     );
     expect(
         "[[flow]]\nname = \"m\"\nfrom = \"inside\"\nto = [\"a\", \"b\"]\nsize = \"1kB\"\n\

@@ -44,7 +44,7 @@ fn settings_do_not_contradict_each_other() {
 #[test]
 fn a_detector_has_a_dropper() {
     let help = Some("add a `dropper` beside it");
-    let said = "a detector is shown what a dropper drops, and there is none on link s1->s2";
+    let said = "a detector looks at the drops of a dropper, and there is none on link s1->s2";
     check(&scenario("port = { detector = \"drop-history\" }\n"), &[], &format!("a.toml:4:21: {said}"), help);
     let class = "class = [ { name = \"a\", scheduler = \"fifo\", detector = {} } ]\n";
     let with_class = scenario(&format!("port = {{ {DROPPER} }}\n{class}"));
@@ -60,7 +60,7 @@ fn a_detector_has_a_dropper() {
     };
     gate(&port("drops = \"all\"")).unwrap();
     let found = gate("port = { detector = \"drop-history\" }\n").unwrap_err();
-    let expected = "g.toml:3:21: a detector is shown what a dropper drops, and there is none at its port";
+    let expected = "g.toml:3:21: a detector looks at the drops of a dropper, and there is none at its port";
     assert!(found.starts_with(expected), "{found}");
 }
 

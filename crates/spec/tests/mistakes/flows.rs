@@ -20,7 +20,7 @@ pub const FLOWS: &[Mistake] = &[
         "name = \"data\"\n",
         "",
         "a.toml:47:1: this flow needs `name`",
-        Some("Name, which no other flow or connection has"),
+        Some("Name, unique among flows and connections"),
     ),
     (
         "to = \"h2\"\n",
@@ -103,13 +103,13 @@ pub const FLOWS: &[Mistake] = &[
     (
         "class = \"inner\"",
         "workahead = \"0B\"",
-        "a.toml:41:13: `workahead`: `0B` is no size: a size is at least 1B",
+        "a.toml:41:13: `workahead`: `0B` is not a size: a size is at least 1B",
         None,
     ),
     (
         "priority = 3",
         "workahead = \"2kB\"",
-        "a.toml:52:13: `workahead` says nothing of a flow without a reservation",
+        "a.toml:52:13: `workahead` has no effect on a flow without a reservation",
         Some("give it a `reserve`"),
     ),
 ];

@@ -6,7 +6,7 @@ pub const HEAD: &[Mistake] = &[
     (
         "version = 1\n",
         "",
-        "a.toml: this scenario does not state its version",
+        "a.toml: this scenario has no `version`",
         Some("write version = 1 in its first line"),
     ),
     (

@@ -82,10 +82,10 @@ fn buckets_have_a_depth_and_hold_a_packet() {
         }
         for key in ["workahead", "excess_burst", "peak_burst"] {
             let text = with(&format!(", reserve = \"500kbit\", {key} = \"0B\""));
-            let message = format!("`{key}`: `0B` is no size: a size is at least 1B");
+            let message = format!("`{key}`: `0B` is not a size: a size is at least 1B");
             check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "\"0B\"")), None);
             let text = with(&format!(", {key} = \"3kB\""));
-            let message = format!("`{key}` says nothing of a flow without a reservation");
+            let message = format!("`{key}` has no effect on a flow without a reservation");
             let place = format!("a.toml:5:{}: {message}", column(&text, 5, "\"3kB\""));
             check(&text, &[], &place, Some("give it a `reserve`"));
         }
@@ -209,7 +209,7 @@ fn a_window_follows_a_transport_that_measures_round_trips() {
         }
         let packets = host.replace("window = \"100ms\"", "packets = 5");
         let text = hosts(&packets, tcp);
-        let message = "`round_trips` says nothing of an average over packets";
+        let message = "`round_trips` has no effect on an average over packets";
         check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "2 }")), None);
         // At a gate there are no transports.
         let text = format!(

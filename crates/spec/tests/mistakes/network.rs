@@ -30,7 +30,7 @@ pub const NETWORK: &[Mistake] = &[
     (
         "rate = \"2mbit\"",
         "trace = \"scenario.rs\"",
-        "a.toml:18:9: tests/scenario.rs is no trace of a link: line 1: expected a whole number of milliseconds up to \
+        "a.toml:18:9: tests/scenario.rs is not a trace of a link: line 1: expected a whole number of milliseconds up to \
          4294967295, found `//! Scenarios without mistakes: what they turn into.`",
         Some("each line is the millisecond of one opportunity to deliver 1500 bytes, in order"),
     ),
@@ -125,7 +125,7 @@ pub const NETWORK: &[Mistake] = &[
     (
         "name = \"s9\"",
         "name = \"s 9\"",
-        "a.toml:12:8: `name`: `s 9` is no name",
+        "a.toml:12:8: `name`: `s 9` is not a valid name",
         Some("a name is made of 1 to 64 letters A–Z and a–z, digits, `-` and `_`"),
     ),
     (

@@ -187,7 +187,7 @@ fn a_changed_rate_needs_a_rate() {
     check(
         &with("kind = \"greedy\", window = 3"),
         &[],
-        "a.toml:5:134: `rate` says nothing: the source has no rate of its own",
+        "a.toml:5:134: `rate` has no effect: the source has no rate of its own",
         Some("leave it out: greedy sources and recordings send as before, within what is reserved then"),
     );
 }
@@ -297,7 +297,7 @@ fn guards_of_classes_and_hosts_and_profiles_are_checked() {
     check(
         &scenario(&profile(", interval = \"1s\"")),
         &[],
-        "a.toml:4:38: `interval` says nothing of a flow without a reservation",
+        "a.toml:4:38: `interval` has no effect on a flow without a reservation",
         Some("give it a `reserve`"),
     );
     check(

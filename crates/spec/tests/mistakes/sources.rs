@@ -8,13 +8,13 @@ pub const SOURCES: &[Mistake] = &[
     (
         "kind = \"cbr\", rate = \"64kbit\"",
         "kind = \"video\", file = \"scenario.rs\", fps = 25, spread = \"peak\"",
-        "a.toml:44:69: neither this source nor its flow states the `peak` rate to send frames at",
+        "a.toml:44:69: neither this source nor its flow has the `peak` rate at which frames are sent",
         Some("give it a `peak`, as in peak = \"10mbit\""),
     ),
     (
         "kind = \"cbr\", rate = \"64kbit\"",
         "kind = \"video\", file = \"scenario.rs\", fps = 25, peak = \"1mbit\"",
-        "a.toml:44:67: `peak` says nothing of packets that are spread over the frame",
+        "a.toml:44:67: `peak` has no effect on packets that are spread over the frame",
         Some("leave it out, or say `spread = \"peak\"`"),
     ),
     (
@@ -32,7 +32,7 @@ pub const SOURCES: &[Mistake] = &[
     (
         "kind = \"on-off\", rate = \"100kbit\", peak = \"1mbit\", burst = 10, times = 2",
         "kind = \"video\", file = \"scenario.rs\", fps = 25",
-        "a.toml:53:10: the packets of a video have one `size`, and the last of a frame the rest",
+        "a.toml:53:10: the packets of a video have one `size`; the last packet of a frame has the rest",
         None,
     ),
     (
@@ -98,13 +98,13 @@ pub const SOURCES: &[Mistake] = &[
     (
         LONE_SOURCE,
         "source = { kind = \"capture\", file = \"scenario.rs\" }",
-        "a.toml:36:9: a capture that brings its own flows cannot have a `count`",
+        "a.toml:36:9: a capture that has its own flows cannot have a `count`",
         Some("name one of its flows with `flow`, or leave out `count`"),
     ),
     (
         LONE_SOURCE,
         "source = { kind = \"capture\", file = \"scenario.rs\", flow = \"udp 1.2.3.4:5\" }",
-        "a.toml:42:59: `udp 1.2.3.4:5` is no flow of a capture",
+        "a.toml:42:59: `udp 1.2.3.4:5` is not a flow of a capture",
         Some(
             "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp",
         ),

@@ -79,7 +79,7 @@ const MISTAKES: &[Mistake] = &[
     (
         "header = \"40B\"",
         "header = \"4MiB\"",
-        "a.toml:9:13: answers of this transport (4194304B) are above 1 MiB (1048576B)",
+        "a.toml:9:13: acknowledgements of this transport (4194304B) are above 1 MiB (1048576B)",
         None,
     ),
 ];

@@ -2,7 +2,7 @@
 
 `tables.toml` holds Tables I to IV and Figure 7, `long.toml` the tables over 200 s, `left-open.toml` what
 Table I becomes where the paper leaves a choice, `beyond.toml` what it speaks of and gives no figures for, and
-`non-responsive.toml` who is found not to respond to congestion.
+`non-responsive.toml` flows that do not respond to congestion.
 """
 
 from tidegate.papers.allocated_capacity import beyond, figure7, left_open, non_responsive, tables

@@ -1,4 +1,4 @@
-"""Who is found not to respond to congestion, and what comes of isolating it."""
+"""Flows that do not respond to congestion, and the effect of isolating them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _connections(results: Results) -> list[float | None]:
 
 
 def _found(results: Results) -> Figures:
-    """Return who was named, and whose the drops were."""
+    """Return the flows that were named, and the shares of the drops."""
     runs = named(results)
     flows = results.flows.to_pylist()
     lost = {

@@ -24,7 +24,7 @@ WAYS: Mapping[str, Overrides] = {
     MAIN: [*LONG, ("switch.buffer", BUFFER), ("switch.push_out", "longest-queue")],
     DROP_TAIL: [*LONG, ("port.dropper", f'{{ kind = "drop-tail", limit = "{BUFFER}" }}')],
 }
-"""Who gives way when a server is full."""
+"""Which packet is dropped when a server is full."""
 
 
 def _name(way: str, policy: str) -> str:

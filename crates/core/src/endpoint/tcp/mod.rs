@@ -63,20 +63,20 @@ parameters! {
     pub struct TcpParams {
         /// Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack), RFC 6675 with the window of RFC 9438 (cubic)
         variant: Variant = Variant::Cubic,
-        /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender answers to marks
+        /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds to marks
         ecn: Ecn = Ecn::Off,
-        /// Tick of the clock that round trips and timeouts are read from; 500 ms in the 1990s
+        /// Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s
         granularity: Span = Span::from_millis(1),
         /// Least retransmission timeout, at least `granularity`; 1 s in RFC 6298
         minimum_rto: Span = Span::from_millis(200),
         /// Greatest retransmission timeout
         maximum_rto: Span = Span::from_secs(60),
-        /// Time for which an acknowledgement waits for a second segment, below 500 ms (RFC 5681, section 4.2); without it,
-        /// every segment is acknowledged at once
+        /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms (RFC 5681, section 4.2); without
+        /// it, every segment is acknowledged at once
         delayed_acks: Option<Span>,
         /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
         initial_window: u32 as Integer(1, 1_000) = 10,
-        /// Room for data at the receiver, which limits what is in flight
+        /// Receiver's buffer, which limits the data in flight
         receiver_window: u32 as Size = 1_048_576,
         /// Headers of a packet, and the size of an acknowledgement: data are `size` less this
         header: u32 as Size = 40,

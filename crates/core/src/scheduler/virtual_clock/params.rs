@@ -11,14 +11,14 @@ use crate::units::Span;
 parameters! {
     /// What can be set of VirtualClock.
     pub struct VirtualClockParams {
-        /// Clock that packets are stamped with: one that never lags behind real time, or the monitor's, which
-        /// saves credit between checks
+        /// Clock that stamps packets: one that never lags behind real time, or the monitor's clock, which saves credit between
+        /// checks
         stamp: StampClock = StampClock::AuxVc,
         /// When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or at once while
         /// the link is idle or sends a packet with a later stamp
         synchronise: Synchronise = Synchronise::EmptyQueue,
-        /// Most that a flow's first packet may be stamped ahead of real time, beyond what it takes at the reserved rate itself:
-        /// how long a flow pays for what it has sent above its reservation; without it, as long as that was too much
+        /// Most by which a flow's first packet may be stamped ahead of real time, beyond its own time at the reserved rate: a bound
+        /// on how long a flow pays for traffic above its reservation; without it, unlimited
         lead: Option<Span>; gate = Some(GATE_LEAD),
     }
 }
@@ -56,7 +56,7 @@ impl PolicyParams for VirtualClockParams {
         title: "VirtualClock",
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
-               and serves packets in the order of their stamps; flows without a reservation get what is left, first in first out.",
+               and serves packets in the order of their stamps; flows without a reservation share the remaining capacity, first in first out.",
         source: "Zhang 1991, section 3.1",
         params: VirtualClockParams::PARAMS,
         reads: &["reserve", "head_start"],

@@ -49,7 +49,7 @@ pub(super) struct Port {
     pub(super) sent: Count,
     /// Members of the tree that a ceiling holds, by when it lets go.
     held: BinaryHeap<Reverse<(Time, Member)>>,
-    /// The earliest wake-up that was asked for and has not come.
+    /// The earliest wake-up that was requested and is still to come.
     wake_at: Time,
     /// The order of the latest arrival: breaks ties between ports.
     pub(super) latest: u64,

@@ -42,7 +42,7 @@ impl Port {
     /// Takes the packet to be sent now to `serving`, under ceilings. Whether there was one.
     #[inline(never)]
     fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
-        // While the link is busy nobody asks to be woken for a ceiling.
+        // While the link is busy no wake-up for a ceiling is requested.
         if !self.held.is_empty() {
             self.let_go(cx.now);
         }

@@ -27,7 +27,7 @@ use core::ops::{Index, IndexMut};
 
 pub(super) struct Tree {
     pub(super) nodes: Nodes,
-    /// Whether some node has an index of who loses first.
+    /// Whether some node has an index of the flows that push-out takes first.
     indexed: bool,
 }
 

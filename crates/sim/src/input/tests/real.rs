@@ -1,4 +1,4 @@
-//! Captures that nobody in this project made. They stand beside the repository, not in
+//! Captures from elsewhere. They are beside the repository, not in
 //! it; where they are absent, the tests say so and pass.
 
 use super::super::suggest::{Link, Reason, Wish, suggest};

@@ -39,7 +39,7 @@ enum Step {
 /// How far a flow's set-up is, as its source knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Open from the start: nobody asks for anything.
+    /// Open from the start, without a request.
     Given,
     /// Not asked for yet.
     New,

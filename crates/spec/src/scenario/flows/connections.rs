@@ -30,7 +30,7 @@ impl Builder<'_> {
         let links = &self.around.network.links;
         if [&there, &back].into_iter().any(|route| gate::crossing(route, links).is_some()) {
             let message =
-                format!("connection `{name}` passes a gate, which has to know the headers of its packets");
+                format!("connection `{name}` passes a gate, which needs the headers of its packets");
             let complaint = Complaint::new(message).help("only a [[flow]] with `headers` passes a gate");
             report.add(values.place, complaint);
             return None;
@@ -41,7 +41,7 @@ impl Builder<'_> {
         let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
             Ok(made) if !made.takes_data() && application.as_ref().is_some_and(|one| !one.is_endless()) => {
                 let (name, what) = (transport.record().name, data.section.title.to_lowercase());
-                let message = format!("`{name}` sends data without end, and takes no {what}");
+                let message = format!("`{name}` sends endless data, and takes no {what}");
                 report.add(values.place_of("data"), Complaint::new(message).help("leave `data` out"));
                 None
             }
@@ -122,7 +122,7 @@ fn packet_size(key: &str, size: Option<u64>, values: &Values, report: &mut Repor
     if size > LARGEST_PACKET {
         let message = match key {
             "size" => "`size` is above 1 MiB (1048576B)".to_owned(),
-            _ => format!("answers of this {key} ({size}B) are above 1 MiB (1048576B)"),
+            _ => format!("acknowledgements of this {key} ({size}B) are above 1 MiB (1048576B)"),
         };
         report.add(values.place_of(key), Complaint::new(message));
         return None;

@@ -37,7 +37,7 @@ pub(super) fn check_paces(values: &Values, source: &Source, report: &mut Report)
         Source::Cbr { .. } | Source::Poisson { .. } | Source::OnOff { .. } | Source::PacketTrain { .. }
     );
     for change in values.tables("change").iter().filter(|change| !has_rate && change.given("rate")) {
-        let complaint = Complaint::new("`rate` says nothing: the source has no rate of its own")
+        let complaint = Complaint::new("`rate` has no effect: the source has no rate of its own")
             .help("leave it out: greedy sources and recordings send as before, within what is reserved then");
         report.add(change.place_of("rate"), complaint);
     }
@@ -49,7 +49,8 @@ pub(super) fn changes(values: &Values, start: Span, report: &mut Report) -> Opti
     for change in values.tables("change") {
         let at = change.time("at")?;
         if at <= before {
-            let complaint = Complaint::new("`at` is not later than the flow's `start` and the change before");
+            let complaint =
+                Complaint::new("`at` is not later than the flow's `start` and the previous change");
             report.add(change.place_of("at"), complaint);
         }
         before = at;

@@ -1,4 +1,4 @@
-//! Flows: who sends what to whom, by which way and under which contract.
+//! Flows: traffic from one node to others, its route and its contract.
 
 mod connections;
 mod life;
@@ -260,7 +260,7 @@ impl Builder<'_> {
         classes::check_ceiling(values, &contract, ceiling, report);
         let weight = values.integer("weight").and_then(|weight| u32::try_from(weight).ok());
         if weight.is_some() && !values.given("profile") {
-            let complaint = Complaint::new("`weight` says nothing of a flow without a `profile`");
+            let complaint = Complaint::new("`weight` has no effect on a flow without a `profile`");
             report.add(values.place_of("weight"), complaint.help("name the [[profile]] that is divided"));
         }
         let colour = values.text("colour").and_then(colour::named).unwrap_or(Colour::Green);
@@ -308,7 +308,7 @@ impl Builder<'_> {
         let (peak, base_dir) = (values.rate("peak"), self.around.base_dir);
         let source = sizes.as_ref().and_then(|sizes| source::build(given, sizes, peak, base_dir, report));
         if count > 1 && given.section.name == "capture" && !given.given("flow") {
-            let complaint = Complaint::new("a capture that brings its own flows cannot have a `count`")
+            let complaint = Complaint::new("a capture that has its own flows cannot have a `count`")
                 .help("name one of its flows with `flow`, or leave out `count`");
             report.add(values.place_of("count"), complaint);
         }

@@ -75,7 +75,7 @@ impl Routes<'_> {
             report.add(values.place_of("to"), complaint.help("give each destination a flow of its own"));
         }
         if values.given("warned") {
-            let complaint = Complaint::new("a flow with several destinations does nothing when it is warned");
+            let complaint = Complaint::new("a flow with several destinations cannot respond to warnings");
             report.add(values.place_of("warned"), complaint.help("leave out `warned`"));
         }
         if tree.depths.iter().filter(|depth| **depth == 1).count() == 1 {

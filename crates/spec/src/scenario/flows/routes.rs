@@ -84,7 +84,10 @@ impl<'s> Routes<'s> {
         let found = self.router.shortest(to, from);
         if found.is_none() {
             let nodes = &self.network.nodes;
-            let message = format!("answers have no way back from {} to {}", nodes[to].name, nodes[from].name);
+            let message = format!(
+                "acknowledgements have no route back from {} to {}",
+                nodes[to].name, nodes[from].name
+            );
             let complaint = Complaint::new(message).help("a link with duplex = false goes one way");
             report.add(values.place_of("to"), complaint);
         }

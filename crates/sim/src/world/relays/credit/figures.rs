@@ -15,9 +15,9 @@ pub(super) struct Figures {
     pub(super) check_cells: Count,
     /// Credit cells and credit_check cells that were lost.
     pub(super) lost_cells: u64,
-    /// Packets that checks found to be lost.
+    /// Packets that checks found lost.
     pub(super) found_lost: u64,
-    /// Packets for which there was no place at the receiver.
+    /// Packets without a place at the receiver.
     pub(super) dropped: u64,
     /// The most packets that were at the receiver.
     pub(super) queue_max: u64,
@@ -84,9 +84,9 @@ pub struct CreditReport {
     pub check_cells: Count,
     /// Of both, those that were lost.
     pub lost_cells: u64,
-    /// Packets that checks found to be lost.
+    /// Packets that checks found lost.
     pub found_lost: u64,
-    /// Packets for which there was no place at the receiver.
+    /// Packets without a place at the receiver.
     pub dropped: u64,
 }
 
