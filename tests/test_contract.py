@@ -189,7 +189,7 @@ def test_bad_input_has_one_message(tmp_path):
         ((written("huge.txt", "5\n99999999999\n"), "--fps", "25"), ["huge.txt: line 2", "99999999999"]),
         ((written("binary.txt", "\x01\x02\n"), "--format", "frames", "--fps", "25"), ["expected text"]),
         ((written("cut.gz", gzip.compress(b"5\n" * 9)[:9]), "--fps", "25"), ["cut.gz"]),
-        ((file, "--flow", "b"), ["no flow is meant by `b`", "it holds all"]),
+        ((file, "--flow", "b"), ["`b` matches no flow", "the file holds all"]),
         ((file, "--rate", "fast"), ["rate"]),
         ((file, "--rate", "100tbit"), ["rate"]),
         ((file, "--points", "1"), ["2 to 1000 points"]),

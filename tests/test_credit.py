@@ -115,8 +115,8 @@ def test_what_cannot_work_is_refused_with_the_reason():
     assert "deadlocks" in deadlock
     assert "Buf_Alloc must be at least N2" in deadlock
     assert size("100gbit", length="2km", buffer="11p", n2=11).rates[0].least > 0
-    assert "state one of the two" in refused(delay="10us")
-    assert "state one of the two" in refused(length=None)
+    assert "give either the length of the link" in refused(delay="10us")
+    assert "give either the length of the link" in refused(length=None)
     assert "not both" in refused(rate="1gbit", buffer="10p")
     assert "at most 25000000000 bit/s each" in refused(rate="26gbit", vcs=8, active=4)
     assert "there are 2 (vcs)" in refused(vcs=2, active=3)
@@ -136,7 +136,7 @@ def test_the_command_answers_bad_input_in_one_message():
     for arguments, words in (
         (["--buffer", "10p", "--n2", "11"], "deadlocks"),
         (["--length", "2"], "a length needs a unit"),
-        (["--delay", "1us"], "state one of the two"),
+        (["--delay", "1us"], "give either the length of the link"),
         (["--vcs", "0"], "`vcs` (0) is not from 1"),
     ):
         done = call(*EXAMPLE, *arguments)

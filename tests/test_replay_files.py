@@ -31,7 +31,7 @@ def test_a_file_that_a_person_has_changed_is_not_replaced(office, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("# mine\n")
     for write in (office.write_scenario, office.write_gate):
-        with pytest.raises(tidegate.TidegateError, match="is not as a replay wrote it"):
+        with pytest.raises(tidegate.TidegateError, match="has been edited since a replay wrote it"):
             write(path)
         assert path.read_text() == "# mine\n"
         ours = write(write(tmp_path / "ours.toml"))
@@ -52,7 +52,7 @@ def test_the_command_replaces_what_it_wrote_and_keeps_what_was_changed():
         path.write_text(whole + "# mine\n")
         done = call("replay", OFFICE, "--rate", "3mbit")
         assert done.exit_code == 1
-        assert f"{name}: is not as a replay wrote it" in done.stderr
+        assert f"{name}: has been edited since a replay wrote it" in done.stderr
         assert path.read_text() == whole + "# mine\n"
         assert call("replay", OFFICE, "--rate", "3mbit", "--force").exit_code == 0
         assert "# mine" not in path.read_text()

@@ -59,9 +59,9 @@ def test_a_failing_progress_report_stops_every_thread(endless):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"replications": 0}, "at least 1 replication, and 0"),
-        ({"replications": -3}, "at least 1 replication, and -3"),
-        ({"jobs": 0}, "at least 1 job, and 0"),
+        ({"replications": 0}, "replications must be at least 1, not 0"),
+        ({"replications": -3}, "replications must be at least 1, not -3"),
+        ({"jobs": 0}, "jobs must be at least 1, not 0"),
         ({"seed": -1}, "seeds go from 0"),
         ({"seed": 2**63 - 1, "replications": 2}, "seeds go from 0"),
     ],

@@ -122,11 +122,10 @@ class Star(Record):
 class Gate(Record):
     """Gate.
 
-    Switches inside and outside, and between them the link that a gate file stands for: each direction with
-    the gate's rate, framing, policies and flows, and the memory that both share. A key of `port` or `switch`
-    that is given takes the place of the gate's own, to try another scheduler or buffer on the same file; the
-    scenario's classes and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that
-    has them.
+    Switches inside and outside, and between them the link that a gate file describes: each direction has the
+    gate's rate, framing, policies and flows, and both share its memory. A given key of `port` or `switch`
+    replaces the gate's, to try another scheduler or buffer with the same file; the scenario's classes and
+    contracts have no effect there. A flow needs `headers` to pass, or a `capture` that has them.
 
     Attributes:
         file: Gate file; the names of its interfaces are ignored.
@@ -212,7 +211,7 @@ class Tdm(Record):
     """Time-division multiplexing.
 
     Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner has
-    nothing to send is wasted, and flows without a reservation share the slots that nobody owns.
+    nothing to send is wasted, and flows without a reservation share the slots without an owner.
 
     Attributes:
         rate: Rate of the slots; without it, the link's (a rate such as "400kbit").
@@ -233,8 +232,8 @@ class Tdm(Record):
 class PeakVc(Record):
     """PeakVC.
 
-    VirtualClock with clocks that tick at each flow's peak rate: bursts pass quickly, but a flow that sends at
-    its peak rate for too long is not held back.
+    VirtualClock with clocks that advance at each flow's peak rate: bursts pass quickly, but a flow that sends
+    at its peak rate for too long is not limited.
 
     Source: Pincheira 1994, section 4.3.
     """
@@ -246,8 +245,9 @@ class PeakVc(Record):
 class Pulse(Record):
     """Pulse.
 
-    Stamps packets with a clock that ticks at the flow's peak rate for W bytes and then makes up for it in one
-    large tick. Clocks are never set to real time: a flow that slept has priority over those that did not.
+    Stamps packets with a clock that advances at the flow's peak rate for W bytes and then compensates in one
+    large tick. Clocks are never set to real time: a flow that was silent has priority over flows that were
+    not.
 
     Source: Mukherjee, Landweber and Faber 1992; Pincheira 1994, section 2.3.2.
     """
@@ -259,9 +259,9 @@ class Pulse(Record):
 class Deferred(Record):
     """Deferred.
 
-    Stamps packets as VirtualClock does, less the time that the flow's backlog, up to W, takes at its reserved
-    rate: a burst is accelerated while it builds up and held back while it drains. A step on the way to Axel,
-    not for use.
+    Stamps packets like VirtualClock, minus the time that the flow's backlog, up to W, takes at its reserved
+    rate: a burst is accelerated while it builds up and delayed while it drains. A step towards Axel, not for
+    use.
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
@@ -279,8 +279,8 @@ class Deferred(Record):
 class AxelUnbounded(Record):
     """Axel without its bound.
 
-    Axel without the bound on what a flow may gain on VirtualClock: a flow that fills and drains its backlog
-    over and over takes the link from the others. A step on the way to Axel, not for use.
+    Axel without the bound on a flow's gain over VirtualClock: a flow that repeatedly fills and drains its
+    backlog takes the link from the others. A step towards Axel, not for use.
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
@@ -298,9 +298,9 @@ class AxelUnbounded(Record):
 class Axel(Record):
     """Axel.
 
-    Stamps packets as VirtualClock does, but lets the stamps of a flow whose backlog grows advance more
-    slowly, down to the pace of its peak rate, and never to more than W / r before VirtualClock's: bursts pass
-    quickly, and each flow keeps its reserved rate.
+    Stamps packets like VirtualClock, but advances the stamps of a flow whose backlog grows more slowly, down
+    to the pace of its peak rate, and never more than W / r before VirtualClock's: bursts pass quickly, and
+    each flow keeps its reserved rate.
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
@@ -319,7 +319,7 @@ class Wfq(Record):
     """Weighted fair queueing.
 
     Shares the link in proportion to the flows' reservations: serves packets in the order in which a fluid
-    server that serves all flows at once (generalized processor sharing) would be done with them.
+    server that serves all flows at once (generalized processor sharing) would finish them.
 
     Attributes:
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
@@ -394,8 +394,8 @@ class Sfq(Record):
 class FifoPlus(Record):
     """FIFO+.
 
-    Serves packets in the order in which they would have arrived, had each waited at every hop before as long
-    as packets do there on average.
+    Serves packets in the order in which they would have arrived if each had waited for the mean time at every
+    earlier hop.
 
     Source: Clark, Shenker and Zhang 1992, section 6.
     """
@@ -407,8 +407,8 @@ class FifoPlus(Record):
 class RoundRobin(Record):
     """Packet round robin.
 
-    Lets every backlogged flow send one packet in its turn, whatever its size; flows share the link by
-    packets, and reservations make no difference.
+    Serves backlogged flows in turn, one packet each, whatever its size; flows share the link by packets, and
+    reservations make no difference.
 
     Source: Nagle, RFC 970 (1985).
     """
@@ -420,8 +420,8 @@ class RoundRobin(Record):
 class Drr(Record):
     """Deficit round robin.
 
-    Lets backlogged flows take turns, in which each sends a quantum of bytes in proportion to its reservation
-    and what it had left of its turn before.
+    Serves backlogged flows in turn; in its turn a flow sends a quantum of bytes in proportion to its
+    reservation, plus the unused rest of its last turn.
 
     Attributes:
         quantum: Quantum: bytes per turn of a flow with the weight `unreserved`; at least its largest packet,
@@ -442,8 +442,8 @@ class Drr(Record):
 class FqCodel(Record):
     """FQ-CoDel's scheduler.
 
-    Lets backlogged flows take turns of a quantum of bytes, and serves those first that have just become
-    backlogged. With CoDel at each flow's queue it is FQ-CoDel.
+    Serves backlogged flows in turns of a quantum of bytes, flows that have just become backlogged first. With
+    CoDel at each flow's queue it is FQ-CoDel.
 
     Attributes:
         quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
@@ -473,8 +473,8 @@ class Edf(Record):
 class JitterEdd(Record):
     """Jitter-EDD.
 
-    Holds each packet for as long as it left the hop before ahead of its deadline, and then serves the
-    earliest deadline first; flows without a deadline are not held, and get what is left.
+    Holds each packet for the time by which it left the previous hop before its deadline, then serves the
+    earliest deadline first; flows without a deadline are not held, and share the remaining capacity.
 
     Source: Verma, Zhang and Ferrari 1991.
     """
@@ -531,7 +531,7 @@ class FlowMonitor(Record):
     """Flow monitor.
 
     Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a flow
-    that is too far ahead, and takes away the credit of one that is behind.
+    that is too far ahead, and removes the credit of one that is behind.
 
     Attributes:
         threshold: Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR *
@@ -556,7 +556,7 @@ class Policer(Record):
     """Policer of contracts.
 
     Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`,
-    or faster than `peak`, where that is stated.
+    or faster than `peak`, if given.
 
     Attributes:
         excess: Packets that exceed the contract: they are dropped, or forwarded and marked as out of profile
@@ -701,7 +701,7 @@ class Tsw3cm(Record):
 class ClearingMeter(Record):
     """Clearing meter (receiver-based control).
 
-    Takes the congestion indication (CE, EFCI) off the packets inside a receiver's profile; those outside keep
+    Clears the congestion indication (CE, EFCI) of packets inside a receiver's profile; packets outside keep
     it, or are dropped.
 
     Attributes:
@@ -736,15 +736,15 @@ MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm 
 class DropTail(Record):
     """Drop-tail.
 
-    Drops the arriving packet when the port's queue would exceed its limit; packets that were marked as out of
-    profile may have a lower limit.
+    Drops the arriving packet when the port's queue would exceed its limit; packets marked as out of profile
+    may have a lower limit.
 
     Attributes:
         limit: Longest queue of the port, the packet in service included (a limit such as "100p" or "64kB").
         marked: Longest queue that a packet marked as out of profile may join; without it, `limit` (a limit
             such as "100p" or "64kB").
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 7567, section 2.
     """
@@ -780,8 +780,8 @@ class Red(Record):
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
             byte mode scales (a size such as "250B"). Default: 500B.
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: Floyd and Jacobson 1993.
     """
@@ -830,8 +830,8 @@ class Rio(Record):
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
             byte mode scales (a size such as "250B"). Default: 500B.
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: Clark and Fang 1998, Figure 6.
     """
@@ -887,8 +887,8 @@ class Wred(Record):
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
             byte mode scales (a size such as "250B"). Default: 500B.
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 2597, section 4; Floyd and Jacobson 1993.
     """
@@ -925,8 +925,8 @@ class Codel(Record):
             longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
             (a limit such as "100p" or "64kB").
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 8289.
     """
@@ -962,8 +962,8 @@ class Pie(Record):
             random (a size such as "250B"). Default: 1500B.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
             (a limit such as "100p" or "64kB").
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 8033.
     """
@@ -990,9 +990,9 @@ DropperKind = DropTail | Red | Rio | Wred | Codel | Pie
 class DropHistory(Record):
     """Drop history.
 
-    Names flows that have a large share of the drops and go on losing packets in most intervals of a
-    round-trip time, which a source that responds to congestion does not; on request it drops what they send
-    outside their profiles.
+    Reports flows that have a large share of the drops and keep losing packets in most intervals of a
+    round-trip time, unlike sources that respond to congestion; on request it drops their packets outside
+    their profiles.
 
     Attributes:
         drops: Drops that count: of packets out of profile (red and yellow), or all (out or all). Default:
@@ -1038,7 +1038,7 @@ class Efci(Record):
     """EFCI marking.
 
     Marks data cells while the queue of the ABR class is long; their destination sets CI in the next RM cell
-    that it turns round.
+    that it turns around.
 
     Attributes:
         threshold: Length of the class queue, in cells, above which data cells are marked (a whole number from
@@ -1077,8 +1077,8 @@ class RelativeRate(Record):
 class Eprca(Record):
     """EPRCA.
 
-    Averages the rates that RM cells declare; while the queue of the ABR class is long it holds VCs to a share
-    of the average, and while it is very long it also sets CI.
+    Averages the rates that RM cells declare; while the queue of the ABR class is long it limits VCs to a
+    share of the average, and while it is very long it also sets CI.
 
     Attributes:
         weight: Weight of an RM cell's rate in the mean allowed cell rate (MACR) (a number from 0 to 1).
@@ -1105,8 +1105,8 @@ class Eprca(Record):
 class Erica(Record):
     """ERICA.
 
-    Measures load and active VCs over intervals, and allocates to each VC the greater one of an equal share of
-    the target rate and of its own rate divided by the overload.
+    Measures load and active VCs over intervals, and allocates to each VC the greater of an equal share of the
+    target rate and its own rate divided by the overload.
 
     Attributes:
         utilisation: Target utilisation: share of the link for CBR, VBR and ABR together, above 0 (a number
@@ -1146,8 +1146,8 @@ RateControlKind = Efci | RelativeRate | Eprca | Erica
 class VsVd(Record):
     """Virtual source and virtual destination (VS/VD).
 
-    Ends the control loop of each VC at the port and begins another, with a queue for each VC before the class
-    queue. The default is option D of the source, its best.
+    Ends the control loop of each VC at the port and starts a new one, with a queue for each VC before the
+    class queue. The default is option D of the paper, its best.
 
     Attributes:
         vc_rate: Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or
@@ -1307,7 +1307,7 @@ class Video(Record):
     """Video.
 
     Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of the file it
-    begins again. Each flow begins with another frame, at another instant of the frame interval, both drawn.
+    starts again. Each flow starts with a random frame at a random phase of the frame interval.
 
     Attributes:
         file: Frame sizes in the order of transmission: lines of a number of bytes, or of columns of which the
@@ -1344,9 +1344,9 @@ class Capture(Record):
         flow: Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port,
             an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows
             NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation (text).
-        inside: Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only what goes the flow's
-            way through the gate is played, which comes from one of them and goes to none, or the other way
-            round; without it, whatever `flow` means (text).
+        inside: Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only packets in the flow's
+            direction through the gate are played, from one of these addresses to none of them, or the
+            reverse; without it, all packets that `flow` selects (text).
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
         repeat: Number of times that it is played, one after another (a whole number from 1 to 1000000).
             Default: 1.
@@ -1371,7 +1371,7 @@ class TokenBucket(Record):
     """Token bucket (user-behaviour envelope).
 
     Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`;
-    packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket;
+    packets beyond a full `queue` are discarded. With a burst of one packet it is the simple leaky bucket;
     with `excess` dropped or marked, the one that saves credits. Without `rate` and `burst` it is the filter
     of the flow's contract (W, r, r̂).
 
@@ -1409,8 +1409,8 @@ EnvelopeKind = TokenBucket
 class Abr(Record):
     """ABR.
 
-    Sends cells at the rate that the network allows it, and asks for that rate with an RM cell among every
-    `nrm` cells. The ports on the way need a switch algorithm, or the rate stays what it was at first.
+    Sends cells at the rate that the network allows, and requests that rate with one RM cell in every `nrm`
+    cells. The ports on the route need a switch algorithm, or the rate never changes.
 
     Attributes:
         pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit").
@@ -1460,8 +1460,8 @@ class Abr(Record):
 class Tcp(Record):
     """TCP.
 
-    Sends as much as the network takes, in order and again where it was lost: Reno, NewReno, SACK or CUBIC,
-    with or without ECN. The congestion window grows until packets are lost or marked, and shrinks then.
+    Sends data reliably and in order, as fast as congestion control allows: Reno, NewReno, SACK or CUBIC, with
+    or without ECN. The congestion window grows until packets are lost or marked, then shrinks.
 
     Attributes:
         variant: Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack),
@@ -1503,7 +1503,7 @@ class Window(Record):
     """Fixed window.
 
     Keeps a fixed number of packets unacknowledged; every packet is acknowledged by one packet. Its throughput
-    is window / round-trip time while that is below the rate of the path. What is lost is not sent again.
+    is window / round-trip time while that is below the rate of the path. Lost packets are not sent again.
 
     Attributes:
         window: Packets that may be unacknowledged (a whole number from 1 to 1000000). Default: 10.
@@ -1540,17 +1540,16 @@ class Bulk(Record):
 class Transfers(Record):
     """Transfers.
 
-    Finite transfers, one after the other: the next begins when all of the one before is acknowledged and the
-    application has thought, on the same connection with its window. Either `size` or `file` says how long
-    they are.
+    Finite transfers, one after another on the same connection with its window: the next starts a think time
+    after the previous one has been acknowledged. Either `size` or `file` gives their lengths.
 
     Attributes:
         size: Bytes of data of a transfer; required without a `file` (a size such as "250B").
         sizes: Whether every transfer has the `size`, or `size` is the mean of an exponential distribution
             (fixed or exponential). Default: fixed.
-        file: Distribution function of sizes: lines of a number of bytes and the percentage of transfers of at
-            most so many, both rising, linear between lines, the last at 100; required unless a `size` is
-            given.
+        file: Distribution function of sizes: each line has a number of bytes and the percentage of transfers
+            of at most that size, both rising, interpolated between lines, the last at 100; required without a
+            `size`.
         think: Think time between the end of a transfer and the start of the next: its mean, or its constant
             value, according to `thinks` (a time such as "5ms"). Default: 0s.
         thinks: Whether `think` is the mean of exponential times or constant (exponential or fixed). Default:
@@ -1570,9 +1569,9 @@ class Transfers(Record):
 class OnOffData(Record):
     """On-off data.
 
-    A constant rate for a time, and silence for a time, in turn, beginning with the connection. Data are
-    written a packet's worth at a time, and the rest when an on time ends; what the connection cannot carry
-    waits at the sender, without limit.
+    Alternates between a constant rate and silence, starting with the connection. Data are written one
+    packet's worth at a time, and the rest at the end of an on period; data that the connection cannot carry
+    wait at the sender, without limit.
 
     Attributes:
         rate: Rate at which data are written in an on period, without headers (a rate such as "400kbit").
@@ -1621,11 +1620,11 @@ class Answers(Record):
             it, `workahead` (a size such as "250B").
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
-        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
-            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
-            without it, they use the profile together (a whole number from 1 to 1000000).
-        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
-            only in the colour-aware mode (green or yellow or red). Default: green.
+        weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
+            each flow has its own share of the profile's rates and bursts, and an unused share goes to no
+            other; without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; only colour-aware meters
+            use it (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -1651,9 +1650,9 @@ class Answers(Record):
 class Connection(Record):
     """Connection.
 
-    A connection, or `count` connections alike: two flows, NAME for the data and NAME/ack for the answers,
-    which go the other way, queue there and may be lost. Each is a group of its own in tables and plots, so
-    that the delays of answers do not mix with those of data.
+    A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for the
+    acknowledgements, which go in the other direction, queue there and may be lost. Each is its own group in
+    tables and plots, so the delays of acknowledgements do not mix with those of data.
 
     Attributes:
         name: Name, unique among flows and connections.
@@ -1661,8 +1660,9 @@ class Connection(Record):
             NAME/2 and NAME/ack/2, and so on (a whole number from 1 to 2000000). Default: 1.
         from_: Node that sends data.
         to: Node that receives data and sends acknowledgements.
-        route: Nodes on the data's way, from `from` to `to`; without it, the shortest path by hops. Answers go
-            the same way back, or the shortest where one of its links goes one way.
+        route: Nodes of the data's route, from `from` to `to`; without it, the shortest path by hops.
+            Acknowledgements take the reverse route, or the shortest one where a link has no reverse
+            direction.
         transport: Protocol of the sender and the receiver.
         size: Size of a packet of data, at most 1 MiB (a size such as "250B").
         data: Application that writes the data. Default: bulk.
@@ -1685,11 +1685,11 @@ class Connection(Record):
             it, `workahead` (a size such as "250B").
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
-        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
-            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
-            without it, they use the profile together (a whole number from 1 to 1000000).
-        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
-            only in the colour-aware mode (green or yellow or red). Default: green.
+        weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
+            each flow has its own share of the profile's rates and bursts, and an unused share goes to no
+            other; without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; only colour-aware meters
+            use it (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -1735,8 +1735,8 @@ class Connection(Record):
 class Headers(Record):
     """Headers.
 
-    What a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame: with its
-    header, without its check sequence.
+    Headers that a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame, with
+    its header and without its frame check sequence.
 
     Attributes:
         flow: The first one's addresses, ports and protocol, from the sender to the receiver, as
@@ -1745,8 +1745,8 @@ class Headers(Record):
         dscp: Differentiated services code point (a name such as "ef" or "af41", or a whole number from 0 to
             63). Default: 0.
         vlan: Identifier of a VLAN tag; without it, no tag (a whole number from 0 to 4095).
-        each: What each of `count` flows has of its own, counted up from the first: the address inside, the
-            IPv4 address or IPv6 /64 inside, or only the port inside (host or subscriber or 5-tuple). Default:
+        each: Field in which the `count` flows differ, counted up from the first: the inside address, the
+            inside IPv4 address or IPv6 /64, or only the inside port (host or subscriber or 5-tuple). Default:
             host.
     """
 
@@ -1760,8 +1760,8 @@ class Headers(Record):
 class Change(Record):
     """Change.
 
-    A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope
-    follows: its rate becomes AR and its burst AR * AI. What is queued keeps its place.
+    A change of (AR, AI) while the flow runs, granted by every link of its route, or refused. An envelope
+    follows: its rate becomes AR and its burst AR * AI. Queued packets keep their places.
 
     Attributes:
         at: When the source requests it, later than the flow's `start` and the previous change (a time such as
@@ -1784,17 +1784,17 @@ class Change(Record):
 class Flow(Record):
     """Flow.
 
-    A flow, or `count` equal flows. The keys of a contract are what the flow states to the ports on its way; a
-    policy reads those that it names and ignores the rest.
+    A flow, or `count` equal flows. The keys of a contract are the flow's declaration to the ports on its
+    route; each policy reads the keys that it lists and ignores the others.
 
     Attributes:
         name: Name, unique among flows and connections.
         count: Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on (a whole
             number from 1 to 4000000). Default: 1.
         from_: Node that sends.
-        to: Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are
-            then a tree: on each of its links a packet and a reservation count once, and what is received,
-            dropped or lost counts every copy.
+        to: Node that receives, or a list of nodes (multicast). The shortest routes to them then form a tree:
+            a packet and a reservation count once on each of its links; received, dropped and lost packets
+            count every copy.
         route: Nodes of the route, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
@@ -1815,11 +1815,11 @@ class Flow(Record):
             it, `workahead` (a size such as "250B").
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
-        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
-            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
-            without it, they use the profile together (a whole number from 1 to 1000000).
-        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
-            only in the colour-aware mode (green or yellow or red). Default: green.
+        weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
+            each flow has its own share of the profile's rates and bursts, and an unused share goes to no
+            other; without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; only colour-aware meters
+            use it (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
@@ -1832,11 +1832,11 @@ class Flow(Record):
         lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
         hangup: When the destination tears the flow down, later than `start`; needs `admission` (a time such
             as "5ms").
-        warned: What the source does when it is warned: goes on; is silent for as long as it is ahead, and
-            then keeps to what it reserves; or sends smaller packets until it is not ahead, and then as large
-            as what it reserves allows (ignore or slow or shrink). Default: ignore.
-        ecn: Whether its packets say that their sender answers to congestion marks (ECT(0), RFC 3168):
-            droppers then mark them where they would drop others. The source heeds no mark (on or off).
+        warned: Response of the source to a warning: none; silence for as long as it is ahead, then its
+            reserved rate; or smaller packets until it is no longer ahead, then packets as large as its
+            reservation allows (ignore or slow or shrink). Default: ignore.
+        ecn: Whether its packets claim that their sender responds to congestion marks (ECT(0), RFC 3168):
+            droppers then mark them where they would drop others. The source itself ignores marks (on or off).
             Default: off.
         change: Changes of its reservation while it runs; needs `admission`.
         headers: Headers of its packets for a gate on its route; a `capture` has its own.
@@ -1883,8 +1883,8 @@ class Flow(Record):
 class Profile(Record):
     """Profile.
 
-    A contract that several flows keep together: where packets are metered, those of all flows that name the
-    profile count against it as one. What each flow states to schedulers stays its own.
+    A contract that several flows share: at meters, the packets of all flows that name the profile count
+    against it together. Each flow's declaration to schedulers stays its own.
 
     Attributes:
         name: Unique name of the profile.
@@ -1918,8 +1918,8 @@ class Class(Record):
     """Class.
 
     A class of flows. Classes form a tree of schedulers on every switch port, at most three deep with the
-    port's own scheduler as its root. The keys of a contract are what the class states to the scheduler above
-    it.
+    port's own scheduler as its root. The keys of a contract are the class's declaration to the scheduler
+    above it.
 
     Attributes:
         name: Unique name of the class.
@@ -1971,9 +1971,9 @@ class Link(Record):
         from_: Node at which it starts.
         to: Node at which it ends.
         rate: Rate of each direction; a link has this or a `trace` (a rate such as "400kbit").
-        trace: File of delivery opportunities, in place of a rate: the millisecond of each on a line of its
-            own, plain or gzip (as mahimahi has them). Each delivers up to 1500 bytes, and behind the last one
-            it starts again.
+        trace: File of delivery opportunities in place of a rate: one line with the millisecond of each, plain
+            or gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after the last one the file
+            starts again.
         delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
         loss: Probability that a packet is lost after it was sent, independently of others (a number from 0 to
             1). Default: 0.
@@ -1984,8 +1984,8 @@ class Link(Record):
         duplex: Whether there is an equal link in the other direction. Default: true.
         scheduler: Scheduler of its ports; without it, that of `port`.
         meter: Meter of its ports; without it, that of `port`.
-        profile: Profile that every packet belongs to that is metered at its ports, whatever its flow's is:
-            the aggregate profile of a boundary; without it, each flow's.
+        profile: Profile of every packet that is metered at its ports, whatever the profile of its flow: the
+            aggregate profile of a boundary; without it, each flow's.
         dropper: Dropper of its ports; without it, that of `port`.
         detector: Detector of its ports; without it, that of `port`.
         rate_control: Switch algorithm of its ports; without it, that of `port`.
@@ -2037,10 +2037,10 @@ class Node(Record):
 class Admission(Record):
     """Admission.
 
-    The Flow Network: at its `start` a flow that reserves sends a request along its route. Every link checks
-    it and books it, the confirmation comes back the same way, and only then the source sends. A refusal says
-    which link had too little left. Requests, answers and warnings travel with the links' propagation delays
-    and take no capacity.
+    The Flow Network: at its `start` a flow with a reservation sends a request along its route. Every link
+    checks and books it, the confirmation returns on the same route, and only then does the source send. A
+    refusal names the link that lacks capacity. Requests, answers and warnings take the links' propagation
+    delays and no capacity.
 
     Attributes:
         datagrams: Share of every link that is kept for datagrams and cannot be reserved (a number from 0 to
@@ -2064,10 +2064,10 @@ class Switch(Record):
     Attributes:
         buffer: Pool of each switch, shared by its ports with push-out; without it, unlimited (a limit such as
             "100p" or "64kB").
-        push_out: Who gives way when the pool is exhausted: the port that holds most beyond its share, and
-            there what waits for a shaper, a ceiling or credit when it is more than a third of the rest; or
-            the longest queue by packets, whoever may send (Zhang 1991, section 3.1) (shares or
-            longest-queue). Default: shares.
+        push_out: Packet that is dropped when the pool is exhausted: of the port that exceeds its share by
+            most, and there first of packets that wait for a shaper, a ceiling or credit when they are more
+            than a third of the others; or of the longest queue by packets, whether they may be sent or not
+            (Zhang 1991, section 3.1) (shares or longest-queue). Default: shares.
     """
 
     buffer: str | None = None
@@ -2100,9 +2100,9 @@ class Host(Record):
 class Credit(Record):
     """Credit.
 
-    Credit-based flow control of a link: a packet is sent only when there is a place for it at the node at the
-    link's end. What has no credit waits, back to the hosts. Every packet takes one place, and the link back
-    carries the credit cells, ahead of what its port has queued.
+    Credit-based flow control of a link: a packet is sent only when the node at the link's end has a place for
+    it. Packets without credit wait, hop by hop back to the hosts. Every packet takes one place. The reverse
+    link carries the credit cells, ahead of its queue.
 
     Attributes:
         per: Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a
@@ -2159,8 +2159,8 @@ class Port(Record):
         dropper: Dropper: which packets are dropped or marked; without it, none.
         detector: Detector of flows that do not respond to the drops of `dropper`; without it, none.
         rate_control: Switch algorithm that assigns rates to ABR connections; without it, none.
-        vsvd: How the port ends the control loops of ABR connections and begins others, for which it needs
-            `rate_control`; without it, loops go through.
+        vsvd: Virtual source and destination: the port ends the control loops of ABR connections and starts
+            new ones, which needs `rate_control`; without it, loops pass through.
         credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
             without it, none.
     """

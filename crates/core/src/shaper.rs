@@ -91,8 +91,9 @@ impl PolicyParams for TokenBucketParams {
         title: "Token bucket (user-behaviour envelope)",
         role: Role::Shaper,
         help: "Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`; \
-               packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky \
-               bucket; with `excess` dropped or marked, the one that saves credits. Without `rate` and `burst` it is \
+               packets beyond a full `queue` are discarded. With a burst of one packet it is the simple \
+               leaky bucket; with `excess` dropped or marked, the one that saves credits. Without `rate` and \
+               `burst` it is \
                the filter of the flow's contract (W, r, r̂).",
         source: "Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira 1994, \
                  section 2.1 (the filter)",

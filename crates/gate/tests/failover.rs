@@ -237,7 +237,7 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
     let down = run(&net, &["down", file.path()]);
     assert_eq!(
         (down.status.success(), String::from_utf8_lossy(&down.stdout).as_ref()),
-        (true, "bridge tg-gi is removed: nothing passes between gi and go\n")
+        (true, "bridge tg-gi is removed: no frame passes between gi and go\n")
     );
     assert!(!links(&net).contains("tg-") && !ping_once(&net));
     let down = run(&net, &["down", file.path()]);
@@ -279,7 +279,7 @@ fn a_running_gate_is_taken_down_with_its_bridge() {
     let down = run(&net, &["down", &path]);
     assert_eq!(
         String::from_utf8_lossy(&down.stdout),
-        "bridge tg-gi is removed: nothing passes between gi and go\n"
+        "bridge tg-gi is removed: no frame passes between gi and go\n"
     );
     assert!(gate.wait().0.success() && !links(&net).contains("tg-"));
 
@@ -351,7 +351,7 @@ fn interfaces_that_do_not_fit_are_refused() {
     let do_ip = |args: &str| ip(&format!("-n {namespace} {args}"));
 
     do_ip("link add name tg-gi type bridge");
-    assert!(refused(&open).starts_with("`tg-gi` is the name of the bridge to be made"));
+    assert!(refused(&open).starts_with("the gate needs the name `tg-gi` for its bridge"));
     do_ip("link del tg-gi");
 
     do_ip("link add name one type bridge");
@@ -367,7 +367,7 @@ fn interfaces_that_do_not_fit_are_refused() {
     do_ip("link set gi master one");
     assert_eq!(
         refused(&open),
-        "bridge `one` is down, so nothing would pass without the gate\n  help: ip link set one up\n"
+        "bridge `one` is down, so no frame would pass without the gate\n  help: ip link set one up\n"
     );
     do_ip("link set one up");
     do_ip("link add name third type veth peer name fourth");

@@ -157,7 +157,7 @@ fn a_gate_without_a_file_goes_by_its_interface() {
     let down = net.output(Place::Gate, BINARY, &["down", "gi"]);
     assert_eq!(
         String::from_utf8_lossy(&down.stdout),
-        "bridge tg-gi is removed: nothing passes between gi and go\n"
+        "bridge tg-gi is removed: no frame passes between gi and go\n"
     );
     assert!(gate.wait().unwrap().success());
     let wrong = Command::new(BINARY).args(["up", "--inside", "gi", "--rate", "1mbit"]).output().unwrap();
@@ -175,7 +175,8 @@ fn an_mtu_that_is_raised_is_noticed() {
     gate.signal(rustix::process::Signal::TERM);
     let (status, _, log) = gate.wait();
     assert!(status.success(), "{log}");
-    let warning = "warning: up: the MTU of gi is 4000 now, and frames beyond 1500 are dropped: restart the gate, or set it back";
+    let warning = "warning: up: the MTU of gi is 4000 now, and frames beyond 1500 are dropped: restart the \
+                   gate, or set it back";
     assert_eq!(log.matches(warning).count(), 1, "{log}");
     assert!(!log.contains("MTU of go"), "{log}");
 }

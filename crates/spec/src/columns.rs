@@ -91,7 +91,8 @@ const TIMEOUTS: Column = number(
 const GOODPUT: Column = number(
     "goodput",
     "bit/s",
-    "Bits of data that the receiver delivered to the application over the measured time: in order, each once, without headers",
+    "Bits of data that the receiver delivered to the application over the measured time: in order, each \
+     once, without headers",
 );
 const DELAY_MEAN: Column = number("delay_mean", "s", "Mean end-to-end delay");
 const DELAY_MAX: Column = number("delay_max", "s", "Largest end-to-end delay");
@@ -105,7 +106,10 @@ const QUEUEING_P99: Column = number("queueing_p99", "s", "99 % quantile of the q
 pub const TABLES: &[TableRecord] = &[
     TableRecord {
         name: "flows",
-        help: "One row for each flow and replication. Delays are end to end: from when the packet leaves its source (for a retransmission: from when its data were first sent) until its last bit reaches the destination. Queueing delays are from last bit in to first bit out, summed over hops.",
+        help: "One row for each flow and replication. Delays are end to end: from when the packet leaves \
+               its source (for a retransmission: from when its data were first sent) until its last bit \
+               reaches the destination. Queueing delays are from last bit in to first bit out, summed over \
+               hops.",
         columns: &[
             REPLICATION,
             SEED,
@@ -149,7 +153,8 @@ pub const TABLES: &[TableRecord] = &[
     },
     TableRecord {
         name: "groups",
-        help: "One row for each group and replication: all packets of its flows together. A quantile is the upper edge of its histogram bin, and never above the largest delay.",
+        help: "One row for each group and replication: all packets of its flows together. A quantile is the \
+               upper edge of its histogram bin, and never above the largest delay.",
         columns: &[
             REPLICATION,
             SEED,
@@ -210,12 +215,14 @@ pub const TABLES: &[TableRecord] = &[
             number(
                 "utilisation",
                 "",
-                "Share of the measured time in which the link was sending, 0 to 1; with a trace, the share of its capacity that was used",
+                "Share of the measured time in which the link was sending, 0 to 1; with a trace, the share \
+                 of its capacity that was used",
             ),
             number(
                 "in_traffic",
                 "",
-                "Green bytes that reached the port's queue as a share of its capacity, above 1 when they exceed it; null where packets pass no meter that colours",
+                "Green bytes that reached the port's queue as a share of its capacity, above 1 when they \
+                 exceed it; null where packets pass no meter that colours",
             ),
             number(
                 "in_traffic_max",
@@ -259,11 +266,17 @@ pub const TABLES: &[TableRecord] = &[
             text(
                 "metric",
                 "What was measured: `queue` (packets, at that instant), `utilisation` (share of the interval in \
-                 which a link was sending; with a trace, the share of its capacity that was used), where meters \
-                 colour `in_traffic` (green packets that reached the port as a share of its capacity in the interval), `throughput` (bit/s, over the interval), and where there are monitors \
-                 `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and `warnings` \
-                 (over the interval); of a port's dropper the gauges of its chapter, such as `average_queue` (packets or bytes), `drop_probability` and `queue_delay` (s) at that instant; of links with credit `pool` (packets at the \
-                 receiver) and of their VCs `vc_queue` (of these, the VC's), `buf_alloc` and `credit_balance` (packets), of which \
+                 which a link was sending; with a trace, the share of its capacity that was used), where \
+                 meters \
+                 colour `in_traffic` (green packets that reached the port as a share of its capacity in the \
+                 interval), `throughput` (bit/s, over the interval), and where there are monitors \
+                 `lead` (s, the most that a flow's VirtualClock was ahead of real time at that instant) and \
+                 `warnings` \
+                 (over the interval); of a port's dropper the gauges of its chapter, such as `average_queue` \
+                 (packets or bytes), `drop_probability` and `queue_delay` (s) at that instant; of links with \
+                 credit `pool` (packets at the \
+                 receiver) and of their VCs `vc_queue` (of these, the VC's), `buf_alloc` and \
+                 `credit_balance` (packets), of which \
                  the subject is the flow on the link, as `a on s1->s2`",
             ),
             number("value", "", "Its value, in the unit of the metric"),
@@ -271,7 +284,8 @@ pub const TABLES: &[TableRecord] = &[
     },
     TableRecord {
         name: "signals",
-        help: "Outcomes of requests, one row for each answer that a source received; empty without `admission`.",
+        help: "Outcomes of requests, one row for each answer that a source received; empty without \
+               `admission`.",
         columns: &[
             REPLICATION,
             SEED,
@@ -289,7 +303,8 @@ pub const TABLES: &[TableRecord] = &[
     },
     TableRecord {
         name: "gate",
-        help: "Flows of the gate, one row for each `[[flow]]` of its file and direction; empty without a gate. Bytes are charged bytes.",
+        help: "Flows of the gate, one row for each `[[flow]]` of its file and direction; empty without a \
+               gate. Bytes are charged bytes.",
         columns: &[
             REPLICATION,
             SEED,
@@ -310,7 +325,8 @@ pub const TABLES: &[TableRecord] = &[
     TableRecord {
         name: "workahead",
         help: "Exact maximum workahead W of each flow with a reservation: the longest backlog at an ideal server of its \
-               rate, at its source and behind each link of its route, one row for each factor on the rate; empty \
+               rate, at its source and behind each link of its route, one row for each factor on the rate; \
+               empty \
                unless asked for.",
         columns: &[
             REPLICATION,

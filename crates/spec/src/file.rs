@@ -96,8 +96,10 @@ fn too_large(bytes: u64, what: &str, largest: usize) -> Complaint {
         largest >> 20
     ));
     if what == record::scenario().name {
-        return complaint
-            .help("many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or `capture` source");
+        return complaint.help(
+            "many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or \
+                   `capture` source",
+        );
     }
     complaint
 }

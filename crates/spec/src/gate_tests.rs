@@ -192,7 +192,8 @@ fn a_class_is_asked_for_what_it_reserves() {
 fn directions_may_differ() {
     let text = |rest: &str| {
         format!(
-            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n{rest}"
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" \
+             }}\n{rest}"
         )
     };
     let rest = "[[class]]\nname = \"c\"\nscheduler = \"fifo\"\nreserve = \"1mbit\"\ndown = { ceiling = \"8mbit\" }\n\

@@ -115,7 +115,7 @@ fn a_greedy_source_cannot_shrink_its_packets() {
     let text =
         FULL.replace("\"slow\"", "\"shrink\"").replace("{ kind = \"cbr\", rate = \"64kbit\" }", "\"greedy\"");
     let errors = parse(&text, &[]).unwrap_err();
-    assert!(errors.to_string().contains("no times of its own to send smaller packets at"), "{errors}");
+    assert!(errors.to_string().contains("no times of its own at which to send smaller packets"), "{errors}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn mistakes_are_answered() {
         ),
         (
             SCENARIO.replace(headers, ""),
-            "a.toml:5:1: flow `calls` passes a gate, which has to know its headers",
+            "a.toml:5:1: flow `calls` passes a gate, which needs its headers",
             "add `headers`, as in",
         ),
         (

@@ -107,7 +107,8 @@ fn hosts_classes_and_flows_may_have_guards_of_their_own() {
     );
     let text = text.replace(
         "switch = {",
-        "host = { scheduler = \"strict-priority\", dropper = { kind = \"drop-tail\", limit = \"5p\" } }\nswitch = {",
+        "host = { scheduler = \"strict-priority\", dropper = { kind = \"drop-tail\", limit = \"5p\" } \
+         }\nswitch = {",
     );
     let scenario =
         good(&text.replace("name = \"data\"\n", "name = \"data\"\nprofile = \"site\"\nwarned = \"slow\"\n"));
@@ -140,7 +141,8 @@ fn links_may_have_a_trace_and_a_loss() {
     let errors = parse(
         "version = 1\nduration = \"1s\"\nnode = [{ name = \"a\" }, { name = \"b\" }]\n\
          link = [{ from = \"a\", to = \"b\", trace = \"common/three.trace\" }]\n\
-         flow = [{ name = \"f\", from = \"a\", to = \"b\", reserve = \"3601kbit\", size = \"1kB\", source = \"greedy\" }]",
+         flow = [{ name = \"f\", from = \"a\", to = \"b\", reserve = \"3601kbit\", size = \"1kB\", source = \
+                \"greedy\" }]",
         &[],
     )
     .unwrap_err();

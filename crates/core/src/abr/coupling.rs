@@ -124,8 +124,8 @@ impl PolicyParams for VsVdParams {
         name: "vs-vd",
         title: "Virtual source and virtual destination (VS/VD)",
         role: Role::Coupling,
-        help: "Ends the control loop of each VC at the port and begins another, with a queue for each VC before the class queue. \
-               The default is option D of the source, its best.",
+        help: "Ends the control loop of each VC at the port and starts a new one, with a queue for each VC \
+               before the class queue. The default is option D of the paper, its best.",
         source: "Kalyanaraman et al. 1998; ATM TM 4.0, section 5.10.7",
         params: VsVdParams::PARAMS,
         reads: &[],

@@ -23,8 +23,8 @@ impl PolicyParams for EfciParams {
         name: "efci",
         title: "EFCI marking",
         role: Role::RateControl,
-        help: "Marks data cells while the queue of the ABR class is long; their destination sets CI in the next RM cell that it \
-               turns round.",
+        help: "Marks data cells while the queue of the ABR class is long; their destination sets CI in the \
+               next RM cell that it turns around.",
         source: "ATM TM 4.0, section 5.10.6, rule 1a",
         params: EfciParams::PARAMS,
         reads: &[],

@@ -34,8 +34,8 @@ impl PolicyParams for EprcaParams {
         name: "eprca",
         title: "EPRCA",
         role: Role::RateControl,
-        help: "Averages the rates that RM cells declare; while the queue of the ABR class is long it holds VCs to a share of the \
-               average, and while it is very long it also sets CI.",
+        help: "Averages the rates that RM cells declare; while the queue of the ABR class is long it limits \
+               VCs to a share of the average, and while it is very long it also sets CI.",
         source: "Roberts 1994 (AF-TM 94-0735R1); Jain 1996, section 6",
         params: EprcaParams::PARAMS,
         reads: &[],

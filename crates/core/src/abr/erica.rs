@@ -59,8 +59,8 @@ impl PolicyParams for EricaParams {
         name: "erica",
         title: "ERICA",
         role: Role::RateControl,
-        help: "Measures load and active VCs over intervals, and allocates to each VC the greater one of an equal share of the \
-               target rate and of its own rate divided by the overload.",
+        help: "Measures load and active VCs over intervals, and allocates to each VC the greater of an \
+               equal share of the target rate and its own rate divided by the overload.",
         source: "Kalyanaraman et al. 1998, section 3; Kalyanaraman et al. 2000 (the enhancements)",
         params: EricaParams::PARAMS,
         reads: &[],

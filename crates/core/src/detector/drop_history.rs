@@ -81,9 +81,9 @@ impl PolicyParams for DropHistoryParams {
         name: "drop-history",
         title: "Drop history",
         role: Role::Detector,
-        help: "Names flows that have a large share of the drops and go on losing packets in most intervals of a \
-               round-trip time, which a source that responds to congestion does not; on request it drops what they \
-               send outside their profiles.",
+        help: "Reports flows that have a large share of the drops and keep losing packets in most intervals \
+               of a round-trip time, unlike sources that respond to congestion; on request it drops their \
+               packets outside their profiles.",
         source: "Clark and Fang 1998, section IV.E; Floyd and Fall 1999",
         params: DropHistoryParams::PARAMS,
         reads: &["reserve"],

@@ -24,8 +24,8 @@ impl PolicyParams for DropTailParams {
         name: "drop-tail",
         title: "Drop-tail",
         role: Role::Dropper,
-        help: "Drops the arriving packet when the port's queue would exceed its limit; packets that were marked as out \
-               of profile may have a lower limit.",
+        help: "Drops the arriving packet when the port's queue would exceed its limit; packets marked as \
+               out of profile may have a lower limit.",
         source: "RFC 7567, section 2",
         params: DropTailParams::PARAMS,
         reads: &[],

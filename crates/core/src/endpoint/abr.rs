@@ -83,8 +83,9 @@ impl PolicyParams for AbrParams {
         name: "abr",
         title: "ABR",
         role: Role::Transport { responsive: true },
-        help: "Sends cells at the rate that the network allows it, and asks for that rate with an RM cell among every `nrm` cells. \
-               The ports on the way need a switch algorithm, or the rate stays what it was at first.",
+        help: "Sends cells at the rate that the network allows, and requests that rate with one RM cell in \
+               every `nrm` cells. The ports on the route need a switch algorithm, or the rate never \
+               changes.",
         source: "ATM TM 4.0, sections 5.10.2 to 5.10.5",
         params: AbrParams::PARAMS,
         reads: &[],

@@ -35,8 +35,9 @@ impl PolicyParams for WindowParams {
         name: "window",
         title: "Fixed window",
         role: Role::Transport { responsive: true },
-        help: "Keeps a fixed number of packets unacknowledged; every packet is acknowledged by one packet. Its throughput \
-               is window / round-trip time while that is below the rate of the path. What is lost is not sent again.",
+        help: "Keeps a fixed number of packets unacknowledged; every packet is acknowledged by one packet. \
+               Its throughput is window / round-trip time while that is below the rate of the path. Lost \
+               packets are not sent again.",
         source: "RFC 5681, section 2 (the sliding window, without congestion control)",
         params: WindowParams::PARAMS,
         reads: &[],

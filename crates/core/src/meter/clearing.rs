@@ -61,8 +61,8 @@ impl PolicyParams for ClearingParams {
         name: "clearing-meter",
         title: "Clearing meter (receiver-based control)",
         role: Role::Meter { colours: false },
-        help: "Takes the congestion indication (CE, EFCI) off the packets inside a receiver's profile; those outside keep it, \
-               or are dropped.",
+        help: "Clears the congestion indication (CE, EFCI) of packets inside a receiver's profile; packets \
+               outside keep it, or are dropped.",
         source: "Clark and Fang 1998, section II.E",
         params: ClearingParams::PARAMS,
         reads: &["reserve", "interval", "workahead"],

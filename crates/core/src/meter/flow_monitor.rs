@@ -67,8 +67,8 @@ impl PolicyParams for FlowMonitorParams {
         name: "flow-monitor",
         title: "Flow monitor",
         role: Role::Meter { colours: false },
-        help: "Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a \
-               flow that is too far ahead, and takes away the credit of one that is behind.",
+        help: "Compares each flow's VirtualClock with real time after every AR * AI of data: warns the \
+               source of a flow that is too far ahead, and removes the credit of one that is behind.",
         source: "Zhang 1991, sections 3.1 and 3.2.3",
         params: FlowMonitorParams::PARAMS,
         reads: &["reserve", "interval"],

@@ -41,8 +41,8 @@ impl PolicyParams for PolicerParams {
         name: "policer",
         title: "Policer of contracts",
         role: Role::Meter { colours: false },
-        help: "Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`, or \
-               faster than `peak`, where that is stated.",
+        help: "Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead \
+               of `reserve`, or faster than `peak`, if given.",
         source: "Pincheira 1994, section 2.1; RFC 2475, section 2.3.3 (policing)",
         params: PolicerParams::PARAMS,
         reads: &["reserve", "interval", "workahead", "peak"],

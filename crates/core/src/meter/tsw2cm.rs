@@ -36,7 +36,8 @@ impl PolicyParams for Tsw2CmParams {
         name: "tsw2cm",
         title: "Time sliding window two colour marker (TSW2CM)",
         role: Role::Meter { colours: true },
-        help: "Colours the share of a profile's packets above `reserve` (CTR) red, at random, by its estimated rate.",
+        help: "Colours the share of a profile's packets above `reserve` (CTR) red, at random, by its \
+               estimated rate.",
         source: "RFC 2859, with one target rate",
         params: Tsw2CmParams::PARAMS,
         reads: &["reserve"],

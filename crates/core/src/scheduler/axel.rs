@@ -36,9 +36,9 @@ impl PolicyParams for AxelParams {
         name: "axel",
         title: "Axel",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Stamps packets as VirtualClock does, but lets the stamps of a flow whose backlog grows advance more slowly, down to the \
-               pace of its peak rate, and never to more than W / r before VirtualClock's: bursts pass quickly, and each flow \
-               keeps its reserved rate.",
+        help: "Stamps packets like VirtualClock, but advances the stamps of a flow whose backlog grows more \
+               slowly, down to the pace of its peak rate, and never more than W / r before VirtualClock's: \
+               bursts pass quickly, and each flow keeps its reserved rate.",
         source: "Pincheira 1994, section 3 and Figure 4",
         params: AxelParams::PARAMS,
         reads: &["reserve", "interval", "workahead", "peak"],

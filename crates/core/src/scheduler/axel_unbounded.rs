@@ -29,8 +29,8 @@ impl PolicyParams for AxelUnboundedParams {
         name: "axel-unbounded",
         title: "Axel without its bound",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Axel without the bound on what a flow may gain on VirtualClock: a flow that fills and drains its backlog over and over \
-               takes the link from the others. A step on the way to Axel, not for use.",
+        help: "Axel without the bound on a flow's gain over VirtualClock: a flow that repeatedly fills and \
+               drains its backlog takes the link from the others. A step towards Axel, not for use.",
         source: "Pincheira 1994, section 3",
         params: AxelUnboundedParams::PARAMS,
         reads: &["reserve", "interval", "workahead", "peak"],

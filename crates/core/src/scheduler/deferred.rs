@@ -33,8 +33,9 @@ impl PolicyParams for DeferredParams {
         name: "deferred",
         title: "Deferred",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Stamps packets as VirtualClock does, less the time that the flow's backlog, up to W, takes at its reserved rate: a burst is \
-               accelerated while it builds up and held back while it drains. A step on the way to Axel, not for use.",
+        help: "Stamps packets like VirtualClock, minus the time that the flow's backlog, up to W, takes at \
+               its reserved rate: a burst is accelerated while it builds up and delayed while it drains. A \
+               step towards Axel, not for use.",
         source: "Pincheira 1994, section 3",
         params: DeferredParams::PARAMS,
         reads: &["reserve", "interval", "workahead", "peak"],

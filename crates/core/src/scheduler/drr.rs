@@ -70,8 +70,8 @@ impl PolicyParams for DrrParams {
         name: "drr",
         title: "Deficit round robin",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Lets backlogged flows take turns, in which each sends a quantum of bytes in proportion to its reservation and \
-               what it had left of its turn before.",
+        help: "Serves backlogged flows in turn; in its turn a flow sends a quantum of bytes in proportion \
+               to its reservation, plus the unused rest of its last turn.",
         source: "Shreedhar and Varghese 1996",
         params: DrrParams::PARAMS,
         reads: &["reserve"],

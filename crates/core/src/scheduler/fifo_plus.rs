@@ -39,8 +39,8 @@ impl PolicyParams for FifoPlusParams {
         name: "fifo-plus",
         title: "FIFO+",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Serves packets in the order in which they would have arrived, had each waited at every hop before as long as \
-               packets do there on average.",
+        help: "Serves packets in the order in which they would have arrived if each had waited for the mean \
+               time at every earlier hop.",
         source: "Clark, Shenker and Zhang 1992, section 6",
         params: FifoPlusParams::PARAMS,
         reads: &[],

@@ -48,8 +48,8 @@ impl PolicyParams for FqCodelParams {
         name: "fq-codel",
         title: "FQ-CoDel's scheduler",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Lets backlogged flows take turns of a quantum of bytes, and serves those first that have just become backlogged. \
-               With CoDel at each flow's queue it is FQ-CoDel.",
+        help: "Serves backlogged flows in turns of a quantum of bytes, flows that have just become \
+               backlogged first. With CoDel at each flow's queue it is FQ-CoDel.",
         source: "RFC 8290",
         params: FqCodelParams::PARAMS,
         reads: &[],

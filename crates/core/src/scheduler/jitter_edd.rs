@@ -45,8 +45,9 @@ impl PolicyParams for JitterEddParams {
         name: "jitter-edd",
         title: "Jitter-EDD",
         role: Role::Scheduler { service: Service::Regulated },
-        help: "Holds each packet for as long as it left the hop before ahead of its deadline, and then serves the earliest deadline \
-               first; flows without a deadline are not held, and get what is left.",
+        help: "Holds each packet for the time by which it left the previous hop before its deadline, then \
+               serves the earliest deadline first; flows without a deadline are not held, and share the \
+               remaining capacity.",
         source: "Verma, Zhang and Ferrari 1991",
         params: JitterEddParams::PARAMS,
         reads: &["deadline", "reserve", "interval", "workahead", "peak"],

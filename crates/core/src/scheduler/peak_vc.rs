@@ -24,8 +24,8 @@ impl PolicyParams for PeakVcParams {
         name: "peak-vc",
         title: "PeakVC",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "VirtualClock with clocks that tick at each flow's peak rate: bursts pass quickly, but a flow that sends at its peak rate for \
-               too long is not held back.",
+        help: "VirtualClock with clocks that advance at each flow's peak rate: bursts pass quickly, but a \
+               flow that sends at its peak rate for too long is not limited.",
         source: "Pincheira 1994, section 4.3",
         params: PeakVcParams::PARAMS,
         reads: &["reserve", "peak"],

@@ -35,8 +35,9 @@ impl PolicyParams for PulseParams {
         name: "pulse",
         title: "Pulse",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Stamps packets with a clock that ticks at the flow's peak rate for W bytes and then makes up for it in one large tick. Clocks \
-               are never set to real time: a flow that slept has priority over those that did not.",
+        help: "Stamps packets with a clock that advances at the flow's peak rate for W bytes and then \
+               compensates in one large tick. Clocks are never set to real time: a flow that was silent has \
+               priority over flows that were not.",
         source: "Mukherjee, Landweber and Faber 1992; Pincheira 1994, section 2.3.2",
         params: PulseParams::PARAMS,
         reads: &["reserve", "interval", "workahead", "peak"],

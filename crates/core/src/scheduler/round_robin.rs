@@ -27,8 +27,8 @@ impl PolicyParams for RoundRobinParams {
         name: "round-robin",
         title: "Packet round robin",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Lets every backlogged flow send one packet in its turn, whatever its size; flows share the link by packets, \
-               and reservations make no difference.",
+        help: "Serves backlogged flows in turn, one packet each, whatever its size; flows share the link by \
+               packets, and reservations make no difference.",
         source: "Nagle, RFC 970 (1985)",
         params: RoundRobinParams::PARAMS,
         reads: &[],

@@ -48,8 +48,9 @@ impl PolicyParams for TdmParams {
         name: "tdm",
         title: "Time-division multiplexing",
         role: Role::Scheduler { service: Service::Slotted },
-        help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner \
-               has nothing to send is wasted, and flows without a reservation share the slots that nobody owns.",
+        help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot \
+               whose owner has nothing to send is wasted, and flows without a reservation share the slots \
+               without an owner.",
         source: "Zhang 1991, sections 3 and 5.2",
         params: TdmParams::PARAMS,
         reads: &["reserve"],

@@ -43,7 +43,8 @@ impl PolicyParams for Wf2qPlusParams {
         title: "WF²Q+",
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Shares the link in proportion to the flows' reservations, each never more than a packet ahead or behind: \
-               of the packets that a fluid server would have started, serves the one that it would finish first.",
+               of the packets that a fluid server would have started, serves the one that it would finish \
+               first.",
         source: "Bennett and Zhang 1997",
         params: Wf2qPlusParams::PARAMS,
         reads: &["reserve"],

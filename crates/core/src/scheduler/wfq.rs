@@ -49,8 +49,9 @@ impl PolicyParams for WfqParams {
         name: "wfq",
         title: "Weighted fair queueing",
         role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Shares the link in proportion to the flows' reservations: serves packets in the order in which a fluid \
-               server that serves all flows at once (generalized processor sharing) would be done with them.",
+        help: "Shares the link in proportion to the flows' reservations: serves packets in the order in \
+               which a fluid server that serves all flows at once (generalized processor sharing) would \
+               finish them.",
         source: "Parekh and Gallager 1993, section III; Demers, Keshav and Shenker 1989",
         params: WfqParams::PARAMS,
         reads: &["reserve"],

@@ -67,7 +67,8 @@ impl RequestHandler {
             None if self.commands.stands_still(STANDSTILL) => {
                 let name = &self.file.name;
                 log(&format!(
-                    "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if there is one"
+                    "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if \
+                     there is one"
                 ));
                 // The thread that forwards cannot be asked to stop. The kernel takes the guard away with the process.
                 std::process::abort();

@@ -10,7 +10,8 @@ pub enum FailoverError {
     InUse(String),
     /// Fail-closed, but an interface is a port of a bridge or the like.
     #[error(
-        "interface `{port}` is a port of `{master}`, which would forward its frames too\n  help: {}; or set `fail = \"open\"`",
+        "interface `{port}` is a port of `{master}`, which would forward its frames too\n  help: {}; or set \
+         `fail = \"open\"`",
         if *made { "`tidegate-gate down` with this file removes the bridge".to_owned() } else { format!("ip link set {port} nomaster") }
     )]
     Bridged {
@@ -23,7 +24,8 @@ pub enum FailoverError {
     },
     /// Only one interface is a port of a bridge, or they are ports of two.
     #[error(
-        "interface `{port}` is a port of `{master}`, and `{other}` is not\n  help: both must be ports of one bridge, or of none; to remove it from the bridge: ip link set {port} nomaster"
+        "interface `{port}` is a port of `{master}`, and `{other}` is not\n  help: both must be ports of \
+         one bridge, or of none; to remove it from the bridge: ip link set {port} nomaster"
     )]
     Apart {
         /// The one that is a port.
@@ -45,7 +47,8 @@ pub enum FailoverError {
     },
     /// The bridge has a port besides the interfaces.
     #[error(
-        "bridge `{bridge}` has a port `{port}`, which is not an interface of this gate\n  help: a gate connects two interfaces; to remove the port: ip link set {port} nomaster"
+        "bridge `{bridge}` has a port `{port}`, which is not an interface of this gate\n  help: a gate \
+         connects two interfaces; to remove the port: ip link set {port} nomaster"
     )]
     OtherPort {
         /// The bridge.
@@ -58,7 +61,8 @@ pub enum FailoverError {
     BridgeDown(String),
     /// The bridge has an address, which cannot be reached while the gate runs.
     #[error(
-        "bridge `{0}` has an address, at which this host would be unreachable while the gate runs\n  help: give the address to an interface that is not part of the gate"
+        "bridge `{0}` has an address, at which this host would be unreachable while the gate runs\n  help: \
+         give the address to an interface that is not part of the gate"
     )]
     Addressed(String),
     /// An interface has an address, which cannot be reached while the gate runs.
@@ -69,17 +73,21 @@ pub enum FailoverError {
     InterfaceAddressed(String),
     /// Another interface has the name of the bridge to be made.
     #[error(
-        "the gate needs the name `{0}` for its bridge, and something else has it\n  help: rename that interface, or put both interfaces in a bridge of your own"
+        "the gate needs the name `{0}` for its bridge, and something else has it\n  help: rename that \
+         interface, or put both interfaces in a bridge of your own"
     )]
     NameTaken(String),
     /// The privilege to load a program into the kernel is missing.
     #[error(
-        "not permitted to guard against duplicates, as `fail = \"open\"` does\n  help: run it as root or with the capabilities CAP_BPF and CAP_NET_ADMIN, and in no user namespace; or set `fail = \"closed\"` under `[gate]`"
+        "not permitted to guard against duplicates, as `fail = \"open\"` does\n  help: run it as root or \
+         with the capabilities CAP_BPF and CAP_NET_ADMIN, and in no user namespace; or set `fail = \
+         \"closed\"` under `[gate]`"
     )]
     GuardPrivilege,
     /// Before Linux 6.6 no program after the packet sockets can belong to a process.
     #[error(
-        "this kernel cannot guard against duplicates, as `fail = \"open\"` does: Linux 6.6 and later can\n  help: set `fail = \"closed\"` under `[gate]`"
+        "this kernel cannot guard against duplicates, as `fail = \"open\"` does: Linux 6.6 and later can\n \
+         help: set `fail = \"closed\"` under `[gate]`"
     )]
     GuardKernel,
     /// The privilege to change a bridge is missing.

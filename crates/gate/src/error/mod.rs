@@ -45,7 +45,8 @@ pub enum GateError {
     NotEthernet(String),
     /// The privilege to open a packet socket is missing.
     #[error(
-        "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities CAP_NET_RAW and CAP_NET_ADMIN"
+        "not permitted to open a packet socket on `{0}`\n  help: run it as root, or with the capabilities \
+         CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
     /// An interface is unsuitable for what the file asks.

@@ -208,7 +208,8 @@ impl DirectionReport {
         }
         if let Some((before, now)) = self.raised_mtu {
             let text = format!(
-                "the MTU of {} is {now} now, and frames beyond {before} are dropped: restart the gate, or set it back",
+                "the MTU of {} is {now} now, and frames beyond {before} are dropped: restart the gate, or \
+                 set it back",
                 self.from
             );
             warnings.push(("mtu", text));

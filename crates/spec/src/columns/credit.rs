@@ -5,7 +5,8 @@ use super::{LINK, REPLICATION, SEED, TableRecord, number, text, whole};
 /// What was done on each link.
 pub(super) const CREDIT: TableRecord = TableRecord {
     name: "credit",
-    help: "Links with credit-based flow control, one row for each direction that has it. The link's own cells are among the packets of the table `links`.",
+    help: "Links with credit-based flow control, one row for each direction that has it. The link's own \
+           cells are among the packets of the table `links`.",
     columns: &[
         REPLICATION,
         SEED,
@@ -56,7 +57,8 @@ pub(super) const CREDIT_VCS: TableRecord = TableRecord {
 /// VCs that stood still for want of credit.
 pub(super) const STALLS: TableRecord = TableRecord {
     name: "stalls",
-    help: "VCs with packets to send that had no credit and no packet at the receiver for at least 100 RTT, from the start of the run: the effect of losses without credit_check cells.",
+    help: "VCs with packets to send that had no credit and no packet at the receiver for at least 100 RTT, \
+           from the start of the run: the effect of losses without credit_check cells.",
     columns: &[
         REPLICATION,
         SEED,

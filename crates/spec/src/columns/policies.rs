@@ -13,7 +13,8 @@ pub(super) const DROPS: TableRecord = TableRecord {
         text(
             "reason",
             "`queue-limit` (the queue was full), `early-drop` (the dropper chose the packet before the queue was full), `forced-drop` (the average queue was too long), `sojourn-time` (the packet was queued for too long), `meter` (out of its profile), `pushed-out` (the shared buffer \
-             was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the port), \
+             was full), `shaper` (its flow's shaper queue was full), `no-flow` (its flow was not open at the \
+             port), \
              `non-responsive` (its flow was named, and it was outside the flow's profile)",
         ),
         whole("dropped_packets", "packets", "Packets dropped for this reason"),
@@ -24,7 +25,8 @@ pub(super) const DROPS: TableRecord = TableRecord {
 /// What was used of profiles at meters.
 pub(super) const USAGE: TableRecord = TableRecord {
     name: "usage",
-    help: "Usage of each profile at each meter that records it, whichever flows used it: a record for each customer at each boundary. A profile is a flow's own or shared. Empty without such meters.",
+    help: "Usage of each profile at each meter that records it, whichever flows used it: a record for each \
+           customer at each boundary. A profile is a flow's own or shared. Empty without such meters.",
     columns: &[
         REPLICATION,
         SEED,
@@ -48,7 +50,8 @@ pub(super) const USAGE: TableRecord = TableRecord {
 /// What detectors found.
 pub(super) const NON_RESPONSIVE: TableRecord = TableRecord {
     name: "non_responsive",
-    help: "Flows that detectors found not to respond to congestion, one row each time that a flow was named, from the start of the run; empty without a `detector`.",
+    help: "Flows that detectors found not to respond to congestion, one row each time that a flow was \
+           named, from the start of the run; empty without a `detector`.",
     columns: &[
         REPLICATION,
         SEED,

@@ -41,8 +41,10 @@ pub(super) fn check(
             Some((listing, circuit)) => {
                 let name = listing.circuits.name(circuit);
                 let message = format!("{overdraft}: circuit `{name}` is the first that does not fit");
-                let complaint = Complaint::new(message)
-                    .help("reserve what everybody gets when all send at once; the ceiling is what a subscriber may reach");
+                let complaint = Complaint::new(message).help(
+                    "reserve what everybody gets when all send at once; the ceiling is what a \
+                           subscriber may reach",
+                );
                 let column = ["up_reserve", "down_reserve"][direction as usize];
                 report.say_elsewhere(SpecErrors::from(listing.error(circuit, column, complaint)));
             }

@@ -56,7 +56,8 @@ pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -
 pub(crate) fn follows_nothing(meter: &Chosen<BuiltInMeter>) -> Option<(Place, Complaint)> {
     let key = meter.policy.follows_round_trips()?;
     let message = format!(
-        "`{key}` has nothing to follow: no round-trip times are measured of what is metered here, at the first port on its way"
+        "`{key}` has nothing to follow: no round-trip times are measured of what is metered here, at the \
+         first port on its way"
     );
     let help = format!(
         "leave out `{key}`, or meter the data of a connection whose transport measures them, at its host"

@@ -10,8 +10,9 @@ pub(super) fn shape() -> Shape {
         Section::new(
             "transfers",
             "Transfers",
-            "Finite transfers, one after the other: the next begins when all of the one before is acknowledged and the \
-             application has thought, on the same connection with its window. Either `size` or `file` says how long they are.",
+            "Finite transfers, one after another on the same connection with its window: the next starts a \
+             think time after the previous one has been acknowledged. Either `size` or `file` gives their \
+             lengths.",
             vec![
                 optional(
                     "size",
@@ -22,19 +23,22 @@ pub(super) fn shape() -> Shape {
                     "sizes",
                     Shape::Value(Kind::Word(&["fixed", "exponential"])),
                     "fixed",
-                    "Whether every transfer has the `size`, or `size` is the mean of an exponential distribution",
+                    "Whether every transfer has the `size`, or `size` is the mean of an exponential \
+                     distribution",
                 ),
                 optional(
                     "file",
                     Shape::File,
-                    "Distribution function of sizes: lines of a number of bytes and the percentage of transfers of at most so \
-                     many, both rising, linear between lines, the last at 100; required unless a `size` is given",
+                    "Distribution function of sizes: each line has a number of bytes and the percentage of \
+                     transfers of at most that size, both rising, interpolated between lines, the last at \
+                     100; required without a `size`",
                 ),
                 defaulted(
                     "think",
                     time(),
                     "0s",
-                    "Think time between the end of a transfer and the start of the next: its mean, or its constant value, according to `thinks`",
+                    "Think time between the end of a transfer and the start of the next: its mean, or its \
+                     constant value, according to `thinks`",
                 ),
                 defaulted(
                     "thinks",
@@ -47,9 +51,9 @@ pub(super) fn shape() -> Shape {
         Section::new(
             "on-off-data",
             "On-off data",
-            "A constant rate for a time, and silence for a time, in turn, beginning with the connection. Data are written a packet's \
-             worth at a time, and the rest when an on time ends; what the connection cannot carry waits at the sender, without \
-             limit.",
+            "Alternates between a constant rate and silence, starting with the connection. Data are written \
+             one packet's worth at a time, and the rest at the end of an on period; data that the \
+             connection cannot carry wait at the sender, without limit.",
             vec![
                 required("rate", rate(), "Rate at which data are written in an on period, without headers"),
                 required("on", time(), "Length of an on period, above 0"),

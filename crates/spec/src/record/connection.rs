@@ -6,7 +6,8 @@ use tidegate_core::endpoint;
 use tidegate_core::params::Kind;
 
 fn answers() -> Section {
-    let help = "Declaration of the flow of a connection's acknowledgements to the ports on its route, as for a flow.";
+    let help = "Declaration of the flow of a connection's acknowledgements to the ports on its route, as \
+                for a flow.";
     Section::new("answers", "Answers", help, terms())
 }
 
@@ -17,15 +18,17 @@ pub(super) fn connection() -> Section {
             "count",
             Shape::Value(Kind::Integer(1, MOST_FLOWS / 2)),
             "1",
-            "Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1, NAME/2 and NAME/ack/2, and so on",
+            "Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1, \
+             NAME/2 and NAME/ack/2, and so on",
         ),
         required("from", Shape::Name, "Node that sends data"),
         required("to", Shape::Name, "Node that receives data and sends acknowledgements"),
         optional(
             "route",
             Shape::Names,
-            "Nodes on the data's way, from `from` to `to`; without it, the shortest path by hops. Answers go the same way back, \
-             or the shortest where one of its links goes one way",
+            "Nodes of the data's route, from `from` to `to`; without it, the shortest path by hops. \
+             Acknowledgements take the reverse route, or the shortest one where a link has no reverse \
+             direction",
         ),
         required(
             "transport",
@@ -40,11 +43,13 @@ pub(super) fn connection() -> Section {
         "answers",
         Shape::Table(answers()),
         "{}",
-        "Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it are that of the data's flow",
+        "Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it are \
+         that of the data's flow",
     ));
     fields.extend(life());
-    let help = "A connection, or `count` connections alike: two flows, NAME for the data and NAME/ack for the answers, which \
-                go the other way, queue there and may be lost. Each is a group of its own in tables and plots, so that the \
-                delays of answers do not mix with those of data.";
+    let help = "A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for \
+                the acknowledgements, which go in the other direction, queue there and may be lost. Each is \
+                its own group in tables and plots, so the delays of acknowledgements do not mix with those \
+                of data.";
     Section::new("connection", "Connection", help, fields)
 }

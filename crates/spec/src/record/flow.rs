@@ -21,8 +21,9 @@ fn change() -> Section {
         optional("interval", time(), "Average interval (AI) that it requests; without it, the current one"),
         optional("rate", rate(), "Mean rate of the source once the change is granted; without it, unchanged"),
     ];
-    let help = "A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope \
-                follows: its rate becomes AR and its burst AR * AI. What is queued keeps its place.";
+    let help = "A change of (AR, AI) while the flow runs, granted by every link of its route, or refused. \
+                An envelope follows: its rate becomes AR and its burst AR * AI. Queued packets keep their \
+                places.";
     Section::new("change", "Change", help, fields).citing("Zhang 1991, sections 2.1 and 2.2")
 }
 
@@ -32,7 +33,8 @@ fn headers() -> Section {
             "flow",
             Shape::Value(Kind::Text),
             "The first one's addresses, ports and protocol, from the sender to the receiver, as \
-             `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for packets other than IP",
+             `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for packets other \
+             than IP",
         ),
         defaulted("dscp", Shape::Value(Kind::Dscp), "0", "Differentiated services code point"),
         optional(
@@ -44,12 +46,12 @@ fn headers() -> Section {
             "each",
             Shape::Value(Kind::Word(&["host", "subscriber", "5-tuple"])),
             "host",
-            "What each of `count` flows has of its own, counted up from the first: the address inside, the IPv4 address or \
-             IPv6 /64 inside, or only the port inside",
+            "Field in which the `count` flows differ, counted up from the first: the inside address, the \
+             inside IPv4 address or IPv6 /64, or only the inside port",
         ),
     ];
-    let help = "What a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame: with its header, \
-                without its check sequence.";
+    let help = "Headers that a gate reads from the flow's packets. Their `size` is then that of the \
+                Ethernet frame, with its header and without its frame check sequence.";
     Section::new("headers", "Headers", help, fields)
 }
 
@@ -61,15 +63,16 @@ pub(super) fn terms() -> Vec<Field> {
         optional(
             "weight",
             Shape::Value(Kind::Integer(1, MOST_WEIGHT)),
-            "Weight of each of these flows among all that name the `profile`, which then all have one: its share of the profile's \
-             rates and bursts is its own, and what it leaves unused goes to no other; without it, they use the profile together",
+            "Weight of each of these flows among all that name the `profile`, which must then all have one: \
+             each flow has its own share of the profile's rates and bursts, and an unused share goes to no \
+             other; without it, they use the profile together",
         ),
         defaulted(
             "colour",
             Shape::Value(Kind::Word(colour::WORDS)),
             "green",
-            "Colour that the source itself gives its packets, in profile or out; a meter before it counts only in the colour-aware \
-             mode",
+            "Colour that the source itself gives its packets, in profile or out; only colour-aware meters \
+             use it",
         ),
         optional("class", Shape::Name, "Class that it belongs to; without it, the flow is directly under the port's scheduler"),
         optional("ceiling", rate(), "Rate that the flow never exceeds at a switch port; without it, no ceiling"),
@@ -85,7 +88,8 @@ pub(super) fn life() -> [Field; 4] {
         optional(
             "every",
             time(),
-            "Mean time between the starts of the `count` members, exponential; without it, all start at `start`",
+            "Mean time between the starts of the `count` members, exponential; without it, all start at \
+             `start`",
         ),
         optional("lasts", time(), "Mean time from its start to its stop, exponential, instead of `stop`"),
     ]
@@ -104,8 +108,9 @@ pub(super) fn flow() -> Section {
         required(
             "to",
             Shape::OneOrMoreNames,
-            "Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are then a tree: on each \
-             of its links a packet and a reservation count once, and what is received, dropped or lost counts every copy",
+            "Node that receives, or a list of nodes (multicast). The shortest routes to them then form a \
+             tree: a packet and a reservation count once on each of its links; received, dropped and lost \
+             packets count every copy",
         ),
         optional(
             "route",
@@ -117,35 +122,51 @@ pub(super) fn flow() -> Section {
     fields.push(optional(
         "size",
         Shape::OneOrMore(Kind::Size),
-        "Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless the source has sizes",
+        "Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless the \
+         source has sizes",
     ));
     fields.extend(life());
     fields.extend([
-        optional("hangup", time(), "When the destination tears the flow down, later than `start`; needs `admission`"),
+        optional(
+            "hangup",
+            time(),
+            "When the destination tears the flow down, later than `start`; needs `admission`",
+        ),
         defaulted(
             "warned",
             Shape::Value(Kind::Word(&["ignore", "slow", "shrink"])),
             "ignore",
-            "What the source does when it is warned: goes on; is silent for as long as it is ahead, and then keeps to what it \
-             reserves; or sends smaller packets until it is not ahead, and then as large as what it reserves allows",
+            "Response of the source to a warning: none; silence for as long as it is ahead, then its \
+             reserved rate; or smaller packets until it is no longer ahead, then packets as large as its \
+             reservation allows",
         ),
         defaulted(
             "ecn",
             Shape::Value(Kind::Word(&["on", "off"])),
             "off",
-            "Whether its packets say that their sender answers to congestion marks (ECT(0), RFC 3168): droppers then mark them \
-             where they would drop others. The source heeds no mark",
+            "Whether its packets claim that their sender responds to congestion marks (ECT(0), RFC 3168): \
+             droppers then mark them where they would drop others. The source itself ignores marks",
         ),
-        optional("change", Shape::Tables(change()), "Changes of its reservation while it runs; needs `admission`"),
-        optional("headers", Shape::Table(headers()), "Headers of its packets for a gate on its route; a `capture` has its own"),
+        optional(
+            "change",
+            Shape::Tables(change()),
+            "Changes of its reservation while it runs; needs `admission`",
+        ),
+        optional(
+            "headers",
+            Shape::Table(headers()),
+            "Headers of its packets for a gate on its route; a `capture` has its own",
+        ),
         required("source", source::shape(), "What is sent when"),
         optional(
             "envelope",
             policies("envelope", Some(tidegate_core::shaper::DEFAULT.name), tidegate_core::shaper::RECORDS),
-            "Shaper between the source and the network; without it, packets are sent as they are generated. Packets that wait in it do not count as sent; in a switch they use its `buffer`, in a host none",
+            "Shaper between the source and the network; without it, packets are sent as they are generated. \
+             Packets that wait in it do not count as sent; in a switch they use its `buffer`, in a host \
+             none",
         ),
     ]);
-    let help = "A flow, or `count` equal flows. The keys of a contract are what the flow states to the ports on \
-                its way; a policy reads those that it names and ignores the rest.";
+    let help = "A flow, or `count` equal flows. The keys of a contract are the flow's declaration to the \
+                ports on its route; each policy reads the keys that it lists and ignores the others.";
     Section::new("flow", "Flow", help, fields)
 }

@@ -84,7 +84,8 @@ fn bump() -> Section {
             "flows",
             Shape::Value(Kind::Integer(1, 1 << 20)),
             "65536",
-            "The most flows that are made in each direction by flows with `each`; beyond, packets go with the rest",
+            "The most flows that are made in each direction by flows with `each`; beyond, packets go with \
+             the rest",
         ),
         optional(
             "addressed",
@@ -101,7 +102,8 @@ fn bump() -> Section {
         ),
     ];
     let help = "A bump in the wire: every frame that comes in at one interface leaves at the other, as fast as the \
-                rate of its direction allows. A frame is charged its length with the Ethernet header and without the \
+                rate of its direction allows. A frame is charged its length with the Ethernet header and \
+                without the \
                 check sequence, plus `overhead`.";
     Section::new("gate", "Gate", help, fields).citing("tc-stab(8), whose words and arithmetic these are")
 }
@@ -164,13 +166,15 @@ fn flow() -> Section {
             "each",
             Shape::Value(Kind::Word(&["5-tuple", "host", "subscriber"])),
             "What has a flow of its own, made at its first packet: every 5-tuple, every address inside, or every IPv4 \
-             address and every /64 of IPv6 inside; without it, all packets that match are one flow in each direction",
+             address and every /64 of IPv6 inside; without it, all packets that match are one flow in each \
+             direction",
         ),
         optional(
             "circuits",
             Shape::File,
             "CSV file of circuits, each of which has a flow of its own, made at its first packet; packets whose \
-             address inside no circuit has go on to the next flow. What a circuit's line leaves empty is as here",
+             address inside no circuit has go on to the next flow. What a circuit's line leaves empty is as \
+             here",
         ),
         defaulted(
             "idle",
@@ -191,12 +195,14 @@ fn flow() -> Section {
         optional(
             "set_dscp",
             Shape::Value(Kind::Dscp),
-            "Differentiated services code point that its packets leave with; without it, the one that they came with",
+            "Differentiated services code point that its packets leave with; without it, the one that they \
+             came with",
         ),
     ]);
     fields.extend(directions());
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
-                matches it; what none matches has two more, with small reservations: one for what keeps the link working, such as ARP, and one for all else. The keys of a contract are \
+                matches it; what none matches has two more, with small reservations: one for what keeps the \
+                link working, such as ARP, and one for all else. The keys of a contract are \
                 what the flow states to its port; a policy reads those that it names and ignores the rest.";
     Section::new("flow", "Flow", help, fields)
 }
@@ -286,7 +292,8 @@ fn criteria() -> Vec<Field> {
         optional(
             "inside",
             text(),
-            "Address or prefix inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
+            "Address or prefix inside: of the sender of what goes up, of the receiver of what goes down; \
+             without it, any",
         ),
         optional("outside", text(), "Address or prefix outside; without it, any"),
         optional("inside_port", Shape::Ports, "Port inside; without it, any"),
@@ -312,7 +319,8 @@ fn criteria() -> Vec<Field> {
         optional(
             "inside_mac",
             text(),
-            "MAC address inside: of the sender of what goes up, of the receiver of what goes down; without it, any",
+            "MAC address inside: of the sender of what goes up, of the receiver of what goes down; without \
+             it, any",
         ),
         optional("outside_mac", text(), "MAC address outside; without it, any"),
         optional("direction", Shape::Value(Kind::Word(&["up", "down"])), "Direction; without it, both"),

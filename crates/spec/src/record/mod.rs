@@ -182,8 +182,8 @@ fn scheduler() -> Shape {
 
 fn dropper() -> Shape {
     const SCOPES: Kind = <Scope as Parameter>::KIND;
-    let guards = "What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there, with a \
-                  dropper of its own";
+    let guards = "Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, \
+                  with its own dropper";
     let with_scope = |record| {
         let mut section = Section::of_policy(record);
         section.fields.push(defaulted("scope", Shape::Value(SCOPES), "queue", guards));

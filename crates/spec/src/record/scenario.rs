@@ -31,12 +31,14 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
             "warmup",
             time(),
             "0s",
-            "Time before measuring starts, shorter than `duration`: packets sent before it are carried but not measured",
+            "Time before measuring starts, shorter than `duration`: packets sent before it are carried but \
+             not measured",
         ),
         optional(
             "sample",
             time(),
-            "Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th of `duration`",
+            "Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th \
+             of `duration`",
         ),
         defaulted(
             "topology",
@@ -55,7 +57,8 @@ static SCENARIO: LazyLock<Section> = LazyLock::new(|| {
         optional(
             "admission",
             Shape::Table(admission()),
-            "Set-up of flows with reservations, link by link, before they send; without it, all flows are set up from the start",
+            "Set-up of flows with reservations, link by link, before they send; without it, all flows are \
+             set up from the start",
         ),
         optional("node", Shape::Tables(node()), "Nodes added to the topology"),
         optional("link", Shape::Tables(link()), "Links added to the topology"),
@@ -90,8 +93,8 @@ const DETECTOR: &str = "Detector of flows that do not respond to the drops of `d
 const RATE_CONTROL: &str = "Switch algorithm that assigns rates to ABR connections; without it, none";
 
 /// What VS/VD is for.
-const VSVD: &str = "How the port ends the control loops of ABR connections and begins others, for which it needs \
-                    `rate_control`; without it, loops go through";
+const VSVD: &str = "Virtual source and destination: the port ends the control loops of ABR connections and \
+                    starts new ones, which needs `rate_control`; without it, loops pass through";
 
 pub(super) fn port() -> Section {
     let fields = vec![
@@ -143,8 +146,8 @@ fn host() -> Section {
 fn profile() -> Section {
     let mut fields = vec![required("name", Shape::Name, "Unique name of the profile")];
     fields.extend(read_by(tidegate_core::meter::RECORDS));
-    let help = "A contract that several flows keep together: where packets are metered, those of all flows that name the \
-                profile count against it as one. What each flow states to schedulers stays its own.";
+    let help = "A contract that several flows share: at meters, the packets of all flows that name the \
+                profile count against it together. Each flow's declaration to schedulers stays its own.";
     Section::new("profile", "Profile", help, fields)
         .citing("RFC 2475, section 2.3.3.1 (traffic profiles of aggregates)")
 }
@@ -159,9 +162,10 @@ fn switch() -> Section {
         "push_out",
         Shape::Value(PushOut::KIND),
         "shares",
-        "Who gives way when the pool is exhausted: the port that holds most beyond its share, and there what waits \
-         for a shaper, a ceiling or credit when it is more than a third of the rest; or the longest queue by \
-         packets, whoever may send (Zhang 1991, section 3.1)",
+        "Packet that is dropped when the pool is exhausted: of the port that exceeds its share by most, and \
+         there first of packets that wait for a shaper, a ceiling or credit when they are more than a third \
+         of the others; or of the longest queue by packets, whether they may be sent or not (Zhang 1991, \
+         section 3.1)",
     );
     Section::new("switch", "Switch", "Every switch; a node may override it.", vec![buffer, push_out])
 }
@@ -180,10 +184,10 @@ fn admission() -> Section {
             "Longest average interval (AI) that a flow may request; without it, any",
         ),
     ];
-    let help = "The Flow Network: at its `start` a flow that reserves sends a request along its route. Every link \
-                checks it and books it, the confirmation comes back the same way, and only then the source \
-                sends. A refusal says which link had too little left. Requests, answers and warnings travel with the \
-                links' propagation delays and take no capacity.";
+    let help = "The Flow Network: at its `start` a flow with a reservation sends a request along its route. \
+                Every link checks and books it, the confirmation returns on the same route, and only then \
+                does the source send. A refusal names the link that lacks capacity. Requests, answers and \
+                warnings take the links' propagation delays and no capacity.";
     Section::new("admission", "Admission", help, fields).citing("Zhang 1991, section 2.2")
 }
 
@@ -221,8 +225,8 @@ fn link() -> Section {
         optional(
             "profile",
             Shape::Name,
-            "Profile that every packet belongs to that is metered at its ports, whatever its flow's is: the aggregate profile \
-             of a boundary; without it, each flow's",
+            "Profile of every packet that is metered at its ports, whatever the profile of its flow: the \
+             aggregate profile of a boundary; without it, each flow's",
         ),
         optional("dropper", dropper(), "Dropper of its ports; without it, that of `port`"),
         optional("detector", detector(), "Detector of its ports; without it, that of `port`"),
@@ -237,9 +241,9 @@ fn link() -> Section {
 /// Credit-based flow control of links.
 fn credit() -> Field {
     let fields = CreditParams::PARAMS.iter().map(Field::of_param).collect();
-    let help = "Credit-based flow control of a link: a packet is sent only when there is a place for it at the node at the \
-                link's end. What has no credit waits, back to the hosts. Every packet takes one place, and the link back \
-                carries the credit cells, ahead of what its port has queued.";
+    let help = "Credit-based flow control of a link: a packet is sent only when the node at the link's end \
+                has a place for it. Packets without credit wait, hop by hop back to the hosts. Every packet \
+                takes one place. The reverse link carries the credit cells, ahead of its queue.";
     let section = Section::new("credit", "Credit", help, fields)
         .citing("Kung 1997, section \"Credit-based flow control\"");
     let help = "Credit-based flow control from the port to the node at the link's end, `{}` with all defaults; without it, \
@@ -252,8 +256,9 @@ pub(super) fn trace() -> Field {
     optional(
         "trace",
         Shape::File,
-        "File of delivery opportunities, in place of a rate: the millisecond of each on a line of its own, plain or \
-         gzip (as mahimahi has them). Each delivers up to 1500 bytes, and behind the last one it starts again",
+        "File of delivery opportunities in place of a rate: one line with the millisecond of each, plain or \
+         gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after the last one the file \
+         starts again",
     )
 }
 
@@ -307,8 +312,7 @@ pub(super) fn class() -> Section {
         optional("detector", detector(), DETECTOR),
     ]);
     let help = "A class of flows. Classes form a tree of schedulers on every switch port, at most three deep \
-                with the port's own scheduler as its root. The keys of a contract are what the class states to \
-                the scheduler above it.";
+                with the port's own scheduler as its root. The keys of a contract are the class's declaration to the scheduler above it.";
     Section::new("class", "Class", help, fields)
 }
 

@@ -65,7 +65,8 @@ pub(super) fn shape() -> Shape {
         Section::new(
             "packet-train",
             "Packet train",
-            "Trains of a geometric number of packets, separated by exponential gaps that give the mean rate (AR).",
+            "Trains of a geometric number of packets, separated by exponential gaps that give the mean rate \
+             (AR).",
             vec![
                 mean_rate(),
                 defaulted("length", number(1.0, 1e6), "5", "Mean number of packets in a train"),
@@ -85,14 +86,16 @@ pub(super) fn shape() -> Shape {
             "trace",
             "Trace",
             "Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes, \
-             separated by blanks or a comma. Times count from the first packet, which comes at the flow's `start`.",
+             separated by blanks or a comma. Times count from the first packet, which comes at the flow's \
+             `start`.",
             vec![required("file", Shape::File, "File to play"), speed.clone(), repeat.clone()],
         ),
         Section::new(
             "video",
             "Video",
-            "Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of the file it begins \
-             again. Each flow begins with another frame, at another instant of the frame interval, both drawn.",
+            "Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of \
+             the file it starts again. Each flow starts with a random frame at a random phase of the frame \
+             interval.",
             vec![
                 required(
                     "file",
@@ -105,13 +108,15 @@ pub(super) fn shape() -> Shape {
                     "spread",
                     Shape::Value(Kind::Word(&["frame", "peak"])),
                     "frame",
-                    "Times of a frame's packets: evenly over the frame interval, or at the peak rate from its beginning",
+                    "Times of a frame's packets: evenly over the frame interval, or at the peak rate from \
+                     its beginning",
                 ),
                 optional("peak", rate(), "Rate at which the packets of a frame follow each other with `spread = \"peak\"`; without it, the flow's `peak`"),
                 optional(
                     "first",
                     Shape::Value(Kind::Integer(0, 1_000_000_000)),
-                    "Frame with which every flow starts at its `start`, from 0; without it, frame and phase are random",
+                    "Frame with which every flow starts at its `start`, from 0; without it, frame and phase \
+                     are random",
                 ),
             ],
         )
@@ -126,13 +131,16 @@ pub(super) fn shape() -> Shape {
                 optional(
                     "flow",
                     Shape::Value(Kind::Text),
-                    "Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port, an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation",
+                    "Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, \
+                     a port, an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become \
+                     flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation",
                 ),
                 optional(
                     "inside",
                     Shape::OneOrMore(Kind::Text),
-                    "Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only what goes the flow's way through the gate is played, \
-                     which comes from one of them and goes to none, or the other way round; without it, whatever `flow` means",
+                    "Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only packets in the \
+                     flow's direction through the gate are played, from one of these addresses to none of \
+                     them, or the reverse; without it, all packets that `flow` selects",
                 ),
                 speed,
                 repeat,

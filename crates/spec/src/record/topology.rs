@@ -42,7 +42,8 @@ pub(super) fn shape() -> Shape {
     let chain = kind(
         "chain",
         "Chain",
-        "Switches s1 … sN in a row, connected by duplex links; with `access`, host hK is connected to switch sK.",
+        "Switches s1 … sN in a row, connected by duplex links; with `access`, host hK is connected to \
+         switch sK.",
         vec![
             count("switches", "Number of switches"),
             rate_between.clone(),
@@ -50,7 +51,8 @@ pub(super) fn shape() -> Shape {
             optional(
                 "access",
                 Shape::Table(access()),
-                "Links between each switch and its host; without it there are no hosts, and flows start and end at switches",
+                "Links between each switch and its host; without it there are no hosts, and flows start and \
+                 end at switches",
             ),
         ],
     );
@@ -68,7 +70,8 @@ pub(super) fn shape() -> Shape {
     let parking_lot = kind(
         "parking-lot",
         "Parking lot",
-        "Switches s1 … s(K+1) in a row; traffic from host src on s1 to dst on s(K+1) crosses every hop, traffic from cI on sI to dI on s(I+1) only hop I.",
+        "Switches s1 … s(K+1) in a row; traffic from host src on s1 to dst on s(K+1) crosses every hop, \
+         traffic from cI on sI to dI on s(I+1) only hop I.",
         vec![count("hops", "Number of links between switches"), rate_between, delay_between, with_access()],
     );
     let star = kind(
@@ -89,10 +92,11 @@ pub(super) fn shape() -> Shape {
     let gate = kind(
         "gate",
         "Gate",
-        "Switches inside and outside, and between them the link that a gate file stands for: each direction with the gate's \
-         rate, framing, policies and flows, and the memory that both share. A key of `port` or `switch` that is given \
-         takes the place of the gate's own, to try another scheduler or buffer on the same file; the scenario's classes \
-         and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that has them.",
+        "Switches inside and outside, and between them the link that a gate file describes: each direction \
+         has the gate's rate, framing, policies and flows, and both share its memory. A given key of `port` \
+         or `switch` replaces the gate's, to try another scheduler or buffer with the same file; the \
+         scenario's classes and contracts have no effect there. A flow needs `headers` to pass, or a \
+         `capture` that has them.",
         vec![
             required("file", Shape::File, "Gate file; the names of its interfaces are ignored"),
             defaulted("delay", time(), "0s", "Propagation delay of the link, in each direction"),

@@ -93,10 +93,8 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
         report.add(values.place_of("source"), complaint);
     }
     if !is_capture && !values.given("headers") {
-        let message = format!(
-            "flow `{}` passes a gate, which has to know its headers",
-            values.text("name").unwrap_or("")
-        );
+        let message =
+            format!("flow `{}` passes a gate, which needs its headers", values.text("name").unwrap_or(""));
         let help =
             "add `headers`, as in headers = { flow = \"10.0.0.1:5004>192.0.2.1:5060/udp\", dscp = 46 }";
         report.add(values.place, Complaint::new(message).help(help));

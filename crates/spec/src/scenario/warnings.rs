@@ -50,7 +50,8 @@ impl Scenario {
                 NodeKind::Host => "send less, or make the host's link faster",
             };
             let message = format!(
-                "link {name} carries {}, and is offered {} from {} on: without a limit, all that waits takes memory",
+                "link {name} carries {}, and is offered {} from {} on: without a limit, all that waits \
+                 takes memory",
                 show_rate(carried),
                 show_rate(offered),
                 show_time(at)
@@ -120,14 +121,15 @@ impl Scenario {
                     .chain([(&link.port.scheduler, &link.port.dropper)])
                     .collect();
                 let (scheduler, _) = nodes.first()?;
-                let each = nodes.iter().any(|(_, dropper)| {
-                    dropper.as_ref().is_some_and(|dropper| dropper.scope == Scope::Flow)
-                });
+                let each = nodes
+                    .iter()
+                    .any(|(_, dropper)| dropper.as_ref().is_some_and(|dropper| dropper.scope == Scope::Flow));
                 if each || !scheduler.policy.wants_flow_droppers() {
                     return None;
                 }
                 let message = format!(
-                    "{} on link {} has no dropper at its flows' queues, and shares the link without keeping them short",
+                    "{} on link {} has no dropper at its flows' queues, and shares the link without keeping \
+                     them short",
                     scheduler.record().title,
                     link.name
                 );

@@ -71,7 +71,8 @@ fn mistakes_are_explained() {
         ("1mbit/s", "`mbit/s` in `1mbit/s` is not a unit of rate (write `1mbit`)"),
         (
             "1.mbit",
-            "`1.mbit` is not a rate: `1.` is not a plain decimal number (write digits with at most one point, as in `1.5`, and at most 20 digits)",
+            "`1.mbit` is not a rate: `1.` is not a plain decimal number (write digits with at most one \
+             point, as in `1.5`, and at most 20 digits)",
         ),
     ] {
         assert_eq!(parse_rate(text).map_err(said), Err(expected.to_owned()));

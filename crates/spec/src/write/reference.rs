@@ -46,21 +46,21 @@ fn sections(file: &'static Section) -> String {
 }
 
 const HEAD: &str = "\
-# Scenario reference
+                    # Scenario reference
 
 This page is generated from the records that the parser of scenarios uses.
 
 A scenario is a TOML file. ";
 
 const GATE_HEAD: &str = "\
-# Gate file reference
+                         # Gate file reference
 
 This page is written from the records that the reader of gate files uses.
 
 A gate file is a TOML file, with the words of a [scenario](scenario.md). ";
 
 const TABLES_AND_KINDS: &str = "\
-A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
+                                A table may be written in braces, `port = { scheduler = \"fifo\" }`, or under a
 header, `[port]`; tables that can occur several times have double brackets, `[[flow]]`. Where a key chooses among
 kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys of that kind,
 `{ kind = \"drop-tail\", limit = \"100p\" }`. The default `{}` is an empty table, so its own defaults apply; without a default (—), the last column says what omitting the key means. Relative paths start at the file's own folder.
@@ -68,7 +68,7 @@ kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys o
 ";
 
 const OVERRIDES: &str = "\
-## Overrides
+                         ## Overrides
 
 `--set PATH=VALUE` changes one value before the scenario is read: `--set duration=10s`,
 `--set port.scheduler=fifo`, `--set flow.voice.source.rate=2mbit`. Name a node, a class or a flow by its name, and a link by its two ends: `--set link.s9-s1.rate=2mbit`. The value is TOML if it parses as such, and

@@ -54,19 +54,22 @@ const MISTAKES: &[Mistake] = &[
         None,
     ),
     (
-        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }\n",
+        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = \
+         0.5, average_overload = 0.5 }\n",
         "",
         "a.toml:5:8: no switch algorithm controls rates at link s1->s2, so no loops can be coupled",
         Some("add `rate_control` beside it"),
     ),
     (
-        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }",
+        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = \
+         0.5, average_overload = 0.5 }",
         "rate_control = { kind = \"relative-rate\", no_increase = 10, congested = 5 }",
         "a.toml:5:72: `congested` (5) is below `no_increase` (10)",
         None,
     ),
     (
-        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = 0.5, average_overload = 0.5 }",
+        "rate_control = { kind = \"erica\", interval = \"5ms\", queue_delay = \"1500us\", average_active = \
+         0.5, average_overload = 0.5 }",
         "rate_control = { kind = \"eprca\", congested = 10, very_congested = 5 }",
         "a.toml:5:67: `very_congested` (5) is below `congested` (10)",
         None,

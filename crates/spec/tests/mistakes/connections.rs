@@ -114,7 +114,8 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "timeout = \"2s\"",
         "timeout = \"30us\"",
-        "a.toml:16:54: `timeout` (0.00003s) is shorter than the first link takes to send the whole window, 0.00004s",
+        "a.toml:16:54: `timeout` (0.00003s) is shorter than the first link takes to send the whole window, \
+         0.00004s",
         None,
     ),
     (
@@ -177,7 +178,8 @@ const CONNECTIONS: &[Mistake] = &[
     (
         "answers = { reserve = \"10kbit\" }",
         "answers = { reserve = \"600kbit\" }",
-        "a.toml:19:23: 1200kbit is reserved on link s2->s1 (1mbit): flow `web/ack/2` is the first that does not fit",
+        "a.toml:19:23: 1200kbit is reserved on link s2->s1 (1mbit): flow `web/ack/2` is the first that does \
+         not fit",
         Some("reserve less, or make the link faster"),
     ),
     ("stop = \"1s\"", "stop = \"0s\"", "a.toml:20:8: `stop` is not later than `start`", None),
@@ -230,15 +232,18 @@ const MULTICAST: &[Mistake] = &[
         Some("start at a host with one link"),
     ),
     (
-        "from = \"h1\"\nto = [\"h2\", \"h3\", \"s9\"]\nsize = \"500B\"\nreserve = \"100kbit\"\nsource = { kind = \"cbr\", rate = \"100kbit\" }",
-        "from = \"s2\"\nto = [\"h2\", \"h3\", \"s9\"]\nsize = \"500B\"\nreserve = \"100kbit\"\nsource = \"greedy\"",
+        "from = \"h1\"\nto = [\"h2\", \"h3\", \"s9\"]\nsize = \"500B\"\nreserve = \"100kbit\"\nsource = { \
+         kind = \"cbr\", rate = \"100kbit\" }",
+        "from = \"s2\"\nto = [\"h2\", \"h3\", \"s9\"]\nsize = \"500B\"\nreserve = \"100kbit\"\nsource = \
+         \"greedy\"",
         "a.toml:27:10: this `source` needs one first link, and the routes of this flow fork at its source",
         Some("start at a host with one link"),
     ),
     (
         "reserve = \"100kbit\"\nsource",
         "reserve = \"900kbit\"\nsource",
-        "a.toml:18:11: 1100kbit is reserved on link s1->s2 (1mbit): flow `web/2` is the first that does not fit",
+        "a.toml:18:11: 1100kbit is reserved on link s1->s2 (1mbit): flow `web/2` is the first that does not \
+         fit",
         Some("reserve less, or make the link faster"),
     ),
 ];
@@ -281,7 +286,8 @@ fn neither_passes_a_gate() {
         assert_eq!(errors.errors[0].to_string().lines().next(), Some(first), "{errors}");
     };
     expect(
-        "[[connection]]\nname = \"c\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"1kB\"\ntransport = \"window\"",
+        "[[connection]]\nname = \"c\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"1kB\"\ntransport = \
+         \"window\"",
         "a.toml:16:1: connection `c` passes a gate, which needs the headers of its packets",
     );
     expect(

@@ -38,7 +38,8 @@ pub const FLOWS: &[Mistake] = &[
     (
         "count = 8",
         "count = 16",
-        "a.toml:40:11: 1024kbit is reserved on class `inner` (600kbit) on link s1->s2: flow `voice/10` is the first that does not fit",
+        "a.toml:40:11: 1024kbit is reserved on class `inner` (600kbit) on link s1->s2: flow `voice/10` is \
+         the first that does not fit",
         Some("reserve less, or reserve more for the class"),
     ),
     (

@@ -70,7 +70,8 @@ fn buckets_have_a_depth_and_hold_a_packet() {
             ),
             (
                 ", reserve = \"500kbit\", workahead = \"1499B\"",
-                "profile `p` on link s1->s2: its `workahead` (1499B) is smaller than its largest packet (1500B)",
+                "profile `p` on link s1->s2: its `workahead` (1499B) is smaller than its largest packet \
+                 (1500B)",
             ),
             (
                 ", reserve = \"500kbit\", workahead = \"3kB\", peak_burst = \"40B\"",
@@ -94,7 +95,8 @@ fn buckets_have_a_depth_and_hold_a_packet() {
         check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "\"400kbit\"")), None);
         // A flow's own contract, too.
         let text = scenario(&meter, "", ", reserve = \"500kbit\"");
-        let message = "f on link s1->s2: it has no committed burst size (CBS): state its `workahead`, or its `interval`";
+        let message = "f on link s1->s2: it has no committed burst size (CBS): state its `workahead`, or \
+                       its `interval`";
         check(&text, &[], &format!("a.toml:6:{}: {message}", column(&text, 6, "{ name")), None);
     }
 }
@@ -204,7 +206,8 @@ fn a_window_follows_a_transport_that_measures_round_trips() {
             let text = hosts(ports, flow);
             let message = "`round_trips` has nothing to follow: no round-trip times are measured of what is metered here, at the \
                            first port on its way";
-            let help = "leave out `round_trips`, or meter the data of a connection whose transport measures them, at its host";
+            let help = "leave out `round_trips`, or meter the data of a connection whose transport measures \
+                        them, at its host";
             check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "2 }")), Some(help));
         }
         let packets = host.replace("window = \"100ms\"", "packets = 5");
@@ -213,7 +216,8 @@ fn a_window_follows_a_transport_that_measures_round_trips() {
         check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "2 }")), None);
         // At a gate there are no transports.
         let text = format!(
-            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" }}\n{switch}\n"
+            "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" \
+             }}\n{switch}\n"
         );
         let errors = GateFile::parse(&text, "gate.toml", &[]).unwrap_err().to_string();
         let expected =
@@ -250,7 +254,8 @@ fn a_profile_is_divided_among_all_its_flows() {
     check(
         &good.replace("5kB", "3749B"),
         &[],
-        "a.toml:7:1: the share of flow `f/1` on link s1->s2: its `workahead` (1499B) is smaller than its largest packet (1500B)",
+        "a.toml:7:1: the share of flow `f/1` on link s1->s2: its `workahead` (1499B) is smaller than its \
+         largest packet (1500B)",
         None,
     );
     check(
@@ -334,7 +339,8 @@ fn the_profile_of_a_link_is_read_there() {
     for (profile, message) in [
         (
             ", reserve = \"1001kbit\", workahead = \"3kB\"",
-            "profile `p` has a target of 1001kbit, above the rate of link a->b (1mbit), where its packets are metered",
+            "profile `p` has a target of 1001kbit, above the rate of link a->b (1mbit), where its packets \
+             are metered",
         ),
         (
             ", reserve = \"1mbit\", workahead = \"1499B\"",
@@ -342,7 +348,8 @@ fn the_profile_of_a_link_is_read_there() {
         ),
         (
             ", reserve = \"1mbit\"",
-            "profile `p` on link a->b: it has no committed burst size (CBS): state its `workahead`, or its `interval`",
+            "profile `p` on link a->b: it has no committed burst size (CBS): state its `workahead`, or its \
+             `interval`",
         ),
     ] {
         let text = boundary(marker, profile, "");

@@ -81,7 +81,8 @@ pub const NETWORK: &[Mistake] = &[
         "rate = \"1mbps\", delay",
         "a.toml:7:51: `rate`: `mbps` in `1mbps` is not a unit of rate",
         Some(
-            "`mbps` means megabytes per second to tc and megabits to most people, so it is not used; write bits: `1mbit`, and eight times as many for bytes",
+            "`mbps` means megabytes per second to tc and megabits to most people, so it is not used; write \
+             bits: `1mbit`, and eight times as many for bytes",
         ),
     ),
     (
@@ -101,7 +102,8 @@ pub const NETWORK: &[Mistake] = &[
         "\"drop-tail\"",
         "a.toml:8:49: dropper `drop-tail` needs `limit`",
         Some(
-            "write { kind = \"drop-tail\", limit = … }: Longest queue of the port, the packet in service included, as in limit = \"100p\"",
+            "write { kind = \"drop-tail\", limit = … }: Longest queue of the port, the packet in service \
+             included, as in limit = \"100p\"",
         ),
     ),
     (
@@ -157,7 +159,7 @@ pub const NETWORK: &[Mistake] = &[
     (
         "parent = \"gold\"",
         "parent = \"inner\"",
-        "a.toml:30:10: class `inner` is too deep, or part of itself",
+        "a.toml:30:10: class `inner` is nested too deeply, or contains itself",
         Some("a port's schedulers are at most 3 deep: the port's own, a class, a class in it"),
     ),
 ];

@@ -7,7 +7,8 @@ use tidegate_spec::GateFile;
 /// A link of 1 Mbit/s with a port, classes and flows.
 pub fn scenario(rest: &str) -> String {
     format!(
-        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\" }}\n{rest}"
+        "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"1mbit\" \
+         }}\n{rest}"
     )
 }
 
@@ -43,13 +44,15 @@ fn slots_are_counted_at_every_port() {
 fn slots_are_counted_in_classes() {
     let class = |rest: &str| {
         format!(
-            "class = [ {{ name = \"k\", scheduler = {{ kind = \"tdm\", rate = \"1mbit\", slot = \"1500B\", slots = 1 }}{rest} }} ]\n"
+            "class = [ {{ name = \"k\", scheduler = {{ kind = \"tdm\", rate = \"1mbit\", slot = \"1500B\", \
+             slots = 1 }}{rest} }} ]\n"
         )
     };
     check(
         &scenario(&(class("") + &flows(2, "5kbit", ", class = \"k\""))),
         &[],
-        "a.toml:5:85: flow `f/2` in class `k` on link s1->s2: it does not fit: 1 slots are needed, and 0 of 1 are free",
+        "a.toml:5:85: flow `f/2` in class `k` on link s1->s2: it does not fit: 1 slots are needed, and 0 of \
+         1 are free",
         None,
     );
     let of_class =
@@ -103,7 +106,8 @@ fn a_fluid_server_needs_a_constant_rate() {
     check(&link(traced, "wfq"), &[], said, None);
 
     let gate = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\" }\n\
-                port = { scheduler = \"wfq\" }\nemulate = { down = { trace = \"common/three.trace\", delay = \"1ms\" } }\n";
+                port = { scheduler = \"wfq\" }\nemulate = { down = { trace = \"common/three.trace\", delay \
+                = \"1ms\" } }\n";
     let errors = GateFile::parse(gate, "tests/g.toml", &[]).unwrap_err();
     let first = errors.errors[0].to_string();
     assert!(first.contains("wfq needs a rate that is known at all times, and there is none down"), "{first}");
@@ -119,7 +123,8 @@ fn signalled_flows_take_whole_slots() {
     check(
         &with(TDM, "300kbit"),
         &[],
-        "a.toml:6:85: flow `f/1` on link s1->s2: it reserves no whole number of slots, of which 4 share 1000000 bit/s",
+        "a.toml:6:85: flow `f/1` on link s1->s2: it reserves no whole number of slots, of which 4 share \
+         1000000 bit/s",
         None,
     );
     check(
@@ -169,7 +174,8 @@ fn what_packets_carry_means_one_thing_along_a_way() {
     check(
         &with("fifo-plus", "jitter-edd"),
         &[],
-        "a.toml:8:10: what its packets carry from FIFO+ on link a->s1 is something else to Jitter-EDD on link s1->s2",
+        "a.toml:8:10: what its packets carry from FIFO+ on link a->s1 is something else to Jitter-EDD on \
+         link s1->s2",
         Some("let all links of its way that use what packets carry have the same scheduler"),
     );
 }
@@ -180,7 +186,8 @@ fn a_changed_rate_needs_a_rate() {
     let with = |source: &str| {
         scenario(&format!(
             "admission = {{}}\nflow = [ {{ name = \"f\", from = \"s1\", to = \"s2\", size = \"500B\", reserve = \"9kbit\", \
-             change = [{{ at = \"500ms\", reserve = \"8kbit\", rate = \"8kbit\" }}], source = {{ {source} }} }} ]\n"
+             change = [{{ at = \"500ms\", reserve = \"8kbit\", rate = \"8kbit\" }}], source = {{ {source} \
+                    }} }} ]\n"
         ))
     };
     parse(&with("kind = \"cbr\", rate = \"9kbit\""), &[]).unwrap();
@@ -214,12 +221,14 @@ fn a_switch_has_so_many_classes_and_ports() {
     check(&scenario(&classes), &[], "a.toml:196606:1: there are more than 65534 classes", None);
     let star = |hosts: u32| {
         format!(
-            "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"star\", hosts = {hosts}, rate = \"1gbit\" }}\n"
+            "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"star\", hosts = {hosts}, rate = \
+             \"1gbit\" }}\n"
         )
     };
     parse(&star(65_535), &[]).unwrap();
     check(&star(65_536), &[], "a.toml:3:12: `hub` sends on more than 65535 links", None);
-    let pairs = "version = 1\nduration = \"1s\"\ntopology = { kind = \"dumbbell\", pairs = 65535, rate = \"1gbit\" }\n";
+    let pairs = "version = 1\nduration = \"1s\"\ntopology = { kind = \"dumbbell\", pairs = 65535, rate = \
+                 \"1gbit\" }\n";
     check(pairs, &[], "a.toml:3:12: `left` sends on more than 65535 links", None);
 }
 

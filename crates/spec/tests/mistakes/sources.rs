@@ -106,7 +106,8 @@ pub const SOURCES: &[Mistake] = &[
         "source = { kind = \"capture\", file = \"scenario.rs\", flow = \"udp 1.2.3.4:5\" }",
         "a.toml:42:59: `udp 1.2.3.4:5` is not a flow of a capture",
         Some(
-            "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp",
+            "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, \
+             10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp",
         ),
     ),
 ];

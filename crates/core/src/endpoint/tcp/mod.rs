@@ -102,8 +102,9 @@ impl PolicyParams for TcpParams {
         name: "tcp",
         title: "TCP",
         role: Role::Transport { responsive: true },
-        help: "Sends as much as the network takes, in order and again where it was lost: Reno, NewReno, SACK or CUBIC, with or \
-               without ECN. The congestion window grows until packets are lost or marked, and shrinks then.",
+        help: "Sends data reliably and in order, as fast as congestion control allows: Reno, NewReno, SACK \
+               or CUBIC, with or without ECN. The congestion window grows until packets are lost or marked, \
+               then shrinks.",
         source: "RFC 5681, 6298, 6582, 2018, 6675, 3168, 9438",
         params: TcpParams::PARAMS,
         reads: &[],

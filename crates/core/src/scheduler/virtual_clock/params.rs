@@ -56,7 +56,8 @@ impl PolicyParams for VirtualClockParams {
         title: "VirtualClock",
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, \
-               and serves packets in the order of their stamps; flows without a reservation share the remaining capacity, first in first out.",
+               and serves packets in the order of their stamps; flows without a reservation share the \
+               remaining capacity, first in first out.",
         source: "Zhang 1991, section 3.1",
         params: VirtualClockParams::PARAMS,
         reads: &["reserve", "head_start"],
