@@ -1698,6 +1698,10 @@ class Connection(Record):
             "400kbit").
         answers: What the answers' flow states to the ports on its way, as the keys beside it are what the
             data's flow does. Default: Answers().
+        adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
+            ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
+            at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
+            the packets before (none or aal5). Default: none.
         start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
         stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
         every: Mean time from the start of one of `count` to that of the next, exponential; without it, all
@@ -1728,6 +1732,7 @@ class Connection(Record):
     class_: str | None = None
     ceiling: str | None = None
     answers: Answers | None = None
+    adaptation: Literal["none", "aal5"] | None = None
     start: str | None = None
     stop: str | None = None
     every: str | None = None
@@ -1829,6 +1834,10 @@ class Flow(Record):
             "400kbit").
         size: Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required
             unless the source brings sizes (a size such as "250B").
+        adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
+            ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
+            at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
+            the packets before (none or aal5). Default: none.
         start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
         stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
         every: Mean time from the start of one of `count` to that of the next, exponential; without it, all
@@ -1869,6 +1878,7 @@ class Flow(Record):
     class_: str | None = None
     ceiling: str | None = None
     size: str | list[str] | tuple[str, ...] | None = None
+    adaptation: Literal["none", "aal5"] | None = None
     start: str | None = None
     stop: str | None = None
     every: str | None = None

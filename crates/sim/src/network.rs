@@ -75,8 +75,10 @@ pub struct FlowSetup {
     pub envelope: Option<ShaperPlan>,
     /// What it sends when.
     pub traffic: Traffic,
-    /// The largest packet that it sends, in bytes.
+    /// The largest packet that it brings to links, in bytes.
     pub largest: u32,
+    /// Whether its packets go as ATM cells, by AAL5.
+    pub aal5: bool,
     /// What its source does when it is warned.
     pub when_warned: WhenWarned,
     /// Whether its packets are ECN-capable; those of a transport are what it says.

@@ -40,11 +40,17 @@ impl<Q: EventQueue> World<Q> {
         let body = *self.packets.body(packet.body);
         let payload = self.packets.payload(packet.body);
         let first_sent = self.packets.first_sent(packet.body);
+        let cell = self.packets.cell(packet.body);
         self.packets.forget(packet.body);
         let link = self.fabric.hops[hop as usize].link;
         self.measures.log(self.now, link, What::Received(body.id()));
         self.probe_sink(packet, &body, first_sent);
         self.sink(packet, &body, first_sent);
+        if let Some(cell) = cell
+            && !self.reassemble(packet, &body, cell)
+        {
+            return self.settle();
+        }
         if let Some(peer) = self.flows[flow as usize].peer {
             self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
             if self.flows[peer as usize].tells_round_trip {

@@ -102,8 +102,12 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// A packet that was handed out enters the network.
-    fn send(&mut self, Sending { flow: ix, hop, len, mark, payload, first_sent }: Sending) {
+    fn send(&mut self, sending: Sending) {
+        let Sending { flow: ix, hop, len, mark, payload, first_sent } = sending;
         let flow = &mut self.flows[ix as usize];
+        if flow.aal5 && hop.is_none() {
+            return self.send_cells(&sending);
+        }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);

@@ -1,5 +1,6 @@
 //! From a network to a world: switches, links, flows, and what is known to happen from the start.
 
+use super::aal5::Aal5;
 use super::mail::Mail;
 use super::measuring::measures;
 use super::pending::Pending;
@@ -85,6 +86,7 @@ impl<Q: EventQueue> World<Q> {
             relays: relays.all,
             outbox: Outbox::default(),
             mail: Mail::default(),
+            aal5: Aal5::default(),
             measures: measures(network, probes)?,
         };
         world.count_in_traffic();
@@ -171,6 +173,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         next_sequence: 0,
         group: setup.group as u32,
         mark: Mark::NONE.coloured(setup.colour),
+        aal5: setup.aal5,
         tells_round_trip: false,
         peer,
     }
@@ -194,7 +197,7 @@ fn source(setup: &FlowSetup, seat: Seat) -> Source {
         traffic => {
             let (set_up, stop) = (setup.life.set_up, seat.stop);
             let emission = Emission::new(traffic.clone(), seat.rng);
-            if set_up || restraint.heeds_warnings() || mark != Mark::NONE {
+            if set_up || restraint.heeds_warnings() || mark != Mark::NONE || setup.aal5 {
                 Source::Endpoint(Box::new(Restrained::new(emission, restraint, mark, set_up, stop)))
             } else {
                 Source::OpenLoop(emission)
@@ -240,6 +243,7 @@ fn lay_route(
         let last = ix + 1 == setup.route.len() || (!setup.depths.is_empty() && depth(ix + 1) <= depth(ix));
         let forks = !setup.depths.is_empty();
         let received_plainly = setup.peer.is_none()
+            && !setup.aal5
             && !matches!(setup.traffic, Traffic::Endpoint(_))
             && !has_credit
             && network.relays.is_empty()

@@ -1,6 +1,6 @@
 //! A connection's keys.
 
-use super::flow::{MOST_FLOWS, life, terms};
+use super::flow::{MOST_FLOWS, adaptation, life, terms};
 use super::{Section, Shape, application, defaulted, optional, policies, required};
 use tidegate_core::endpoint;
 use tidegate_core::params::Kind;
@@ -42,6 +42,7 @@ pub(super) fn connection() -> Section {
         "{}",
         "What the answers' flow states to the ports on its way, as the keys beside it are what the data's flow does",
     ));
+    fields.push(adaptation());
     fields.extend(life());
     let help = "A connection, or `count` connections alike: two flows, NAME for the data and NAME/ack for the answers, which \
                 go the other way, queue there and may be lost. Each is a group of its own in tables and plots, so that the \
