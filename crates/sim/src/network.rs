@@ -92,6 +92,14 @@ pub struct FlowSetup {
 }
 
 impl FlowSetup {
+    /// The place in the route of the link over which its packets come to the link at the place `ix`.
+    pub(crate) fn before(&self, ix: usize) -> Option<usize> {
+        match self.depths.get(ix) {
+            Some(depth) => (0..ix).rev().find(|before| self.depths[*before] < *depth),
+            None => ix.checked_sub(1),
+        }
+    }
+
     /// What it states of its traffic, of all that it ever states the most; `None` for a datagram flow.
     pub(crate) fn terms(&self) -> Option<Terms> {
         let first = (self.plans.first()?.contract, self.envelope);

@@ -74,12 +74,16 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn settle(&mut self) {
-        if self.outbox.being_emptied || self.outbox.is_empty() {
-            // Further up, somebody is at it; or there is nothing to take.
-            return;
+        // Further up, somebody may be at it.
+        if !self.outbox.is_empty() && !self.outbox.being_emptied {
+            self.settle_outbox();
         }
+    }
+
+    #[inline(never)]
+    fn settle_outbox(&mut self) {
         self.outbox.being_emptied = true;
         loop {
             if let Some(sending) = self.outbox.sends.pop_front() {
@@ -88,6 +92,8 @@ impl<Q: EventQueue> World<Q> {
                 self.call_endpoint(flow, |endpoint, cx| endpoint.notice(cx, notice));
             } else if let Some(flow) = self.outbox.again.pop_front() {
                 self.call_endpoint(flow, |endpoint, cx| endpoint.wake(cx));
+            } else if let Some(link) = self.outbox.cells.pop() {
+                self.start(link);
             } else if let Some(link) = self.outbox.ready.pop() {
                 self.timer(link);
             } else if let Some(flow) = self.outbox.ended.pop() {

@@ -26,8 +26,8 @@ mod sampling;
 mod service;
 mod setup;
 
-pub use aal5::PacketCounts;
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
+pub use aal5::PacketCounts;
 pub use relays::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 pub use report::{LinkReport, Overflow};
 
@@ -68,6 +68,8 @@ pub struct World<Q> {
     flows: Vec<Flow>,
     packets: Packets,
     relays: Vec<AnyRelay>,
+    /// The one that is the credit of links, if any has it.
+    credit: Option<u32>,
     outbox: Outbox,
     mail: Mail,
     aal5: Aal5,
