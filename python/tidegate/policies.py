@@ -2139,6 +2139,10 @@ class Credit(Record):
             packet is lost (a number from 0 to 1).
         interval: Time from one allocation to the next; without it, the longest that a credit record takes to
             have an effect (a time such as "5ms").
+        repeats: How often a credit record is repeated with the count of that moment: in places of credit
+            cells that are left, and in credit cells of their own while the link back has nothing else to
+            send. For links that lose credit cells; it takes nothing from the data (a whole number from 0 to
+            16). Default: 0.
         check: Interval of the credit_check cells of a VC, which make good what was lost, 0s for none; without
             it, 10 RTT on a link that loses packets (a time such as "5ms").
 
@@ -2155,6 +2159,7 @@ class Credit(Record):
     pool: int | None = None
     divided: float | None = None
     interval: str | None = None
+    repeats: int | None = None
     check: str | None = None
 
 

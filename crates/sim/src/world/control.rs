@@ -16,12 +16,15 @@ impl<Q: EventQueue> World<Q> {
             // Nothing will start.
             return true;
         }
-        let cell = self.call_credit(|credit, cx| credit.next_cell(cx, ix)).flatten();
+        let next = self.call_credit(|credit, cx| credit.next_cell(cx, ix).ok_or(credit.has_repeats(ix)));
         let link = &mut self.fabric.links[ix as usize];
-        let Some(control) = &mut link.control else { return true };
-        let Some(cell) = cell else {
-            control.due = false;
-            return true;
+        let (Some(next), Some(control)) = (next, &mut link.control) else { return true };
+        let cell = match next {
+            Ok(cell) => cell,
+            Err(others_wait) => {
+                control.due = others_wait;
+                return true;
+            }
         };
         let at = link.line.begin(self.now, cell.len);
         control.start(self.now, cell.packet());

@@ -54,7 +54,7 @@ impl CreditLink {
             link,
             back,
             sender: Sender::new(plan.check)?,
-            receiver: Receiver::new(plan.protocol, pool),
+            receiver: Receiver::new(plan.protocol, pool).repeating(plan.repeats),
             vcs: Vec::new(),
             counted: false,
             allocation_at: interval.map_or(Time::NEVER, |interval| Time::ORIGIN + interval),

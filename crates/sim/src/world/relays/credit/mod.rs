@@ -143,10 +143,21 @@ impl Credit {
         {
             return Some(self.send(place, Message::Credit(cell)));
         }
-        let place = self.forward[link as usize]?;
-        let check = self.links[place as usize].take_check(cx.now());
-        self.plan_wake(cx, place);
-        check.map(|check| self.send(place, Message::Check(check)))
+        if let Some(place) = self.forward[link as usize] {
+            let check = self.links[place as usize].take_check(cx.now());
+            self.plan_wake(cx, place);
+            if let Some(check) = check {
+                return Some(self.send(place, Message::Check(check)));
+            }
+        }
+        let place = self.back[link as usize].filter(|_| cx.queue_of(link).packets == 0)?;
+        let repeated = self.links[place as usize].receiver.take_repeat_cell()?;
+        Some(self.send(place, Message::Credit(repeated)))
+    }
+
+    /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
+    pub(in crate::world) fn has_repeats(&self, link: u32) -> bool {
+        self.back[link as usize].is_some_and(|place| self.links[place as usize].receiver.repeats_wait())
     }
 
     fn send(&mut self, place: u32, message: Message) -> ControlCell {
