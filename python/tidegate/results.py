@@ -23,6 +23,7 @@ TABLES = (
     "drops",
     "usage",
     "non_responsive",
+    "aal5",
     "credit",
     "credit_vcs",
     "stalls",
@@ -105,6 +106,11 @@ class Results:
     def non_responsive(self) -> pa.Table:
         """Flows that were found not to respond to congestion, where and when; empty without a `detector`."""
         return self.tables["non_responsive"]
+
+    @property
+    def aal5(self) -> pa.Table:
+        """Packets of flows that go as ATM cells, one row for each flow and replication; empty without such flows."""
+        return self.tables["aal5"]
 
     @property
     def credit(self) -> pa.Table:

@@ -4,6 +4,7 @@
 //! its own: time, packets and the random generator are handed in by a driver (the
 //! simulator, the gate, a test), and what follows is handed back.
 
+pub mod aal5;
 pub mod abr;
 pub mod admission;
 pub mod bounds;

@@ -14,6 +14,8 @@ const OWN: BodyId = BodyId(u32::MAX);
 pub(crate) struct Control {
     /// The one that is being sent, and when its first bit left.
     in_service: Option<(Packet, Time)>,
+    /// Whether cells may wait for the link. It is so while one is being sent.
+    pub(crate) due: bool,
     /// Those whose last bit has left, since the warm-up.
     sent: Count,
     /// For how long they took the link, since the warm-up.

@@ -81,7 +81,9 @@ pub(crate) struct Hop {
     pub(crate) leg: Leg,
     /// The relays that packets pass here: an index into the sets.
     pub(crate) relays: u16,
-    /// Whether something sees packets before they enter the port: a relay, a watch, a fork of a multicast route.
+    /// Whether its packets are counted for the credit of a link: of its own, or of the one over which they come.
+    pub(crate) credit: bool,
+    /// Whether something sees packets before they enter the port: a relay, credit, a watch, a fork of a multicast route.
     pub(crate) attended: bool,
     pub(crate) after: After,
 }

@@ -18,6 +18,8 @@ pub(crate) struct Flow {
     pub(crate) group: u32,
     /// With what its packets leave their source.
     pub(crate) mark: Mark,
+    /// Whether its packets go as ATM cells.
+    pub(crate) aal5: bool,
     /// Whether meters at the first port of its route follow its endpoint's round-trip time.
     pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.

@@ -100,6 +100,12 @@ pub(crate) struct KeptChecks {
 }
 
 impl Measures {
+    /// Whether packets are followed one by one.
+    #[inline(always)]
+    pub(crate) fn follows_packets(&self) -> bool {
+        self.log.is_some() || self.watch.is_some()
+    }
+
     /// Takes note of what happens at a link, if that is asked for.
     #[inline]
     pub(crate) fn log(&mut self, at: Time, link: u32, what: What) {

@@ -75,8 +75,10 @@ pub struct FlowSetup {
     pub envelope: Option<ShaperPlan>,
     /// What it sends when.
     pub traffic: Traffic,
-    /// The largest packet that it sends, in bytes.
+    /// The largest packet that it brings to links, in bytes.
     pub largest: u32,
+    /// Whether its packets go as ATM cells, by AAL5.
+    pub aal5: bool,
     /// What its source does when it is warned.
     pub when_warned: WhenWarned,
     /// Whether its packets are ECN-capable; those of a transport are what it says.
@@ -90,6 +92,14 @@ pub struct FlowSetup {
 }
 
 impl FlowSetup {
+    /// The place in the route of the link over which its packets come to the link at the place `ix`.
+    pub(crate) fn before(&self, ix: usize) -> Option<usize> {
+        match self.depths.get(ix) {
+            Some(depth) => (0..ix).rev().find(|before| self.depths[*before] < *depth),
+            None => ix.checked_sub(1),
+        }
+    }
+
     /// What it states of its traffic, of all that it ever states the most; `None` for a datagram flow.
     pub(crate) fn terms(&self) -> Option<Terms> {
         let first = (self.plans.first()?.contract, self.envelope);

@@ -1,6 +1,7 @@
 //! What the world keeps of every packet that is in the network.
 
 use crate::packet_log::PacketId;
+use tidegate_core::aal5::Cell;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
@@ -29,6 +30,8 @@ struct Content {
     payload: Payload,
     /// When its data were sent first; `None` when they are sent with this packet.
     first_sent: Option<Time>,
+    /// What it is of another packet, if it is an ATM cell.
+    cell: Option<Cell>,
 }
 
 /// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
@@ -83,7 +86,19 @@ impl Packets {
         payload: Payload,
         first_sent: Option<Time>,
     ) -> BodyId {
-        let content = self.place(Content { payload, first_sent });
+        let content = self.place(Content { payload, first_sent, cell: None });
+        self.store(PacketBody { content, ..body })
+    }
+
+    /// The same for an ATM cell, of which the last of a packet has the packet's payload.
+    pub(crate) fn store_cell(
+        &mut self,
+        body: PacketBody,
+        payload: Payload,
+        first_sent: Option<Time>,
+        cell: Cell,
+    ) -> BodyId {
+        let content = self.place(Content { payload, first_sent, cell: Some(cell) });
         self.store(PacketBody { content, ..body })
     }
 
@@ -143,11 +158,16 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
+    /// What the packet is of another one, if it is an ATM cell.
+    pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
+        self.content(id).and_then(|content| content.cell)
+    }
+
     pub(crate) fn set_payload(&mut self, id: BodyId, payload: Payload) {
         let at = self.body(id).content;
         match self.contents.get_mut(at as usize) {
             Some(content) => content.payload = payload,
-            None => self.body_mut(id).content = self.place(Content { payload, first_sent: None }),
+            None => self.body_mut(id).content = self.place(Content { payload, first_sent: None, cell: None }),
         }
     }
 

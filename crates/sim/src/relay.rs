@@ -180,13 +180,14 @@ impl RelayCx<'_> {
         self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
     }
 
-    /// Asks a link that is idle for its next packet or cell.
-    pub(crate) fn start(&mut self, link: u32) {
-        let (switch, port) = self.fabric.port_of(link);
-        let sends =
-            self.fabric.links[link as usize].control.as_ref().is_some_and(|control| control.is_sending());
-        if switch.is_idle(port) && !sends {
-            self.outbox.ready.push(link);
+    /// A link has cells of its own to send, which start as soon as it is idle.
+    pub(crate) fn cells_due(&mut self, link: u32) {
+        let Some(control) = &mut self.fabric.links[link as usize].control else { return };
+        if !core::mem::replace(&mut control.due, true) {
+            let (switch, port) = self.fabric.port_of(link);
+            if switch.is_idle(port) {
+                self.outbox.cells.push(link);
+            }
         }
     }
 
@@ -206,9 +207,11 @@ impl RelayCx<'_> {
     pub fn take_part(&mut self, hop: u32, how: Participation) {
         let now = self.now;
         let (switch, leg) = self.at_mut(hop);
-        // What it made ready is started when the world takes what the relay hands out.
-        _ = switch.take_part(now, leg, how);
-        self.outbox.ready.push(self.fabric.hops[hop as usize].link);
+        let ready = switch.take_part(now, leg, how);
+        // Nothing can start for the reason that a flow takes no part any more.
+        if how == Participation::Active && ready.should_start() {
+            self.outbox.ready.push(self.fabric.hops[hop as usize].link);
+        }
     }
 
     /// Changes the shaper of a flow at a hop: its pace from now on; `None` takes it away. Does nothing where the

@@ -1,5 +1,6 @@
 //! The tables that a run returns, column by column.
 
+mod aal5;
 mod credit;
 mod policies;
 
@@ -252,6 +253,7 @@ pub const TABLES: &[TableRecord] = &[
     policies::DROPS,
     policies::USAGE,
     policies::NON_RESPONSIVE,
+    aal5::AAL5,
     credit::CREDIT,
     credit::CREDIT_VCS,
     credit::STALLS,

@@ -112,6 +112,7 @@ def document(results: Results) -> dict[str, Any]:
         "links": [_plain(row) for row in results.link_rows()],
         "usage": [_plain(row) for row in results.usage_rows()],
         "non_responsive": results.non_responsive.to_pylist(),
+        "aal5": results.aal5.to_pylist(),
         "credit": results.credit.to_pylist(),
         "credit_vcs": results.credit_vcs.to_pylist(),
         "stalls": results.stalls.to_pylist(),

@@ -23,6 +23,9 @@
 //! has not got of these cells is lost: it adds Tx_Cnt − Rx_Cnt to Fwd_Cnt and answers with a record. So one check and
 //! its answer bring both ends back together, after any loss of data and of credit cells.
 //!
+//! Where the link back loses many credit cells, the receiver may send each record again with the count of that moment
+//! ([`Receiver::repeating`]): in places of credit cells that would be empty, and while the link back is idle.
+//!
 //! # Incremental credits
 //!
 //! With [`Protocol::Incremental`](params::Protocol) a record tells the cells that have left since the record before, and

@@ -65,6 +65,10 @@ parameters! {
         divided: Option<f64>,
         /// Time from one allocation to the next; without it, the longest time that a credit record takes to have an effect
         interval: Option<Span>,
+        /// Number of times that a credit record is repeated, with the count of that moment: in unused places of credit cells,
+        /// and in credit cells of their own while the reverse link has nothing else to send. For links that lose credit
+        /// cells; it takes no capacity from the data
+        repeats: u32 as Integer(0, 16) = 0,
         /// Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none; without it, 10 RTT on a link
         /// with `loss`
         check: Option<Span>,
@@ -131,6 +135,8 @@ pub struct CreditPlan {
     pub terms: Terms,
     /// Bytes of a credit cell or credit_check cell.
     pub credit_cell: u32,
+    /// How often a record is repeated.
+    pub repeats: u32,
     /// Interval of checks; `None` without.
     pub check: Option<Span>,
     /// From a packet's last bit leaving the sender until its credit is used there, when the receiver forwards it at once.
@@ -171,6 +177,11 @@ impl CreditParams {
             let message = "`check` makes good what was lost by the running counts of `protocol = \"cup\"`, which \
                            incremental credits do not have";
             return Err(Fault::at("check", message));
+        }
+        if self.protocol == Protocol::Incremental && self.repeats > 0 {
+            let message = "`repeats` is for the running counts of `protocol = \"cup\"`: incremental credits that come \
+                           twice count twice";
+            return Err(Fault::at("repeats", message));
         }
         if let (Some(buffer), Some(n2)) = (self.buffer, self.n2) {
             check_allocation(buffer.into(), n2.into()).map_err(|why| Fault::at("buffer", why.to_string()))?;
@@ -226,7 +237,8 @@ impl CreditParams {
             },
             terms => terms,
         };
-        Ok(CreditPlan { per: self.per, protocol: self.protocol, terms, credit_cell, check, rtt })
+        let CreditParams { per, protocol, repeats, .. } = *self;
+        Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, check, rtt })
     }
 
     /// Who allocates how much to `vcs` VCs, when a record has its effect after `delay` at the latest.

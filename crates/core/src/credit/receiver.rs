@@ -52,6 +52,10 @@ pub struct Receiver {
     queued: u64,
     /// VCs for which a record is due, each once, in the order in which it became due.
     due: VecDeque<VcIx>,
+    /// How often each record is repeated.
+    repeats: u32,
+    /// VCs whose latest record is to be repeated, each once, with how often.
+    repeating: VecDeque<(VcIx, u32)>,
 }
 
 #[derive(Clone, Debug)]
@@ -122,7 +126,24 @@ impl Vc {
 impl Receiver {
     /// An end without VCs. With a `pool`, all VCs together have no more than so many cells in memory.
     pub fn new(protocol: Protocol, pool: Option<u32>) -> Receiver {
-        Receiver { protocol, pool, vcs: Vec::new(), queued: 0, due: VecDeque::new() }
+        Receiver {
+            protocol,
+            pool,
+            vcs: Vec::new(),
+            queued: 0,
+            due: VecDeque::new(),
+            repeats: 0,
+            repeating: VecDeque::new(),
+        }
+    }
+
+    /// The same end, which repeats each record `repeats` times, with the count of that moment: in places of credit cells
+    /// that no record takes which is due, and in [credit cells of their own](Self::take_repeat_cell). With incremental
+    /// credits, where a record that comes twice counts twice, none is repeated.
+    #[must_use]
+    pub fn repeating(self, repeats: u32) -> Receiver {
+        let repeats = if self.protocol == Protocol::Cup { repeats } else { 0 };
+        Receiver { repeats, ..self }
     }
 
     /// Opens the next VC, with memory for `buf_alloc` cells, as the sender has it (where the sender allocates: for the
@@ -250,25 +271,73 @@ impl Receiver {
         self.due.len()
     }
 
+    /// Whether records are to be repeated.
+    pub fn repeats_wait(&self) -> bool {
+        !self.repeating.is_empty()
+    }
+
     /// A credit cell with the records that are due, up to [`RECORDS_PER_CELL`](super::RECORDS_PER_CELL) of them and with
-    /// the counts as they are now; `None` when none is.
+    /// the counts as they are now; `None` when none is. Repeated records take the places that are left.
     pub fn take_credit_cell(&mut self) -> Option<CreditCell> {
         let mut cell = CreditCell::default();
         while !cell.is_full()
             && let Some(vc) = self.due.pop_front()
         {
+            let record = self.record(vc);
             let state = &mut self.vcs[vc.0 as usize];
             state.due = false;
-            let credit = match self.protocol {
-                Protocol::Cup => Credit::Forwarded(state.fwd_cnt),
-                Protocol::Incremental => Credit::Added(state.fwd_cnt.since(state.reported)),
-            };
             state.reported = state.fwd_cnt;
-            let (number, buf_alloc) = (state.number, state.buf_alloc);
-            let allocation = (number != Counter::default()).then_some(Allocation { number, buf_alloc });
-            cell.push(CreditRecord { vc, credit, allocation });
+            cell.push(record);
         }
+        if cell.records().is_empty() {
+            return None;
+        }
+        let fresh = cell.records().len();
+        self.fill_with_repeats(&mut cell);
+        if self.repeats > 0 {
+            let fresh = &cell.records()[..fresh];
+            self.repeating.retain(|(vc, _)| fresh.iter().all(|record| record.vc != *vc));
+            self.repeating.extend(fresh.iter().map(|record| (record.vc, self.repeats)));
+        }
+        Some(cell)
+    }
+
+    /// A credit cell of repeated records alone, for a link back that has nothing else to send; `None` when there is none
+    /// to be repeated.
+    pub fn take_repeat_cell(&mut self) -> Option<CreditCell> {
+        let mut cell = CreditCell::default();
+        self.fill_with_repeats(&mut cell);
         (!cell.records().is_empty()).then_some(cell)
+    }
+
+    /// Puts records that are to be repeated in what places of a cell are left, one for each VC that has none there.
+    fn fill_with_repeats(&mut self, cell: &mut CreditCell) {
+        for _ in 0..self.repeating.len() {
+            if cell.is_full() {
+                return;
+            }
+            let Some((vc, times)) = self.repeating.pop_front() else { return };
+            let is_there = cell.records().iter().any(|record| record.vc == vc);
+            if !is_there {
+                cell.push(self.record(vc));
+            }
+            let left = if is_there { times } else { times - 1 };
+            if left > 0 {
+                self.repeating.push_back((vc, left));
+            }
+        }
+    }
+
+    /// What is to be told of a VC now.
+    fn record(&self, vc: VcIx) -> CreditRecord {
+        let state = &self.vcs[vc.0 as usize];
+        let credit = match self.protocol {
+            Protocol::Cup => Credit::Forwarded(state.fwd_cnt),
+            Protocol::Incremental => Credit::Added(state.fwd_cnt.since(state.reported)),
+        };
+        let (number, buf_alloc) = (state.number, state.buf_alloc);
+        let allocation = (number != Counter::default()).then_some(Allocation { number, buf_alloc });
+        CreditRecord { vc, credit, allocation }
     }
 
     fn make_due(&mut self, vc: VcIx) {

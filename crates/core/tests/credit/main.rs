@@ -26,6 +26,7 @@ fn drawn(rng: &mut Rng) -> (Setting, Vec<(u32, u32)>) {
         checks: Some(10 + rng.below(200)),
         served: [20, 70, 100][rng.below(3) as usize],
         offered: [2, 20, 100][rng.below(3) as usize],
+        repeats: [0, 0, 1, 3][rng.below(4) as usize],
     };
     let vcs = (0..1 + rng.below(12)).map(|_| {
         let n2 = 1 + rng.below(12) as u32;
@@ -37,12 +38,12 @@ fn drawn(rng: &mut Rng) -> (Setting, Vec<(u32, u32)>) {
 #[test]
 fn nothing_overruns_and_losses_are_made_good() {
     let mut draw = Rng::named(7, "credit-settings");
-    let (mut lost, mut late, mut packed) = (0, 0, false);
+    let (mut lost, mut late, mut repeated, mut packed) = (0, 0, 0, false);
     for seed in 0..rounds(150) {
         let (setting, vcs) = drawn(&mut draw);
         let mut world = World::new(setting, seed, draw.below(1 << 32) as u32, &vcs);
         world.run(1500);
-        (lost, late) = (lost + world.lost, late + world.late);
+        (lost, late, repeated) = (lost + world.lost, late + world.late, repeated + world.repeated);
         packed |= vcs.len() > 6;
         // When the link has recovered, every VC goes on.
         world.lose_nothing();
@@ -67,7 +68,7 @@ fn nothing_overruns_and_losses_are_made_good() {
         world.run(setting.checks.unwrap());
         assert_eq!(world.sender.next_check(), Time::NEVER);
     }
-    assert!(lost > 1000 && late > 500 && packed, "{lost} {late} {packed}");
+    assert!(lost > 1000 && late > 500 && repeated > 1000 && packed, "{lost} {late} {repeated} {packed}");
 }
 
 #[test]
@@ -107,7 +108,8 @@ fn a_vc_alone_has_the_rate_of_equation_2() {
     for seed in 0..rounds(120) {
         let (there, back, n2) = (rng.below(12), rng.below(12), 1 + rng.below(9));
         let buf_alloc = n2 + rng.below(there + back + 2 * n2);
-        let setting = Setting { wire: clean(there, back), checks: None, served: 100, offered: 100 };
+        let setting =
+            Setting { wire: clean(there, back), checks: None, served: 100, offered: 100, repeats: 0 };
         let mut world = World::new(setting, seed, u32::MAX - 99, &[(buf_alloc as u32, n2 as u32)]);
         let period = world.rtt() + n2 - buf_alloc % n2;
         world.run(40 * period);
@@ -144,7 +146,7 @@ fn wrapping_counters_change_no_departure() {
 fn without_checks_lost_cells_take_their_buffer_with_them() {
     for checks in [None, Some(50)] {
         let wire = Wire { data_lost: 10, ..clean(3, 3) };
-        let setting = Setting { wire, checks, served: 100, offered: 100 };
+        let setting = Setting { wire, checks, served: 100, offered: 100, repeats: 0 };
         let mut world = World::new(setting, 1, 0, &[(8, 2)]);
         world.run(3000);
         let before = world.vcs[0].forwarded;

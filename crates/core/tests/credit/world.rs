@@ -30,6 +30,8 @@ pub struct Setting {
     pub served: u64,
     /// In how many slots of a hundred a VC gets a cell to send; greedy from 100 on.
     pub offered: u64,
+    /// How often records are repeated.
+    pub repeats: u32,
 }
 
 enum OnLink {
@@ -48,6 +50,7 @@ pub struct Vc {
     pub fwd: u64,
     reported: u64,
     due: bool,
+    repeats: u32,
     /// The greatest Fwd_Cnt of all records that have come.
     pub known: u64,
     pub forwarded: u64,
@@ -85,6 +88,7 @@ pub struct World {
     pub checks: u64,
     pub lost: u64,
     pub late: u64,
+    pub repeated: u64,
 }
 
 pub fn vc_ix(vc: usize) -> VcIx {
@@ -94,7 +98,8 @@ pub fn vc_ix(vc: usize) -> VcIx {
 impl World {
     pub fn new(setting: Setting, seed: u64, start: u32, vcs: &[(u32, u32)]) -> World {
         let every = setting.checks.map(Span::from_ticks);
-        let (mut sender, mut receiver) = (Sender::new(every).unwrap(), Receiver::new(Protocol::Cup, None));
+        let (mut sender, mut receiver) =
+            (Sender::new(every).unwrap(), Receiver::new(Protocol::Cup, None).repeating(setting.repeats));
         let mut open = Vec::new();
         for (number, (buf_alloc, n2)) in vcs.iter().enumerate() {
             let counter = Counter::from_bits(start);
@@ -117,6 +122,7 @@ impl World {
             checks: 0,
             lost: 0,
             late: 0,
+            repeated: 0,
         }
     }
 
@@ -199,18 +205,27 @@ impl World {
     fn send_credits(&mut self) {
         let due = self.vcs.iter().filter(|vc| vc.due).count();
         assert_eq!(self.receiver.records_due(), due);
-        let Some(cell) = self.receiver.take_credit_cell() else {
-            assert_eq!(due, 0);
+        let cell = self.receiver.take_credit_cell();
+        assert_eq!(cell.is_some(), due > 0);
+        // The link back has nothing else to send.
+        let Some(cell) = cell.or_else(|| self.receiver.take_repeat_cell()) else {
+            assert!(!self.receiver.repeats_wait() && self.vcs.iter().all(|vc| vc.repeats == 0));
             return;
         };
-        assert_eq!(cell.records().len(), due.min(6));
+        let fresh = due.min(6);
         let mut tells = Vec::new();
-        for CreditRecord { vc, credit, allocation } in cell.records() {
+        for (place, CreditRecord { vc, credit, allocation }) in cell.records().iter().enumerate() {
             let vc = vc.0 as usize;
+            assert!(tells.iter().all(|(other, _)| *other != vc), "one record of a VC in a cell");
             assert_eq!((*credit, *allocation), (Tells::Forwarded(self.wrapped(self.vcs[vc].fwd)), None));
             let state = &mut self.vcs[vc];
-            assert!(state.due);
-            (state.due, state.reported) = (false, state.fwd);
+            assert_eq!(state.due, place < fresh, "what is due comes first");
+            if state.due {
+                (state.due, state.reported, state.repeats) = (false, state.fwd, self.setting.repeats);
+            } else {
+                state.repeats -= 1;
+                self.repeated += 1;
+            }
             tells.push((vc, state.fwd));
         }
         let wire = self.setting.wire;

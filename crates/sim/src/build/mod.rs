@@ -6,6 +6,7 @@ mod sources;
 
 use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
 use sources::{Recordings, Sending};
+use tidegate_core::aal5;
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
@@ -209,8 +210,9 @@ fn set_up(
         depths: group.depths.clone(),
         peer: None,
         envelope,
-        largest: traffic.largest(),
+        largest: if group.aal5 { aal5::CELL } else { traffic.largest() },
         traffic,
+        aal5: group.aal5,
         colour: group.colour,
         headers,
         when_warned: group.warned,

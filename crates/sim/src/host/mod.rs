@@ -34,19 +34,22 @@ pub(crate) struct Outbox {
     pub(crate) again: VecDeque<u32>,
     /// Links whose ports may have become ready.
     pub(crate) ready: Vec<u32>,
+    /// Links that are idle and have cells of their own to send.
+    pub(crate) cells: Vec<u32>,
     /// Whether the world is taking what is in here.
     pub(crate) being_emptied: bool,
 }
 
 impl Outbox {
     /// Whether nothing waits that the world would take.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.sends.is_empty()
             && self.ended.is_empty()
             && self.notices.is_empty()
             && self.again.is_empty()
             && self.ready.is_empty()
+            && self.cells.is_empty()
     }
 
     /// Sorts what the endpoint that sends `flow` has done.

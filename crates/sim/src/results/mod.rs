@@ -1,6 +1,7 @@
 //! What a run has measured, as the tables that [`tidegate_spec::TABLES`] describes: one file a table, and
 //! `table`, which fills their rows by column name.
 
+mod aal5;
 mod credit;
 mod drops;
 mod flows;
@@ -35,6 +36,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         drops::table(&run),
         usage::table(&run),
         non_responsive::table(&run),
+        aal5::table(&run),
         credit::links(&run),
         credit::vcs(&run),
         credit::stalls(&run),

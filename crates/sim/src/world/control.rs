@@ -3,23 +3,29 @@
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use tidegate_core::link::Flight;
-use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
     /// Whether a link that has cells of its own is free for a packet of its port. A cell that is due starts first.
     #[inline(never)]
     pub(super) fn is_free_of_control(&mut self, ix: u32) -> bool {
         let link = &self.fabric.links[ix as usize];
-        if link.control.as_ref().is_some_and(|control| control.is_sending()) {
+        if link.control.as_ref().is_none_or(|control| control.is_sending()) {
             return false;
         }
         if !self.fabric.nodes[link.node as usize].switch.is_idle(link.port) {
             // Nothing will start.
             return true;
         }
-        let cell = self.call_credit(|credit, cx| credit.next_cell(cx, ix)).flatten();
+        let next = self.call_credit(|credit, cx| credit.next_cell(cx, ix).ok_or(credit.has_repeats(ix)));
         let link = &mut self.fabric.links[ix as usize];
-        let (Some(cell), Some(control)) = (cell, &mut link.control) else { return true };
+        let (Some(next), Some(control)) = (next, &mut link.control) else { return true };
+        let cell = match next {
+            Ok(cell) => cell,
+            Err(others_wait) => {
+                control.due = others_wait;
+                return true;
+            }
+        };
         let at = link.line.begin(self.now, cell.len);
         control.start(self.now, cell.packet());
         self.events.set(Event::Departed(ix), at);
@@ -32,8 +38,7 @@ impl<Q: EventQueue> World<Q> {
         let now = self.now;
         let control = self.fabric.links[ix as usize].control.as_mut();
         let Some(packet) = control.and_then(|control| control.finish(now)) else { return false };
-        self.events.set(Event::Departed(ix), Time::NEVER);
-        self.start(ix);
+        self.start_next(ix);
         let link = &mut self.fabric.links[ix as usize];
         match link.line.fly(now, now, packet, &mut link.rng) {
             Flight::Lost => {

@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::event_queue::EventQueue;
-use crate::fabric::After;
+use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
 use crate::packets::PacketBody;
@@ -30,7 +30,11 @@ impl<Q: EventQueue> World<Q> {
     fn receive(&mut self, hop: u32, packet: &mut Packet) {
         let flow = self.packets.body(packet.body).flow;
         self.came_over(flow, hop, packet);
-        let to = self.fabric.links[self.fabric.hops[hop as usize].link as usize].to;
+        let Hop { link, credit, .. } = self.fabric.hops[hop as usize];
+        if credit && !self.enter_credit(Crossing { flow, from: Some(hop), to: None }, packet) {
+            return self.settle();
+        }
+        let to = self.fabric.links[link as usize].to;
         if !self.fabric.nodes[to as usize].relays.is_empty() {
             let relays = self.fabric.nodes[to as usize].relays.clone();
             if !self.pass_relays(&relays, Crossing { flow, from: Some(hop), to: None }, packet) {
@@ -40,11 +44,16 @@ impl<Q: EventQueue> World<Q> {
         let body = *self.packets.body(packet.body);
         let payload = self.packets.payload(packet.body);
         let first_sent = self.packets.first_sent(packet.body);
+        let cell = self.packets.cell(packet.body);
         self.packets.forget(packet.body);
-        let link = self.fabric.hops[hop as usize].link;
         self.measures.log(self.now, link, What::Received(body.id()));
         self.probe_sink(packet, &body, first_sent);
         self.sink(packet, &body, first_sent);
+        if let Some(cell) = cell
+            && !self.reassemble(packet, &body, cell)
+        {
+            return self.settle();
+        }
         if let Some(peer) = self.flows[flow as usize].peer {
             self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
             if self.flows[peer as usize].tells_round_trip {

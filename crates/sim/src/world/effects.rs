@@ -2,6 +2,7 @@
 
 use super::{Event, World};
 use crate::event_queue::EventQueue;
+use crate::fabric::Hop;
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
 use crate::relay::Crossing;
@@ -72,8 +73,9 @@ impl<Q: EventQueue> World<Q> {
     fn tell_relays_dropped(&mut self, link: u32, packet: &Packet, held: Body) {
         let body = self.packets.body(packet.body);
         let (flow, hop) = (body.flow, self.fabric.hop_over(body.hop, link));
-        let set = usize::from(self.fabric.hops[hop as usize].relays);
-        if held == Body::Released && !self.fabric.relay_sets[set].is_empty() {
+        let Hop { credit, relays: set, .. } = self.fabric.hops[hop as usize];
+        let set = usize::from(set);
+        if held == Body::Released && (credit || !self.fabric.relay_sets[set].is_empty()) {
             let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
             self.tell_dropped(&relays, flow, Some(hop), packet);
             self.fabric.relay_sets[set] = relays;

@@ -74,12 +74,16 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn settle(&mut self) {
-        if self.outbox.being_emptied || self.outbox.is_empty() {
-            // Further up it is being handled; or there is nothing to take.
-            return;
+        // Further up it may be being handled.
+        if !self.outbox.is_empty() && !self.outbox.being_emptied {
+            self.settle_outbox();
         }
+    }
+
+    #[inline(never)]
+    fn settle_outbox(&mut self) {
         self.outbox.being_emptied = true;
         loop {
             if let Some(sending) = self.outbox.sends.pop_front() {
@@ -88,6 +92,8 @@ impl<Q: EventQueue> World<Q> {
                 self.call_endpoint(flow, |endpoint, cx| endpoint.notice(cx, notice));
             } else if let Some(flow) = self.outbox.again.pop_front() {
                 self.call_endpoint(flow, |endpoint, cx| endpoint.wake(cx));
+            } else if let Some(link) = self.outbox.cells.pop() {
+                self.start(link);
             } else if let Some(link) = self.outbox.ready.pop() {
                 self.timer(link);
             } else if let Some(flow) = self.outbox.ended.pop() {
@@ -102,8 +108,12 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// A packet that was handed out enters the network.
-    fn send(&mut self, Sending { flow: ix, hop, len, mark, payload, first_sent }: Sending) {
+    fn send(&mut self, sending: Sending) {
+        let Sending { flow: ix, hop, len, mark, payload, first_sent } = sending;
         let flow = &mut self.flows[ix as usize];
+        if flow.aal5 && hop.is_none() {
+            return self.send_cells(&sending);
+        }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);

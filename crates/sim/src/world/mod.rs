@@ -5,9 +5,11 @@
 //! without delay hands over at once, after its next packet has started; one with a delay keeps what
 //! is in flight and schedules only the first.
 //!
-//! `hosts` calls endpoints and `relays` calls relays, `service` is what links do, `delivery` what happens at the
-//! end of a link, `effects` what switches report, `counting` and `sampling` what is measured.
+//! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and puts them together again, `relays` calls
+//! relays, `service` is what links do, `delivery` what happens at the end of a link, `effects` what switches report,
+//! `counting` and `sampling` what is measured.
 
+mod aal5;
 mod control;
 mod counting;
 mod delivery;
@@ -25,6 +27,7 @@ mod service;
 mod setup;
 
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
+pub use aal5::PacketCounts;
 pub use relays::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 pub use report::{LinkReport, Overflow};
 
@@ -34,6 +37,7 @@ use crate::flow::Flow;
 use crate::host::Outbox;
 use crate::measures::Measures;
 use crate::packets::Packets;
+use aal5::Aal5;
 use mail::Mail;
 use pending::Pending;
 use relays::AnyRelay;
@@ -64,8 +68,11 @@ pub struct World<Q> {
     flows: Vec<Flow>,
     packets: Packets,
     relays: Vec<AnyRelay>,
+    /// The one that is the credit of links, if any has it.
+    credit: Option<u32>,
     outbox: Outbox,
     mail: Mail,
+    aal5: Aal5,
     measures: Measures,
 }
 

@@ -43,8 +43,8 @@ impl Relays {
             None => None,
         };
         let credit = Credit::new(network)?.map(|credit| add(AnyRelay::Credit(Box::new(credit))));
-        if let Some(credit) = credit {
-            attend_credit(network, credit as u32, fabric);
+        if credit.is_some() {
+            attend_credit(network, fabric);
         }
         let has_envelopes = network.flows.iter().any(|flow| flow.envelope.is_some());
         let envelope = has_envelopes.then(|| add(AnyRelay::Envelope(Envelope)));
@@ -115,14 +115,9 @@ impl Relays {
     }
 }
 
-/// The relay of credit stands at the end of each link that has it, before all others, and both directions carry cells of
-/// their own.
-fn attend_credit(network: &Network, relay: u32, fabric: &mut Fabric) {
+/// Both directions of a link with credit carry cells of their own.
+fn attend_credit(network: &Network, fabric: &mut Fabric) {
     for ix in (0..network.links.len()).filter(|ix| network.links[*ix].credit.is_some()) {
-        let passed = &mut fabric.nodes[fabric.links[ix].to as usize].relays;
-        if !passed.contains(&relay) {
-            passed.push(relay);
-        }
         let back = fabric.links[ix].reverse.map(|back| back as usize);
         for ix in [Some(ix), back].into_iter().flatten() {
             fabric.links[ix].stepwise = true;

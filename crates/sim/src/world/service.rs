@@ -41,7 +41,11 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.packets.body(packet.body).flow;
         self.watch_arrival(hop, packet);
         self.measure_workahead(flow, from, hop, packet);
-        let set = usize::from(self.fabric.hops[hop as usize].relays);
+        let Hop { credit, relays, .. } = self.fabric.hops[hop as usize];
+        if credit && !self.enter_credit(Crossing { flow, from, to: Some(hop) }, packet) {
+            return self.settle();
+        }
+        let set = usize::from(relays);
         if !self.fabric.relay_sets[set].is_empty() {
             // What relays do waits in the outbox: no other packet passes them meanwhile.
             let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
@@ -67,12 +71,13 @@ impl<Q: EventQueue> World<Q> {
         let Hop { link, node: at, leg, .. } = self.fabric.hops[hop as usize];
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        // The port is asked to start below.
-        _ = node.switch.arrive_for(&mut cx, leg, packet);
+        let ready = node.switch.arrive_for(&mut cx, leg, packet);
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
-        self.start(link);
+        if ready.should_start() {
+            self.start(link);
+        }
     }
 
     /// A packet that was seen enters the ports onto which its route forks.
@@ -140,9 +145,11 @@ impl<Q: EventQueue> World<Q> {
         if let Some(packet) = node.switch.start(&mut cx, link.port) {
             let at = link.begin(self.now, &packet);
             if stepwise {
-                // An opportunity of the link's trace may be pending.
+                // The departure that has just come, or an opportunity of the link's trace, may still be pending.
                 self.events.set(Event::Departed(ix), at);
-                self.watch_start(ix);
+                if self.measures.follows_packets() {
+                    self.watch_start(ix);
+                }
             } else {
                 self.events.depart(ix, at);
             }
@@ -155,7 +162,8 @@ impl<Q: EventQueue> World<Q> {
     /// Whether a packet may start now on a link that is free. If not, and something waits for it, the next
     /// opportunity of its trace is noted.
     fn opens(&mut self, ix: u32) -> bool {
-        if self.fabric.links[ix as usize].control.is_some() && !self.is_free_of_control(ix) {
+        let has_cells = self.fabric.links[ix as usize].control.as_ref().is_some_and(|control| control.due);
+        if has_cells && !self.is_free_of_control(ix) {
             return false;
         }
         let link = &mut self.fabric.links[ix as usize];
@@ -217,9 +225,9 @@ impl<Q: EventQueue> World<Q> {
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let finished = node.switch.finish(&mut cx, link.port);
-        self.events.set(Event::Departed(ix), Time::NEVER);
         let Some((mut packet, held)) = finished else {
             // An opportunity of the link's trace has come.
+            self.events.set(Event::Departed(ix), Time::NEVER);
             return self.start(ix);
         };
         let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, ix);
@@ -234,8 +242,25 @@ impl<Q: EventQueue> World<Q> {
             self.outbox.notices.push_back((flow, Notice::Left));
         }
         self.settle();
-        self.start(ix);
+        self.start_next(ix);
         self.sent(ix, &mut packet, waited);
+    }
+
+    /// The next packet starts on a link whose departure has just come, or a cell of the link's own: the departure of what
+    /// starts takes the place of the one before.
+    #[inline(always)]
+    pub(super) fn start_next(&mut self, ix: u32) {
+        if self.fabric.links[ix as usize].line.is_traced() {
+            // What starts here may be an opportunity of the trace.
+            self.events.set(Event::Departed(ix), Time::NEVER);
+            return self.start(ix);
+        }
+        self.start(ix);
+        let link = &self.fabric.links[ix as usize];
+        let sends_cell = link.control.as_ref().is_some_and(|control| control.is_sending());
+        if !sends_cell && self.fabric.nodes[link.node as usize].switch.is_idle(link.port) {
+            self.events.set(Event::Departed(ix), Time::NEVER);
+        }
     }
 
     /// The last bit of a packet that has waited so long is out of a link.

@@ -1,5 +1,6 @@
 //! From a network to a world: switches, links, flows, and what is known to happen from the start.
 
+use super::aal5::Aal5;
 use super::mail::Mail;
 use super::measuring::measures;
 use super::pending::Pending;
@@ -73,6 +74,7 @@ impl<Q: EventQueue> World<Q> {
             };
             events.relays.set(ix as u32, at);
         }
+        let credit = relays.credit.map(|ix| ix as u32);
         let mut world = World {
             events,
             now: Time::ORIGIN,
@@ -83,8 +85,10 @@ impl<Q: EventQueue> World<Q> {
             flows,
             packets: Packets::default(),
             relays: relays.all,
+            credit,
             outbox: Outbox::default(),
             mail: Mail::default(),
+            aal5: Aal5::default(),
             measures: measures(network, probes)?,
         };
         world.count_in_traffic();
@@ -171,6 +175,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         next_sequence: 0,
         group: setup.group as u32,
         mark: Mark::NONE.coloured(setup.colour),
+        aal5: setup.aal5,
         tells_round_trip: false,
         peer,
     }
@@ -194,7 +199,7 @@ fn source(setup: &FlowSetup, seat: Seat) -> Source {
         traffic => {
             let (set_up, stop) = (setup.life.set_up, seat.stop);
             let emission = Emission::new(traffic.clone(), seat.rng);
-            if set_up || restraint.heeds_warnings() || mark != Mark::NONE {
+            if set_up || restraint.heeds_warnings() || mark != Mark::NONE || setup.aal5 {
                 Source::Endpoint(Box::new(Restrained::new(emission, restraint, mark, set_up, stop)))
             } else {
                 Source::OpenLoop(emission)
@@ -228,18 +233,14 @@ fn lay_route(
         let enveloped = ix == 0 && setup.envelope.is_some() && !at_gate;
         passed.extend(relays.envelope.filter(|_| enveloped).map(|ix| ix as u32));
         let has_credit = network.links[*link].credit.is_some();
-        // A gate is a switch of its own behind the node at which the link before ends.
-        let comes_with_credit = ix > 0 && network.links[setup.route[ix - 1]].credit.is_some();
-        let credit = relays.credit.filter(|_| has_credit || comes_with_credit).map(|ix| ix as u32);
-        if let Some(ix) = credit
-            && !passed.contains(&ix)
-        {
-            passed.push(ix);
-        }
+        let comes_with_credit =
+            setup.before(ix).is_some_and(|before| network.links[setup.route[before]].credit.is_some());
+        let credit = has_credit || comes_with_credit;
         let depth = |ix: usize| setup.depths.get(ix).copied().unwrap_or(ix as u16 + 1);
         let last = ix + 1 == setup.route.len() || (!setup.depths.is_empty() && depth(ix + 1) <= depth(ix));
         let forks = !setup.depths.is_empty();
         let received_plainly = setup.peer.is_none()
+            && !setup.aal5
             && !matches!(setup.traffic, Traffic::Endpoint(_))
             && !has_credit
             && network.relays.is_empty()
@@ -249,13 +250,14 @@ fn lay_route(
             && !probes.log;
         let link = &mut fabric.links[*link];
         let followed = probes.watch.is_some() || probes.log;
-        link.stepwise |= !passed.is_empty() || forks || followed;
+        link.stepwise |= !passed.is_empty() || credit || forks || followed;
         let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
         fabric.hops.push(Hop {
             link: setup.route[ix] as u32,
             node,
             leg,
-            attended: !passed.is_empty() || forks || followed || !probes.workahead.is_empty(),
+            attended: !passed.is_empty() || credit || forks || followed || !probes.workahead.is_empty(),
+            credit,
             relays: relays.set(passed.into())?,
             after: match (travels, last) {
                 (true, last) => After::Travel { last },

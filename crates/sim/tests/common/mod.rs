@@ -65,6 +65,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         envelope: None,
         largest: traffic.largest(),
         traffic,
+        aal5: false,
         colour: Colour::Green,
         headers: None,
         when_warned: WhenWarned::Ignore,

@@ -1,6 +1,6 @@
 //! A connection's keys.
 
-use super::flow::{MOST_FLOWS, life, terms};
+use super::flow::{MOST_FLOWS, adaptation, life, terms};
 use super::{Section, Shape, application, defaulted, optional, policies, required};
 use tidegate_core::endpoint;
 use tidegate_core::params::Kind;
@@ -46,6 +46,7 @@ pub(super) fn connection() -> Section {
         "Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it are \
          that of the data's flow",
     ));
+    fields.push(adaptation());
     fields.extend(life());
     let help = "A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for \
                 the acknowledgements, which go in the other direction, queue there and may be lost. Each is \

@@ -80,6 +80,18 @@ pub(super) fn terms() -> Vec<Field> {
     fields
 }
 
+/// How the packets of a flow, or of both flows of a connection, go over links.
+pub(super) fn adaptation() -> Field {
+    defaulted(
+        "adaptation",
+        Shape::Value(Kind::Word(&["none", "aal5"])),
+        "none",
+        "ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as ⌈(n + 8) / 48⌉ cells of 53 bytes, \
+         which are packets to all links and tables, and is put together at its destination; a cell that is lost or dropped \
+         loses its packet. `size` and rates are those of the packets before",
+    )
+}
+
 /// When a flow or a connection comes and goes.
 pub(super) fn life() -> [Field; 4] {
     [
@@ -125,6 +137,7 @@ pub(super) fn flow() -> Section {
         "Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless the \
          source has sizes",
     ));
+    fields.push(adaptation());
     fields.extend(life());
     fields.extend([
         optional(

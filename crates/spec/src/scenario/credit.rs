@@ -100,7 +100,7 @@ fn carried(groups: &[FlowGroup], loads: &[Load]) -> BTreeMap<usize, Carried> {
     let mut carried = BTreeMap::<usize, Carried>::new();
     for load in loads {
         let group = &groups[load.group];
-        let smallest = group.sizes.iter().copied().min().unwrap_or(0);
+        let smallest = group.link_sizes().iter().copied().min().unwrap_or(0);
         for link in &group.route {
             let here = carried.entry(*link).or_default();
             here.flows += load.count;

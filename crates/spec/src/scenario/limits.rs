@@ -87,7 +87,7 @@ pub(super) fn check_series(
 /// Checks that no packet of a known size takes less than a tick on its way, or from its source.
 pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], report: &mut Report) {
     for group in groups {
-        let Some(smallest) = group.sizes.iter().copied().min() else { continue };
+        let Some(smallest) = group.link_sizes().iter().copied().min() else { continue };
         let links = group.route.iter().map(|link| (links[*link].rate_bits, links[*link].name.as_str()));
         let source = group.source.fastest().map(|bits| (bits, "its source"));
         let too_short = source

@@ -20,7 +20,7 @@ pub struct Load {
 impl Load {
     /// All flows of a group, as far as its file knows.
     pub fn of_group(index: usize, group: &FlowGroup) -> Load {
-        let largest = group.sizes.iter().copied().max().unwrap_or(0);
+        let largest = group.link_sizes().iter().copied().max().unwrap_or(0);
         Load { group: index, name: None, count: u64::from(group.count), largest }
     }
 

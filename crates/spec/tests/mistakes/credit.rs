@@ -37,6 +37,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "`check` makes good what was lost by the running counts of `protocol = \"cup\"`, which incremental credits do not have",
     ),
     (
+        "protocol = \"incremental\", repeats = 2",
+        "2",
+        "`repeats` is for the running counts of `protocol = \"cup\"`: incremental credits that come twice count twice",
+    ),
+    (
         "allocation = \"receiver\", pool = 7",
         "7",
         "a pool of 7 packets has less than a place for each of 8 VCs on link a->b",

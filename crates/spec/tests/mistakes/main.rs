@@ -1,6 +1,7 @@
 //! Mistakes: each is answered with its file, its line, what is wrong, and what would be right.
 
 mod abr;
+mod adaptation;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;

@@ -174,6 +174,10 @@ MEASURES = {
                 ("flow.vc.count", "1"),
                 (ONE_WAY, '{ buffer = 54, n2 = 8, check = "300us" }'),
             ],
+            "one VC, RTT + 2 N2, records repeated": [
+                ("flow.vc.count", "1"),
+                (ONE_WAY, '{ buffer = 46, n2 = 8, repeats = 1, check = "3ms" }'),
+            ],
             "Buf_Alloc = N2, no checks": [(ONE_WAY, '{ buffer = 8, n2 = 8, check = "0s" }')],
             "Buf_Alloc = N2, checks": [(ONE_WAY, "{ buffer = 8, n2 = 8 }")],
             "data lost, no checks": [

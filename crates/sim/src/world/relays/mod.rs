@@ -17,6 +17,7 @@ pub(super) use rate_control::RateControlled;
 
 use super::World;
 use crate::event_queue::EventQueue;
+use crate::fabric::Hop;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
@@ -37,8 +38,7 @@ impl<Q: EventQueue> World<Q> {
         &mut self,
         call: impl FnOnce(&mut Credit, &mut RelayCx<'_>) -> T,
     ) -> Option<T> {
-        let ix = self.relays.iter().position(|relay| matches!(relay, AnyRelay::Credit(_)))?;
-        self.call_any_relay(ix as u32, |relay, cx| match relay {
+        self.call_any_relay(self.credit?, |relay, cx| match relay {
             AnyRelay::Credit(credit) => Some(call(credit, cx)),
             _ => None,
         })
@@ -94,10 +94,25 @@ impl<Q: EventQueue> World<Q> {
         true
     }
 
-    /// Tells relays that a packet which they let pass to the port of `hop` goes no further.
+    /// A packet is in at a node and is counted for the credit of the link over which it has come: whether there is a
+    /// place for it. That comes before all relays.
+    #[inline(always)]
+    pub(super) fn enter_credit(&mut self, at: Crossing, packet: &Packet) -> bool {
+        let passage = self.call_credit(|credit, cx| credit.enter(cx, at, packet));
+        if passage == Some(Passage::Drop) {
+            self.dropped_on_entry(at, packet);
+            return false;
+        }
+        true
+    }
+
+    /// Tells relays, and credit, that a packet which they let pass to the port of `hop` goes no further.
     #[cold]
     pub(super) fn tell_dropped(&mut self, relays: &[u32], flow: u32, hop: Option<u32>, packet: &Packet) {
         let Some(hop) = hop else { return };
+        if self.fabric.hops[hop as usize].credit {
+            self.call_credit(|credit, cx| credit.dropped(cx, hop, packet));
+        }
         for relay in relays {
             self.call_relay(*relay, |relay, cx| relay.dropped(cx, flow, hop, packet));
         }
@@ -105,6 +120,13 @@ impl<Q: EventQueue> World<Q> {
 
     /// A packet has left the port of `hop`, and relays are told.
     pub(super) fn leave_relays(&mut self, hop: u32, packet: &mut Packet) {
+        let Hop { credit, relays, .. } = self.fabric.hops[hop as usize];
+        if credit {
+            self.call_credit(|credit, cx| credit.leave(cx, hop, packet));
+        }
+        if self.fabric.relay_sets[usize::from(relays)].is_empty() {
+            return;
+        }
         self.show_relays(hop, packet.body, |relay, cx, flow, payload| {
             relay.leave(cx, flow, hop, packet, payload);
         });

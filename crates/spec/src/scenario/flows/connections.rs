@@ -1,6 +1,6 @@
 //! Connections: two flows each, of data and of the answers to them.
 
-use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, life};
+use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, adaptation, life};
 use crate::application;
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
@@ -51,6 +51,7 @@ impl Builder<'_> {
                 None
             }
         };
+        let aal5 = adaptation::of_connection(values, &transport, [&there, &back], links, report);
         let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
             name: name.to_owned(),
@@ -66,6 +67,7 @@ impl Builder<'_> {
             class: class?,
             ceiling,
             sizes: vec![size?],
+            aal5,
             start,
             stop,
             every: values.time("every"),

@@ -1,5 +1,6 @@
 //! Flows: traffic from one node to others, its route and its contract.
 
+mod adaptation;
 mod connections;
 mod life;
 mod multicast;
@@ -25,6 +26,7 @@ use routes::Routes;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use tidegate_core::aal5;
 use tidegate_core::packet::Colour;
 use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
@@ -64,6 +66,8 @@ pub struct FlowGroup {
     pub ceiling: Option<u64>,
     /// Packet sizes in bytes, drawn with equal chance; empty when the source brings its own.
     pub sizes: Vec<u32>,
+    /// Whether each of its packets goes as ATM cells, by AAL5.
+    pub aal5: bool,
     /// When it starts to send.
     pub start: Span,
     /// When it stops to send; `None` at the end of the run.
@@ -140,6 +144,12 @@ impl FlowGroup {
             1 => Cow::Borrowed(&self.name),
             _ => Cow::Owned(format!("{}/{}", self.name, u64::from(member) + 1)),
         }
+    }
+
+    /// The sizes of what it brings to links: those of its packets, or of the cells as which they go; empty when the source
+    /// brings its own.
+    pub fn link_sizes(&self) -> &[u32] {
+        if self.aal5 { &[aal5::CELL] } else { &self.sizes }
     }
 
     pub(super) fn members(&self, group_index: usize) -> impl Iterator<Item = Flow<'_>> {
@@ -323,6 +333,7 @@ impl Builder<'_> {
             None => None,
         };
         let Tree { links, depths } = way?;
+        let aal5 = adaptation::of_flow(values, &links, &self.around.network.links, report);
         Some(FlowGroup {
             name: name.to_owned(),
             count,
@@ -337,6 +348,7 @@ impl Builder<'_> {
             class: class?,
             ceiling,
             sizes: sizes?,
+            aal5,
             start,
             stop,
             every,

@@ -54,7 +54,7 @@ impl CreditLink {
             link,
             back,
             sender: Sender::new(plan.check)?,
-            receiver: Receiver::new(plan.protocol, pool),
+            receiver: Receiver::new(plan.protocol, pool).repeating(plan.repeats),
             vcs: Vec::new(),
             counted: false,
             allocation_at: interval.map_or(Time::NEVER, |interval| Time::ORIGIN + interval),
@@ -64,6 +64,12 @@ impl CreditLink {
         };
         made.wake_at = made.allocation_at;
         Ok(made)
+    }
+
+    /// Whether there are times at which it has something to do: allocations, checks.
+    #[inline(always)]
+    pub(super) fn is_woken(&self) -> bool {
+        self.plan.check.is_some() || self.allocation_at < Time::NEVER
     }
 
     /// When it is to be woken from the start.
@@ -134,7 +140,7 @@ impl CreditLink {
     /// Asks the link back to carry a credit cell, if one is due.
     fn announce(&self, cx: &mut RelayCx<'_>) {
         if self.receiver.records_due() > 0 {
-            cx.start(self.back);
+            cx.cells_due(self.back);
         }
     }
 
@@ -221,7 +227,7 @@ impl CreditLink {
         }
         if self.sender.next_check() <= now {
             self.check_due = true;
-            cx.start(self.link);
+            cx.cells_due(self.link);
         }
     }
 

@@ -26,7 +26,6 @@ use std::collections::BTreeSet;
 use tidegate_core::contract::Refused;
 use tidegate_core::credit::Arrival;
 use tidegate_core::credit::messages::{CreditCell, CreditCheck, VcIx};
-use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::units::Time;
 
@@ -144,10 +143,21 @@ impl Credit {
         {
             return Some(self.send(place, Message::Credit(cell)));
         }
-        let place = self.forward[link as usize]?;
-        let check = self.links[place as usize].take_check(cx.now());
-        self.plan_wake(cx, place);
-        check.map(|check| self.send(place, Message::Check(check)))
+        if let Some(place) = self.forward[link as usize] {
+            let check = self.links[place as usize].take_check(cx.now());
+            self.plan_wake(cx, place);
+            if let Some(check) = check {
+                return Some(self.send(place, Message::Check(check)));
+            }
+        }
+        let place = self.back[link as usize].filter(|_| cx.queue_of(link).packets == 0)?;
+        let repeated = self.links[place as usize].receiver.take_repeat_cell()?;
+        Some(self.send(place, Message::Credit(repeated)))
+    }
+
+    /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
+    pub(in crate::world) fn has_repeats(&self, link: u32) -> bool {
+        self.back[link as usize].is_some_and(|place| self.links[place as usize].receiver.repeats_wait())
     }
 
     fn send(&mut self, place: u32, message: Message) -> ControlCell {
@@ -199,7 +209,15 @@ impl Credit {
     }
 
     /// Sees to it that a link is woken when it has something to do.
+    #[inline(always)]
     fn plan_wake(&mut self, cx: &mut RelayCx<'_>, place: u32) {
+        if self.links[place as usize].is_woken() {
+            self.renew_wake(cx, place);
+        }
+    }
+
+    #[inline(never)]
+    fn renew_wake(&mut self, cx: &mut RelayCx<'_>, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some((before, at)) = link.new_wake() {
             self.agenda.remove(&(before, place));
@@ -230,8 +248,9 @@ impl Credit {
     }
 }
 
-impl Relay for Credit {
-    fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+impl Credit {
+    /// A packet is in at a node, before it enters the next port or reaches its receiver.
+    pub(in crate::world) fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
         let Some(from) = at.from else {
             if at.to.is_some_and(|hop| self.hops[hop as usize].into.is_some()) {
                 self.made_here.insert(packet.body);
@@ -253,7 +272,8 @@ impl Relay for Credit {
         Passage::Forward
     }
 
-    fn leave(&mut self, cx: &mut RelayCx<'_>, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
+    /// The last bit of a packet has left the port of `hop`, whose next packet has not started.
+    pub(in crate::world) fn leave(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
         if let Some(Place { link, vc }) = self.forwarded(hop, packet) {
             self.links[link as usize].left(cx, vc);
         }
@@ -263,12 +283,16 @@ impl Relay for Credit {
         }
     }
 
-    fn dropped(&mut self, cx: &mut RelayCx<'_>, _: u32, hop: u32, packet: &Packet) {
+    /// A packet for which there was a place was dropped at the port of `hop`, or taken by a relay before it. Of a
+    /// multicast packet: the last copy.
+    pub(in crate::world) fn dropped(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
         if let Some(Place { link, vc }) = self.forwarded(hop, packet) {
             self.links[link as usize].left(cx, vc);
         }
     }
+}
 
+impl Relay for Credit {
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         while let Some((at, place)) = self.agenda.first().copied()
             && at <= cx.now()

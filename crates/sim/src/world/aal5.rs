@@ -1,0 +1,102 @@
+//! Hosts whose packets go as ATM cells: cut at the source, put together at the destination, by AAL5.
+//!
+//! Between the two a cell is a packet like any other, with its place in queues, its delay and its losses. What
+//! sends and what receives the flow sees packets.
+
+use super::World;
+use crate::event_queue::EventQueue;
+use crate::host::Sending;
+use crate::packets::PacketBody;
+use std::collections::BTreeMap;
+use tidegate_core::aal5::{self, Cell, Reassembled, Reassembly};
+use tidegate_core::endpoint::Payload;
+use tidegate_core::packet::Packet;
+use tidegate_core::stats::{Count, tally};
+
+/// The two ends of each flow that goes as cells.
+#[derive(Debug, Default)]
+pub(super) struct Aal5 {
+    ends: BTreeMap<u32, Ends>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    /// The number of the next packet.
+    next: u32,
+    reassembly: Reassembly,
+    counts: PacketCounts,
+}
+
+/// Packets of a flow that goes as cells, since the warm-up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PacketCounts {
+    /// Packets that were cut into cells.
+    pub sent: Count,
+    /// Packets that were put together.
+    pub received: Count,
+    /// Cells that have come and were discarded, since a cell of their packet had not.
+    pub discarded_cells: u64,
+}
+
+impl<Q: EventQueue> World<Q> {
+    /// A packet that a host hands out enters the network cell by cell.
+    #[inline(never)]
+    pub(super) fn send_cells(&mut self, sending: &Sending) {
+        let Sending { flow: ix, len, payload, first_sent, .. } = *sending;
+        let ends = self.aal5.ends.entry(ix).or_default();
+        let number = ends.next;
+        ends.next = number.wrapping_add(1);
+        if self.now >= self.measures.warm_at {
+            ends.counts.sent.add(len);
+        }
+        for cell in aal5::segment(number, len) {
+            let flow = &mut self.flows[ix as usize];
+            let hop = flow.first_hop;
+            let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
+            tally(&mut flow.next_sequence, 1);
+            let colour = flow.mark.colour();
+            self.measures.records[ix as usize].count_sent(aal5::CELL);
+            let payload = if cell.trailer.is_some() { payload } else { Payload::None };
+            let mut packet =
+                Packet::new(self.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
+            packet.mark = sending.mark.coloured(sending.mark.colour().max(colour));
+            self.enter(hop, &mut packet, None);
+        }
+    }
+
+    /// A cell has come to its destination: whether a packet is complete, which is then in `packet`.
+    #[inline(never)]
+    pub(super) fn reassemble(&mut self, packet: &mut Packet, body: &PacketBody, cell: Cell) -> bool {
+        let ends = self.aal5.ends.entry(body.flow).or_default();
+        let counts = body.born >= self.measures.warm_at;
+        match ends.reassembly.take(cell, packet.mark.is_congested()) {
+            Reassembled::Incomplete => false,
+            Reassembled::Packet { len, marked } => {
+                packet.len = len;
+                if marked {
+                    packet.mark = packet.mark.congested();
+                }
+                if counts {
+                    ends.counts.received.add(len);
+                }
+                true
+            }
+            Reassembled::Discarded { cells } => {
+                if counts {
+                    ends.counts.discarded_cells += u64::from(cells);
+                }
+                false
+            }
+        }
+    }
+}
+
+impl<Q> World<Q> {
+    /// The packets of a flow that goes as cells, since the warm-up; `None` of one that does not.
+    pub fn packets_of_cells(&self, flow: usize) -> Option<PacketCounts> {
+        if !self.flows[flow].aal5 {
+            return None;
+        }
+        Some(self.aal5.ends.get(&(flow as u32)).map_or_else(PacketCounts::default, |ends| ends.counts))
+    }
+}

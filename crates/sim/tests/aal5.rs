@@ -1,0 +1,138 @@
+//! Flows that go as ATM cells: what holds of cells and packets with and without loss.
+
+use std::path::Path;
+use tidegate_core::aal5::{CELL, cells};
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Span;
+use tidegate_sim::build::build;
+use tidegate_sim::event_queue::Calendar;
+use tidegate_sim::probe::Probes;
+use tidegate_sim::world::{PacketCounts, World};
+use tidegate_spec::Scenario;
+
+fn run(text: &str, seed: u64) -> World<Calendar> {
+    let scenario = Scenario::parse(text, "a.toml", Path::new(""), &[]);
+    let network = build(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap();
+    let mut world = World::new(&network, seed, &Probes::default()).unwrap();
+    while !world.advance(1_000_000) {}
+    world
+}
+
+/// A chain of links with these keys, and what goes over it.
+fn chain(hops: usize, link: &str, duration: &str, traffic: &str) -> String {
+    let mut text = format!("version = 1\nduration = \"{duration}\"\n");
+    for node in 0..=hops {
+        text += &format!("[[node]]\nname = \"s{node}\"\n");
+    }
+    for hop in 0..hops {
+        text += &format!("[[link]]\nfrom = \"s{hop}\"\nto = \"s{}\"\n{link}\n", hop + 1);
+    }
+    text + traffic
+}
+
+fn flow(hops: usize, size: u32, source: &str) -> String {
+    format!(
+        "[[flow]]\nname = \"f\"\nfrom = \"s0\"\nto = \"s{hops}\"\nsize = \"{size}B\"\nadaptation = \"aal5\"\nsource = {source}\n"
+    )
+}
+
+fn packets(world: &World<Calendar>) -> PacketCounts {
+    world.packets_of_cells(0).unwrap()
+}
+
+/// Cells are pipelined: a packet of k cells over h idle links takes k + h − 1 cell times and the propagation.
+#[test]
+fn cells_of_a_packet_follow_each_other_over_several_links() {
+    for hops in [1, 2, 5] {
+        for size in [1, 40, 41, 1500, 9188] {
+            // A packet every 20 ms.
+            let source = format!("{{ kind = \"cbr\", rate = \"{}bit\" }}", size * 400);
+            let link = "rate = \"42400kbit\"\ndelay = \"1ms\"";
+            let world = run(&chain(hops, link, "110ms", &flow(hops, size, &source)), 1);
+            let k = u64::from(cells(size));
+            let last = Span::from_micros((k + hops as u64 - 1) * 10 + 1000 * hops as u64);
+            let counts = packets(&world);
+            assert!(counts.sent.packets >= 5 && counts.sent.packets == counts.received.packets);
+            assert_eq!(counts.received.bytes, counts.received.packets * u64::from(size));
+            assert_eq!(counts.discarded_cells, 0);
+            let record = &world.records()[0];
+            assert_eq!(record.sent, (counts.sent.packets * k, counts.sent.packets * k * u64::from(CELL)));
+            assert_eq!(record.delay.max(), Some(last), "{hops} links, {size} bytes");
+        }
+    }
+}
+
+/// With cells lost independently with probability p, a packet of k cells comes if all its cells come and nothing is kept
+/// of one before it. Something is with r = p(1 − p^(k−1)) / (1 − p^k): the last cell of the packet before is lost, and
+/// not all others are; or all are, and something was kept before it.
+#[test]
+fn lost_cells_lose_packets_as_often_as_expected() {
+    for (size, p) in [(40, 0.2), (80, 0.2), (500, 0.02), (500, 0.2), (1500, 0.01), (9188, 0.002)] {
+        let link = format!("rate = \"155mbit\"\nloss = {p}");
+        let source = "{ kind = \"cbr\", rate = \"8mbit\" }";
+        let mut counts = PacketCounts::default();
+        for seed in 1..=2 {
+            let found = packets(&run(&chain(1, &link, "1s", &flow(1, size, source)), seed));
+            counts.sent.packets += found.sent.packets;
+            counts.received.packets += found.received.packets;
+        }
+        let k = cells(size) as i32;
+        let kept = p * (1.0 - f64::powi(p, k - 1)) / (1.0 - f64::powi(p, k));
+        let expected = f64::powi(1.0 - p, k) * (1.0 - kept);
+        let (n, share) =
+            (counts.sent.packets as f64, counts.received.packets as f64 / counts.sent.packets as f64);
+        // Neighbours depend on each other; twice the variance of independent ones is more than enough for that.
+        let bound = 3.29 * (2.0 * expected * (1.0 - expected) / n).sqrt();
+        assert!((share - expected).abs() < bound, "{size} B, loss {p}: {share} for {expected} ± {bound}");
+    }
+}
+
+/// Over random links and sources: every cell that came is in a packet that was delivered, discarded, or of the packet
+/// that is being put together; what is delivered was sent.
+#[test]
+fn no_cell_comes_out_of_nothing() {
+    let (mut delivered, mut discarded) = (0, 0);
+    for seed in 0..30 {
+        let mut rng = Rng::named(seed, "aal5");
+        let hops = 1 + rng.below(4) as usize;
+        let size = 1 + rng.below(3000) as u32;
+        let loss = [0.0, 0.001, 0.05][rng.below(3) as usize];
+        let limit = 20 + rng.below(200);
+        let link = format!(
+            "rate = \"2mbit\"\ndelay = \"{}us\"\nloss = {loss}\ndropper = {{ kind = \"drop-tail\", limit = \"{limit}p\" }}",
+            rng.below(20_000)
+        );
+        let source = match rng.below(2) {
+            0 => "{ kind = \"poisson\", rate = \"1500kbit\" }",
+            _ => "{ kind = \"on-off\", rate = \"1mbit\", peak = \"10mbit\", burst = 5 }",
+        };
+        let text = chain(hops, &link, "500ms", &flow(hops, size, source));
+        let world = run(&text, seed);
+        let (counts, record) = (packets(&world), &world.records()[0]);
+        let k = u64::from(cells(size));
+        assert!(counts.received.packets <= counts.sent.packets, "{text}");
+        let accounted = counts.received.packets * k + counts.discarded_cells;
+        assert!(accounted <= record.received.0, "{text}");
+        if loss == 0.0 && record.dropped == 0 {
+            assert!(record.received.0 - accounted < k && counts.discarded_cells == 0, "{text}");
+        }
+        delivered += counts.received.packets;
+        discarded += counts.discarded_cells;
+    }
+    assert!(delivered > 200 && discarded > 200, "{delivered} {discarded}");
+}
+
+/// A connection alone on a link has all of it, less what cells, padding and headers take.
+#[test]
+fn tcp_over_cells_fills_its_link() {
+    let connection = "[[connection]]\nname = \"c\"\nfrom = \"s0\"\nto = \"s1\"\nsize = \"1500B\"\n\
+                      adaptation = \"aal5\"\ntransport = { kind = \"tcp\", receiver_window = \"60kB\" }\n";
+    let link = "rate = \"10mbit\"\ndelay = \"2ms\"\ndropper = { kind = \"drop-tail\", limit = \"4000p\" }";
+    let world = run(&chain(1, link, "2s", connection), 1);
+    let delivered = world.counts(0).delivered.unwrap() as f64 * 8.0 / 2.0;
+    let possible = 10e6 * 1460.0 / f64::from(cells(1500) * CELL);
+    assert!(delivered > 0.96 * possible && delivered <= possible, "{delivered} of {possible}");
+    let [data, answers] = [0, 1].map(|flow| world.packets_of_cells(flow).unwrap());
+    assert!(data.received.packets > 1000 && answers.received.packets * 3 > data.received.packets);
+    assert_eq!((data.discarded_cells, answers.discarded_cells), (0, 0));
+}

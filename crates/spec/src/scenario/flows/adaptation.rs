@@ -1,0 +1,73 @@
+//! Whether the packets of a flow go as ATM cells, and whether they can.
+
+use crate::error::{Complaint, Report};
+use crate::policy::Chosen;
+use crate::scenario::network::Link;
+use crate::values::Values;
+use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
+
+/// Whether a flow over the links `route` goes as cells. What does not fit is reported.
+pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) -> bool {
+    if !wanted(values) {
+        return false;
+    }
+    let several = values.texts("to").is_some_and(|to| to.len() > 1);
+    let source = values.table("source").map_or("", |source| source.section.name);
+    let refused = if several {
+        Some(("a packet to several nodes is put together at none of them", "name one node in `to`"))
+    } else if values.given("headers") || source == "capture" {
+        Some(("a gate and a capture have whole packets", "leave out `adaptation`"))
+    } else if source == "greedy" {
+        Some((
+            "a greedy source counts what it has in its first queue, and would count cells",
+            "leave out `adaptation`, and let `size` be that of a cell",
+        ))
+    } else {
+        None
+    };
+    if let Some((why, help)) = refused {
+        report.add(values.place_of("adaptation"), Complaint::new(why).help(help));
+    }
+    check_order(values, route, links, report);
+    true
+}
+
+/// Whether both flows of a connection over the links `routes` go as cells. What does not fit is reported.
+pub(super) fn of_connection(
+    values: &Values,
+    transport: &Chosen<BuiltInTransport>,
+    routes: [&[usize]; 2],
+    links: &[Link],
+    report: &mut Report,
+) -> bool {
+    if !wanted(values) {
+        return false;
+    }
+    let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+    let [there, back] = routes;
+    let sends_cells = |made: &dyn Transport| {
+        there.first().is_some_and(|first| made.source_terms(links[*first].rate, 1).is_some())
+    };
+    if made.is_ok_and(|made| sends_cells(made.as_ref())) {
+        let message = format!("`{}` sends cells, which are not cut again", transport.record().name);
+        report.add(
+            values.place_of("adaptation"),
+            Complaint::new(message).help("leave out `adaptation`, and let `size` be that of a cell"),
+        );
+    }
+    check_order(values, there, links, report);
+    check_order(values, back, links, report);
+    true
+}
+
+fn wanted(values: &Values) -> bool {
+    values.text("adaptation") == Some("aal5")
+}
+
+/// The cells of a VC come in order.
+fn check_order(values: &Values, route: &[usize], links: &[Link], report: &mut Report) {
+    if let Some(link) = route.iter().map(|link| &links[*link]).find(|link| link.reordering.happens()) {
+        let message = format!("cells come in order, and link {} on the way reorders packets", link.name);
+        report.add(values.place_of("adaptation"), Complaint::new(message).help("leave out its `reorder`"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What cannot go as ATM cells is refused at `adaptation`.
+
+use crate::check;
+use crate::common::parse;
+
+fn scenario(link: &str, traffic: &str) -> String {
+    format!(
+        "version = 1\nduration = \"1s\"\nnode = [ {{ name = \"a\" }}, {{ name = \"b\" }}, {{ name = \"c\" }} ]\n\
+         link = [ {{ from = \"a\", to = \"b\", rate = \"10mbit\"{link} }}, {{ from = \"a\", to = \"c\", rate = \"10mbit\" }} ]\n\
+         {traffic}from = \"a\"\nsize = \"500B\"\n"
+    )
+}
+
+/// What the link has, the flow or connection, where `adaptation` is in the file, and what is said.
+const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
+    (
+        "",
+        "[[flow]]\nname = \"f\"\nadaptation = \"aal5\"\nto = \"b\"\nsource = \"greedy\"\n",
+        "7:14",
+        "a greedy source counts what it has in its first queue, and would count cells",
+        "leave out `adaptation`, and let `size` be that of a cell",
+    ),
+    (
+        "",
+        "[[flow]]\nname = \"f\"\nadaptation = \"aal5\"\nto = [\"b\", \"c\"]\nsource = { kind = \"cbr\", rate = \"1mbit\" }\n",
+        "7:14",
+        "a packet to several nodes is put together at none of them",
+        "name one node in `to`",
+    ),
+    (
+        ", reorder = 0.1, reorder_delay = \"1ms\"",
+        "[[flow]]\nname = \"f\"\nadaptation = \"aal5\"\nto = \"b\"\nsource = { kind = \"cbr\", rate = \"1mbit\" }\n",
+        "7:14",
+        "cells come in order, and link a->b on the way reorders packets",
+        "leave out its `reorder`",
+    ),
+    (
+        "",
+        "[[connection]]\nname = \"f\"\nadaptation = \"aal5\"\nto = \"b\"\ntransport = \"abr\"\n",
+        "7:14",
+        "`abr` sends cells, which are not cut again",
+        "leave out `adaptation`, and let `size` be that of a cell",
+    ),
+];
+
+#[test]
+fn what_cannot_go_as_cells_is_refused() {
+    for (link, traffic, at, said, help) in MISTAKES {
+        check(&scenario(link, traffic), &[], &format!("a.toml:{at}: {said}"), Some(help));
+        if let Err(errors) = parse(&scenario("", &traffic.replace("aal5", "none")), &[]) {
+            panic!("{errors}");
+        }
+    }
+}
+
+/// Buffers and credit are for what links carry.
+#[test]
+fn links_carry_cells() {
+    let traffic = "[[flow]]\nname = \"f\"\nadaptation = \"aal5\"\nto = \"b\"\nsource = { kind = \"cbr\", rate = \"1mbit\" }\n";
+    let scenario = parse(&scenario("", traffic), &[]).unwrap();
+    assert_eq!(scenario.groups[0].link_sizes(), [53]);
+    assert_eq!(scenario.groups[0].sizes, [500]);
+}
