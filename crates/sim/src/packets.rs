@@ -143,11 +143,14 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
-    pub(crate) fn set_payload(&mut self, id: BodyId, payload: Payload) {
+    /// Writes a packet's payload; takes no memory for none.
+    #[inline(always)]
+    pub(crate) fn set_payload(&mut self, id: BodyId, payload: &Payload) {
         let at = self.body(id).content;
         match self.contents.get_mut(at as usize) {
-            Some(content) => content.payload = payload,
-            None => self.body_mut(id).content = self.place(Content { payload, first_sent: None }),
+            Some(content) => content.payload = *payload,
+            None if matches!(payload, Payload::None) => {}
+            None => self.body_mut(id).content = self.place(Content { payload: *payload, first_sent: None }),
         }
     }
 
