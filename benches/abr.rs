@@ -35,7 +35,7 @@ fn path() -> String {
 }
 
 fn link(from: &str, to: &str) -> String {
-    format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"622080kbit\"\ndelay = \"50us\"\n")
+    format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"622080kbit\"\ndelay = \"1ms\"\n")
 }
 
 fn run(network: &str, how: &str, milliseconds: &str) -> Result<String, String> {

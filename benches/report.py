@@ -123,11 +123,11 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
 
 
 def abr(binary: str) -> list[list[str]]:
-    """Rows of ABR connections in the parking lot of the VS/VD paper and over ten switches, without VS/VD and with it."""
+    """Rows of ABR connections in a parking lot and over ten switches, without VS/VD and with it."""
     rows = []
     for network, where, lengths in (
         ("lot", "in the parking lot", (60, 120)),
-        ("path", "of 1,000 VCs over ten switches", (10, 20)),
+        ("path", "of 1,000 VCs over ten switches", (15, 25)),
     ):
         for how, name in (("plain", "ERICA"), ("vsvd", "ERICA and VS/VD")):
             (short, first), (long, second) = (instructions(binary, network, how, run) for run in lengths)
