@@ -123,12 +123,16 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
 
 
 def abr(binary: str) -> list[list[str]]:
-    """Rows of three ABR connections in the parking lot of the VS/VD paper, without VS/VD and with it."""
+    """Rows of ABR connections in a parking lot and over ten switches, without VS/VD and with it."""
     rows = []
-    for how, name in (("plain", "ERICA"), ("vsvd", "ERICA and VS/VD")):
-        (short, first), (long, second) = (instructions(binary, how, run) for run in (60, 120))
-        cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
-        rows.append([f"a cell-hop in the parking lot, {name}", f"{cost:,.0f} instructions", "900"])
+    for network, where, lengths in (
+        ("lot", "in the parking lot", (60, 120)),
+        ("path", "of 1,000 VCs over ten switches", (15, 25)),
+    ):
+        for how, name in (("plain", "ERICA"), ("vsvd", "ERICA and VS/VD")):
+            (short, first), (long, second) = (instructions(binary, network, how, run) for run in lengths)
+            cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
+            rows.append([f"a cell-hop {where}, {name}", f"{cost:,.0f} instructions", "900"])
     return rows
 
 

@@ -387,11 +387,9 @@ def test_an_experiment_without_its_file_is_skipped_with_the_reason(tmp_path, mon
 
 def test_experiments_that_run_the_same_look_at_the_same_runs(monkeypatch):
     conducted = []
-    run = planned.runs.run
+    run_all = planned.runs.run_all
     monkeypatch.setattr(
-        planned.runs,
-        "run",
-        lambda source, **how: conducted.append((source.scenario.toml, how)) or run(source, **how),
+        planned.runs, "run_all", lambda wanted, **how: conducted.extend(wanted) or run_all(wanted, **how)
     )
     paper = papers.load("axel")
     experiments = [one for one in paper.experiments if one.name in ("table-3", "table-7", "table-9")]
@@ -400,8 +398,8 @@ def test_experiments_that_run_the_same_look_at_the_same_runs(monkeypatch):
     report = papers.conduct(
         dataclasses.replace(paper, experiments=short), replications=1, progress=shares.append
     )
-    assert len(conducted) == len({toml for toml, _ in conducted}) == len(POLICIES)
-    assert all(how["workahead"] == (1.02, 1.0) for _, how in conducted)
+    assert len(conducted) == len({one.source.scenario.toml for one in conducted}) == len(POLICIES)
+    assert all(one.workahead == (1.02, 1.0) for one in conducted)
     assert len({str(outcome.fingerprints) for outcome in report.outcomes}) == 1
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1.0)

@@ -80,34 +80,65 @@ def run(
     progress: Progress | None = None,
 ) -> Results:
     """Do what `simulate` does, for a scenario that is already resolved."""
-    seeds = seeds_of(source, replications, seed)
-    workers = jobs_for(replications, jobs)
-    started = time.perf_counter()
-    work = _Work(source.scenario, seeds, series, factors_of(workahead))
+    wanted = Wanted(source, replications, seed, series, workahead)
+    (results,) = run_all([wanted], jobs=jobs, progress=progress)
+    return results
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Runs that are wanted of a scenario: what `simulate` takes.
+
+    Attributes:
+        source: The scenario.
+        replications: Number of runs, at least 1.
+        seed: Seed of the first; None for the scenario's own.
+        series: Whether to record quantities over time.
+        workahead: Factors at which to measure the exact W of flows.
+        keep: Takes what was measured and returns what is kept of it while others run; None for everything.
+    """
+
+    source: Source
+    replications: int = 1
+    seed: int | None = None
+    series: bool = False
+    workahead: Sequence[float] = ()
+    keep: Callable[[Results], Results] | None = None
+
+
+def run_all(
+    wanted: Sequence[Wanted], *, jobs: int | None = None, progress: Progress | None = None
+) -> list[Results]:
+    """Carry out runs of several scenarios, as many at a time as there are jobs.
+
+    What each has measured is returned in their order.
+
+    `progress` is called with the share of the simulated time that is done.
+
+    Raises:
+        TidegateError: An argument is out of range.
+        KeyboardInterrupt: Ctrl-C; every run has stopped by then.
+    """
+    stop = threading.Event()
+    works = [
+        _Work(
+            stop,
+            one,
+            seeds_of(one.source, one.replications, one.seed),
+            factors_of(one.workahead),
+        )
+        for one in wanted
+    ]
+    workers = jobs_for(sum(one.replications for one in wanted), jobs)
     with ThreadPoolExecutor(workers, thread_name_prefix="tidegate") as pool:
-        futures = [pool.submit(work.replicate, index) for index in range(replications)]
         try:
-            _watch(futures, work, progress)
+            for work in works:
+                work.submit(pool)
+            return _watch(works, progress)
         except BaseException:
-            work.stop.set()
+            stop.set()
             pool.shutdown(cancel_futures=True)
             raise
-    finished = [future.result() for future in futures]
-    scenario = source.scenario
-    return Results(
-        tables=joined([one.tables for one in finished]),
-        scenario_name=scenario.name,
-        scenario_toml=scenario.toml,
-        base_dir=source.base_dir,
-        overrides=source.overrides,
-        duration=scenario.duration,
-        warmup=scenario.warmup,
-        seeds=seeds,
-        fingerprints=tuple(one.fingerprint for one in finished),
-        packet_hops=sum(one.packet_hops for one in finished),
-        wall_seconds=time.perf_counter() - started,
-        version=_tidegate.__version__,
-    )
 
 
 def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, ...]:
@@ -164,17 +195,31 @@ class _Finished:
 
 
 class _Work:
-    """What the threads share: each replication is one task, and keeps only its tables when it is done."""
+    """The runs of one scenario, which threads share.
+
+    Each replication is one task, and keeps only its tables when it is done.
+
+    Args:
+        stop: Set when all are to stop.
+        wanted: What is wanted.
+        seeds: The seed of each replication.
+        factors: Factors at which the exact W of flows is measured.
+    """
 
     def __init__(
-        self, scenario: _tidegate.Scenario, seeds: tuple[int, ...], series: bool, workahead: list[float]
+        self, stop: threading.Event, wanted: Wanted, seeds: tuple[int, ...], factors: list[float]
     ) -> None:
-        self.stop = threading.Event()
-        self._scenario = scenario
+        self._stop = stop
+        self._wanted = wanted
         self._seeds = seeds
-        self._series = series
-        self._workahead = workahead
+        self._factors = factors
         self._done = [0.0] * len(seeds)
+        self._futures: list[Future[_Finished]] = []
+        self._started = time.perf_counter()
+
+    def submit(self, pool: ThreadPoolExecutor) -> None:
+        """Hand every replication to a pool."""
+        self._futures = [pool.submit(self.replicate, index) for index in range(len(self._seeds))]
 
     def replicate(self, index: int) -> _Finished:
         """Carry out one replication.
@@ -183,9 +228,10 @@ class _Work:
             CancelledError: It was told to stop.
         """
         self._go_on()
-        run = _tidegate.Run(
-            self._scenario, self._seeds[index], index, self._series, workahead=self._workahead
-        )
+        if not index:
+            self._started = time.perf_counter()
+        scenario = self._wanted.source.scenario
+        run = _tidegate.Run(scenario, self._seeds[index], index, self._wanted.series, workahead=self._factors)
         while not run.advance(SLICE):
             self._go_on()
             self._done[index] = run.progress
@@ -193,21 +239,57 @@ class _Work:
         return _Finished(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
 
     def _go_on(self) -> None:
-        if self.stop.is_set():
+        if self._stop.is_set():
             raise CancelledError
 
     @property
-    def share(self) -> float:
-        """How much of all replications is done, 0 to 1."""
-        return sum(self._done) / len(self._done)
+    def whole(self) -> float:
+        """Simulated seconds of all replications."""
+        return self._wanted.source.scenario.duration * len(self._seeds)
+
+    @property
+    def done(self) -> float:
+        """Simulated seconds that are done."""
+        return self._wanted.source.scenario.duration * sum(self._done)
+
+    def pending(self) -> set[Future[_Finished]]:
+        """Return the replications that are not over, and raise what one has failed with."""
+        for future in self._futures:
+            if future.done():
+                future.result()
+        return {future for future in self._futures if not future.done()}
+
+    def gather(self) -> Results:
+        """Put together what all replications have measured, and forget what is not to be kept."""
+        finished = [future.result() for future in self._futures]
+        self._futures = []
+        source, scenario = self._wanted.source, self._wanted.source.scenario
+        results = Results(
+            tables=joined([one.tables for one in finished]),
+            scenario_name=scenario.name,
+            scenario_toml=scenario.toml,
+            base_dir=source.base_dir,
+            overrides=source.overrides,
+            duration=scenario.duration,
+            warmup=scenario.warmup,
+            seeds=self._seeds,
+            fingerprints=tuple(one.fingerprint for one in finished),
+            packet_hops=sum(one.packet_hops for one in finished),
+            wall_seconds=time.perf_counter() - self._started,
+            version=_tidegate.__version__,
+        )
+        return results if self._wanted.keep is None else self._wanted.keep(results)
 
 
-def _watch(futures: list[Future[Any]], work: _Work, progress: Progress | None) -> None:
-    """Wait for the replications, and for the first one that fails."""
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, timeout=LOOK_EVERY)
-        for future in done:
-            future.result()
+def _watch(works: Sequence[_Work], progress: Progress | None) -> list[Results]:
+    """Wait for all runs, and for the first one that fails; return what they have measured."""
+    whole = sum(work.whole for work in works)
+    gathered: list[Results] = []
+    while len(gathered) < len(works):
+        # They are carried out in their order.
+        wait(works[len(gathered)].pending(), timeout=LOOK_EVERY)
+        while len(gathered) < len(works) and not works[len(gathered)].pending():
+            gathered.append(works[len(gathered)].gather())
         if progress is not None:
-            progress(work.share)
+            progress(sum(work.done for work in works) / whole)
+    return gathered

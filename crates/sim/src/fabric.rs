@@ -51,6 +51,8 @@ pub(crate) struct Link {
     pub(crate) to: u32,
     /// The link in the other direction.
     pub(crate) reverse: Option<u32>,
+    /// When the port asked to be woken; [`Time::NEVER`] once it was.
+    pub(crate) wake_at: Time,
     /// How long the packet in service had to wait.
     pub(crate) waiting: Span,
     /// Ticks from last bit in to first bit out, since the warm-up.
@@ -83,8 +85,10 @@ pub(crate) struct Hop {
     pub(crate) relays: u16,
     /// Whether its packets are counted for the credit of a link: of its own, or of the one over which they come.
     pub(crate) credit: bool,
-    /// Whether something sees packets before they enter the port: a relay, credit, a watch, a fork of a multicast route.
+    /// Whether something sees packets before they enter the port: a relay, credit, or what follows them.
     pub(crate) attended: bool,
+    /// Whether something other than relays does: a watch, a log, the exact W of flows, a fork of a multicast route.
+    pub(crate) followed: bool,
     pub(crate) after: After,
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Flow {
     /// The size of the packet whose event is pending.
     pub(crate) pending: u32,
     pub(crate) stop: Time,
+    /// The time that its endpoint asked for; of no meaning for a source of its own pattern.
+    pub(crate) wakes_at: Time,
     pub(crate) next_sequence: u64,
     pub(crate) group: u32,
     /// With what its packets leave their source.

@@ -158,16 +158,22 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
-    /// What the packet is of another one, if it is an ATM cell.
+    /// The packet of which this one is an ATM cell, if it is one.
     pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
         self.content(id).and_then(|content| content.cell)
     }
 
-    pub(crate) fn set_payload(&mut self, id: BodyId, payload: Payload) {
+    /// Writes a packet's payload; takes no memory for none.
+    #[inline(always)]
+    pub(crate) fn set_payload(&mut self, id: BodyId, payload: &Payload) {
         let at = self.body(id).content;
         match self.contents.get_mut(at as usize) {
-            Some(content) => content.payload = payload,
-            None => self.body_mut(id).content = self.place(Content { payload, first_sent: None, cell: None }),
+            Some(content) => content.payload = *payload,
+            None if matches!(payload, Payload::None) => {}
+            None => {
+                let content = Content { payload: *payload, first_sent: None, cell: None };
+                self.body_mut(id).content = self.place(content);
+            }
         }
     }
 

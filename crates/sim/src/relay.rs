@@ -47,6 +47,13 @@ pub trait Relay: Send {
         let _ = (cx, flow, hop, packet, payload);
     }
 
+    /// Whether [`leave`](Relay::leave) has something to do when packets of `flow` leave the node by `link`. Asked when the network
+    /// is built: on a link on which no relay has, the next packet starts as soon as the last bit of one is out.
+    fn sees_leaving(&self, flow: u32, link: u32) -> bool {
+        let _ = (flow, link);
+        true
+    }
+
     /// The shaper in front of the node's port of `hop` lets a packet of `flow` go, which reaches the port's queue. Only
     /// where [`RelayCx::watch_shapers`] asked for it.
     fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet, payload: &mut Payload) {

@@ -40,6 +40,8 @@ class Measure:
         workahead: Factors on reserved rates at which it needs the exact W of flows along their routes.
         panels: Takes what was measured under each setting, and returns the curves that tell the story; None
             where there is nothing to draw but the figures.
+        keep: Takes what was measured under a setting and returns what is kept of it, for an experiment of so
+            many settings that not all of it can be; None for everything.
         needs: A file that its settings play and that is no part of the package, relative to the working
             directory; the experiment is skipped without it.
     """
@@ -50,6 +52,7 @@ class Measure:
     histogram: bool = False
     workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel | HeatMap, ...]] | None = None
+    keep: Callable[[Results], Results] | None = None
     needs: Path | None = None
 
 

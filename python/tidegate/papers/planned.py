@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidegate import replications as runs
 from tidegate.papers.paper import Experiment
-from tidegate.replications import Progress
+from tidegate.replications import Progress, Wanted
 from tidegate.results import Results
 from tidegate.source import Source
+
+Keep = Callable[[Results], Results]
 
 
 @dataclass
@@ -23,6 +25,7 @@ class _Run:
         series: Whether an experiment needs quantities over time.
         histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
+        keep: Takes what was measured and returns what is kept of it; None for everything.
         left: How many experiments' settings are still to look at them.
         done: What was measured; None before the runs, and once it is no longer needed.
     """
@@ -32,6 +35,7 @@ class _Run:
     series: bool = False
     histogram: bool = False
     workahead: tuple[float, ...] = ()
+    keep: Keep | None = None
     left: int = 0
     done: Results | None = None
 
@@ -39,6 +43,20 @@ class _Run:
     def work(self) -> float:
         """About how much work they are."""
         return self.count * self.source.scenario.duration * len(self.source.scenario.flows)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is to be carried out."""
+        return Wanted(self.source, self.count, series=self.series, workahead=self.workahead, keep=self._kept)
+
+    def _kept(self, results: Results) -> Results:
+        if self.keep is not None:
+            return self.keep(results)
+        if self.histogram:
+            return results
+        return replace(
+            results, tables={**results.tables, "histogram": results.histogram.schema.empty_table()}
+        )
 
 
 class Planned:
@@ -56,7 +74,7 @@ class Planned:
     def __init__(
         self, experiments: Sequence[Experiment], replications: int, progress: Progress | None
     ) -> None:
-        self._runs: dict[tuple[str, Path, int], _Run] = {}
+        self._runs: dict[tuple[str, Path, int, Keep | None], _Run] = {}
         self._settings = {one.name: self._plan(one, replications) for one in experiments}
         self._meter = _Meter(progress, sum(run.work for run in self._runs.values()))
 
@@ -65,8 +83,8 @@ class Planned:
         count = experiment.runs(replications)
         settings = {}
         for name, source in experiment.sources().items():
-            key = (source.scenario.toml, source.base_dir, count)
-            run = self._runs.setdefault(key, _Run(source, count))
+            key = (source.scenario.toml, source.base_dir, count, measure.keep)
+            run = self._runs.setdefault(key, _Run(source, count, keep=measure.keep))
             run.series |= measure.series
             run.histogram |= measure.histogram
             run.workahead = tuple(dict.fromkeys((*run.workahead, *measure.workahead)))
@@ -76,27 +94,29 @@ class Planned:
 
     def results(self, experiment: Experiment, jobs: int | None) -> dict[str, Results]:
         """Return what was measured under each setting of an experiment, whose turn it is, by their names."""
-        return {name: self._results(run, jobs) for name, run in self._settings[experiment.name].items()}
+        settings = self._settings[experiment.name]
+        # Two settings may come to the same runs.
+        pending = {id(run): run for run in settings.values() if run.done is None}
+        self._conduct(list(pending.values()), jobs)
+        return {name: self._results(run) for name, run in settings.items()}
 
-    def _results(self, run: _Run, jobs: int | None) -> Results:
-        """Carry runs out, unless that has been done, and keep what they measured while it is needed."""
-        results = run.done or self._conduct(run, jobs)
+    def _results(self, run: _Run) -> Results:
+        """Return what runs have measured, and keep it while it is needed."""
+        results = run.done
+        if results is None:
+            raise LookupError(f"no run of {run.source.scenario.name} is kept")
         run.left -= 1
         run.done = results if run.left else None
         return results
 
-    def _conduct(self, run: _Run, jobs: int | None) -> Results:
-        results = runs.run(
-            run.source,
-            replications=run.count,
-            jobs=jobs,
-            series=run.series,
-            workahead=run.workahead,
-            progress=self._meter.part(run.work),
-        )
-        if run.histogram:
-            return results
-        return replace(results, tables={**results.tables, "histogram": results.histogram.slice(0, 0)})
+    def _conduct(self, pending: Sequence[_Run], jobs: int | None) -> None:
+        """Carry runs out, those of several settings at a time."""
+        if not pending:
+            return
+        progress = self._meter.part(sum(run.work for run in pending))
+        wanted = [run.wanted for run in pending]
+        for run, results in zip(pending, runs.run_all(wanted, jobs=jobs, progress=progress), strict=True):
+            run.done = results
 
 
 class _Meter:

@@ -84,6 +84,11 @@ pub trait RateControl: Send + fmt::Debug {
         let _ = (now, len);
     }
 
+    /// Whether any data cell gets EFCI: otherwise [`marks`](Self::marks) is not asked.
+    fn sets_efci(&self) -> bool {
+        false
+    }
+
     /// Whether a data cell that leaves the class queue, with so much in it, gets EFCI.
     fn marks(&self, queue: Count) -> bool {
         let _ = queue;

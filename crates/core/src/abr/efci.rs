@@ -51,6 +51,10 @@ pub struct Efci {
 }
 
 impl RateControl for Efci {
+    fn sets_efci(&self) -> bool {
+        true
+    }
+
     fn marks(&self, queue: Count) -> bool {
         queue.packets >= self.threshold
     }

@@ -7,7 +7,6 @@ use crate::queues::{Queued, Queues};
 use crate::shaper::{Excess, ShaperPlan, TokenBucket};
 use crate::stats::Count;
 use crate::units::Time;
-use std::collections::BTreeMap;
 
 struct Shaper {
     plan: ShaperPlan,
@@ -16,7 +15,8 @@ struct Shaper {
 
 #[derive(Default)]
 pub(super) struct Shaping {
-    shapers: BTreeMap<FlowIx, Shaper>,
+    /// By flow; as long as the last one that ever had a shaper.
+    shapers: Vec<Option<Box<Shaper>>>,
     pub(super) queues: Queues,
     /// What waits, over all flows.
     pub(super) held: Count,
@@ -42,7 +42,7 @@ impl Shaping {
     /// Gives a flow this shaper, changes it, or takes it away. What waits keeps waiting, or
     /// conforms at once where there is no shaper any more.
     pub(super) fn set(&mut self, now: Time, flow: FlowIx, plan: Option<ShaperPlan>) {
-        match (self.shapers.get_mut(&flow), plan) {
+        match (self.shaper_mut(flow), plan) {
             (Some(shaper), Some(plan)) => {
                 shaper.bucket.change(now, plan.rate, plan.burst);
                 shaper.bucket = shaper.bucket.with_peak(plan.peak);
@@ -55,11 +55,13 @@ impl Shaping {
                     longest.reach(flow.0 + 1);
                 }
                 let bucket = TokenBucket::new(plan.rate, plan.burst).with_peak(plan.peak);
-                self.shapers.insert(flow, Shaper { plan, bucket });
+                if self.shapers.len() <= flow.ix() {
+                    self.shapers.resize_with(flow.ix() + 1, || None);
+                }
+                self.shapers[flow.ix()] = Some(Box::new(Shaper { plan, bucket }));
             }
-            (_, None) => {
-                self.shapers.remove(&flow);
-            }
+            (Some(_), None) => self.shapers[flow.ix()] = None,
+            (None, None) => {}
         }
         if self.queues.flows() > flow.0 {
             self.schedule(flow);
@@ -70,7 +72,7 @@ impl Shaping {
     pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
         let flow = packet.flow;
         let waiting = self.waiting(flow);
-        if let Some(shaper) = self.shapers.get_mut(&flow) {
+        if let Some(shaper) = self.shaper_mut(flow) {
             if waiting == 0 && shaper.bucket.conforms_at(packet.len) <= now {
                 shaper.bucket.take(now, packet.len);
                 return Shaped::Conforms;
@@ -82,8 +84,9 @@ impl Shaping {
                 Excess::Mark if waiting == 0 => return Shaped::Marked,
                 Excess::Drop | Excess::Mark => {}
             }
+            let limit = shaper.plan.queue;
             let (packets, bytes) = (u64::from(waiting), self.queues.bytes_of(flow));
-            if let Some(limit) = shaper.plan.queue
+            if let Some(limit) = limit
                 && !limit.admits(packets + 1, bytes + u64::from(packet.len))
             {
                 return Shaped::Full;
@@ -109,7 +112,7 @@ impl Shaping {
             return None;
         }
         let packet = self.queues.pop_first(flow)?.packet;
-        if let Some(shaper) = self.shapers.get_mut(&flow) {
+        if let Some(shaper) = self.shaper_mut(flow) {
             shaper.bucket.take(now, packet.len);
         }
         self.held.take(packet.len);
@@ -142,7 +145,15 @@ impl Shaping {
     }
 
     /// More or fewer packets of the flow wait.
+    #[inline]
     fn renew_length(&mut self, flow: FlowIx) {
+        if self.longest.is_some() {
+            self.renew_longest(flow);
+        }
+    }
+
+    #[inline(never)]
+    fn renew_longest(&mut self, flow: FlowIx) {
         let Some(longest) = &mut self.longest else { return };
         match self.queues.last(flow) {
             Some(last) => longest.set(flow, (!u64::from(self.queues.len(flow)), !last.order)),
@@ -169,7 +180,17 @@ impl Shaping {
 
     /// From when on the flow's bucket is as a newcomer's.
     pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
-        self.shapers.get(&flow).map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())
+        self.shaper(flow).map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())
+    }
+
+    #[inline]
+    fn shaper(&self, flow: FlowIx) -> Option<&Shaper> {
+        self.shapers.get(flow.ix())?.as_deref()
+    }
+
+    #[inline]
+    fn shaper_mut(&mut self, flow: FlowIx) -> Option<&mut Shaper> {
+        self.shapers.get_mut(flow.ix())?.as_deref_mut()
     }
 
     fn schedule(&mut self, flow: FlowIx) {
@@ -177,13 +198,15 @@ impl Shaping {
             self.release.remove(flow);
             return;
         };
-        let conforms = |shaper: &Shaper| shaper.bucket.conforms_at(packet.len);
-        let at = self.shapers.get(&flow).map_or(Time::from_ticks(0), conforms);
-        self.release.set(flow, (at.ticks(), *order));
+        let (len, order) = (packet.len, *order);
+        let conforms = |shaper: &Shaper| shaper.bucket.conforms_at(len);
+        let at = self.shaper(flow).map_or(Time::from_ticks(0), conforms);
+        self.release.set(flow, (at.ticks(), order));
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.shapers.len() * (size_of::<FlowIx>() + size_of::<Shaper>())
+        self.shapers.capacity() * size_of::<Option<Box<Shaper>>>()
+            + self.shapers.iter().flatten().count() * size_of::<Shaper>()
             + self.queues.memory()
             + self.release.memory()
             + self.longest.as_ref().map_or(0, FlowHeap::memory)

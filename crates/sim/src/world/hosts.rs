@@ -53,7 +53,12 @@ impl<Q: EventQueue> World<Q> {
         let mut cx = HostCx { now: self.now, out: &mut self.outbox.actions };
         let at = call(endpoint.as_mut(), &mut cx);
         self.outbox.sort(ix);
-        self.events.set(Event::Source(ix), at.max(self.now));
+        let at = at.max(self.now);
+        let flow = &mut self.flows[ix as usize];
+        if flow.wakes_at != at {
+            flow.wakes_at = at;
+            self.events.set(Event::Source(ix), at);
+        }
     }
 
     /// Meters at the first port of a flow take the round-trip time that its endpoint has measured, before what the
@@ -76,14 +81,14 @@ impl<Q: EventQueue> World<Q> {
     /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
-        // Further up it may be being handled.
+        // Otherwise it is being emptied further up, or there is nothing to take.
         if !self.outbox.is_empty() && !self.outbox.being_emptied {
-            self.settle_outbox();
+            self.empty_outbox();
         }
     }
 
     #[inline(never)]
-    fn settle_outbox(&mut self) {
+    fn empty_outbox(&mut self) {
         self.outbox.being_emptied = true;
         loop {
             if let Some(sending) = self.outbox.sends.pop_front() {
@@ -119,7 +124,7 @@ impl<Q: EventQueue> World<Q> {
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
         tally(&mut flow.next_sequence, 1);
         self.measures.records[ix as usize].count_sent(len);
-        let id = if payload == Payload::None && first_sent.is_none() {
+        let id = if matches!(payload, Payload::None) && first_sent.is_none() {
             self.packets.store(body)
         } else {
             self.packets.store_content(body, payload, first_sent)

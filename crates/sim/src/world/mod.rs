@@ -125,8 +125,11 @@ impl<Q: EventQueue> World<Q> {
         match event {
             Event::Arrived(link) => self.arrived(link),
             Event::Timer(link) => {
-                self.events.set(event, Time::NEVER);
+                self.fabric.links[link as usize].wake_at = Time::NEVER;
                 self.timer(link);
+                if self.fabric.links[link as usize].wake_at == Time::NEVER {
+                    self.events.set(event, Time::NEVER);
+                }
             }
             // Carried out where these are looked for first.
             Event::Departed(_) | Event::Source(_) => {}

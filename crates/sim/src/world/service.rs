@@ -20,10 +20,16 @@ impl<Q: EventQueue> World<Q> {
     /// The switch in front of a hop takes a packet in, whose last bit is in; it came over the hop `from`.
     #[inline(always)]
     pub(super) fn enter(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
-        let Hop { link, node: at, leg, attended, .. } = self.fabric.hops[hop as usize];
-        if attended {
+        if self.fabric.hops[hop as usize].attended {
             return self.enter_attended(hop, packet, from);
         }
+        self.enter_port(hop, packet);
+    }
+
+    /// The packet enters the port of a hop.
+    #[inline(always)]
+    fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
+        let Hop { link, node: at, leg, .. } = self.fabric.hops[hop as usize];
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let ready = node.switch.arrive_for(&mut cx, leg, packet);
@@ -39,48 +45,54 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn enter_attended(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
         let flow = self.packets.body(packet.body).flow;
-        self.watch_arrival(hop, packet);
-        self.measure_workahead(flow, from, hop, packet);
-        let Hop { credit, relays, .. } = self.fabric.hops[hop as usize];
-        if credit && !self.enter_credit(Crossing { flow, from, to: Some(hop) }, packet) {
+        let Hop { relays: set, credit, followed, .. } = self.fabric.hops[hop as usize];
+        if followed {
+            self.watch_arrival(hop, packet);
+            self.measure_workahead(flow, from, hop, packet);
+        }
+        let at = Crossing { flow, from, to: Some(hop) };
+        if credit && !self.enter_credit(at, packet) {
             return self.settle();
         }
-        let set = usize::from(relays);
-        if !self.fabric.relay_sets[set].is_empty() {
-            // What relays do waits in the outbox: no other packet passes them meanwhile.
-            let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
-            let goes_on = self.pass_relays(&relays, Crossing { flow, from, to: Some(hop) }, packet);
-            self.fabric.relay_sets[set] = relays;
-            if !goes_on {
-                return self.settle();
+        let set = usize::from(set);
+        let goes_on = match *self.fabric.relay_sets[set] {
+            [] => true,
+            [relay] => self.pass_relays(&[relay], at, packet),
+            _ => {
+                // What relays do waits in the outbox: no other packet passes them meanwhile.
+                let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
+                let goes_on = self.pass_relays(&relays, at, packet);
+                self.fabric.relay_sets[set] = relays;
+                goes_on
             }
+        };
+        if !goes_on {
+            return self.settle();
         }
+        if followed {
+            self.enter_followed(hop, packet);
+        } else {
+            self.enter_port(hop, packet);
+        }
+        self.settle();
+    }
+
+    /// A packet that is followed enters the port of its hop, or those onto which its route forks.
+    #[inline(never)]
+    fn enter_followed(&mut self, hop: u32, packet: &mut Packet) {
         match self.fabric.fork(hop) {
-            [] => self.enter_seen(hop, packet),
+            [] => {
+                self.log_arrivals(&[hop], packet);
+                self.enter_port(hop, packet);
+            }
             onto => {
                 let onto = onto.to_vec();
                 self.enter_fork(&onto, packet);
             }
         }
-        self.settle();
     }
 
-    /// A packet that was seen enters the port of its hop.
-    fn enter_seen(&mut self, hop: u32, packet: &mut Packet) {
-        self.log_arrivals(&[hop], packet);
-        let Hop { link, node: at, leg, .. } = self.fabric.hops[hop as usize];
-        let node = &mut self.fabric.nodes[at as usize];
-        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let ready = node.switch.arrive_for(&mut cx, leg, packet);
-        if !self.fabric.out.is_empty() {
-            self.effects(at);
-        }
-        if ready.should_start() {
-            self.start(link);
-        }
-    }
-
-    /// A packet that was seen enters the ports onto which its route forks.
+    /// A packet that is followed enters the ports onto which its route forks.
     fn enter_fork(&mut self, onto: &[u32], packet: &Packet) {
         self.log_arrivals(onto, packet);
         let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
@@ -319,7 +331,9 @@ impl<Q: EventQueue> World<Q> {
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let ready = node.switch.timer(&mut cx, port);
-        self.effects(at);
+        if !self.fabric.out.is_empty() {
+            self.effects(at);
+        }
         if ready.should_start() {
             self.start(ix);
         }

@@ -61,6 +61,7 @@ impl<Q: EventQueue> World<Q> {
             };
             if begins < flow.stop {
                 events.set(Event::Source(ix as u32), begins);
+                flow.wakes_at = begins;
             }
             flows.push(flow);
         }
@@ -133,6 +134,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
             rng: Rng::named(seed, &format!("link/{}", link.name)),
             to: link.to as u32,
             reverse: reverse[ix],
+            wake_at: Time::NEVER,
             waiting: Span::ZERO,
             waited: 0,
             before: Default::default(),
@@ -172,6 +174,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         hops: setup.route.len() as u32,
         pending: 0,
         stop,
+        wakes_at: Time::NEVER,
         next_sequence: 0,
         group: setup.group as u32,
         mark: Mark::NONE.coloured(setup.colour),
@@ -248,9 +251,12 @@ fn lay_route(
             && probes.watch.is_none()
             && probes.workahead.is_empty()
             && !probes.log;
-        let link = &mut fabric.links[*link];
         let followed = probes.watch.is_some() || probes.log;
-        link.stepwise |= !passed.is_empty() || credit || forks || followed;
+        let sees_leaving =
+            |relay: &u32| relays.all[*relay as usize].relay().sees_leaving(flow as u32, *link as u32);
+        let seen_leaving = passed.iter().any(sees_leaving);
+        let link = &mut fabric.links[*link];
+        link.stepwise |= seen_leaving || credit || forks || followed;
         let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
         fabric.hops.push(Hop {
             link: setup.route[ix] as u32,
@@ -258,6 +264,7 @@ fn lay_route(
             leg,
             attended: !passed.is_empty() || credit || forks || followed || !probes.workahead.is_empty(),
             credit,
+            followed: forks || followed || !probes.workahead.is_empty(),
             relays: relays.set(passed.into())?,
             after: match (travels, last) {
                 (true, last) => After::Travel { last },

@@ -3,7 +3,7 @@
 Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5 corrects it.
 """
 
-from tidegate.papers.vsvd import algorithms, configurations, couplings, curves
+from tidegate.papers.vsvd import algorithms, configurations, couplings, curves, everywhere
 
 MEASURES = {
     "two-sources": configurations.TWO_SOURCES,
@@ -16,4 +16,5 @@ MEASURES = {
     "response": curves.RESPONSE,
     "algorithms": algorithms.ALGORITHMS,
     **couplings.MEASURES,
+    **everywhere.MEASURES,
 }

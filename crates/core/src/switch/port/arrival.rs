@@ -8,6 +8,7 @@ use crate::scheduler::Scheduler;
 use crate::switch::flows::State;
 use crate::switch::pool::Pool;
 use crate::switch::shaping::Shaped;
+use crate::units::Time;
 
 impl Port {
     /// The packet's last bit is in.
@@ -47,7 +48,8 @@ impl Port {
                 Shaped::Conforms => {}
                 Shaped::Marked => packet.mark = packet.mark.coloured(Colour::Red),
                 Shaped::Waits => {
-                    self.ask(cx);
+                    // What the tree waits for is as before.
+                    self.ask_at(cx, Time::NEVER);
                     return false;
                 }
                 Shaped::Full => {

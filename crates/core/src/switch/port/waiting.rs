@@ -76,10 +76,18 @@ impl Port {
             let entry = &self.table.flows[flow.ix()];
             let place = (usize::from(entry.node), entry.slot);
             self.admit(cx, pool, &mut packet, *orders, place);
-            self.retire_if_drained(cx.now, flow);
+            if self.table.closing > 0 {
+                self.retire_if_drained(cx.now, flow);
+            }
         }
-        self.let_go(cx.now);
-        self.ask(cx);
+        if !self.held.is_empty() {
+            self.let_go(cx.now);
+        }
+        match self.backlog.packets > 0 && !self.busy {
+            // The driver starts the port now, which asks for what the tree waits for.
+            true => self.ask_at(cx, Time::NEVER),
+            false => self.ask(cx),
+        }
     }
 
     /// Lets go what ceilings held until now.
@@ -116,14 +124,15 @@ impl Port {
 
     /// Asks to be woken when something that waits may go: now, for what is overdue since the link was busy.
     pub(in crate::switch) fn ask(&mut self, cx: &mut Ctx<'_>) {
-        let mut next = self.shaping.next().unwrap_or(Time::NEVER);
+        let tree_at = if self.busy { None } else { self.tree.not_before(cx.now) };
+        self.ask_at(cx, tree_at.unwrap_or(Time::NEVER));
+    }
+
+    /// The same with a time at which the tree may send.
+    pub(super) fn ask_at(&mut self, cx: &mut Ctx<'_>, tree_at: Time) {
+        let mut next = self.shaping.next().unwrap_or(Time::NEVER).min(tree_at);
         if let Some(Reverse((at, _))) = self.held.peek() {
             next = next.min(*at);
-        }
-        if !self.busy
-            && let Some(at) = self.tree.not_before(cx.now)
-        {
-            next = next.min(at);
         }
         let next = next.max(cx.now);
         if next < self.wake_at {

@@ -71,7 +71,6 @@ impl<Q: EventQueue> World<Q> {
     /// A packet is in at a node, for the hop `at.to` or for its receiver: whether it goes on.
     pub(super) fn pass_relays(&mut self, relays: &[u32], at: Crossing, packet: &mut Packet) -> bool {
         let mut payload = self.packets.payload(packet.body);
-        let before = payload;
         for (place, relay) in relays.iter().enumerate() {
             match self.call_relay(*relay, |relay, cx| relay.enter(cx, at, packet, &mut payload)) {
                 Passage::Forward => {}
@@ -88,9 +87,7 @@ impl<Q: EventQueue> World<Q> {
                 }
             }
         }
-        if payload != before {
-            self.packets.set_payload(packet.body, payload);
-        }
+        self.packets.set_payload(packet.body, &payload);
         true
     }
 
@@ -150,14 +147,11 @@ impl<Q: EventQueue> World<Q> {
         let set = usize::from(self.fabric.hops[hop as usize].relays);
         let flow = self.packets.body(body).flow;
         let mut payload = self.packets.payload(body);
-        let before = payload;
         for place in 0..self.fabric.relay_sets[set].len() {
             let relay = self.fabric.relay_sets[set][place];
             self.call_relay(relay, |relay, cx| call(relay, cx, flow, &mut payload));
         }
-        if payload != before {
-            self.packets.set_payload(body, payload);
-        }
+        self.packets.set_payload(body, &payload);
     }
 }
 

@@ -38,6 +38,22 @@ enum Control {
     Coupled(Coupled),
 }
 
+impl Control {
+    fn algorithm(&self) -> &dyn RateControl {
+        match self {
+            Control::Plain(plain) => plain.algorithm(),
+            Control::Coupled(coupled) => coupled.algorithm(),
+        }
+    }
+
+    fn algorithm_mut(&mut self) -> &mut dyn RateControl {
+        match self {
+            Control::Plain(plain) => plain.algorithm_mut(),
+            Control::Coupled(coupled) => coupled.algorithm_mut(),
+        }
+    }
+}
+
 /// A VC at a port.
 struct Vc {
     flow: u32,
@@ -331,19 +347,28 @@ impl Relay for RateControlled {
     fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
         let Some((port, Leaves::Cells(vc))) = self.passing[flow as usize].out else { return };
         let Port { control: Control::Coupled(coupled), vcs, .. } = &mut self.ports[port] else { return };
+        let Payload::Rm(frm) = payload else { return coupled.let_go(cx.now(), vc, packet.len, None) };
         let before = coupled.acr(vc);
-        let frm = if let Payload::Rm(frm) = payload { Some(frm) } else { None };
-        coupled.let_go(cx.now(), vc, packet.len, frm);
+        coupled.let_go(cx.now(), vc, packet.len, Some(frm));
         pace(cx, &vcs[vc.ix()], before, coupled.acr(vc));
+    }
+
+    /// What goes before the ABR class is counted then, and data cells get EFCI.
+    fn sees_leaving(&self, flow: u32, link: u32) -> bool {
+        match self.passing[flow as usize].out {
+            Some((port, leaves)) if self.ports[port].link == link => match leaves {
+                Leaves::Above => true,
+                Leaves::Cells(_) => self.ports[port].control.algorithm().sets_efci(),
+                Leaves::Answers => false,
+            },
+            _ => false,
+        }
     }
 
     fn leave(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
         let Some((port, leaves)) = self.passing[flow as usize].out else { return };
         let Port { link, control, .. } = &mut self.ports[port];
-        let algorithm: &mut dyn RateControl = match control {
-            Control::Plain(plain) => plain.algorithm_mut(),
-            Control::Coupled(coupled) => coupled.algorithm_mut(),
-        };
+        let algorithm = control.algorithm_mut();
         match leaves {
             Leaves::Above => algorithm.left_above(cx.now(), packet.len),
             Leaves::Cells(_) if !matches!(payload, Payload::Rm(_)) && algorithm.marks(cx.queue_of(*link)) => {
