@@ -62,7 +62,7 @@ pub struct GateFile {
     pub addressed: Vec<String>,
     /// What becomes of traffic without the gate.
     pub fail: Fail,
-    /// The memory that both directions share.
+    /// The memory of each direction.
     pub buffer: Limit,
     /// The output port of each direction.
     pub port: PortSpec,

@@ -52,7 +52,7 @@ impl Ready {
     }
 }
 
-/// A switch: output ports over one pool of memory.
+/// A switch: output ports, over one pool of memory or one each.
 pub struct Switch {
     ports: Vec<Port>,
     pool: Pool,
@@ -67,8 +67,7 @@ impl Switch {
     /// When the plan names a class before its parent or nests more than
     /// [`plan::DEEPEST_TREE`] schedulers.
     pub fn new(now: Time, plan: &SwitchPlan) -> Result<Switch, Refused> {
-        let pool = Pool::new(plan.buffer, plan.push_out);
-        let mut switch = Switch { ports: Vec::new(), pool, orders: 0 };
+        let mut switch = Switch { ports: Vec::new(), pool: Pool::new(plan), orders: 0 };
         for (ix, port) in plan.ports.iter().enumerate() {
             port.check(ix)?;
             switch.ports.push(Port::new(now, PortIx(ix as u16), port)?);

@@ -131,13 +131,26 @@ words! {
     }
 }
 
+/// Who may use the memory of a switch (Kamoun and Kleinrock, IEEE Transactions on Communications 28(7), 1980).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// Complete sharing: the limit is that of all ports together.
+    #[default]
+    Complete,
+    /// Complete partitioning: the limit is that of each port, and what one port holds takes nothing from another. A
+    /// multicast packet counts at each of its ports.
+    Partitioned,
+}
+
 /// A whole switch.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SwitchPlan {
     /// Its output ports.
     pub ports: Vec<PortPlan>,
-    /// The memory that all ports share; `None` is without limit.
+    /// The limit of the memory, of all ports or of each as `sharing` says; `None` is without limit.
     pub buffer: Option<Limit>,
+    /// Whether the ports share the memory.
+    pub sharing: Sharing,
     /// Who gives way when it is exhausted.
     pub push_out: PushOut,
 }
@@ -164,7 +177,7 @@ pub struct FlowPlan {
 /// What a reconfiguration changed, in the order of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The shared buffer's limit, or who gives way when it is exhausted.
+    /// The buffer's limit, whether the ports share it, or who gives way when it is exhausted.
     Buffer,
     /// A new port.
     PortAdded(u16),

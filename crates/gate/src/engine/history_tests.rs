@@ -62,7 +62,7 @@ impl Line {
         self.bench.engine.advance(until);
         let leaving = self.bench.engine.departures(Direction::Up).to_vec();
         for one in &leaving {
-            let bytes = self.bench.engine.frame(*one);
+            let bytes = self.bench.engine.frame(Direction::Up, *one);
             // Its number is when it came.
             let came = u64::from_be_bytes(bytes[42..50].try_into().unwrap());
             let waited = one.due.since(Time::ORIGIN + Span::from_ticks(came));
@@ -174,7 +174,7 @@ fn what_keeps_the_link_working_never_waits_for_long() {
             bench.engine.advance(at);
             let leaving = bench.engine.departures(Direction::Up).to_vec();
             for one in leaving {
-                let frame = bench.engine.frame(one);
+                let frame = bench.engine.frame(Direction::Up, one);
                 if frame[12..14] == [8, 6] || frame[12..14] == [0x86, 0xdd] && frame[20] == 58 {
                     let number = frame.last_chunk::<8>().unwrap();
                     waited.push(one.due.since(Time::ORIGIN + Span::from_millis(u64::from_be_bytes(*number))));

@@ -38,6 +38,7 @@ impl Engine {
             let side = direction as usize;
             let port = &mut self.ports[side];
             port.edge.replan(self.clock, &mut self.switch, plan.edges[side].clone(), &from);
+            port.arena.grow_to(plan.buffers[side]);
             port.line.change(self.clock, &plan.lines[side]);
             port.emulated = plan.emulated[side];
             port.open_at = Time::NEVER;
@@ -48,7 +49,6 @@ impl Engine {
                 .collect();
         }
         self.names.clone_from(&plan.names);
-        self.arena.grow_to(plan.buffers);
         self.take_effects();
         for direction in Direction::BOTH {
             self.reassign(direction)?;
@@ -66,7 +66,7 @@ impl Engine {
         let mut flows = BTreeMap::new();
         let mut moved = false;
         for (body, flow) in waiting {
-            let frame = self.arena.frame(body);
+            let frame = self.ports[direction as usize].arena.frame(body);
             let (headers, length) = (Headers::read(LinkType::Ethernet, frame), frame.len() as u32);
             let edge = &mut self.ports[direction as usize].edge;
             let leg = edge.steer(self.clock, &mut self.switch, &headers, length).leg;

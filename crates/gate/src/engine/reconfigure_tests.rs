@@ -22,7 +22,7 @@ impl Bench {
         self.engine.advance(at);
         let leaving = self.engine.departures(Direction::Up).to_vec();
         let read = |departure: &super::super::Departure| {
-            let frame = self.engine.frame(*departure);
+            let frame = self.engine.frame(Direction::Up, *departure);
             let port = u16::from_be_bytes([frame[34], frame[35]]);
             (departure.due, port, u64::from_be_bytes(frame[42..50].try_into().unwrap()))
         };

@@ -84,7 +84,7 @@ fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> 
             bench.engine.advance(at);
             for direction in Direction::BOTH {
                 let leaving = bench.engine.departures(direction).to_vec();
-                left.extend(leaving.iter().map(|one| (whose(bench.engine.frame(*one)), one.due)));
+                left.extend(leaving.iter().map(|one| (whose(bench.engine.frame(direction, *one)), one.due)));
                 bench.engine.complete(direction, leaving.len(), 0);
             }
             if at == until {

@@ -7,14 +7,14 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::params::BuiltIn;
 use tidegate_core::steering::{EdgePlan, Rule, Split};
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, Sharing, SwitchPlan};
 use tidegate_core::units::Rate;
 
 /// Packets that match no rule and keep the link working reserve this part of the rate; so do all others.
 const REST: u64 = 100;
 
 impl GateFile {
-    /// The switch: a port for each direction, up first, and the memory that they share.
+    /// The switch: a port for each direction, up first, each with memory of its own.
     pub fn switch_plan(&self) -> SwitchPlan {
         let stated = ContractSpec::stated(self.flows.iter().map(|flow| &flow.contract));
         let port = |direction: Direction| {
@@ -25,6 +25,7 @@ impl GateFile {
         SwitchPlan {
             ports: Direction::BOTH.map(port).to_vec(),
             buffer: Some(self.buffer),
+            sharing: Sharing::Partitioned,
             ..SwitchPlan::default()
         }
     }
