@@ -123,10 +123,9 @@ class Gate(Record):
     """Gate.
 
     Switches inside and outside, and between them the link that a gate file stands for: each direction with
-    the gate's rate, framing, policies and flows, and the memory that both share. A key of `port` or `switch`
-    that is given takes the place of the gate's own, to try another scheduler or buffer on the same file; the
-    scenario's classes and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that
-    has them.
+    the gate's rate, framing, policies and flows, and its memory. A key of `port` or `switch` that is given
+    takes the place of the gate's own, to try another scheduler or buffer on the same file; the scenario's
+    classes and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that has them.
 
     Attributes:
         file: Gate file, with its interfaces' names left aside.

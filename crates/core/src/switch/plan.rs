@@ -202,31 +202,31 @@ pub type Diff = Vec<Change>;
 
 impl PortPlan {
     pub(super) fn check(&self, port: usize) -> Result<(), Refused> {
-        let mut depth = Vec::with_capacity(self.classes.len());
-        for (ix, class) in self.classes.iter().enumerate() {
-            let above = match class.parent {
-                None => 1,
-                Some(parent) => *depth.get(usize::from(parent)).ok_or_else(|| {
-                    Refused(format!("port {port}: class {ix} stands before its parent {parent}"))
-                })?,
-            };
-            if above + 1 > DEEPEST_TREE {
-                return Err(Refused(format!(
-                    "port {port}: class {ix} is deeper than {DEEPEST_TREE} schedulers"
-                )));
-            }
-            depth.push(above + 1);
-            if class.scheduler.is_slotted() && self.above(class).any(SchedulerKind::is_slotted) {
-                return Err(Refused(format!(
-                    "port {port}: class {ix} has slots within the slots of a scheduler above it"
-                )));
-            }
-        }
-        let meters = self.classes.iter().map(|class| self.meters_of(class)).chain([self.meters.len()]);
-        if meters.max() > Some(MOST_METERS) {
+        (0..self.classes.len()).try_for_each(|class| self.check_class(port, class))?;
+        if self.meters.len() > MOST_METERS {
             return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
         }
-        if self.classes.len() > MOST_CLASSES {
+        Ok(())
+    }
+
+    /// Whether a class has a place in the tree; those before it have.
+    pub(super) fn check_class(&self, port: usize, ix: usize) -> Result<(), Refused> {
+        let class = &self.classes[ix];
+        if let Some(parent) = class.parent.filter(|parent| usize::from(*parent) >= ix) {
+            return Err(Refused(format!("port {port}: class {ix} stands before its parent {parent}")));
+        }
+        if self.above(class).count() + 1 > DEEPEST_TREE {
+            return Err(Refused(format!("port {port}: class {ix} is deeper than {DEEPEST_TREE} schedulers")));
+        }
+        if class.scheduler.is_slotted() && self.above(class).any(SchedulerKind::is_slotted) {
+            return Err(Refused(format!(
+                "port {port}: class {ix} has slots within the slots of a scheduler above it"
+            )));
+        }
+        if self.meters_of(class) > MOST_METERS {
+            return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
+        }
+        if ix >= MOST_CLASSES {
             return Err(Refused(format!("port {port}: more than {MOST_CLASSES} classes")));
         }
         Ok(())

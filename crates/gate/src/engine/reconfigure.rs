@@ -23,9 +23,9 @@ impl Engine {
         // Whether a flow is refused depends on the others: a plan is tried as a whole first.
         Engine::new(now, plan, 1)?;
         let from = plan.continued(&self.names);
-        let mut changes = Vec::new();
+        let (mut changes, mut wanted) = (Vec::new(), plan.switch.clone());
         for direction in Direction::BOTH {
-            let classes = plan.switch.ports[direction as usize].classes.len();
+            let classes = &mut wanted.ports[direction as usize].classes;
             let edge = &plan.edges[direction as usize];
             let steering = self.ports[direction as usize].edge.steering();
             changes.extend(steering.changes(&edge.rules, &from, edge.rest, classes));
@@ -33,7 +33,7 @@ impl Engine {
         self.clock = self.clock.max(now);
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         // Every port is asked to start below.
-        _ = self.switch.reconfigure(&mut cx, &plan.switch, &changes)?;
+        _ = self.switch.reconfigure(&mut cx, &wanted, &changes)?;
         for direction in Direction::BOTH {
             let side = direction as usize;
             let port = &mut self.ports[side];

@@ -167,6 +167,13 @@ fn flow() -> Section {
              address and every /64 of IPv6 inside; without it, all packets that match are one flow in each direction",
         ),
         optional(
+            "within",
+            Shape::Value(Kind::Word(&["5-tuple"])),
+            "What shares what each host or subscriber of `each` has: with 5-tuple, each is a class with the flow's reservation \
+             and ceiling, in which every 5-tuple has a queue of its own, an equal claim, and a dropper that keeps it short; \
+             without it, one queue",
+        ),
+        optional(
             "circuits",
             Shape::File,
             "CSV file of circuits, each of which has a flow of its own, made at its first packet; packets whose \
