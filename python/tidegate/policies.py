@@ -34,7 +34,7 @@ class Record:
 class Chain(Record):
     """Chain.
 
-    Switches s1 … sN in a row, joined by duplex links; with `access`, host hK hangs on switch sK.
+    Switches s1 … sN in a row, connected by duplex links; with `access`, host hK is connected to switch sK.
 
     Attributes:
         switches: Number of switches (a whole number from 1 to 100000).
@@ -42,7 +42,7 @@ class Chain(Record):
         delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
             Default: 0s.
         access: Links between each switch and its host; without it there are no hosts, and flows start and end
-            at the switches.
+            at switches.
     """
 
     _kind: ClassVar[str | None] = "chain"
@@ -79,8 +79,8 @@ class Dumbbell(Record):
 class ParkingLot(Record):
     """Parking lot.
 
-    Switches s1 … s(K+1) in a row; host src on s1 and dst on s(K+1) see every hop, hosts cI on sI and dI on
-    s(I+1) only hop I.
+    Switches s1 … s(K+1) in a row; traffic from host src on s1 to dst on s(K+1) crosses every hop, traffic
+    from cI on sI to dI on s(I+1) only hop I.
 
     Attributes:
         hops: Number of links between switches (a whole number from 1 to 100000).
@@ -122,14 +122,13 @@ class Star(Record):
 class Gate(Record):
     """Gate.
 
-    Switches inside and outside, and between them the link that a gate file stands for: each direction with
-    the gate's rate, framing, policies and flows, and the memory that both share. A key of `port` or `switch`
-    that is given takes the place of the gate's own, to try another scheduler or buffer on the same file; the
-    scenario's classes and contracts say nothing there. A flow needs `headers` to pass, or a `capture` that
-    has them.
+    Switches inside and outside, and between them the link that a gate file describes: each direction has the
+    gate's rate, framing, policies and flows, and its memory. A given key of `port` or `switch` replaces the
+    gate's, to try another scheduler or buffer with the same file; the scenario's classes and contracts have
+    no effect there. A flow needs `headers` to pass, or a `capture` that has them.
 
     Attributes:
-        file: Gate file, with its interfaces' names left aside.
+        file: Gate file; the names of its interfaces are ignored.
         delay: Propagation delay of the link, in each direction (a time such as "5ms"). Default: 0s.
     """
 
@@ -143,7 +142,7 @@ class Gate(Record):
 class Nodes(Record):
     """Nodes.
 
-    Only what `[[node]]` and `[[link]]` list.
+    Only the nodes and links of `[[node]]` and `[[link]]`.
     """
 
     _kind: ClassVar[str | None] = "nodes"
@@ -184,18 +183,18 @@ class VirtualClock(Record):
     """VirtualClock.
 
     Stamps each packet with its flow's auxiliary clock, which advances by packet size over reserved rate, and
-    serves packets in the order of their stamps; flows without a reservation get what is left, first in first
-    out.
+    serves packets in the order of their stamps; flows without a reservation share the remaining capacity,
+    first in first out.
 
     Attributes:
-        stamp: Clock that packets are stamped with: one that never lags behind real time, or the monitor's,
-            which saves credit between checks (aux-vc or virtual-clock). Default: aux-vc.
+        stamp: Clock that stamps packets: one that never lags behind real time, or the monitor's clock, which
+            saves credit between checks (aux-vc or virtual-clock). Default: aux-vc.
         synchronise: When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or
             at once while the link is idle or sends a packet with a later stamp (empty-queue or later-stamp).
             Default: empty-queue.
-        lead: Most that a flow's first packet may be stamped ahead of real time, beyond what it takes at the
-            reserved rate itself: how long a flow pays for what it has sent above its reservation; without it,
-            as long as that was too much (a time such as "5ms").
+        lead: Most by which a flow's first packet may be stamped ahead of real time, beyond its own time at
+            the reserved rate: a bound on how long a flow pays for traffic above its reservation; without it,
+            unlimited (a time such as "5ms").
 
     Source: Zhang 1991, section 3.1.
     """
@@ -212,7 +211,7 @@ class Tdm(Record):
     """Time-division multiplexing.
 
     Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner has
-    nothing to send is wasted, and flows without a reservation share the slots that nobody owns.
+    nothing to send is wasted, and flows without a reservation share the slots without an owner.
 
     Attributes:
         rate: Rate of the slots; without it, the link's (a rate such as "400kbit").
@@ -233,8 +232,8 @@ class Tdm(Record):
 class PeakVc(Record):
     """PeakVC.
 
-    VirtualClock with clocks that tick at each flow's peak rate: bursts pass quickly, but a flow that sends at
-    its peak rate for too long is not held back.
+    VirtualClock with clocks that advance at each flow's peak rate: bursts pass quickly, but a flow that sends
+    at its peak rate for too long is not limited.
 
     Source: Pincheira 1994, section 4.3.
     """
@@ -246,8 +245,9 @@ class PeakVc(Record):
 class Pulse(Record):
     """Pulse.
 
-    Stamps packets with a clock that ticks at the flow's peak rate for W bytes and then makes up for it in one
-    large tick. Clocks are never set to real time: a flow that slept has priority over those that did not.
+    Stamps packets with a clock that advances at the flow's peak rate for W bytes and then compensates in one
+    large tick. Clocks are never set to real time: a flow that was silent has priority over flows that were
+    not.
 
     Source: Mukherjee, Landweber and Faber 1992; Pincheira 1994, section 2.3.2.
     """
@@ -259,9 +259,9 @@ class Pulse(Record):
 class Deferred(Record):
     """Deferred.
 
-    Stamps packets as VirtualClock does, less the time that the flow's backlog, up to W, takes at its reserved
-    rate: a burst is accelerated while it builds up and held back while it drains. A step on the way to Axel,
-    not for use.
+    Stamps packets like VirtualClock, minus the time that the flow's backlog, up to W, takes at its reserved
+    rate: a burst is accelerated while it builds up and delayed while it drains. A step towards Axel, not for
+    use.
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
@@ -279,8 +279,8 @@ class Deferred(Record):
 class AxelUnbounded(Record):
     """Axel without its bound.
 
-    Axel without the bound on what a flow may gain on VirtualClock: a flow that fills and drains its backlog
-    over and over takes the link from the others. A step on the way to Axel, not for use.
+    Axel without the bound on a flow's gain over VirtualClock: a flow that repeatedly fills and drains its
+    backlog takes the link from the others. A step towards Axel, not for use.
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
@@ -298,9 +298,9 @@ class AxelUnbounded(Record):
 class Axel(Record):
     """Axel.
 
-    Stamps packets as VirtualClock does, but lets the stamps of a flow whose backlog grows advance more
-    slowly, down to the pace of its peak rate, and never to more than W / r before VirtualClock's: bursts pass
-    quickly, and each flow keeps its reserved rate.
+    Stamps packets like VirtualClock, but advances the stamps of a flow whose backlog grows more slowly, down
+    to the pace of its peak rate, and never more than W / r before VirtualClock's: bursts pass quickly, and
+    each flow keeps its reserved rate.
 
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
@@ -319,7 +319,7 @@ class Wfq(Record):
     """Weighted fair queueing.
 
     Shares the link in proportion to the flows' reservations: serves packets in the order in which a fluid
-    server that serves all flows at once (generalized processor sharing) would be done with them.
+    server that serves all flows at once (generalized processor sharing) would finish them.
 
     Attributes:
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
@@ -338,7 +338,7 @@ class Wf2qPlus(Record):
     """WF²Q+.
 
     Shares the link in proportion to the flows' reservations, each never more than a packet ahead or behind:
-    of the packets that would have started in a fluid system, serves the one that would end first.
+    of the packets that a fluid server would have started, serves the one that it would finish first.
 
     Attributes:
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
@@ -394,8 +394,8 @@ class Sfq(Record):
 class FifoPlus(Record):
     """FIFO+.
 
-    Serves packets in the order in which they would have arrived, had each waited at every hop before as long
-    as packets do there on average.
+    Serves packets in the order in which they would have arrived if each had waited for the mean time at every
+    earlier hop.
 
     Source: Clark, Shenker and Zhang 1992, section 6.
     """
@@ -407,8 +407,8 @@ class FifoPlus(Record):
 class RoundRobin(Record):
     """Packet round robin.
 
-    Lets every backlogged flow send one packet in its turn, whatever its size; flows share the link by
-    packets, and reservations make no difference.
+    Serves backlogged flows in turn, one packet each, whatever its size; flows share the link by packets, and
+    reservations make no difference.
 
     Source: Nagle, RFC 970 (1985).
     """
@@ -420,12 +420,12 @@ class RoundRobin(Record):
 class Drr(Record):
     """Deficit round robin.
 
-    Lets backlogged flows take turns, in which each sends a quantum of bytes in proportion to its reservation
-    and what it had left of its turn before.
+    Serves backlogged flows in turn; in its turn a flow sends a quantum of bytes in proportion to its
+    reservation, plus the unused rest of its last turn.
 
     Attributes:
-        quantum: Quantum: what a flow with the weight `unreserved` may send in a turn; at least its largest
-            packet, so that no turn passes without one (a size such as "250B"). Default: 1514B.
+        quantum: Quantum: bytes per turn of a flow with the weight `unreserved`; at least its largest packet,
+            so that every turn sends one (a size such as "250B"). Default: 1514B.
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
             10kbit.
 
@@ -442,12 +442,11 @@ class Drr(Record):
 class FqCodel(Record):
     """FQ-CoDel's scheduler.
 
-    Lets backlogged flows take turns of a quantum of bytes, and serves those first that have just become
-    backlogged. With CoDel at each flow's queue it is FQ-CoDel.
+    Serves backlogged flows in turns of a quantum of bytes, flows that have just become backlogged first. With
+    CoDel at each flow's queue it is FQ-CoDel.
 
     Attributes:
-        quantum: Quantum: what a flow may send before it is another one's turn (a size such as "250B").
-            Default: 1514B.
+        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
 
     Source: RFC 8290.
     """
@@ -462,7 +461,7 @@ class Edf(Record):
     """Earliest deadline first.
 
     Stamps each packet with its arrival and its flow's deadline, and serves packets in the order of their
-    stamps; flows without a deadline get what is left, first in first out.
+    stamps; flows without a deadline share the remaining capacity, first in first out.
 
     Source: Liu and Layland 1973; Liebeherr, Wrege and Ferrari 1996.
     """
@@ -474,8 +473,8 @@ class Edf(Record):
 class JitterEdd(Record):
     """Jitter-EDD.
 
-    Holds each packet for as long as it left the hop before ahead of its deadline, and then serves the
-    earliest deadline first; flows without a deadline are not held, and get what is left.
+    Holds each packet for the time by which it left the previous hop before its deadline, then serves the
+    earliest deadline first; flows without a deadline are not held, and share the remaining capacity.
 
     Source: Verma, Zhang and Ferrari 1991.
     """
@@ -532,13 +531,13 @@ class FlowMonitor(Record):
     """Flow monitor.
 
     Compares each flow's VirtualClock with real time after every AR * AI of data: warns the source of a flow
-    that is too far ahead, and takes away the credit of one that is behind.
+    that is too far ahead, and removes the credit of one that is behind.
 
     Attributes:
         threshold: Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR *
             Vtick, which is the flow's average interval (a time such as "5ms").
-        excess: Fate of packets that run more than T ahead: their source is warned, or they are dropped as
-            well (warn or drop). Default: warn.
+        excess: Packets more than T ahead: their source is warned, or they are dropped as well (warn or drop).
+            Default: warn.
         check: Occasion of a check: every AR * AI of data, or every average interval (data or time). Default:
             data.
 
@@ -557,10 +556,10 @@ class Policer(Record):
     """Policer of contracts.
 
     Drops or marks the packets of a flow that exceed its contract: more than `workahead` ahead of `reserve`,
-    or faster than `peak`, where that is stated.
+    or faster than `peak`, if given.
 
     Attributes:
-        excess: Fate of packets that exceed the contract: they are dropped, or go on, marked as out of profile
+        excess: Packets that exceed the contract: they are dropped, or forwarded and marked as out of profile
             (drop or mark). Default: drop.
 
     Source: Pincheira 1994, section 2.1; RFC 2475, section 2.3.3 (policing).
@@ -579,8 +578,8 @@ class Srtcm(Record):
     `excess_burst` (EBS) beyond that, red otherwise.
 
     Attributes:
-        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
-            colour-aware). Default: colour-blind.
+        mode: Use of a packet's earlier colour: ignored, or never improved (colour-blind or colour-aware).
+            Default: colour-blind.
 
     Source: RFC 2697.
     """
@@ -598,8 +597,8 @@ class Trtcm(Record):
     and `workahead` (CBS), green otherwise.
 
     Attributes:
-        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
-            colour-aware). Default: colour-blind.
+        mode: Use of a packet's earlier colour: ignored, or never improved (colour-blind or colour-aware).
+            Default: colour-blind.
 
     Source: RFC 2698.
     """
@@ -617,18 +616,17 @@ class TswTagger(Record):
     `reserve`; without one, all are out.
 
     Attributes:
-        window: Window of the time sliding window: how much of the past is averaged over (a time such as
-            "5ms").
+        window: Length of the time sliding window (a time such as "5ms").
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
-        round_trips: Window in round-trip times that the flow's transport has measured, which takes the place
-            of `window` from the first measurement on, at the first port of the flow's way; without it, the
-            window stays (a whole number from 1 to 1000).
+        round_trips: Window in round-trip times measured by the flow's transport, which replaces `window` from
+            the first measurement on, at the first port of the flow's route; without it, the window stays (a
+            whole number from 1 to 1000).
         approach: Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3
             R_T, for one of a round-trip time (long or short). Default: short.
         tagging: Share of packets that are out above that rate: (average - R_T) / R_T, at random, or all
             (probabilistic or deterministic). Default: probabilistic.
-        mode: Use of the colour with which a packet comes: none, or what is out stays out and does not count
+        mode: Use of a packet's earlier colour: ignored, or out packets stay out and do not count
             (colour-blind or colour-aware). Default: colour-blind.
 
     Source: Clark and Fang 1998, section III.C.
@@ -651,15 +649,14 @@ class Tsw2cm(Record):
     Colours the share of a profile's packets above `reserve` (CTR) red, at random, by its estimated rate.
 
     Attributes:
-        window: Window of the time sliding window (AVG_INTERVAL): how much of the past is averaged over (a
-            time such as "5ms").
+        window: Length of the time sliding window (AVG_INTERVAL) (a time such as "5ms").
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
-        round_trips: Window in round-trip times that the flow's transport has measured, which takes the place
-            of `window` from the first measurement on, at the first port of the flow's way; without it, the
-            window stays (a whole number from 1 to 1000).
-        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
-            colour-aware). Default: colour-blind.
+        round_trips: Window in round-trip times measured by the flow's transport, which replaces `window` from
+            the first measurement on, at the first port of the flow's route; without it, the window stays (a
+            whole number from 1 to 1000).
+        mode: Use of a packet's earlier colour: ignored, or never improved (colour-blind or colour-aware).
+            Default: colour-blind.
 
     Source: RFC 2859, with one target rate.
     """
@@ -680,15 +677,14 @@ class Tsw3cm(Record):
     red, at random, by its estimated rate.
 
     Attributes:
-        window: Window of the time sliding window (AVG_INTERVAL): how much of the past is averaged over (a
-            time such as "5ms").
+        window: Length of the time sliding window (AVG_INTERVAL) (a time such as "5ms").
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
-        round_trips: Window in round-trip times that the flow's transport has measured, which takes the place
-            of `window` from the first measurement on, at the first port of the flow's way; without it, the
-            window stays (a whole number from 1 to 1000).
-        mode: Use of the colour with which a packet comes: none, or it is marked no better (colour-blind or
-            colour-aware). Default: colour-blind.
+        round_trips: Window in round-trip times measured by the flow's transport, which replaces `window` from
+            the first measurement on, at the first port of the flow's route; without it, the window stays (a
+            whole number from 1 to 1000).
+        mode: Use of a packet's earlier colour: ignored, or never improved (colour-blind or colour-aware).
+            Default: colour-blind.
 
     Source: RFC 2859.
     """
@@ -705,7 +701,7 @@ class Tsw3cm(Record):
 class ClearingMeter(Record):
     """Clearing meter (receiver-based control).
 
-    Takes the congestion indication (CE, EFCI) off the packets inside a receiver's profile; those outside keep
+    Clears the congestion indication (CE, EFCI) of packets inside a receiver's profile; packets outside keep
     it, or are dropped.
 
     Attributes:
@@ -715,8 +711,8 @@ class ClearingMeter(Record):
             R_T (long or short). Default: short.
         tagging: Share of packets that are outside above that rate, with a `window`: (average - R_T) / R_T, at
             random, or all (probabilistic or deterministic). Default: probabilistic.
-        excess: Fate of packets outside the profile: they pass as they came, or are dropped (pass or drop).
-            Default: pass.
+        excess: Packets outside the profile: they pass unchanged, or are dropped (pass or drop). Default:
+            pass.
 
     Source: Clark and Fang 1998, section II.E.
     """
@@ -740,15 +736,15 @@ MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm 
 class DropTail(Record):
     """Drop-tail.
 
-    Drops the arriving packet when the port's queue would exceed its limit; packets that were marked as out of
-    profile may have a lower limit.
+    Drops the arriving packet when the port's queue would exceed its limit; packets marked as out of profile
+    may have a lower limit.
 
     Attributes:
         limit: Longest queue of the port, the packet in service included (a limit such as "100p" or "64kB").
         marked: Longest queue that a packet marked as out of profile may join; without it, `limit` (a limit
             such as "100p" or "64kB").
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 7567, section 2.
     """
@@ -768,24 +764,24 @@ class Red(Record):
     average queue.
 
     Attributes:
-        min_th: Average queue from which on packets are chosen at random; in bytes for byte mode (a limit such
+        min_th: Average queue above which packets are chosen at random; in bytes for byte mode (a limit such
             as "100p" or "64kB").
-        max_th: Average queue from which on every packet is chosen, or with `slope = "gentle"` more and more
-            of them (a limit such as "100p" or "64kB").
-        max_p: Probability with which a packet is chosen when the average queue comes near `max_th`, above 0
-            (a number from 0 to 1). Default: 0.1.
+        max_th: Average queue above which every packet is chosen, or a growing share with `slope = "gentle"`
+            (a limit such as "100p" or "64kB").
+        max_p: Probability that a packet is chosen as the average queue approaches `max_th`, above 0 (a number
+            from 0 to 1). Default: 0.1.
         weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
             0.002.
         limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
-        slope: What follows above `max_th`: all packets, or a probability that rises to 1 at twice `max_th`
+        slope: Above `max_th`: every packet is chosen, or with a probability that rises to 1 at twice `max_th`
             (step or gentle). Default: step.
-        signal: How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice
-            is random and drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its
-            limit (drop or mark-then-drop or mark). Default: mark-then-drop.
-        mean_packet: Length of a typical packet: what an idle link could have sent is counted in it, and byte
-            mode scales by it (a size such as "250B"). Default: 500B.
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        signal: Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and
+            drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its limit (drop or
+            mark-then-drop or mark). Default: mark-then-drop.
+        mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
+            byte mode scales (a size such as "250B"). Default: 500B.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: Floyd and Jacobson 1993.
     """
@@ -811,31 +807,31 @@ class Rio(Record):
     queues than packets in profile, which are green.
 
     Attributes:
-        min_in: Average queue of *in* packets from which on they are chosen at random; thresholds in bytes are
-            byte mode (a limit such as "100p" or "64kB").
-        max_in: Average queue of *in* packets from which on every one is chosen (a limit such as "100p" or
+        min_in: Average queue of *in* packets above which they are chosen at random; thresholds in bytes
+            select byte mode (a limit such as "100p" or "64kB").
+        max_in: Average queue of *in* packets above which every one is chosen (a limit such as "100p" or
             "64kB").
-        max_p_in: Probability with which an *in* packet is chosen when the average comes near `max_in`, above
-            0 (a number from 0 to 1). Default: 0.02.
-        min_out: Average queue from which on *out* packets are chosen at random (a limit such as "100p" or
+        max_p_in: Probability that an *in* packet is chosen as the average approaches `max_in`, above 0 (a
+            number from 0 to 1). Default: 0.02.
+        min_out: Average queue above which *out* packets are chosen at random (a limit such as "100p" or
             "64kB").
-        max_out: Average queue from which on every *out* packet is chosen (a limit such as "100p" or "64kB").
-        max_p_out: Probability with which an *out* packet is chosen when the average comes near `max_out`,
-            above 0 (a number from 0 to 1). Default: 0.1.
+        max_out: Average queue above which every *out* packet is chosen (a limit such as "100p" or "64kB").
+        max_p_out: Probability that an *out* packet is chosen as the average approaches `max_out`, above 0 (a
+            number from 0 to 1). Default: 0.1.
         governs: Average by which *out* packets are judged: of all packets, of *out* packets, of *in* packets,
             or the greater of the last two (total or out or in or both). Default: total.
         weight: Weight of one arrival in an average queue (w_q), above 0 (a number from 0 to 1). Default:
             0.002.
         limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
-        slope: What follows above `max_in` and `max_out`: all packets, or a probability that rises to 1 at
+        slope: Above `max_in` and `max_out`: every packet is chosen, or with a probability that rises to 1 at
             twice the threshold (step or gentle). Default: step.
-        signal: How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice
-            is random and drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its
-            limit (drop or mark-then-drop or mark). Default: mark-then-drop.
-        mean_packet: Length of a typical packet: what an idle link could have sent is counted in it, and byte
-            mode scales by it (a size such as "250B"). Default: 500B.
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        signal: Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and
+            drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its limit (drop or
+            mark-then-drop or mark). Default: mark-then-drop.
+        mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
+            byte mode scales (a size such as "250B"). Default: 500B.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: Clark and Fang 1998, Figure 6.
     """
@@ -865,35 +861,34 @@ class Wred(Record):
     each colour.
 
     Attributes:
-        min_green: Average queue from which on green packets are chosen at random; thresholds in bytes are
+        min_green: Average queue above which green packets are chosen at random; thresholds in bytes select
             byte mode (a limit such as "100p" or "64kB").
-        max_green: Average queue from which on every green packet is chosen (a limit such as "100p" or
+        max_green: Average queue above which every green packet is chosen (a limit such as "100p" or "64kB").
+        max_p_green: Probability that a green packet is chosen as the average approaches `max_green`, above 0
+            (a number from 0 to 1). Default: 0.02.
+        min_yellow: Average queue above which yellow packets are chosen at random (a limit such as "100p" or
             "64kB").
-        max_p_green: Probability with which a green packet is chosen when the average comes near `max_green`,
-            above 0 (a number from 0 to 1). Default: 0.02.
-        min_yellow: Average queue from which on yellow packets are chosen at random (a limit such as "100p" or
+        max_yellow: Average queue above which every yellow packet is chosen (a limit such as "100p" or
             "64kB").
-        max_yellow: Average queue from which on every yellow packet is chosen (a limit such as "100p" or
+        max_p_yellow: Probability that a yellow packet is chosen as the average approaches `max_yellow`, above
+            0 (a number from 0 to 1). Default: 0.05.
+        min_red: Average queue above which red packets are chosen at random (a limit such as "100p" or
             "64kB").
-        max_p_yellow: Probability with which a yellow packet is chosen when the average comes near
-            `max_yellow`, above 0 (a number from 0 to 1). Default: 0.05.
-        min_red: Average queue from which on red packets are chosen at random (a limit such as "100p" or
-            "64kB").
-        max_red: Average queue from which on every red packet is chosen (a limit such as "100p" or "64kB").
-        max_p_red: Probability with which a red packet is chosen when the average comes near `max_red`, above
-            0 (a number from 0 to 1). Default: 0.1.
+        max_red: Average queue above which every red packet is chosen (a limit such as "100p" or "64kB").
+        max_p_red: Probability that a red packet is chosen as the average approaches `max_red`, above 0 (a
+            number from 0 to 1). Default: 0.1.
         weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
             0.002.
         limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
-        slope: What follows above an upper threshold: all packets, or a probability that rises to 1 at twice
-            the threshold (step or gentle). Default: step.
-        signal: How congestion is signalled: by drops alone; by marks of ECN-capable packets where the choice
-            is random and drops above (RFC 3168); or by marks of ECN-capable packets until the queue is at its
-            limit (drop or mark-then-drop or mark). Default: mark-then-drop.
-        mean_packet: Length of a typical packet: what an idle link could have sent is counted in it, and byte
-            mode scales by it (a size such as "250B"). Default: 500B.
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        slope: Above an upper threshold: every packet is chosen, or with a probability that rises to 1 at
+            twice the threshold (step or gentle). Default: step.
+        signal: Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and
+            drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its limit (drop or
+            mark-then-drop or mark). Default: mark-then-drop.
+        mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
+            byte mode scales (a size such as "250B"). Default: 500B.
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 2597, section 4; Floyd and Jacobson 1993.
     """
@@ -925,13 +920,13 @@ class Codel(Record):
     than a target.
 
     Attributes:
-        target: Sojourn time that may stand, above 0 (a time such as "5ms"). Default: 5ms.
-        interval: Time for which the sojourn time is above `target` before a packet is dropped: about the
-            longest round trip, above 0 (a time such as "5ms"). Default: 100ms.
-        limit: Longest queue, the packet in service included; without it, what the switch's memory allows (a
-            limit such as "100p" or "64kB").
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        target: Acceptable standing sojourn time, above 0 (a time such as "5ms"). Default: 5ms.
+        interval: Time for which the sojourn time exceeds `target` before a packet is dropped: about the
+            longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
+        limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
+            (a limit such as "100p" or "64kB").
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 8289.
     """
@@ -952,11 +947,11 @@ class Pie(Record):
     that keeps the queueing delay near a target.
 
     Attributes:
-        target: Queueing delay that is aimed at, above 0 (a time such as "5ms"). Default: 15ms.
+        target: Target of the queueing delay, above 0 (a time such as "5ms"). Default: 15ms.
         update: Time from one update of the drop probability to the next, above 0 (a time such as "5ms").
             Default: 15ms.
-        max_burst: Length of a burst that is let through before packets are dropped at random (a time such as
-            "5ms"). Default: 150ms.
+        max_burst: Length of a burst that passes before packets are dropped at random (a time such as "5ms").
+            Default: 150ms.
         alpha: Weight of the delay's distance from `target`, per second (a number from 0 to 1000). Default:
             0.125.
         beta: Weight of the delay's change since the last update, per second (a number from 0 to 1000).
@@ -965,10 +960,10 @@ class Pie(Record):
             dropped like others (a number from 0 to 1). Default: 0.1.
         mean_packet: Length of a typical packet: with no more than two of them queued, nothing is dropped at
             random (a size such as "250B"). Default: 1500B.
-        limit: Longest queue, the packet in service included; without it, what the switch's memory allows (a
-            limit such as "100p" or "64kB").
-        scope: What it guards: the `queue` of the port or class as a whole, or the queue of each `flow` there,
-            with a dropper of its own (queue or flow). Default: queue.
+        limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
+            (a limit such as "100p" or "64kB").
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
 
     Source: RFC 8033.
     """
@@ -995,13 +990,13 @@ DropperKind = DropTail | Red | Rio | Wred | Codel | Pie
 class DropHistory(Record):
     """Drop history.
 
-    Names flows that have a large share of the drops and go on losing packets in most intervals of a
-    round-trip time, which a source that responds to congestion does not; on request it drops what they send
-    outside their profiles.
+    Reports flows that have a large share of the drops and keep losing packets in most intervals of a
+    round-trip time, unlike sources that respond to congestion; on request it drops their packets outside
+    their profiles.
 
     Attributes:
-        drops: Drops that are looked at: of packets out of profile (red and yellow ones), or all (out or all).
-            Default: out.
+        drops: Drops that count: of packets out of profile (red and yellow), or all (out or all). Default:
+            out.
         share: Least share of a window's drops that counts against a flow, above 0 (a number from 0 to 1).
             Default: 0.2.
         persistence: Least share of a window's intervals with drops that counts against a flow, above 0 (a
@@ -1009,8 +1004,8 @@ class DropHistory(Record):
         interval: Length of an interval: no longer than the shortest round-trip time, with queueing, of
             sources that respond (a time such as "5ms"). Default: 10ms.
         window: Length of a window (a time such as "5ms"). Default: 400ms.
-        windows: Windows in succession that make a flow named (a whole number from 1 to 1000). Default: 4.
-        action: Fate of a named flow: it is reported, or what it sends outside its profile is dropped as well
+        windows: Consecutive windows after which a flow is named (a whole number from 1 to 1000). Default: 4.
+        action: Action on a named flow: it is reported, or its packets outside its profile are dropped as well
             (report or police). Default: report.
         release: Most packets outside its profile that a flow offers in a window to be released, over those
             that it lost in the last window that counted against it (a number from 0 to 1). Default: 0.5.
@@ -1043,11 +1038,11 @@ class Efci(Record):
     """EFCI marking.
 
     Marks data cells while the queue of the ABR class is long; their destination sets CI in the next RM cell
-    that it turns round.
+    that it turns around.
 
     Attributes:
-        threshold: Cells in the class queue from which on data cells are marked (a whole number from 1 to
-            100000000). Default: 100.
+        threshold: Length of the class queue, in cells, above which data cells are marked (a whole number from
+            1 to 100000000). Default: 100.
 
     Source: ATM TM 4.0, section 5.10.6, rule 1a.
     """
@@ -1061,13 +1056,13 @@ class Efci(Record):
 class RelativeRate(Record):
     """Relative-rate marking.
 
-    Sets NI, and in a longer queue CI, in the RM cells that go back to the sources.
+    Sets NI, and in a longer queue CI, in the RM cells on their way back to the sources.
 
     Attributes:
-        no_increase: Cells in the class queue from which on rates are not increased (NI) (a whole number from
-            1 to 100000000). Default: 50.
-        congested: Cells in the class queue from which on rates are decreased (CI), at least `no_increase` (a
-            whole number from 1 to 100000000). Default: 200.
+        no_increase: Length of the class queue, in cells, above which rates are not increased (NI) (a whole
+            number from 1 to 100000000). Default: 50.
+        congested: Length of the class queue, in cells, above which rates are decreased (CI), at least
+            `no_increase` (a whole number from 1 to 100000000). Default: 200.
 
     Source: ATM TM 4.0, section 5.10.6, rule 1c.
     """
@@ -1082,18 +1077,18 @@ class RelativeRate(Record):
 class Eprca(Record):
     """EPRCA.
 
-    Averages the rates that RM cells declare; while the queue of the ABR class is long it holds VCs to a share
-    of the average, and while it is very long it also sets CI.
+    Averages the rates that RM cells declare; while the queue of the ABR class is long it limits VCs to a
+    share of the average, and while it is very long it also sets CI.
 
     Attributes:
         weight: Weight of an RM cell's rate in the mean allowed cell rate (MACR) (a number from 0 to 1).
             Default: 0.0625.
-        down_pressure: Share of MACR that VCs are held to in a congested queue: the down pressure factor (DPF)
-            (a number from 0 to 1). Default: 0.875.
-        congested: Cells in the class queue from which on rates are held to that share (a whole number from 1
-            to 100000000). Default: 100.
-        very_congested: Cells in the class queue from which on rates are also decreased (CI), at least
-            `congested` (a whole number from 1 to 100000000). Default: 1000.
+        down_pressure: Share of MACR to which VCs are limited while the queue is congested: the down pressure
+            factor (DPF) (a number from 0 to 1). Default: 0.875.
+        congested: Length of the class queue, in cells, above which rates are limited to that share (a whole
+            number from 1 to 100000000). Default: 100.
+        very_congested: Length of the class queue, in cells, above which rates are also decreased (CI), at
+            least `congested` (a whole number from 1 to 100000000). Default: 1000.
 
     Source: Roberts 1994 (AF-TM 94-0735R1); Jain 1996, section 6.
     """
@@ -1110,21 +1105,21 @@ class Eprca(Record):
 class Erica(Record):
     """ERICA.
 
-    Measures load and active VCs over intervals, and allocates to each VC the greater one of an equal share of
-    the target rate and of its own rate divided by the overload.
+    Measures load and active VCs over intervals, and allocates to each VC the greater of an equal share of the
+    target rate and its own rate divided by the overload.
 
     Attributes:
-        utilisation: Target utilisation: share of the link that CBR, VBR and ABR together are to take, above 0
-            (a number from 0 to 1). Default: 0.9.
+        utilisation: Target utilisation: share of the link for CBR, VBR and ABR together, above 0 (a number
+            from 0 to 1). Default: 0.9.
         interval: Averaging interval, above zero (a time such as "5ms"). Default: 1ms.
-        cells: Cells of the ABR class after which the interval ends even if it is not over; without it, none
-            (a whole number from 1 to 100000000).
-        fairness_boost: Overload, less 1, up to which VCs are also given the greatest allocation of the
-            interval before (δ of the fairness boost); without it, they are not (a number from 0 to 1).
-        queue_delay: Queueing delay that is aimed at, above zero: the target rate then follows the length of
-            the queue (ERICA+), and `utilisation` is not read; without it, it does not (a time such as "5ms").
-        average_active: What a VC counts among the active ones in the first interval without a cell of it, and
-            of that in the next, below 1; without it, 0 (a number from 0 to 1).
+        cells: Cells of the ABR class after which the interval ends early; without it, none (a whole number
+            from 1 to 100000000).
+        fairness_boost: Overload minus 1 up to which VCs also get the greatest allocation of the previous
+            interval (δ of the fairness boost); without it, they do not (a number from 0 to 1).
+        queue_delay: Target of the queueing delay, above zero: the target rate then depends on the length of
+            the queue (ERICA+) instead of `utilisation`; without it, it does not (a time such as "5ms").
+        average_active: Contribution of a VC to the number of active VCs in the first interval without a cell
+            of it, decaying by the same factor afterwards, below 1; without it, 0 (a number from 0 to 1).
         average_overload: Weight of an interval in the averages of input rate and target rate, above 0;
             without it, 1 (a number from 0 to 1).
 
@@ -1151,19 +1146,19 @@ RateControlKind = Efci | RelativeRate | Eprca | Erica
 class VsVd(Record):
     """Virtual source and virtual destination (VS/VD).
 
-    Ends the control loop of each VC at the port and begins another, with a queue for each VC before the class
-    queue. The default is option D of the source, its best.
+    Ends the control loop of each VC at the port and starts a new one, with a queue for each VC before the
+    class queue. The default is option D of the paper, its best.
 
     Attributes:
         vc_rate: Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or
             measured at the entry to the per-VC or the class queue (frm1 or frm2 or per-vc or class). Default:
             class.
-        input_rate: Input rate: the sum of what enters the per-VC queues, or what enters the class queue
+        input_rate: Input rate: the sum of the inputs of the per-VC queues, or the input of the class queue
             (per-vc or class). Default: class.
         acts_on: Loop on which congestion of the link acts: the previous one, the next one, or both (previous
             or next or both). Default: both.
         updated_at: Time at which allocations are calculated: when an FRM cell of the previous loop is turned
-            round, when a BRM cell of the next loop has come, or both (frm1 or brm2 or both). Default: both.
+            around, when a BRM cell of the next loop arrives, or both (frm1 or brm2 or both). Default: both.
         er_bound: Bound of ER1 besides the allocation: ACR2, or none (acr2 or none). Default: acr2.
         icr: Initial cell rate of virtual sources; without it, the VC's PCR (a rate such as "400kbit").
 
@@ -1193,8 +1188,8 @@ class Cbr(Record):
 
     Attributes:
         rate: Mean rate, counted in whole packets (a rate such as "400kbit").
-        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
-            states (a number from 1 to 1000). Default: 1.
+        times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
+            declared rate (a number from 1 to 1000). Default: 1.
     """
 
     _kind: ClassVar[str | None] = "cbr"
@@ -1211,8 +1206,8 @@ class Poisson(Record):
 
     Attributes:
         rate: Mean rate, counted in whole packets (a rate such as "400kbit").
-        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
-            states (a number from 1 to 1000). Default: 1.
+        times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
+            declared rate (a number from 1 to 1000). Default: 1.
     """
 
     _kind: ClassVar[str | None] = "poisson"
@@ -1232,8 +1227,8 @@ class OnOff(Record):
         rate: Mean rate, counted in whole packets (a rate such as "400kbit").
         peak: Rate within a burst, at least `rate` (a rate such as "400kbit").
         burst: Mean number of packets in a burst (a number from 1 to 1000000).
-        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
-            states (a number from 1 to 1000). Default: 1.
+        times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
+            declared rate (a number from 1 to 1000). Default: 1.
 
     Source: Pincheira 1994, section 4.1.
     """
@@ -1257,8 +1252,8 @@ class PacketTrain(Record):
         length: Mean number of packets in a train (a number from 1 to 1000000). Default: 5.
         gap: Time between packets of a train; without it 1/(2·AR), half the mean spacing (a time such as
             "5ms").
-        times: Factor on the rates of this source: above 1 it misbehaves and sends so many times what it
-            states (a number from 1 to 1000). Default: 1.
+        times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
+            declared rate (a number from 1 to 1000). Default: 1.
 
     Source: Zhang 1991, section 4.1.2.
     """
@@ -1275,7 +1270,7 @@ class PacketTrain(Record):
 class Greedy(Record):
     """Greedy.
 
-    Always has something to send: keeps a fixed number of packets in its first queue.
+    Always has packets to send: keeps a fixed number of packets in its first queue.
 
     Attributes:
         window: Packets kept in its first queue (a whole number from 1 to 1000000). Default: 4.
@@ -1296,7 +1291,8 @@ class Trace(Record):
     Attributes:
         file: File to play.
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
-        repeat: Number of times that it is played, end to end (a whole number from 1 to 1000000). Default: 1.
+        repeat: Number of times that it is played, one after another (a whole number from 1 to 1000000).
+            Default: 1.
     """
 
     _kind: ClassVar[str | None] = "trace"
@@ -1311,18 +1307,18 @@ class Video(Record):
     """Video.
 
     Frames of a video in packets of the flow's `size`, the last of a frame shorter; at the end of the file it
-    begins again. Each flow begins with another frame, at another instant of the frame interval, both drawn.
+    starts again. Each flow starts with a random frame at a random phase of the frame interval.
 
     Attributes:
         file: Frame sizes in the order of transmission: lines of a number of bytes, or of columns of which the
             third is the type (I, P or B) and the fourth the bytes.
         fps: Frames in a second (a number from 0.001 to 1000000).
         spread: Times of a frame's packets: evenly over the frame interval, or at the peak rate from its
-            beginning on (frame or peak). Default: frame.
+            beginning (frame or peak). Default: frame.
         peak: Rate at which the packets of a frame follow each other with `spread = "peak"`; without it, the
             flow's `peak` (a rate such as "400kbit").
-        first: Frame with which every flow begins at its `start`, from 0; without it, frame and instant are
-            drawn (a whole number from 0 to 1000000000).
+        first: Frame with which every flow starts at its `start`, from 0; without it, frame and phase are
+            random (a whole number from 0 to 1000000000).
 
     Source: Pincheira 1994, section 1 (variable bit-rate video).
     """
@@ -1347,12 +1343,13 @@ class Capture(Record):
         file: Capture to play.
         flow: Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port,
             an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows
-            NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, and each reserves what is stated (text).
-        inside: Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only what goes the flow's
-            way through the gate is played, which comes from one of them and goes to none, or the other way
-            round; without it, whatever `flow` means (text).
+            NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation (text).
+        inside: Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only packets in the flow's
+            direction through the gate are played, from one of these addresses to none of them, or the
+            reverse; without it, all packets that `flow` selects (text).
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
-        repeat: Number of times that it is played, end to end (a whole number from 1 to 1000000). Default: 1.
+        repeat: Number of times that it is played, one after another (a whole number from 1 to 1000000).
+            Default: 1.
     """
 
     _kind: ClassVar[str | None] = "capture"
@@ -1374,21 +1371,21 @@ class TokenBucket(Record):
     """Token bucket (user-behaviour envelope).
 
     Delays a flow's packets until they conform to a bucket of `burst` refilled at `rate`, and to `peak`;
-    packets beyond `queue` waiting are discarded. With the burst of one packet it is the simple leaky bucket;
+    packets beyond a full `queue` are discarded. With a burst of one packet it is the simple leaky bucket;
     with `excess` dropped or marked, the one that saves credits. Without `rate` and `burst` it is the filter
     of the flow's contract (W, r, r̂).
 
     Attributes:
         rate: Rate at which the bucket refills; without it, the flow's `reserve` (a rate such as "400kbit").
-        burst: Depth of the bucket: what may leave back to back, at least the largest packet; without it, the
-            flow's `workahead`, or `reserve` times `interval` (a size such as "250B").
-        peak: Peak rate: no packet leaves before the one in front of it has had its time at this rate; without
-            it and without `rate`, the flow's `peak`; without that, too, packets leave back to back (a rate
-            such as "400kbit").
+        burst: Depth of the bucket: the most that may leave back to back, at least the largest packet; without
+            it, the flow's `workahead`, or `reserve` times `interval` (a size such as "250B").
+        peak: Peak rate: after each packet there is a gap of its transmission time at this rate; without it
+            and without `rate`, the flow's `peak`; without that, packets leave back to back (a rate such as
+            "400kbit").
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
-        excess: Fate of packets that do not conform: they wait, are dropped, or go on at once, marked as out
-            of profile (wait or drop or mark). Default: wait.
+        excess: Packets that do not conform: they wait, are dropped, or are sent at once, marked as out of
+            profile (wait or drop or mark). Default: wait.
 
     Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira
     1994, section 2.1 (the filter).
@@ -1412,8 +1409,8 @@ EnvelopeKind = TokenBucket
 class Abr(Record):
     """ABR.
 
-    Sends cells at the rate that the network allows it, and asks for that rate with an RM cell among every
-    `nrm` cells. The ports on the way need a switch algorithm, or the rate stays what it was at first.
+    Sends cells at the rate that the network allows, and requests that rate with one RM cell in every `nrm`
+    cells. The ports on the route need a switch algorithm, or the rate never changes.
 
     Attributes:
         pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit").
@@ -1423,18 +1420,18 @@ class Abr(Record):
             1). Default: 0.0625.
         rdf: Rate decrease factor: share of the rate by which an RM cell with CI lowers it (a number from 0 to
             1). Default: 0.0625.
-        cdf: Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` are without
-            an answer (a number from 0 to 1). Default: 0.0625.
-        nrm: In-rate cells for each RM cell, that one included (a whole number from 2 to 256). Default: 32.
-        mrm: In-rate cells after which an RM cell is sent that `trm` asks for (a whole number from 2 to 256).
+        cdf: Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` RM cells
+            are unanswered (a number from 0 to 1). Default: 0.0625.
+        nrm: In-rate cells per RM cell, including the RM cell (a whole number from 2 to 256). Default: 32.
+        mrm: Least number of in-rate cells between RM cells that `trm` causes (a whole number from 2 to 256).
             Default: 2.
-        trm: Most time between RM cells of a source that sends (a time such as "5ms"). Default: 100ms.
-        crm: RM cells without an answer from which on the rate is cut: TBE / Nrm (a whole number from 1 to
-            16777215). Default: 524288.
-        adtf: Time without an RM cell after which a rate above `icr` is lost (use it or lose it) (a time such
-            as "5ms"). Default: 500ms.
-        tcr: Out-of-rate RM cells per second while the rate is below that of so many cells (a whole number
-            from 1 to 1000000). Default: 10.
+        trm: Longest time between RM cells of a source that sends (a time such as "5ms"). Default: 100ms.
+        crm: Unanswered RM cells after which the rate is cut: TBE / Nrm (a whole number from 1 to 16777215).
+            Default: 524288.
+        adtf: Time without an RM cell after which the rate falls to `icr` (use it or lose it) (a time such as
+            "5ms"). Default: 500ms.
+        tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
+            1000000). Default: 10.
         rm_cell: Size of an RM cell, at most `size` (a size such as "250B"). Default: 53B.
         header: Header of a cell: data are `size` less this (a size such as "250B"). Default: 5B.
 
@@ -1463,25 +1460,25 @@ class Abr(Record):
 class Tcp(Record):
     """TCP.
 
-    Sends as much as the network takes, in order and again where it was lost: Reno, NewReno, SACK or CUBIC,
-    with or without ECN. The congestion window grows until packets are lost or marked, and shrinks then.
+    Sends data reliably and in order, as fast as congestion control allows: Reno, NewReno, SACK or CUBIC, with
+    or without ECN. The congestion window grows until packets are lost or marked, then shrinks.
 
     Attributes:
         variant: Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack),
             RFC 6675 with the window of RFC 9438 (cubic) (reno or newreno or sack or cubic). Default: cubic.
-        ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender answers to
-            marks (on or off). Default: off.
-        granularity: Tick of the clock that round trips and timeouts are read from; 500 ms in the 1990s (a
+        ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
+            to marks (on or off). Default: off.
+        granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
             time such as "5ms"). Default: 1ms.
         minimum_rto: Least retransmission timeout, at least `granularity`; 1 s in RFC 6298 (a time such as
             "5ms"). Default: 200ms.
         maximum_rto: Greatest retransmission timeout (a time such as "5ms"). Default: 60s.
-        delayed_acks: Time for which an acknowledgement waits for a second segment, below 500 ms (RFC 5681,
-            section 4.2); without it, every segment is acknowledged at once (a time such as "5ms").
+        delayed_acks: Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
+            (RFC 5681, section 4.2); without it, every segment is acknowledged at once (a time such as "5ms").
         initial_window: Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s (a whole number
             from 1 to 1000). Default: 10.
-        receiver_window: Room for data at the receiver, which limits what is in flight (a size such as
-            "250B"). Default: 1048576B.
+        receiver_window: Receiver's buffer, which limits the data in flight (a size such as "250B"). Default:
+            1048576B.
         header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
             such as "250B"). Default: 40B.
 
@@ -1506,13 +1503,13 @@ class Window(Record):
     """Fixed window.
 
     Keeps a fixed number of packets unacknowledged; every packet is acknowledged by one packet. Its throughput
-    is window / round-trip time while that is below the rate of the path. What is lost is not sent again.
+    is window / round-trip time while that is below the rate of the path. Lost packets are not sent again.
 
     Attributes:
         window: Packets that may be unacknowledged (a whole number from 1 to 1000000). Default: 10.
         acknowledgement: Size of an acknowledgement (a size such as "250B"). Default: 40B.
-        timeout: Time from when a packet is sent after which it counts as lost unless it was acknowledged, at
-            least what the first link takes to send the whole window (a time such as "5ms"). Default: 1s.
+        timeout: Time after which an unacknowledged packet counts as lost, at least the time that the first
+            link takes to send the whole window (a time such as "5ms"). Default: 1s.
 
     Source: RFC 5681, section 2 (the sliding window, without congestion control).
     """
@@ -1533,7 +1530,7 @@ TransportKind = Abr | Tcp | Window
 class Bulk(Record):
     """Bulk data.
 
-    Data without end.
+    Endless data.
     """
 
     _kind: ClassVar[str | None] = "bulk"
@@ -1543,21 +1540,20 @@ class Bulk(Record):
 class Transfers(Record):
     """Transfers.
 
-    Finite transfers, one after the other: the next begins when all of the one before is acknowledged and the
-    application has thought, on the same connection with its window. Either `size` or `file` says how long
-    they are.
+    Finite transfers, one after another on the same connection with its window: the next starts a think time
+    after the previous one has been acknowledged. Either `size` or `file` gives their lengths.
 
     Attributes:
-        size: Bytes of data of a transfer; required unless a `file` is given (a size such as "250B").
-        sizes: Whether every transfer has the `size`, or that is the mean of exponential sizes (fixed or
-            exponential). Default: fixed.
-        file: Distribution function of sizes: lines of a number of bytes and the percentage of transfers of at
-            most so many, both rising, linear between lines, the last at 100; required unless a `size` is
-            given.
-        think: Time between the end of a transfer and the beginning of the next: its mean, or itself where
-            `thinks` says so (a time such as "5ms"). Default: 0s.
-        thinks: Whether `think` is the mean of exponential times, or all are that long (exponential or fixed).
-            Default: exponential.
+        size: Bytes of data of a transfer; required without a `file` (a size such as "250B").
+        sizes: Whether every transfer has the `size`, or `size` is the mean of an exponential distribution
+            (fixed or exponential). Default: fixed.
+        file: Distribution function of sizes: each line has a number of bytes and the percentage of transfers
+            of at most that size, both rising, interpolated between lines, the last at 100; required without a
+            `size`.
+        think: Think time between the end of a transfer and the start of the next: its mean, or its constant
+            value, according to `thinks` (a time such as "5ms"). Default: 0s.
+        thinks: Whether `think` is the mean of exponential times or constant (exponential or fixed). Default:
+            exponential.
     """
 
     _kind: ClassVar[str | None] = "transfers"
@@ -1573,16 +1569,16 @@ class Transfers(Record):
 class OnOffData(Record):
     """On-off data.
 
-    A constant rate for a time, and silence for a time, in turn, beginning with the connection. Data are
-    written a packet's worth at a time, and the rest when an on time ends; what the connection cannot carry
-    waits at the sender, without limit.
+    Alternates between a constant rate and silence, starting with the connection. Data are written one
+    packet's worth at a time, and the rest at the end of an on period; data that the connection cannot carry
+    wait at the sender, without limit.
 
     Attributes:
-        rate: Rate at which data are written while it is on, headers not counted (a rate such as "400kbit").
-        on: Time for which it is on, above 0 (a time such as "5ms").
-        off: Time for which it is silent, above 0 (a time such as "5ms").
-        periods: Whether `on` and `off` are means of exponential times, or all are that long (exponential or
-            fixed). Default: exponential.
+        rate: Rate at which data are written in an on period, without headers (a rate such as "400kbit").
+        on: Length of an on period, above 0 (a time such as "5ms").
+        off: Length of an off period, above 0 (a time such as "5ms").
+        periods: Whether `on` and `off` are means of exponential times or constant (exponential or fixed).
+            Default: exponential.
     """
 
     _kind: ClassVar[str | None] = "on-off-data"
@@ -1602,15 +1598,15 @@ ApplicationKind = Bulk | Transfers | OnOffData
 class Answers(Record):
     """Answers.
 
-    What the flow of a connection's answers states to the ports on its way, as a flow does.
+    Declaration of the flow of a connection's acknowledgements to the ports on its route, as for a flow.
 
     Attributes:
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
-        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
-            earlier (a time such as "5ms"). Default: 0s.
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
+            earlier by this time (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
@@ -1618,18 +1614,18 @@ class Answers(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
-        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
-            it, none (a size such as "250B").
-        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
-            `workahead` (a size such as "250B").
-        profile: Profile that its packets are metered against, with those of other flows; without it, the
-            flow's own contract.
-        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
-            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
-            without it, they use the profile together (a whole number from 1 to 1000000).
-        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
-            only in the colour-aware mode (green or yellow or red). Default: green.
-        class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
+        excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
+            none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
+            it, `workahead` (a size such as "250B").
+        profile: Profile against which its packets are metered, together with those of other flows; without
+            it, the flow's own contract.
+        weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
+            each flow has its own share of the profile's rates and bursts, and an unused share goes to no
+            other; without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; only colour-aware meters
+            use it (green or yellow or red). Default: green.
+        class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
     """
@@ -1654,27 +1650,28 @@ class Answers(Record):
 class Connection(Record):
     """Connection.
 
-    A connection, or `count` connections alike: two flows, NAME for the data and NAME/ack for the answers,
-    which go the other way, queue there and may be lost. Each is a group of its own in tables and plots, so
-    that the delays of answers do not mix with those of data.
+    A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for the
+    acknowledgements, which go in the other direction, queue there and may be lost. Each is its own group in
+    tables and plots, so the delays of acknowledgements do not mix with those of data.
 
     Attributes:
-        name: Name, which no other flow or connection has.
+        name: Name, unique among flows and connections.
         count: Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1,
             NAME/2 and NAME/ack/2, and so on (a whole number from 1 to 2000000). Default: 1.
         from_: Node that sends data.
-        to: Node that receives them and answers.
-        route: Nodes on the data's way, from `from` to `to`; without it, the shortest path by hops. Answers go
-            the same way back, or the shortest where one of its links goes one way.
-        transport: What sends the data at one end and answers at the other.
+        to: Node that receives data and sends acknowledgements.
+        route: Nodes of the data's route, from `from` to `to`; without it, the shortest path by hops.
+            Acknowledgements take the reverse route, or the shortest one where a link has no reverse
+            direction.
+        transport: Protocol of the sender and the receiver.
         size: Size of a packet of data, at most 1 MiB (a size such as "250B").
-        data: What gives it its data. Default: bulk.
+        data: Application that writes the data. Default: bulk.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
-        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
-            earlier (a time such as "5ms"). Default: 0s.
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
+            earlier by this time (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
@@ -1682,30 +1679,30 @@ class Connection(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
-        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
-            it, none (a size such as "250B").
-        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
-            `workahead` (a size such as "250B").
-        profile: Profile that its packets are metered against, with those of other flows; without it, the
-            flow's own contract.
-        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
-            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
-            without it, they use the profile together (a whole number from 1 to 1000000).
-        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
-            only in the colour-aware mode (green or yellow or red). Default: green.
-        class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
+        excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
+            none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
+            it, `workahead` (a size such as "250B").
+        profile: Profile against which its packets are metered, together with those of other flows; without
+            it, the flow's own contract.
+        weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
+            each flow has its own share of the profile's rates and bursts, and an unused share goes to no
+            other; without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; only colour-aware meters
+            use it (green or yellow or red). Default: green.
+        class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
-        answers: What the answers' flow states to the ports on its way, as the keys beside it are what the
-            data's flow does. Default: Answers().
+        answers: Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it
+            are that of the data's flow. Default: Answers().
         adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
             the packets before (none or aal5). Default: none.
-        start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
-        stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
-        every: Mean time from the start of one of `count` to that of the next, exponential; without it, all
-            start at `start` (a time such as "5ms").
+        start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
+        stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms").
+        every: Mean time between the starts of the `count` members, exponential; without it, all start at
+            `start` (a time such as "5ms").
         lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
     """
 
@@ -1743,18 +1740,18 @@ class Connection(Record):
 class Headers(Record):
     """Headers.
 
-    What a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame: with its
-    header, without its check sequence.
+    Headers that a gate reads from the flow's packets. Their `size` is then that of the Ethernet frame, with
+    its header and without its frame check sequence.
 
     Attributes:
         flow: The first one's addresses, ports and protocol, from the sender to the receiver, as
-            `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for what is not IP
-            (text).
+            `10.0.0.1:5004>192.0.2.1:5060/udp`, `10.0.0.1>192.0.2.1/icmp`, or `other` for packets other than
+            IP (text).
         dscp: Differentiated services code point (a name such as "ef" or "af41", or a whole number from 0 to
             63). Default: 0.
         vlan: Identifier of a VLAN tag; without it, no tag (a whole number from 0 to 4095).
-        each: What each of `count` flows has of its own, counted up from the first: the address inside, the
-            IPv4 address or IPv6 /64 inside, or only the port inside (host or subscriber or 5-tuple). Default:
+        each: Field in which the `count` flows differ, counted up from the first: the inside address, the
+            inside IPv4 address or IPv6 /64, or only the inside port (host or subscriber or 5-tuple). Default:
             host.
     """
 
@@ -1768,17 +1765,16 @@ class Headers(Record):
 class Change(Record):
     """Change.
 
-    A change of (AR, AI) while the flow runs, granted by every link of its route or refused whole. An envelope
-    follows: its rate becomes AR and its burst AR * AI. What is queued keeps its place.
+    A change of (AR, AI) while the flow runs, granted by every link of its route, or refused. An envelope
+    follows: its rate becomes AR and its burst AR * AI. Queued packets keep their places.
 
     Attributes:
-        at: When the source asks for it, later than the flow's `start` and the change before (a time such as
+        at: When the source requests it, later than the flow's `start` and the previous change (a time such as
             "5ms").
-        reserve: Average rate (AR) that it asks for (a rate such as "400kbit").
-        interval: Average interval (AI) that it asks for; without it, the one that it has (a time such as
-            "5ms").
-        rate: Mean rate of the source once the change is granted; without it, the source goes on as before (a
-            rate such as "400kbit").
+        reserve: Average rate (AR) that it requests (a rate such as "400kbit").
+        interval: Average interval (AI) that it requests; without it, the current one (a time such as "5ms").
+        rate: Mean rate of the source once the change is granted; without it, unchanged (a rate such as
+            "400kbit").
 
     Source: Zhang 1991, sections 2.1 and 2.2.
     """
@@ -1793,24 +1789,24 @@ class Change(Record):
 class Flow(Record):
     """Flow.
 
-    A flow, or `count` flows alike. The keys of a contract are what the flow states to the ports on its way; a
-    policy reads those that it names and ignores the rest.
+    A flow, or `count` equal flows. The keys of a contract are the flow's declaration to the ports on its
+    route; each policy reads the keys that it lists and ignores the others.
 
     Attributes:
-        name: Name, which no other flow or connection has.
+        name: Name, unique among flows and connections.
         count: Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on (a whole
             number from 1 to 4000000). Default: 1.
         from_: Node that sends.
-        to: Node that receives, or a list of nodes that all do (multicast). The shortest routes to them are
-            then a tree: on each of its links a packet and a reservation count once, and what is received,
-            dropped or lost counts every copy.
-        route: Nodes on the way, from `from` to `to`; without it, the shortest path by hops.
+        to: Node that receives, or a list of nodes (multicast). The shortest routes to them then form a tree:
+            a packet and a reservation count once on each of its links; received, dropped and lost packets
+            count every copy.
+        route: Nodes of the route, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
-        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
-            earlier (a time such as "5ms"). Default: 0s.
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
+            earlier by this time (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
@@ -1818,44 +1814,45 @@ class Flow(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms").
-        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
-            it, none (a size such as "250B").
-        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
-            `workahead` (a size such as "250B").
-        profile: Profile that its packets are metered against, with those of other flows; without it, the
-            flow's own contract.
-        weight: Weight of each of these flows among all that name the `profile`, which then all have one: its
-            share of the profile's rates and bursts is its own, and what it leaves unused goes to no other;
-            without it, they use the profile together (a whole number from 1 to 1000000).
-        colour: Colour that the source itself gives its packets, in profile or out; a meter before it counts
-            only in the colour-aware mode (green or yellow or red). Default: green.
-        class_: Class that it belongs to; without it, it stands directly under the port's scheduler.
+        excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
+            none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
+            it, `workahead` (a size such as "250B").
+        profile: Profile against which its packets are metered, together with those of other flows; without
+            it, the flow's own contract.
+        weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
+            each flow has its own share of the profile's rates and bursts, and an unused share goes to no
+            other; without it, they use the profile together (a whole number from 1 to 1000000).
+        colour: Colour that the source itself gives its packets, in profile or out; only colour-aware meters
+            use it (green or yellow or red). Default: green.
+        class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
             "400kbit").
-        size: Packet size of at most 1 MiB, or a list of sizes that are drawn with equal chance; required
-            unless the source brings sizes (a size such as "250B").
+        size: Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless the
+            source has sizes (a size such as "250B").
         adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
             the packets before (none or aal5). Default: none.
-        start: When it starts to send, or is set up first (a time such as "5ms"). Default: 0s.
-        stop: When it stops to send, later than `start`; without it, at the end (a time such as "5ms").
-        every: Mean time from the start of one of `count` to that of the next, exponential; without it, all
-            start at `start` (a time such as "5ms").
+        start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
+        stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms").
+        every: Mean time between the starts of the `count` members, exponential; without it, all start at
+            `start` (a time such as "5ms").
         lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
         hangup: When the destination tears the flow down, later than `start`; needs `admission` (a time such
             as "5ms").
-        warned: What the source does when it is warned: goes on; is silent for as long as it is ahead, and
-            then keeps to what it reserves; or sends smaller packets until it is not ahead, and then as large
-            as what it reserves allows (ignore or slow or shrink). Default: ignore.
-        ecn: Whether its packets say that their sender answers to congestion marks (ECT(0), RFC 3168):
-            droppers then mark them where they would drop others. The source heeds no mark (on or off).
+        warned: Response of the source to a warning: none; silence for as long as it is ahead, then its
+            reserved rate; or smaller packets until it is no longer ahead, then packets as large as its
+            reservation allows (ignore or slow or shrink). Default: ignore.
+        ecn: Whether its packets claim that their sender responds to congestion marks (ECT(0), RFC 3168):
+            droppers then mark them where they would drop others. The source itself ignores marks (on or off).
             Default: off.
-        change: Changes of what it reserves while it runs; needs `admission`.
-        headers: What its packets look like to a gate on its way; a `capture` brings its own.
+        change: Changes of its reservation while it runs; needs `admission`.
+        headers: Headers of its packets for a gate on its route; a `capture` has its own.
         source: What is sent when.
-        envelope: Shaper between the source and the network; without it, packets go as they come. What waits
-            in it is not sent yet; in a switch it takes room in the switch's `buffer`, in a host in none.
+        envelope: Shaper between the source and the network; without it, packets are sent as they are
+            generated. Packets that wait in it do not count as sent; in a switch they use its `buffer`, in a
+            host none.
     """
 
     name: str
@@ -1896,11 +1893,11 @@ class Flow(Record):
 class Profile(Record):
     """Profile.
 
-    A contract that several flows keep together: where packets are metered, those of all flows that name the
-    profile count against it as one. What each flow states to schedulers stays its own.
+    A contract that several flows share: at meters, the packets of all flows that name the profile count
+    against it together. Each flow's declaration to schedulers stays its own.
 
     Attributes:
-        name: Name, which no other profile has.
+        name: Unique name of the profile.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
@@ -1909,10 +1906,10 @@ class Profile(Record):
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
-        excess_burst: Excess burst size (EBS) beyond `workahead`, which is the committed one (CBS); without
-            it, none (a size such as "250B").
-        peak_burst: Peak burst size (PBS): what comes at once without exceeding `peak`; without it,
-            `workahead` (a size such as "250B").
+        excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
+            none (a size such as "250B").
+        peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
+            it, `workahead` (a size such as "250B").
 
     Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
     """
@@ -1931,19 +1928,19 @@ class Class(Record):
     """Class.
 
     A class of flows. Classes form a tree of schedulers on every switch port, at most three deep with the
-    port's own scheduler as its root. The keys of a contract are what the class states to the scheduler above
-    it.
+    port's own scheduler as its root. The keys of a contract are the class's declaration to the scheduler
+    above it.
 
     Attributes:
-        name: Name, which no other class has.
-        parent: Class that it is part of; without it, it stands directly under the port's scheduler.
-        scheduler: Discipline among its flows, or among the classes that are part of it.
+        name: Unique name of the class.
+        parent: Class that contains it; without it, the class is directly under the port's scheduler.
+        scheduler: Scheduler of its flows, or of the classes in it.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
             not monitored (a time such as "5ms").
-        head_start: Head start (P) over flows without one: its packets are stamped as if they had come so much
-            earlier (a time such as "5ms"). Default: 0s.
+        head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
+            earlier by this time (a time such as "5ms"). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
             server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
@@ -1953,9 +1950,9 @@ class Class(Record):
             sent (a time such as "5ms").
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
-        meter: What sees whether its flows keep their contracts; without it, what the port has.
-        dropper: What is dropped or marked on arrival in it; without it, what the port's does.
-        detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
+        meter: Meter: whether its flows conform to their contracts; without it, that of the port.
+        dropper: Dropper: which of its packets are dropped or marked; without it, that of the port.
+        detector: Detector of flows that do not respond to the drops of `dropper`; without it, none.
     """
 
     name: str
@@ -1984,25 +1981,25 @@ class Link(Record):
         from_: Node at which it starts.
         to: Node at which it ends.
         rate: Rate of each direction; a link has this or a `trace` (a rate such as "400kbit").
-        trace: File of delivery opportunities, in place of a rate: the millisecond of each on a line of its
-            own, plain or gzip (as mahimahi has them). Each delivers up to 1500 bytes, and behind the last one
-            it starts again.
+        trace: File of delivery opportunities in place of a rate: one line with the millisecond of each, plain
+            or gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after the last one the file
+            starts again.
         delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
-        loss: Probability with which a packet is lost once it was sent, each by itself (a number from 0 to 1).
-            Default: 0.
-        reorder: Probability with which a packet takes `reorder_delay` longer, so that packets behind it
-            overtake it (a number from 0 to 1). Default: 0.
-        reorder_delay: How much longer a packet takes that is overtaken; needed with `reorder` (a time such as
+        loss: Probability that a packet is lost after it was sent, independently of others (a number from 0 to
+            1). Default: 0.
+        reorder: Probability that a packet takes `reorder_delay` longer, so that packets behind it overtake it
+            (a number from 0 to 1). Default: 0.
+        reorder_delay: Extra delay of a packet that is overtaken; required with `reorder` (a time such as
             "5ms").
-        duplex: Whether it also goes back; both directions are then alike. Default: true.
-        scheduler: Scheduler of its ports; without it, what `port` says.
-        meter: Meter of its ports; without it, what `port` says.
-        profile: Profile that every packet belongs to that is metered at its ports, whatever its flow's is:
-            the aggregate profile of a boundary; without it, each flow's.
-        dropper: Dropper of its ports; without it, what `port` says.
-        detector: Detector of its ports; without it, what `port` says.
-        rate_control: Switch algorithm of its ports; without it, what `port` says.
-        vsvd: Coupling of control loops at its ports; without it, what `port` says.
+        duplex: Whether there is an equal link in the other direction. Default: true.
+        scheduler: Scheduler of its ports; without it, that of `port`.
+        meter: Meter of its ports; without it, that of `port`.
+        profile: Profile of every packet that is metered at its ports, whatever the profile of its flow: the
+            aggregate profile of a boundary; without it, each flow's.
+        dropper: Dropper of its ports; without it, that of `port`.
+        detector: Detector of its ports; without it, that of `port`.
+        rate_control: Switch algorithm of its ports; without it, that of `port`.
+        vsvd: Coupling of control loops at its ports; without it, that of `port`.
         ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
         credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
             without it, none.
@@ -2035,10 +2032,10 @@ class Node(Record):
     One node added to the topology.
 
     Attributes:
-        name: Name, which no other node has.
+        name: Unique name of the node.
         kind: Whether it forwards (switch) or only sends and receives (host) (switch or host). Default:
             switch.
-        buffer: Shared pool of this switch; without it, what `switch` says (a limit such as "100p" or "64kB").
+        buffer: Shared pool of this switch; without it, that of `switch` (a limit such as "100p" or "64kB").
     """
 
     name: str
@@ -2050,15 +2047,15 @@ class Node(Record):
 class Admission(Record):
     """Admission.
 
-    The Flow Network: at its `start` a flow that reserves sends a request along its route. Every link checks
-    it and books it, the confirmation comes back the same way, and only then the source sends. A refusal says
-    which link had too little left. Requests, answers and warnings travel with the links' propagation delays
-    and take no capacity.
+    The Flow Network: at its `start` a flow with a reservation sends a request along its route. Every link
+    checks and books it, the confirmation returns on the same route, and only then does the source send. A
+    refusal names the link that lacks capacity. Requests, answers and warnings take the links' propagation
+    delays and no capacity.
 
     Attributes:
-        datagrams: Share of every link that is kept aside for datagrams and cannot be reserved (a number from
-            0 to 1). Default: 0.
-        interval: Longest average interval (AI) that a flow may ask for; without it, any (a time such as
+        datagrams: Share of every link that is kept for datagrams and cannot be reserved (a number from 0 to
+            1). Default: 0.
+        interval: Longest average interval (AI) that a flow may request; without it, any (a time such as
             "5ms").
 
     Source: Zhang 1991, section 2.2.
@@ -2072,15 +2069,15 @@ class Admission(Record):
 class Switch(Record):
     """Switch.
 
-    What holds for every switch, unless a node says otherwise.
+    Every switch; a node may override it.
 
     Attributes:
         buffer: Pool of each switch, shared by its ports with push-out; without it, unlimited (a limit such as
             "100p" or "64kB").
-        push_out: Who gives way when the pool is exhausted: the port that holds most beyond its share, and
-            there what waits for a shaper, a ceiling or credit when it is more than a third of the rest; or
-            the longest queue by packets, whoever may send (Zhang 1991, section 3.1) (shares or
-            longest-queue). Default: shares.
+        push_out: Packet that is dropped when the pool is exhausted: of the port that exceeds its share by
+            most, and there first of packets that wait for a shaper, a ceiling or credit when they are more
+            than a third of the others; or of the longest queue by packets, whether they may be sent or not
+            (Zhang 1991, section 3.1) (shares or longest-queue). Default: shares.
     """
 
     buffer: str | None = None
@@ -2091,13 +2088,13 @@ class Switch(Record):
 class Host(Record):
     """Host.
 
-    What every output port of a host does, unless a link says otherwise.
+    Every output port of a host; a link may override it.
 
     Attributes:
-        scheduler: Which flow sends next. Default: fifo.
-        meter: What sees whether flows keep their contracts; without it, nothing does.
-        dropper: What is dropped or marked on arrival; without it, nothing is.
-        detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
+        scheduler: Scheduler: which flow is served next. Default: fifo.
+        meter: Meter: whether flows conform to their contracts; without it, none.
+        dropper: Dropper: which packets are dropped or marked; without it, none.
+        detector: Detector of flows that do not respond to the drops of `dropper`; without it, none.
         credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
             without it, none.
     """
@@ -2113,38 +2110,39 @@ class Host(Record):
 class Credit(Record):
     """Credit.
 
-    Credit-based flow control of a link: a packet is sent only when there is a place for it at the node at the
-    link's end. What has no credit waits, back to the hosts. Every packet takes one place, and the link back
-    carries the credit cells, ahead of what its port has queued.
+    Credit-based flow control of a link: a packet is sent only when the node at the link's end has a place for
+    it. Packets without credit wait, hop by hop back to the hosts. Every packet takes one place. The reverse
+    link carries the credit cells, ahead of its queue.
 
     Attributes:
-        per: What has credit of its own: each `flow` is a VC, or all flows of the `link` are one, so that one
-            of them that cannot go on holds the others back (flow or link). Default: flow.
-        allocation: Who allocates the receiver's memory: `static`, or adaptively the `sender` or the
+        per: Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a
+            blocked flow blocks the others (flow or link). Default: flow.
+        allocation: Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the
             `receiver` (static or sender or receiver). Default: static.
-        protocol: What credit records tell: the running count of the Credit Update Protocol (`cup`), or the
-            cells since the record before (`incremental`) (cup or incremental). Default: cup.
-        cell: Packet for which buffers are counted; without it, the smallest on the link. Any packet takes one
-            place (a size such as "250B").
+        protocol: Content of credit records: the running count of the Credit Update Protocol (`cup`), or the
+            cells since the previous record (`incremental`) (cup or incremental). Default: cup.
+        cell: Packet size in which buffers are counted; without it, the smallest on the link. Any packet takes
+            one place (a size such as "250B").
         credit_cell: Size of credit cells and of credit_check cells; without it, `cell` (a size such as
             "250B").
         buffer: Buf_Alloc of each VC in packets, with static allocation; without it, RTT + N2 (a whole number
             from 1 to 2147483647).
-        n2: Packets of a VC that are forwarded for each credit record (N2); without it, with static allocation
-            as few as keep credit cells to 1 % of the data, at most a quarter of a `buffer` that is given,
-            with the sender's 1, with the receiver's Buf_Alloc/4 (a whole number from 1 to 2147483647).
+        n2: Packets of a VC that are forwarded for each credit record (N2); without it: with static allocation
+            the smallest value that keeps credit cells to 1 % of the data, at most a quarter of a given
+            `buffer`; 1 with allocation by the sender; Buf_Alloc/4 with allocation by the receiver (a whole
+            number from 1 to 2147483647).
         pool: Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4 RTT and
             2 for each VC (a whole number from 1 to 2147483647).
-        divided: Share of the pool that the receiver divides at an allocation; without it, 0.5, with which no
-            packet is lost (a number from 0 to 1).
-        interval: Time from one allocation to the next; without it, the longest that a credit record takes to
-            have an effect (a time such as "5ms").
-        repeats: How often a credit record is repeated with the count of that moment: in places of credit
-            cells that are left, and in credit cells of their own while the link back has nothing else to
-            send. For links that lose credit cells; it takes nothing from the data (a whole number from 0 to
-            16). Default: 0.
-        check: Interval of the credit_check cells of a VC, which make good what was lost, 0s for none; without
-            it, 10 RTT on a link that loses packets (a time such as "5ms").
+        divided: Share of the pool that the receiver divides at an allocation; without it, 0.5, which loses no
+            packet (a number from 0 to 1).
+        interval: Time from one allocation to the next; without it, the longest time that a credit record
+            takes to have an effect (a time such as "5ms").
+        repeats: Number of times that a credit record is repeated, with the count of that moment: in unused
+            places of credit cells, and in credit cells of their own while the reverse link has nothing else
+            to send. For links that lose credit cells; it takes no capacity from the data (a whole number from
+            0 to 16). Default: 0.
+        check: Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
+            without it, 10 RTT on a link with `loss` (a time such as "5ms").
 
     Source: Kung 1997, section "Credit-based flow control".
     """
@@ -2167,19 +2165,17 @@ class Credit(Record):
 class Port(Record):
     """Port.
 
-    What every output port of a switch does, unless a link says otherwise. What those of hosts do, `host`
-    says.
+    Every output port of a switch; a link may override it. `host` describes the ports of hosts.
 
     Attributes:
-        scheduler: Which flow sends next. Default: fifo.
-        meter: What sees whether flows keep their contracts; the default lets flows without `interval` pass.
+        scheduler: Scheduler: which flow is served next. Default: fifo.
+        meter: Meter: whether flows conform to their contracts; the default ignores flows without `interval`.
             Default: flow-monitor.
-        dropper: What is dropped or marked on arrival; without it, nothing is.
-        detector: What finds flows that do not respond to the drops of `dropper`; without it, nothing does.
-        rate_control: What tells the sources of ABR connections at which rate they may send; without it,
-            nothing does.
-        vsvd: How the port ends the control loops of ABR connections and begins others, for which it needs
-            `rate_control`; without it, loops go through.
+        dropper: Dropper: which packets are dropped or marked; without it, none.
+        detector: Detector of flows that do not respond to the drops of `dropper`; without it, none.
+        rate_control: Switch algorithm that assigns rates to ABR connections; without it, none.
+        vsvd: Virtual source and destination: the port ends the control loops of ABR connections and starts
+            new ones, which needs `rate_control`; without it, loops pass through.
         credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
             without it, none.
     """
@@ -2225,17 +2221,17 @@ class Scenario(Record):
         sample: Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th
             of `duration` (a time such as "5ms").
         topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
-        port: Output ports of switches, unless a link says otherwise. Default: Port().
-        host: Output ports of hosts, unless a link says otherwise. Default: Host().
-        switch: Switches, unless a node says otherwise. Default: Switch().
-        admission: Set-up of flows that reserve, link by link, before they send; without it, all are set up
-            from the start.
+        port: Output ports of switches; a link may override it. Default: Port().
+        host: Output ports of hosts; a link may override it. Default: Host().
+        switch: Switches; a node may override it. Default: Switch().
+        admission: Set-up of flows with reservations, link by link, before they send; without it, all flows
+            are set up from the start.
         node: Nodes added to the topology.
         link: Links added to the topology.
         class_: Classes of flows, on every switch port.
-        profile: Contracts that several flows keep together.
-        flow: Flows: who sends what to whom.
-        connection: Connections: who sends what to whom and is answered.
+        profile: Contracts that several flows share.
+        flow: Flows: traffic from one node to others.
+        connection: Connections: traffic from one node to another, with acknowledgements.
     """
 
     version: int = 1

@@ -358,7 +358,7 @@ fn circuits_go_on_by_their_names() {
     let after =
         [circuit("new", "0.0.0.9", 1000), circuit("b", "0.0.0.5", 160_000), circuit("c", "0.0.0.3", 80_000)];
     let rules = vec![of_circuits(after)];
-    let changes = bench.steering.changes(&rules, &[Some(0)], FlowPlan::default(), 0);
+    let changes = bench.steering.changes(&rules, &[Some(0)], FlowPlan::default(), &mut Vec::new());
     let changed: Vec<_> = changes.iter().map(|(leg, plan)| (leg.flow.0, plan.contract.reserve)).collect();
     assert_eq!(changed, [(b, Some(rate(160_000)))]);
     bench.steering.replan(bench.now, &mut bench.switch, rules, &[Some(0)], FlowPlan::default(), 0);

@@ -35,7 +35,7 @@ fn privileges_are_given_up() {
                 let line = status.lines().find(|line| line.starts_with(name)).unwrap();
                 u64::from_str_radix(line.split('\t').nth(1).unwrap(), 16).unwrap()
             };
-            assert_eq!(field("NoNewPrivs:"), 1);
+            assert_eq!((field("NoNewPrivs:"), field("Seccomp:")), (1, 2));
             for set in ["CapPrm:", "CapEff:"] {
                 assert_eq!(field(set) & !allowed, 0, "{arg}: {status}");
             }

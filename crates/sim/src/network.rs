@@ -145,7 +145,7 @@ pub struct RateControlPlan {
 pub struct GatePlan {
     /// Indexes of its links, up first. Each has one port of the switch.
     pub links: [usize; 2],
-    /// The memory that both ports share.
+    /// The memory of each port.
     pub buffer: Limit,
     /// The edge of each direction, up first: which packets get which flow of its port.
     pub edges: [EdgePlan; 2],

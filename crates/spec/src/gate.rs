@@ -62,7 +62,7 @@ pub struct GateFile {
     pub addressed: Vec<String>,
     /// What becomes of traffic without the gate.
     pub fail: Fail,
-    /// The memory that both directions share.
+    /// The memory of each direction.
     pub buffer: Limit,
     /// The output port of each direction.
     pub port: PortSpec,
@@ -96,6 +96,8 @@ pub struct GateFlow {
     pub matching: Match,
     /// What has a flow of its own.
     pub each: Option<Each>,
+    /// Whether each of `each` is a class, in which every 5-tuple has a flow of its own.
+    pub within: bool,
     /// Circuits, each of which has a flow of its own.
     pub circuits: Option<Arc<Circuits>>,
     /// How long a flow made for one of `each` or `circuits` stays without packets.
@@ -305,6 +307,20 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
                 .help("make it two flows: first those of circuits, then each of the others");
             report.add(values.place_of("each"), complaint);
         }
+        let within = values.given("within");
+        if within && !matches!(each, Some(Each::Host | Each::Subscriber)) {
+            let complaint = Complaint::new("`within` divides what a host or a subscriber has")
+                .help("add each = \"host\" or each = \"subscriber\"");
+            report.add(values.place_of("within"), complaint);
+        }
+        if let Some(Some(class)) = class.filter(|_| within)
+            && let Some(parent) = classes[class].class.parent
+        {
+            let (inner, outer) = (&classes[class].class.name, &classes[parent].class.name);
+            let complaint = Complaint::new(format!("class `{inner}` in class `{outer}` has no room for classes"))
+                .help("`within` makes each host a class, and classes are at most two deep: put the flow into another class");
+            report.add(values.place_of("within"), complaint);
+        }
         let idle = values.time("idle")?;
         if idle == Span::ZERO {
             report.add(values.place_of("idle"), Complaint::new("`idle` is zero"));
@@ -314,6 +330,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
             name: name.to_owned(),
             matching,
             each,
+            within,
             circuits: None,
             idle,
             contract,

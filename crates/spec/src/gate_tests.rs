@@ -66,6 +66,23 @@ fn a_gate_file_is_read() {
     assert!(gate.to_toml().contains("up = \"20mbit\""));
 }
 
+/// Hosts are classes: a class within a class has no room for them, and another has.
+#[test]
+fn hosts_are_classes_where_there_is_room() {
+    let with = |class: &str| {
+        let classes = "[[class]]\nname = \"outer\"\n[[class]]\nname = \"inner\"\nparent = \"outer\"\n[[class]]\nname = \"other\"\n";
+        let hosts = format!("each = \"host\"\nwithin = \"5-tuple\"\nclass = \"{class}\"");
+        mistakes(&OFFICE.replacen("each = \"host\"", &hosts, 1).replacen(
+            "[[flow]]",
+            &format!("{classes}[[flow]]"),
+            1,
+        ))
+    };
+    assert_eq!(with("other"), Vec::<String>::new());
+    let [mistake] = &with("inner")[..] else { panic!("{:?}", with("inner")) };
+    assert!(mistake.contains("class `inner` in class `outer` has no room for classes"), "{mistake}");
+}
+
 #[test]
 fn mistakes_are_answered_where_they_are() {
     let with = |old: &str, new: &str| {
@@ -113,6 +130,16 @@ fn mistakes_are_answered_where_they_are() {
         ("vlan = 9", "not = { inside = \"10.9.0.1/16\" }", "19: `inside` has bits beyond its prefix"),
         ("idle = \"5s\"", "idle = \"0s\"", "21: `idle` is zero"),
         ("each = \"host\"\n", "", "20: a flow without `each` or `circuits` is never forgotten"),
+        (
+            "each = \"5-tuple\"",
+            "each = \"5-tuple\"\nwithin = \"5-tuple\"",
+            "26: `within` divides what a host or a subscriber has",
+        ),
+        (
+            "direction = \"down\" }\neach = \"host\"",
+            "direction = \"down\" }\nwithin = \"5-tuple\"",
+            "20: `within` divides",
+        ),
         (
             "reserve = \"128kbit\"",
             "reserve = \"11mbit\"",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tidegate import _tidegate
-from tidegate.replay.buffer import twice
 from tidegate.replay.names import FiveTuple
 from tidegate.replay.plan import CapturedFlow, Plan
 from tidegate.replay.scenario import about
@@ -41,8 +40,7 @@ def gate_toml(plan: Plan, scheduler: str) -> str | None:
         lines.append(f'{side} = "{rate}"{"" if side == way else "  # not in the replay"}')
     lines += ["", "[port]", f"scheduler = {_toml(scheduler)}"]
     if plan.buffer is not None:
-        # Both directions share it.
-        lines += ["", "[switch]", f"buffer = {_toml(twice(plan.buffer))}"]
+        lines += ["", "[switch]", f"buffer = {_toml(plan.buffer)}"]
     for match, flows in rules.items():
         reserve = _tidegate.show_rate(sum(flow.reserve or 0 for flow in flows))
         named = ", ".join(f"{flow.name} ({_printable(flow.flow)})" for flow in flows)

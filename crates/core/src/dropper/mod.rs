@@ -23,9 +23,9 @@ pub struct Occupancy {
     pub queue: Count,
     /// The queue of the packet's own flow, a packet in service included.
     pub flow: Count,
-    /// The switch's memory.
+    /// The memory that the port may use: the switch's, or its own part.
     pub pool: Count,
-    /// The limit of the switch's memory; `None` is without limit.
+    /// The limit of that memory; `None` is without limit.
     pub limit: Option<Limit>,
 }
 

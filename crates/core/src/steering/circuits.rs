@@ -16,7 +16,7 @@ pub(super) struct CircuitState {
 pub(super) fn of(rule: &Rule) -> Vec<CircuitState> {
     match &rule.split {
         Split::Circuits(circuits) => vec![CircuitState::default(); circuits.len()],
-        Split::Together | Split::Each(_) => Vec::new(),
+        Split::Together | Split::Each(_) | Split::Conversations(..) => Vec::new(),
     }
 }
 

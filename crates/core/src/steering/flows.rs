@@ -1,19 +1,20 @@
 //! Which flow of a port does a packet go to? By rules in their order, the first that has a flow for it.
 //!
 //! A rule has one flow, or opens one for each host, subscriber, 5-tuple or circuit when its first packet
-//! comes. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new
+//! comes, or for each 5-tuple in a class of its host. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new
 //! flow alike: a flow that has sent ahead of its reservation cannot shed that by a pause. The counters of a
 //! circuit outlive its flows.
 
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
 use super::inspect::Leads;
-use super::rule::{Rule, Split};
-use crate::classifier::rules::{Direction, Key, inside};
+use super::owners::{MOST_CONVERSATIONS, Owners};
+use super::rule::{Conversations, Rule, Split};
+use crate::classifier::rules::{Direction, Each, Key, inside};
 use crate::contract::Refused;
 use crate::headers::Headers;
 use crate::packet::{FlowIx, Leg, PortIx};
-use crate::switch::plan::FlowPlan;
+use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::switch::{FlowCounters, Switch};
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -31,6 +32,8 @@ pub(super) enum Owner {
 pub(super) struct Member {
     pub(super) rule: usize,
     pub(super) owner: Owner,
+    /// The place of the class that it is in, where it is a conversation of a host or subscriber.
+    pub(super) within: Option<usize>,
     pub(super) leg: Leg,
     pub(super) last_packet: Time,
     /// Its rule was removed and its flow closed; its slot is free at the next check.
@@ -68,6 +71,8 @@ pub struct Steering {
     rule_of: Vec<u32>,
     pub(super) members: Vec<Member>,
     pub(super) by_key: BTreeMap<(usize, Key), usize>,
+    /// The classes of hosts and subscribers.
+    pub(super) owners: Owners,
     free: Vec<usize>,
     /// When to check whether a member can be closed: one entry for each.
     checks: BinaryHeap<Reverse<(Time, usize)>>,
@@ -106,7 +111,7 @@ impl Steering {
         for rule in &rules {
             fixed.push(match rule.split {
                 Split::Together => Some(switch.open(now, port, &rule.plan)?),
-                Split::Each(_) | Split::Circuits(_) => None,
+                Split::Each(_) | Split::Conversations(..) | Split::Circuits(_) => None,
             });
         }
         let rest_plan = rest;
@@ -124,6 +129,7 @@ impl Steering {
             rule_of: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),
+            owners: Owners::default(),
             free: Vec::new(),
             checks: BinaryHeap::new(),
             most,
@@ -188,15 +194,23 @@ impl Steering {
                     let key = each.key(headers, direction);
                     return match self.by_key.get(&(ix, key)) {
                         Some(at) => Some(self.touch(now, *at)),
-                        None => self.open(now, switch, ix, Owner::Key(key)),
+                        None => self.open(now, switch, ix, Owner::Key(key), None),
                     };
+                }
+                Split::Conversations(each, conversations) => {
+                    let key = Each::FiveTuple.key(headers, direction);
+                    if let Some(at) = self.by_key.get(&(ix, key)) {
+                        return Some(self.touch(now, *at));
+                    }
+                    let (owner, class) = (each.key(headers, direction), conversations.class(&rule.plan));
+                    return self.open_conversation(now, switch, (ix, owner), &class, key);
                 }
                 Split::Circuits(circuits) => {
                     let owner = inside(headers, direction).and_then(|inside| circuits.find(inside));
                     let Some(circuit) = owner else { continue };
                     return match self.circuits[ix][circuit as usize].member() {
                         Some(at) => Some(self.touch(now, at)),
-                        None => self.open(now, switch, ix, Owner::Circuit(circuit)),
+                        None => self.open(now, switch, ix, Owner::Circuit(circuit), None),
                     };
                 }
             }
@@ -211,16 +225,48 @@ impl Steering {
         Cached { leg: member.leg, member: Some((at, member.number)), generation: self.generation }
     }
 
-    /// Opens a flow for its first packet.
-    fn open(&mut self, now: Time, switch: &mut Switch, rule: usize, owner: Owner) -> Option<Cached> {
+    /// Opens a flow for a conversation of an owner, and a class with this plan for the owner if it has none.
+    fn open_conversation(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        (rule, owner): (usize, Key),
+        class: &ClassPlan,
+        conversation: Key,
+    ) -> Option<Cached> {
+        self.close_idle(now, switch);
+        let Ok(within) = self.owners.place(now, switch, self.port, (rule, owner), class) else {
+            self.overflowed += 1;
+            return None;
+        };
+        let key = if self.owners.at(within).1 < MOST_CONVERSATIONS { conversation } else { owner };
+        let found = match self.by_key.get(&(rule, key)) {
+            Some(at) => Some(self.touch(now, *at)),
+            None => self.open(now, switch, rule, Owner::Key(key), Some(within)),
+        };
+        if found.is_none() {
+            self.owners.leave_if_empty(within);
+        }
+        found
+    }
+
+    /// Opens a flow for its first packet, of a conversation `within` the class of its owner.
+    fn open(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        rule: usize,
+        owner: Owner,
+        within: Option<usize>,
+    ) -> Option<Cached> {
         self.close_idle(now, switch);
         let Rule { split, plan, idle, .. } = &self.rules[rule];
         let plan = match (owner, split) {
             (Owner::Circuit(circuit), Split::Circuits(circuits)) => {
                 Some(circuits.plan(circuit, self.direction, plan))
             }
-            _ if self.by_key.len() < self.most => Some(*plan),
-            _ => None,
+            _ if self.by_key.len() >= self.most => None,
+            _ => Some(within.map_or(*plan, |at| Conversations::flow(self.owners.at(at).0))),
         };
         let opened =
             plan.and_then(|plan| switch.open(now, self.port, &FlowPlan { transient: true, ..plan }).ok());
@@ -229,7 +275,8 @@ impl Steering {
             return None;
         };
         self.opened += 1;
-        let member = Member { rule, owner, leg, last_packet: now, closed: false, number: self.opened };
+        let member =
+            Member { rule, owner, within, leg, last_packet: now, closed: false, number: self.opened };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -244,6 +291,9 @@ impl Steering {
         match owner {
             Owner::Key(key) => _ = self.by_key.insert((rule, key), at),
             Owner::Circuit(circuit) => self.circuits[rule][circuit as usize].open(at),
+        }
+        if let Some(within) = within {
+            self.owners.opened(within);
         }
         self.open_of[rule] += 1;
         self.note_rule(leg, rule);
@@ -283,6 +333,9 @@ impl Steering {
             let counters = switch.counters(member.leg);
             self.closed[member.rule] = sum(self.closed[member.rule], counters);
             self.open_of[member.rule] -= 1;
+            if let Some(within) = member.within {
+                self.owners.closed(within);
+            }
             _ = switch.close(now, member.leg);
             match member.owner {
                 Owner::Key(key) => _ = self.by_key.remove(&(member.rule, key)),

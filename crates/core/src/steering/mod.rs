@@ -9,9 +9,10 @@ mod control;
 mod edge;
 mod flows;
 mod inspect;
+mod owners;
 mod replan;
 mod rule;
 
 pub use edge::{Edge, EdgePlan, Steered};
 pub use flows::{Cached, Steering};
-pub use rule::{Rule, Split};
+pub use rule::{Conversations, Rule, Split};

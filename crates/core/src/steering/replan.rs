@@ -3,35 +3,51 @@
 use super::circuits::{self, CircuitState, sum};
 use super::flows::{Owner, Steering};
 use super::inspect::Leads;
-use super::rule::{Rule, Split};
+use super::rule::{Conversations, Rule, Split};
 use crate::packet::Leg;
-use crate::switch::plan::FlowPlan;
+use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::switch::{FlowCounters, Switch};
 use crate::units::Time;
 use std::collections::BTreeMap;
 
 impl Steering {
     /// The flows whose plans [`Switch::reconfigure`] has to change before [`replan`](Self::replan) with the same
-    /// arguments; it takes all of them or none. `classes` is how many classes the port will have.
+    /// arguments; it takes all of them or none. `classes` are those of the port by its plan; the classes of owners that go
+    /// on are added behind them.
     pub fn changes(
         &self,
         rules: &[Rule],
         from: &[Option<usize>],
         rest: FlowPlan,
-        classes: usize,
+        classes: &mut Vec<ClassPlan>,
     ) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
+        let continued_by = self.continued_by(rules, from);
+        let planned = classes.len();
+        let mut class_of = BTreeMap::new();
+        for (at, rule) in self.owners.continuing(&continued_by) {
+            class_of.insert(at, classes.len() as u16);
+            classes.extend(rules[rule].owner_class());
+        }
+        let conversations = self.members.iter().filter(|member| member.number > 0 && !member.closed);
+        for (member, within) in conversations.filter_map(|member| Some((member, member.within?))) {
+            let class = class_of.get(&within).copied();
+            if class != Some(self.owners.at(within).0) {
+                // Without a class it will be closed; until its queue is empty it needs a place in the tree.
+                changes.push((member.leg, class.map_or_else(FlowPlan::default, Conversations::flow)));
+            }
+        }
         if rest != self.rest_plan {
             changes.extend([(self.rest, rest), (self.control, rest)]);
         }
-        for (before, after) in self.continued_by(rules, from).into_iter().enumerate() {
+        for (before, after) in continued_by.into_iter().enumerate() {
             let old = &self.rules[before];
             let next = after.map(|after| &rules[after]);
             let mut change = |leg: Leg, plan: FlowPlan, wanted: Option<FlowPlan>| {
                 let wanted = match wanted {
                     Some(wanted) => wanted,
                     // It will be closed; until its queue is empty it needs a place in the tree.
-                    None if plan.class.is_some_and(|class| usize::from(class) >= classes) => {
+                    None if plan.class.is_some_and(|class| usize::from(class) >= planned) => {
                         FlowPlan::default()
                     }
                     None => return,
@@ -41,9 +57,13 @@ impl Steering {
                     changes.push((leg, FlowPlan { transient, ..wanted }));
                 }
             };
-            let Split::Circuits(circuits) = &old.split else {
-                self.legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
-                continue;
+            let circuits = match &old.split {
+                Split::Circuits(circuits) => circuits,
+                Split::Conversations(..) => continue,
+                Split::Together | Split::Each(_) => {
+                    self.legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
+                    continue;
+                }
             };
             let renumbered = self.renumbered(before, next);
             for (state, number) in self.circuits[before].iter().zip(0..) {
@@ -72,6 +92,10 @@ impl Steering {
         most: usize,
     ) {
         let continued_by = self.continued_by(&rules, from);
+        let places = self.owners.follow(&continued_by, switch.classes(self.port));
+        for member in &mut self.members {
+            member.within = member.within.and_then(|at| places.get(at).copied().flatten());
+        }
         let mut fixed = vec![None; rules.len()];
         let mut closed = vec![FlowCounters::default(); rules.len()];
         for (before, after) in continued_by.iter().enumerate() {
@@ -172,6 +196,7 @@ impl Steering {
 fn continues(before: &Split, after: &Split) -> bool {
     match (before, after) {
         (Split::Circuits(_), Split::Circuits(_)) => true,
+        (Split::Conversations(before, _), Split::Conversations(after, _)) => before == after,
         _ => before == after,
     }
 }

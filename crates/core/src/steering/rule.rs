@@ -3,7 +3,8 @@
 use crate::classifier::circuits::Circuits;
 use crate::classifier::matching::Match;
 use crate::classifier::rules::Each;
-use crate::switch::plan::FlowPlan;
+use crate::scheduler::SchedulerKind;
+use crate::switch::plan::{DropperPlan, FlowPlan};
 use crate::units::Span;
 use std::sync::Arc;
 
@@ -27,6 +28,17 @@ pub enum Split {
     Together,
     /// Each host, subscriber or 5-tuple has one.
     Each(Each),
+    /// Each host or subscriber has a class with the plan's terms, in which each 5-tuple has a flow.
+    Conversations(Each, Conversations),
     /// Each of these circuits has one. Packets of addresses that no circuit has go on to the next rule.
     Circuits(Arc<Circuits>),
+}
+
+/// What is at the class of a host or subscriber, in which its conversations have flows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conversations {
+    /// Orders the conversations.
+    pub scheduler: SchedulerKind,
+    /// What guards them besides the droppers of the nodes above; `None` for nothing.
+    pub dropper: Option<DropperPlan>,
 }

@@ -1,6 +1,7 @@
 //! The droppers of a port: what guards its queue, a class's, or each flow's at a node.
 
 use super::plan::{DropperPlan, PortPlan, Scope};
+use super::tree::node_of;
 use crate::context::{Ctx, Reason};
 use crate::contract::{Contract, Refused};
 use crate::detector::BuiltInDetector;
@@ -96,10 +97,7 @@ impl Guard {
         Some(dropper)
     }
 
-    /// Whether an arriving packet may join the queue that is guarded. Says why it is to be marked.
-    ///
-    /// # Errors
-    /// Why it is to be dropped.
+    /// Whether an arriving packet may join the queue that is guarded. Says why it is to be marked, or as an error, dropped.
     fn arrive(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -193,21 +191,29 @@ impl DropperPlan {
 }
 
 impl Guards {
-    /// What a plan asks for, before any flow is there.
-    ///
-    /// # Errors
-    /// When a dropper cannot be made.
+    /// What a plan asks for, before any flow is there. An error says that a dropper cannot be made.
     pub(super) fn new(now: Time, port: PortIx, plan: &PortPlan) -> Result<Guards, Refused> {
         if plan.nodes().all(|(_, _, dropper)| dropper.is_none()) {
             return Ok(Guards { port, places: Vec::new() });
         }
-        let mut places = Vec::new();
-        for (ix, (parent, _, dropper)) in plan.nodes().enumerate() {
+        let places = plan.nodes().enumerate().map(|(ix, (parent, _, dropper))| {
             let rate = plan.rate_of(ix.checked_sub(1).map(|class| class as u16));
             let guard = dropper.map(|dropper| Guard::new(now, dropper, rate)).transpose()?;
-            places.push(Place { parent, guard });
-        }
-        Ok(Guards { port, places })
+            Ok(Place { parent, guard })
+        });
+        Ok(Guards { port, places: places.collect::<Result<_, _>>()? })
+    }
+
+    /// The plan has one class more, the last. An error says that its dropper cannot be made.
+    pub(super) fn add_class(&mut self, now: Time, plan: &PortPlan) -> Result<(), Refused> {
+        let Some(class) = plan.classes.last().filter(|_| !self.is_empty()) else {
+            *self = Guards::new(now, self.port, plan)?;
+            return Ok(());
+        };
+        let rate = plan.rate_of(Some((plan.classes.len() - 1) as u16));
+        let guard = class.dropper.as_ref().map(|dropper| Guard::new(now, dropper, rate)).transpose()?;
+        self.places.push(Place { parent: Some(node_of(class.parent)), guard });
+        Ok(())
     }
 
     /// Whether nothing is guarded.
@@ -241,10 +247,7 @@ impl Guards {
         }
     }
 
-    /// Opens a flow of a node, or changes its contract.
-    ///
-    /// # Errors
-    /// When a dropper of its own cannot be made.
+    /// Opens a flow of a node, or changes its contract. An error says that a dropper of its own cannot be made.
     pub(super) fn set_flow(
         &mut self,
         now: Time,

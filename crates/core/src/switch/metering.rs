@@ -1,6 +1,7 @@
 //! The meters of a port, and which profile of each a packet belongs to.
 
 use super::plan::{FlowPlan, MOST_METERS, PortPlan};
+use super::tree::node_of;
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::meter::{Meter, MeterKind, Metered, ProfileIx, Reading, Usage};
@@ -75,6 +76,18 @@ impl Metering {
             places.push(Place { parent, stages: stages.collect::<Result<_, _>>()? });
         }
         Ok(Metering { places, shared: BTreeMap::new() })
+    }
+
+    /// The plan has one class more, the last. An error says that a meter of it cannot be made.
+    pub(super) fn add_class(&mut self, plan: &PortPlan) -> Result<(), Refused> {
+        let Some(class) = plan.classes.last().filter(|_| !self.is_empty()) else {
+            self.places = Metering::new(plan)?.places;
+            return Ok(());
+        };
+        let stages = class.meters.iter().map(|kind| Stage::new(kind, &plan.profiles));
+        let stages = stages.collect::<Result<_, _>>()?;
+        self.places.push(Place { parent: Some(node_of(class.parent)), stages });
+        Ok(())
     }
 
     /// Whether there is no meter.

@@ -31,7 +31,7 @@ use crate::packet::{Leg, Packet, PortIx};
 use crate::queues::Participation;
 use crate::stats::tally;
 use crate::units::{Span, Time};
-use plan::{FlowPlan, SwitchPlan};
+use plan::{ClassPlan, FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
 
@@ -52,7 +52,7 @@ impl Ready {
     }
 }
 
-/// A switch: output ports over one pool of memory.
+/// A switch: output ports, over one pool of memory or one each.
 pub struct Switch {
     ports: Vec<Port>,
     pool: Pool,
@@ -67,8 +67,7 @@ impl Switch {
     /// When the plan names a class before its parent or nests more than
     /// [`plan::DEEPEST_TREE`] schedulers.
     pub fn new(now: Time, plan: &SwitchPlan) -> Result<Switch, Refused> {
-        let pool = Pool::new(plan.buffer, plan.push_out);
-        let mut switch = Switch { ports: Vec::new(), pool, orders: 0 };
+        let mut switch = Switch { ports: Vec::new(), pool: Pool::new(plan), orders: 0 };
         for (ix, port) in plan.ports.iter().enumerate() {
             port.check(ix)?;
             switch.ports.push(Port::new(now, PortIx(ix as u16), port)?);
@@ -87,6 +86,15 @@ impl Switch {
             .ok_or_else(|| Refused(format!("the switch has no port {}", port.0)))?;
         let flow = port.open(now, plan)?;
         Ok(port.leg(flow))
+    }
+
+    /// Adds a class to a port, behind those that it has, and says its index; with a later plan it stays if the plan names it.
+    ///
+    /// # Errors
+    /// When the port does not exist, the class has no place in its tree, or a policy refuses it; nothing is changed.
+    pub fn open_class(&mut self, now: Time, port: PortIx, plan: &ClassPlan) -> Result<u16, Refused> {
+        let no_port = || Refused(format!("the switch has no port {}", port.0));
+        self.ports.get_mut(usize::from(port.0)).ok_or_else(no_port)?.open_class(now, plan)
     }
 
     /// Changes what a flow is promised, its ceiling and its shaper; its queue stays as it is.

@@ -21,6 +21,17 @@ impl Switch {
         port.forgettable_at(now, leg.flow)
     }
 
+    /// How many classes a port has, those that were opened beyond its plan included.
+    pub fn classes(&self, port: PortIx) -> usize {
+        self.ports.get(usize::from(port.0)).map_or(0, |port| port.plan.classes.len())
+    }
+
+    /// From when on nothing would tell a class from a new one; `None` while packets are queued there, and for one that does
+    /// not exist. A time after `now` is when to ask again.
+    pub fn class_forgettable_at(&self, now: Time, port: PortIx, class: u16) -> Option<Time> {
+        self.ports.get(usize::from(port.0))?.tree.class_forgettable_at(now, class)
+    }
+
     /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
     /// has sent ahead of what it reserves. Zero for a scheduler without clocks and an unknown leg.
     pub fn lead(&self, now: Time, leg: Leg) -> Span {

@@ -131,13 +131,26 @@ words! {
     }
 }
 
+/// Who may use the memory of a switch (Kamoun and Kleinrock, IEEE Transactions on Communications 28(7), 1980).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// Complete sharing: the limit is that of all ports together.
+    #[default]
+    Complete,
+    /// Complete partitioning: the limit is that of each port, and what one port holds takes nothing from another. A
+    /// multicast packet counts at each of its ports.
+    Partitioned,
+}
+
 /// A whole switch.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SwitchPlan {
     /// Its output ports.
     pub ports: Vec<PortPlan>,
-    /// The memory that all ports share; `None` is without limit.
+    /// The limit of the memory, of all ports or of each as `sharing` says; `None` is without limit.
     pub buffer: Option<Limit>,
+    /// Whether the ports share the memory.
+    pub sharing: Sharing,
     /// Which packet is dropped when it is exhausted.
     pub push_out: PushOut,
 }
@@ -164,7 +177,7 @@ pub struct FlowPlan {
 /// What a reconfiguration changed, in the order of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The shared buffer's limit, or which packet is dropped when it is exhausted.
+    /// The buffer's limit, whether the ports share it, or which packet is dropped when it is exhausted.
     Buffer,
     /// A new port.
     PortAdded(u16),
@@ -189,31 +202,31 @@ pub type Diff = Vec<Change>;
 
 impl PortPlan {
     pub(super) fn check(&self, port: usize) -> Result<(), Refused> {
-        let mut depth = Vec::with_capacity(self.classes.len());
-        for (ix, class) in self.classes.iter().enumerate() {
-            let above = match class.parent {
-                None => 1,
-                Some(parent) => *depth.get(usize::from(parent)).ok_or_else(|| {
-                    Refused(format!("port {port}: class {ix} stands before its parent {parent}"))
-                })?,
-            };
-            if above + 1 > DEEPEST_TREE {
-                return Err(Refused(format!(
-                    "port {port}: class {ix} is deeper than {DEEPEST_TREE} schedulers"
-                )));
-            }
-            depth.push(above + 1);
-            if class.scheduler.is_slotted() && self.above(class).any(SchedulerKind::is_slotted) {
-                return Err(Refused(format!(
-                    "port {port}: class {ix} has slots within the slots of a scheduler above it"
-                )));
-            }
-        }
-        let meters = self.classes.iter().map(|class| self.meters_of(class)).chain([self.meters.len()]);
-        if meters.max() > Some(MOST_METERS) {
+        (0..self.classes.len()).try_for_each(|class| self.check_class(port, class))?;
+        if self.meters.len() > MOST_METERS {
             return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
         }
-        if self.classes.len() > MOST_CLASSES {
+        Ok(())
+    }
+
+    /// Whether a class has a place in the tree; those before it have.
+    pub(super) fn check_class(&self, port: usize, ix: usize) -> Result<(), Refused> {
+        let class = &self.classes[ix];
+        if let Some(parent) = class.parent.filter(|parent| usize::from(*parent) >= ix) {
+            return Err(Refused(format!("port {port}: class {ix} stands before its parent {parent}")));
+        }
+        if self.above(class).count() + 1 > DEEPEST_TREE {
+            return Err(Refused(format!("port {port}: class {ix} is deeper than {DEEPEST_TREE} schedulers")));
+        }
+        if class.scheduler.is_slotted() && self.above(class).any(SchedulerKind::is_slotted) {
+            return Err(Refused(format!(
+                "port {port}: class {ix} has slots within the slots of a scheduler above it"
+            )));
+        }
+        if self.meters_of(class) > MOST_METERS {
+            return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
+        }
+        if ix >= MOST_CLASSES {
             return Err(Refused(format!("port {port}: more than {MOST_CLASSES} classes")));
         }
         Ok(())

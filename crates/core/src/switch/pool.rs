@@ -1,16 +1,18 @@
-//! The switch's memory: one pool for all ports, completely shared (Zhang 1991, section 3.1).
+//! The switch's memory: one pool for all ports, completely shared (Zhang 1991, section 3.1), or one for each.
 
 use crate::context::Body;
 use crate::packet::{BodyId, Packet};
 use crate::params::Limit;
 use crate::stats::Count;
-use crate::switch::plan::PushOut;
+use crate::switch::plan::{PushOut, Sharing, SwitchPlan};
 use std::collections::BTreeMap;
 
 /// What is stored, counted once however many ports hold it.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub(super) limit: Option<Limit>,
+    /// Whether the limit is that of all ports, or of each.
+    pub(super) sharing: Sharing,
     /// Which packet is dropped when it is exhausted.
     pub(super) push_out: PushOut,
     pub(super) used: Count,
@@ -19,8 +21,17 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    pub(super) fn new(limit: Option<Limit>, push_out: PushOut) -> Pool {
-        Pool { limit, push_out, ..Pool::default() }
+    pub(super) fn new(plan: &SwitchPlan) -> Pool {
+        let mut pool = Pool::default();
+        pool.follow(plan);
+        pool
+    }
+
+    /// Takes the limit and the rules of a plan; whether they are other ones.
+    pub(super) fn follow(&mut self, plan: &SwitchPlan) -> bool {
+        let before = (self.limit, self.sharing, self.push_out);
+        (self.limit, self.sharing, self.push_out) = (plan.buffer, plan.sharing, plan.push_out);
+        before != (self.limit, self.sharing, self.push_out)
     }
 
     /// What of the pool so much takes, in the unit of its limit.
@@ -31,9 +42,16 @@ impl Pool {
         }
     }
 
+    /// Whether all ports together hold more than the limit. A pool of which no port does is not exhausted either.
     #[inline]
     pub(super) fn exhausted(&self) -> bool {
-        self.limit.is_some_and(|limit| !limit.admits(self.used.packets, self.used.bytes))
+        self.is_exceeded_by(self.used)
+    }
+
+    /// Whether so much is more than the limit.
+    #[inline]
+    pub(super) fn is_exceeded_by(&self, held: Count) -> bool {
+        self.limit.is_some_and(|limit| !limit.admits(held.packets, held.bytes))
     }
 
     /// A body came in for `legs` ports.

@@ -24,10 +24,11 @@
 //! value, from the longest queue"): the longest by packets, ties to the latest arrival. Who may be sent now makes
 //! no difference, and what waits in shapers goes when nothing else can.
 //!
-//! In both, a packet in service counts in its queue and is never taken.
+//! In both, a packet in service counts in its queue and is never taken. Where each port has a limit of its own
+//! ([`Sharing::Partitioned`]), the rule is applied to that port alone.
 
 use super::Switch;
-use super::plan::PushOut;
+use super::plan::{PushOut, Sharing};
 use super::pool::Pool;
 use super::port::Port;
 use crate::context::Ctx;
@@ -35,59 +36,64 @@ use crate::packet::Leg;
 use crate::params::Limit;
 
 impl Switch {
-    /// Drops packets until the pool is within its limit; `arrived` is where the latest packet went.
+    /// Drops packets until the pool is within its limit, or each port where the limit is a port's; `arrived` is where the
+    /// latest packet went.
     #[cold]
     pub(super) fn make_room(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) {
-        while self.pool.exhausted() && self.push_out(cx, arrived) {}
-    }
-
-    /// Drops one packet, if one can be dropped.
-    fn push_out(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
-        match self.pool.push_out {
-            PushOut::Shares => self.push_out_beyond_share(cx),
-            PushOut::LongestQueue => self.push_out_of_longest(cx, arrived),
-        }
-    }
-
-    fn push_out_beyond_share(&mut self, cx: &mut Ctx<'_>) -> bool {
         let Switch { ports, pool, .. } = self;
-        let reserved = ports.iter().map(|port| i128::from(port.table.reserved)).sum();
-        let most = ports
-            .iter_mut()
-            .filter(|port| port.evictable() > 0 || !port.shaping.queues.is_empty())
-            .max_by_key(|port| (excess(pool, port, reserved), port.latest));
-        most.is_some_and(|port| port.give_way(cx, pool))
-    }
-
-    fn push_out_of_longest(&mut self, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
-        let longest = self
-            .ports
-            .iter_mut()
-            .filter(|port| port.evictable() > 0)
-            .max_by_key(|port| (port.backlog.packets, port.latest));
-        if let Some(port) = longest {
-            return port.push_out(cx, &mut self.pool, false);
-        }
-        // Everything is in service or waits in shapers: first what has just come.
-        for leg in arrived {
-            if let Some(port) = self.ports.get_mut(usize::from(leg.port.0))
-                && port.push_out_shaped(cx, &mut self.pool, leg.flow)
-            {
-                return true;
+        match pool.sharing {
+            Sharing::Complete => while pool.exhausted() && push_out(ports, pool, cx, arrived) {},
+            Sharing::Partitioned => {
+                for port in ports.chunks_mut(1) {
+                    while pool.is_exceeded_by(port[0].stored()) && push_out(port, pool, cx, arrived) {}
+                }
             }
         }
-        // The pool has become smaller.
-        let most = self.ports.iter_mut().max_by_key(|port| port.shaping.queues.packets());
-        most.is_some_and(|port| port.push_out_longest_shaped(cx, &mut self.pool))
     }
+}
+
+/// Drops one packet of these ports, if one can be dropped.
+fn push_out(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
+    match pool.push_out {
+        PushOut::Shares => push_out_beyond_share(ports, pool, cx),
+        PushOut::LongestQueue => push_out_of_longest(ports, pool, cx, arrived),
+    }
+}
+
+fn push_out_beyond_share(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>) -> bool {
+    let reserved = ports.iter().map(|port| i128::from(port.table.reserved)).sum();
+    let most = ports
+        .iter_mut()
+        .filter(|port| port.evictable() > 0 || !port.shaping.queues.is_empty())
+        .max_by_key(|port| (excess(pool, port, reserved), port.latest));
+    most.is_some_and(|port| port.give_way(cx, pool))
+}
+
+fn push_out_of_longest(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
+    let longest = ports
+        .iter_mut()
+        .filter(|port| port.evictable() > 0)
+        .max_by_key(|port| (port.backlog.packets, port.latest));
+    if let Some(port) = longest {
+        return port.push_out(cx, pool, false);
+    }
+    // Everything is in service or waits in shapers: first what has just come.
+    for leg in arrived {
+        if let Some(port) = ports.iter_mut().find(|port| port.ix == leg.port)
+            && port.push_out_shaped(cx, pool, leg.flow)
+        {
+            return true;
+        }
+    }
+    // The pool has become smaller.
+    let most = ports.iter_mut().max_by_key(|port| port.shaping.queues.packets());
+    most.is_some_and(|port| port.push_out_longest_shaped(cx, pool))
 }
 
 /// What a port holds beyond its share of the pool: in the unit of the limit, times twice what the flows of all ports
 /// have `reserved`, so that no division rounds.
 fn excess(pool: &Pool, port: &Port, reserved: i128) -> i128 {
-    let mut held = port.backlog;
-    held.merge(port.shaping.held);
-    let held = i128::from(pool.measure(held));
+    let held = i128::from(pool.measure(port.stored()));
     let (Some(Limit::Packets(limit) | Limit::Bytes(limit)), 1..) = (pool.limit, reserved) else {
         return held;
     };

@@ -57,8 +57,7 @@ impl Switch {
         }
 
         let mut diff = Diff::new();
-        if (self.pool.limit, self.pool.push_out) != (plan.buffer, plan.push_out) {
-            (self.pool.limit, self.pool.push_out) = (plan.buffer, plan.push_out);
+        if self.pool.follow(plan) {
             diff.push(Change::Buffer);
         }
         for ((port, wanted), tree) in self.ports.iter_mut().zip(&plan.ports).zip(trees) {
@@ -311,8 +310,9 @@ impl Port {
             let mut rest = self.queued(flow);
             for packet in &moved {
                 rest.take(packet.len);
+                let pooled = self.taken(pool);
                 let mut at =
-                    Occupancy { flow: rest, pool: pool.used, limit: pool.limit, ..Occupancy::default() };
+                    Occupancy { flow: rest, pool: pooled, limit: pool.limit, ..Occupancy::default() };
                 self.guards.moved(cx, node, packet, &mut at);
             }
         }

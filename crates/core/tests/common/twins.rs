@@ -80,7 +80,8 @@ impl<M: Model> Twins<M> {
     pub fn new(scheduler: SchedulerKind, rate: Rate, most: Option<u64>, model: M) -> Twins<M> {
         let port = PortPlan { rate: Some(rate), ..PortPlan::new(scheduler) };
         let buffer = most.map(Limit::Packets);
-        let plan = SwitchPlan { ports: vec![port], buffer, push_out: PushOut::LongestQueue };
+        let push_out = PushOut::LongestQueue;
+        let plan = SwitchPlan { ports: vec![port], buffer, push_out, ..SwitchPlan::default() };
         let (world, legs) = (World::new(&plan), Vec::new());
         Twins {
             world,

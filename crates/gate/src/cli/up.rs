@@ -10,8 +10,9 @@ use crate::runtime::WaitMode;
 use crate::runtime::commands;
 use crate::runtime::forwarder::{Forwarder, Mode};
 use crate::sys::log::log;
+use crate::sys::seccomp;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::Arc;
 use tidegate_core::units::Span;
 use tidegate_spec::GateFile;
@@ -35,6 +36,7 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
         (false, false) => WaitMode::RealTime,
     };
     drop_privileges(wait_mode)?;
+    filter_calls(&file)?;
     let control = Control::start(listeners, RequestHandler::new(sender, source, last_good, file))?;
     let outcome = forwarder.run(&mut queue, up.duration, wait_mode, up.coalesce.unwrap_or(Span::ZERO));
     // Who asks from now on is not answered, and does not wait.
@@ -52,6 +54,16 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
             Err(error)
         }
     }
+}
+
+/// From here on this thread and those that it starts make no system calls but those that a running gate makes.
+fn filter_calls(file: &GateFile) -> Result<(), GateError> {
+    match seccomp::apply() {
+        Ok(true) => {}
+        Ok(false) => log(&format!("{}: warning: no filter of system calls for this architecture", file.name)),
+        Err(error) => return Err(GateError::system("filtering system calls", io::Error::other(error))),
+    }
+    Ok(())
 }
 
 /// The file; if it holds mistakes, they are logged and the last good one is loaded.

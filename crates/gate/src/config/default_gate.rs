@@ -30,6 +30,7 @@ reserve = "{share}"
 name = "hosts"
 match = {{ inside = ["0.0.0.0/0", "::/0"] }}
 each = "host"
+within = "5-tuple"
 reserve = "{share}"
 "#
     )

@@ -10,8 +10,8 @@ use tidegate_spec::{Emulation, GateFile};
 
 /// Buffers for frames on their way into the pool or out of it, beyond what the pool holds.
 const SPARE_BUFFERS: u64 = 2048;
-/// The most buffers: at 1514 bytes each, they take some 400 MB when all are in use.
-const MAX_BUFFERS: u64 = 1 << 18;
+/// The most buffers of a direction: at 1514 bytes each, they take some 200 MB when all are in use.
+const MAX_BUFFERS: u64 = 1 << 17;
 /// The shortest frame, in bytes, that a pool limited in bytes is sized for.
 const SHORTEST_FRAME: u64 = 60;
 
@@ -31,8 +31,8 @@ pub(crate) struct Plan {
     pub(crate) edges: [EdgePlan; 2],
     /// The names of the rules, the same in both directions.
     pub(crate) names: Vec<String>,
-    /// Buffers for frames.
-    pub(crate) buffers: usize,
+    /// Buffers for the frames of each direction.
+    pub(crate) buffers: [usize; 2],
 }
 
 impl Plan {
@@ -42,20 +42,21 @@ impl Plan {
             Limit::Packets(packets) => packets,
             Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
         };
-        let in_flight = file.emulated.iter().zip(file.rates).map(|(emulated, rate)| {
-            let Some(Emulation { trace, delay, .. }) = emulated else { return 0 };
+        let in_flight = |side: usize| {
+            let Some(Emulation { trace, delay, .. }) = &file.emulated[side] else { return 0 };
             let burst = if trace.is_some() { TRACE_BURST } else { 1 };
-            rate.bytes_in(*delay).saturating_mul(burst) / SHORTEST_FRAME
+            file.rates[side].bytes_in(*delay).saturating_mul(burst) / SHORTEST_FRAME
+        };
+        let buffers = [0, 1].map(|side| {
+            queued.saturating_add(SPARE_BUFFERS).saturating_add(in_flight(side)).min(MAX_BUFFERS) as usize
         });
-        let in_flight = in_flight.fold(0, u64::saturating_add);
-        let buffers = queued.saturating_add(SPARE_BUFFERS).saturating_add(in_flight).min(MAX_BUFFERS);
         Plan {
             lines: Direction::BOTH.map(|direction| line(file, direction)),
             emulated: [0, 1].map(|side| file.emulated[side].is_some()),
             switch: file.switch_plan(),
             edges: Direction::BOTH.map(|direction| file.edge_plan(direction)),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
-            buffers: buffers as usize,
+            buffers,
         }
     }
 

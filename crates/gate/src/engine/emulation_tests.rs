@@ -162,8 +162,12 @@ fn a_rules_codepoint_is_set_as_its_frames_leave() {
     bench.receive(Direction::Up, &mine);
     bench.receive(Direction::Up, &other);
     bench.engine.advance(at(5));
-    let frames: Vec<Vec<u8>> =
-        bench.engine.departures(Direction::Up).iter().map(|one| bench.engine.frame(*one).to_vec()).collect();
+    let frames: Vec<Vec<u8>> = bench
+        .engine
+        .departures(Direction::Up)
+        .iter()
+        .map(|one| bench.engine.frame(Direction::Up, *one).to_vec())
+        .collect();
     let [first, second] = &frames[..] else { panic!("{frames:?}") };
     let mut expected = mine;
     crate::frame::rewrite::write_mark(&mut expected, Mark::NONE.with_dscp(46));

@@ -4,22 +4,30 @@ use super::simulator_tests::{Whose, frame};
 use super::tests::{Bench, file};
 use super::*;
 use crate::config::default_gate;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
 use tidegate_spec::GateFile;
 
 /// Frames of 1514 bytes.
 const FULL: usize = 1472;
+
+/// What gives each conversation of a host a queue of its own.
+const WITHIN: &str = "within = \"5-tuple\"\n";
 
 /// A gate, and who sends upwards when.
 struct Line {
     bench: Bench,
     /// The rate of the line, in bit/s.
     rate: f64,
+    /// Bytes that have left, by host and port inside.
+    by_port: BTreeMap<(u8, u16), u64>,
 }
 
 /// What a host sends: frames of so many payload bytes, one each so many microseconds.
 #[derive(Clone, Copy)]
 struct Sender {
     host: u8,
+    port: u16,
     payload: usize,
     every: u64,
     dscp: u8,
@@ -31,12 +39,13 @@ fn whose(host: u8) -> Whose {
 
 impl Line {
     fn of(gate: &GateFile) -> Line {
-        Line { bench: Bench::of(&Plan::of(gate)), rate: gate.rates[0].bits_per_second() }
+        let (bench, rate) = (Bench::of(&Plan::of(gate)), gate.rates[0].bits_per_second());
+        Line { bench, rate, by_port: BTreeMap::new() }
     }
 
     /// A host that sends as much as the line carries.
     fn greedy(&self, host: u8) -> Sender {
-        Sender { host, payload: FULL, every: (1538.0 * 8e6 / self.rate) as u64, dscp: 0 }
+        Sender { host, port: 7, payload: FULL, every: (1538.0 * 8e6 / self.rate) as u64, dscp: 0 }
     }
 
     /// So many milliseconds of all these senders; the frames that leave: whose, how late, and how long on the line.
@@ -50,11 +59,16 @@ impl Line {
             if at == millis * 1000 {
                 return sent;
             }
-            let Sender { host, payload, every, dscp } = senders[first];
+            let Sender { host, port, payload, every, dscp } = senders[first];
             let number = self.bench.now.since(Time::ORIGIN).ticks();
-            self.bench.receive(Direction::Up, &frame((true, host, 7, dscp), payload, number));
+            self.bench.receive(Direction::Up, &frame((true, host, port, dscp), payload, number));
             next[first] += every;
         }
+    }
+
+    /// What each conversation of a host has sent so far, in bytes, by its port inside.
+    fn sent_by_port(&self, host: u8) -> BTreeMap<u16, u64> {
+        self.by_port.range((host, 0)..=(host, u16::MAX)).map(|((_, port), bytes)| (*port, *bytes)).collect()
     }
 
     fn serve(&mut self, until: Time, sent: &mut Vec<(u8, Span, u64)>) {
@@ -62,11 +76,14 @@ impl Line {
         self.bench.engine.advance(until);
         let leaving = self.bench.engine.departures(Direction::Up).to_vec();
         for one in &leaving {
-            let bytes = self.bench.engine.frame(*one);
+            let bytes = self.bench.engine.frame(Direction::Up, *one);
             // Its number is when it came.
             let came = u64::from_be_bytes(bytes[42..50].try_into().unwrap());
             let waited = one.due.since(Time::ORIGIN + Span::from_ticks(came));
-            sent.push((bytes[29], waited, bytes.len() as u64 + 24));
+            let charged = bytes.len() as u64 + 24;
+            let port = u16::from_be_bytes([bytes[34], bytes[35]]);
+            *self.by_port.entry((bytes[29], port)).or_default() += charged;
+            sent.push((bytes[29], waited, charged));
         }
         self.bench.engine.complete(Direction::Up, leaving.len(), 0);
     }
@@ -111,7 +128,7 @@ fn who_has_stopped_is_answered() {
     line.run(30_000, &[one]);
     // What it had queued goes first.
     line.run(2_000, &[two]);
-    let ping = Sender { host: 1, payload: 56, every: 100_000, dscp: 0 };
+    let ping = Sender { host: 1, port: 7, payload: 56, every: 100_000, dscp: 0 };
     let sent = line.run(1_000, &[two, ping]);
     assert_eq!(sent.iter().filter(|(host, ..)| *host == 1).count(), 10);
     assert!(longest(&sent, 1) < Span::from_millis(5), "{:?}", longest(&sent, 1));
@@ -136,10 +153,11 @@ fn a_subscriber_gets_what_he_reserves_at_once() {
 fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
     let text = default_gate::text("a", "b", 10_000_000);
     let fifo = text.replacen("gate = ", "port = { scheduler = \"fifo\" }\ngate = ", 1);
+    let fifo = fifo.replace(WITHIN, "");
     let [(fair, share), (fifo, _)] = [(text, true), (fifo, false)].map(|(text, fair)| {
         let mut line = Line::of(&GateFile::parse(&text, "(command line)", &[]).unwrap());
         let (one, two) = (line.greedy(1), line.greedy(2));
-        let call = Sender { host: 1, payload: 172, every: 20_000, dscp: 46 };
+        let call = Sender { host: 1, port: 7, payload: 172, every: 20_000, dscp: 46 };
         line.run(1_000, &[one, one, one]);
         line.run(500, &[one, one, one, two, call]);
         let sent = line.run(2_000, &[one, one, one, two, call]);
@@ -150,6 +168,87 @@ fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
     });
     assert!((0.45..0.55).contains(&share), "{share}");
     assert!(fair < Span::from_millis(4) && fifo > Span::from_millis(100), "{fair:?}, {fifo:?}");
+}
+
+/// A host has eight uploads and a call that it does not mark, another one upload: each host has half of the line, the uploads of
+/// the first have equal parts of its half, and its call waits for no more than the packets on their way.
+#[test]
+fn a_line_without_a_file_is_fair_by_host_and_then_by_conversation() {
+    let text = default_gate::text("a", "b", 10_000_000);
+    let single = text.replace(WITHIN, "");
+    let [(waited, shares), (waited_in_one_queue, _)] = [(text, 195), (single, 10)].map(|(text, least)| {
+        let mut line = Line::of(&GateFile::parse(&text, "(command line)", &[]).unwrap());
+        let mut senders = vec![line.greedy(2)];
+        senders.extend((1..=8).map(|port| Sender { port, ..line.greedy(1) }));
+        senders.push(Sender { host: 1, port: 9, payload: 172, every: 20_000, dscp: 0 });
+        line.run(1_000, &senders);
+        let before = line.sent_by_port(1);
+        let sent = line.run(4_000, &senders);
+        let calls: Vec<_> = sent.iter().copied().filter(|(.., bytes)| *bytes < 1_000).collect();
+        assert!(calls.len() >= least, "{}", calls.len());
+        let of_port = line.sent_by_port(1);
+        let uploads: Vec<u64> =
+            (1..=8).map(|port| of_port[&port] - before.get(&port).unwrap_or(&0)).collect();
+        let host = rate_of(&sent, 2, 4_000) / line.rate;
+        (longest(&calls, 1), (host, uploads))
+    });
+    let (host, uploads) = shares;
+    assert!((0.45..0.55).contains(&host), "{host}");
+    let (least, most) = (uploads.iter().min().unwrap(), uploads.iter().max().unwrap());
+    assert!(most - least <= 4 * 1538, "{uploads:?}");
+    // The packet on the line, one of the other host, and one that was announced for its own.
+    assert!(waited < Span::from_millis(5), "{waited:?}");
+    assert!(waited_in_one_queue > Span::from_millis(15), "{waited_in_one_queue:?}");
+}
+
+/// Who sends for how long: host, conversation, how many times more slowly than the line carries, payload.
+type Phase = (u64, Vec<(u8, u16, u64, usize)>);
+
+fn history() -> impl Strategy<Value = Vec<Phase>> {
+    let sender = (1u8..6, 1u16..6, 1u64..6, prop::sample::select(vec![64, 500, FULL]));
+    prop::collection::vec((20u64..1_000, prop::collection::vec(sender, 1..8)), 0..5)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 300 } else { 12 }))]
+
+    /// Whoever has sent what before, each host gets what it reserves in the first 100 ms in which all send as much as the
+    /// line carries, in however many conversations.
+    #[test]
+    fn after_any_history_a_host_gets_what_it_reserves(
+        history in history(),
+        conversations in prop::collection::vec(1u16..6, 2..6),
+        within: bool,
+    ) {
+        let mut text = default_gate::text("a", "b", 20_000_000);
+        if !within {
+            text = text.replace(WITHIN, "");
+        }
+        let mut line = Line::of(&GateFile::parse(&text, "(command line)", &[]).unwrap());
+        for (millis, senders) in &history {
+            let senders: Vec<Sender> = senders
+                .iter()
+                .map(|(host, port, slower, payload)| {
+                    let every = line.greedy(*host).every * slower * (*payload as u64 + 66) / 1538;
+                    Sender { host: *host, port: *port, payload: *payload, every: every.max(1), dscp: 0 }
+                })
+                .collect();
+            line.run(*millis, &senders);
+        }
+        let senders: Vec<Sender> = (1..)
+            .zip(&conversations)
+            .flat_map(|(host, count)| (1..=*count).map(move |port| (host, port)))
+            .map(|(host, port)| Sender { port, ..line.greedy(host) })
+            .collect();
+        for _ in 0..5 {
+            let sent = line.run(100, &senders);
+            for host in 1..=conversations.len() as u8 {
+                // Up to a packet of each end of the 100 ms may count in the next.
+                let got = rate_of(&sent, host, 100) + 2.0 * 1538.0 * 80.0;
+                prop_assert!(got >= 2e6, "host {} got {:.0}", host, got);
+            }
+        }
+    }
 }
 
 /// The line is full of what matches, and of IPv6 that no flow matches. ARP and neighbour discovery pass.
@@ -174,7 +273,7 @@ fn what_keeps_the_link_working_never_waits_for_long() {
             bench.engine.advance(at);
             let leaving = bench.engine.departures(Direction::Up).to_vec();
             for one in leaving {
-                let frame = bench.engine.frame(one);
+                let frame = bench.engine.frame(Direction::Up, one);
                 if frame[12..14] == [8, 6] || frame[12..14] == [0x86, 0xdd] && frame[20] == 58 {
                     let number = frame.last_chunk::<8>().unwrap();
                     waited.push(one.due.since(Time::ORIGIN + Span::from_millis(u64::from_be_bytes(*number))));

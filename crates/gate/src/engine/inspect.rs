@@ -39,7 +39,7 @@ impl Engine {
     /// Buffers in use.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn buffers_used(&self) -> usize {
-        self.arena.used()
+        self.ports.iter().map(|port| port.arena.used()).sum()
     }
 
     /// Statistics of a rule in a direction; past the last rule, those of packets that match none.

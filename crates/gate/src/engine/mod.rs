@@ -20,7 +20,6 @@ use crate::config::plan::Plan;
 use crate::frame::offload::Offloaded;
 use crate::frame::rewrite;
 use crate::stats::LossReason;
-use arena::Arena;
 use port::Port;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::context::{Body, Ctx, Effect, Notice};
@@ -69,7 +68,6 @@ pub(crate) struct Engine {
     ports: [Port; 2],
     /// The names of the rules.
     names: Vec<String>,
-    arena: Arena,
     rng: Rng,
     effects: Vec<Effect>,
     /// The latest time that the switch was given.
@@ -84,15 +82,12 @@ impl Engine {
     /// When the switch refuses the plan or one of its flows.
     pub(crate) fn new(now: Time, plan: &Plan, longest_frame: usize) -> Result<Engine, Refused> {
         let mut switch = Switch::new(now, &plan.switch)?;
-        let ports = [
-            Port::new(now, &mut switch, plan, Direction::Up)?,
-            Port::new(now, &mut switch, plan, Direction::Down)?,
-        ];
+        let mut port = |direction| Port::new(now, &mut switch, plan, direction, longest_frame);
+        let ports = [port(Direction::Up)?, port(Direction::Down)?];
         Ok(Engine {
             switch,
             ports,
             names: plan.names.clone(),
-            arena: Arena::new(plan.buffers, longest_frame),
             rng: Rng::named(1, "gate"),
             effects: Vec::new(),
             clock: now,
@@ -103,9 +98,9 @@ impl Engine {
     /// Receives a frame.
     pub(crate) fn receive(&mut self, at: Arrival, direction: Direction, frame: &Offloaded<'_>) {
         let segments = frame.segments();
-        let counters = &mut self.ports[direction as usize].counters;
+        let Port { counters, arena, .. } = &mut self.ports[direction as usize];
         counters.super_packets += u64::from(segments > 1);
-        if frame.longest() > self.arena.buffer_size() {
+        if frame.longest() > arena.buffer_size() {
             counters.received += 1;
             return counters.count_loss(LossReason::TooLong);
         }
@@ -131,13 +126,13 @@ impl Engine {
     ) {
         let port = &mut self.ports[direction as usize];
         port.counters.received += 1;
-        let full = self.arena.is_full();
-        let Some(body) = self.arena.store(write) else {
+        let full = port.arena.is_full();
+        let Some(body) = port.arena.store(write) else {
             let reason = if full { LossReason::Memory } else { LossReason::Offload };
             return port.counters.count_loss(reason);
         };
-        self.arena.set_arrival(body, at);
-        let length = self.arena.frame(body).len();
+        port.arena.set_arrival(body, at);
+        let length = port.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
         self.clock = self.clock.max(at.switch);
         let Steered { leg, charged, mark } =
@@ -224,9 +219,9 @@ impl Engine {
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         if let Some(packet) = self.switch.start(&mut cx, ix) {
             if packet.mark.is_news() {
-                rewrite::write_mark(self.arena.frame_mut(packet.body), packet.mark);
+                rewrite::write_mark(port.arena.frame_mut(packet.body), packet.mark);
             }
-            let arrival = self.arena.arrival(packet.body);
+            let arrival = port.arena.arrival(packet.body);
             port.statistics_of(packet.flow).record_delay(self.clock.since(arrival.kernel));
             port.free_at = port.line.begin(self.clock, packet.len);
             // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
@@ -242,7 +237,7 @@ impl Engine {
                 Flight::InFlight { .. } => {}
                 Flight::Lost => {
                     port.counters.count_loss(LossReason::Emulated);
-                    self.arena.free(packet.body);
+                    port.arena.free(packet.body);
                 }
             }
         }
@@ -260,7 +255,7 @@ impl Engine {
                         counters.dropped.add(packet.len);
                     }
                     if body == Body::Released {
-                        self.arena.free(packet.body);
+                        port.arena.free(packet.body);
                     }
                 }
                 Effect::Wake { port, at } => {
@@ -312,9 +307,9 @@ impl Engine {
         &self.ports[direction as usize].departures
     }
 
-    /// The bytes of a frame that is due.
-    pub(crate) fn frame(&self, departure: Departure) -> &[u8] {
-        self.arena.frame(departure.body)
+    /// The bytes of a frame that is due in a direction.
+    pub(crate) fn frame(&self, direction: Direction, departure: Departure) -> &[u8] {
+        self.ports[direction as usize].arena.frame(departure.body)
     }
 
     /// Completes departures: the kernel took the first `sent` frames and refused the `refused` frames after them.
@@ -323,11 +318,11 @@ impl Engine {
         for (ix, departure) in port.departures.drain(..sent + refused).enumerate() {
             if ix < sent {
                 port.counters.sent += 1;
-                port.counters.sent_bytes += self.arena.frame(departure.body).len() as u64;
+                port.counters.sent_bytes += port.arena.frame(departure.body).len() as u64;
             } else {
                 port.counters.count_loss(LossReason::Device);
             }
-            self.arena.free(departure.body);
+            port.arena.free(departure.body);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One direction of the engine: the edge in front of a port of the switch, and the line behind it.
 
+use super::arena::Arena;
 use crate::config::plan::Plan;
 use crate::stats::{Counters, FlowStatistics};
 use tidegate_core::classifier::rules::Direction;
@@ -20,6 +21,8 @@ pub(crate) struct Departure {
 
 pub(super) struct Port {
     pub(super) edge: Edge,
+    /// The frames that came in this direction and are still here.
+    pub(super) arena: Arena,
     /// The line behind the port; it has no trace, delay or loss where a real link follows.
     pub(super) line: Line<BodyId>,
     pub(super) emulated: bool,
@@ -39,7 +42,7 @@ pub(super) struct Port {
 }
 
 impl Port {
-    /// Opens the edge's flows at the port.
+    /// Opens the edge's flows at the port. Frames have at most `longest_frame` bytes.
     ///
     /// # Errors
     /// When the switch refuses one.
@@ -48,12 +51,14 @@ impl Port {
         switch: &mut Switch,
         plan: &Plan,
         direction: Direction,
+        longest_frame: usize,
     ) -> Result<Port, Refused> {
         let (side, ix) = (direction as usize, PortIx(direction as u16));
         let edge = plan.edges[side].clone();
         let statistics = vec![FlowStatistics::new(); edge.rules.len() + 1];
         Ok(Port {
             edge: Edge::new(now, switch, ix, direction, edge)?,
+            arena: Arena::new(plan.buffers[side], longest_frame),
             line: Line::new(now, &plan.lines[side]),
             emulated: plan.emulated[side],
             loss_rng: Rng::named(1, &format!("link/{}", direction.name())),

@@ -23,9 +23,9 @@ impl Engine {
         // Whether a flow is refused depends on the others: a plan is tried as a whole first.
         Engine::new(now, plan, 1)?;
         let from = plan.continued(&self.names);
-        let mut changes = Vec::new();
+        let (mut changes, mut wanted) = (Vec::new(), plan.switch.clone());
         for direction in Direction::BOTH {
-            let classes = plan.switch.ports[direction as usize].classes.len();
+            let classes = &mut wanted.ports[direction as usize].classes;
             let edge = &plan.edges[direction as usize];
             let steering = self.ports[direction as usize].edge.steering();
             changes.extend(steering.changes(&edge.rules, &from, edge.rest, classes));
@@ -33,11 +33,12 @@ impl Engine {
         self.clock = self.clock.max(now);
         let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
         // Every port is asked to start below.
-        _ = self.switch.reconfigure(&mut cx, &plan.switch, &changes)?;
+        _ = self.switch.reconfigure(&mut cx, &wanted, &changes)?;
         for direction in Direction::BOTH {
             let side = direction as usize;
             let port = &mut self.ports[side];
             port.edge.replan(self.clock, &mut self.switch, plan.edges[side].clone(), &from);
+            port.arena.grow_to(plan.buffers[side]);
             port.line.change(self.clock, &plan.lines[side]);
             port.emulated = plan.emulated[side];
             port.open_at = Time::NEVER;
@@ -48,7 +49,6 @@ impl Engine {
                 .collect();
         }
         self.names.clone_from(&plan.names);
-        self.arena.grow_to(plan.buffers);
         self.take_effects();
         for direction in Direction::BOTH {
             self.reassign(direction)?;
@@ -66,7 +66,7 @@ impl Engine {
         let mut flows = BTreeMap::new();
         let mut moved = false;
         for (body, flow) in waiting {
-            let frame = self.arena.frame(body);
+            let frame = self.ports[direction as usize].arena.frame(body);
             let (headers, length) = (Headers::read(LinkType::Ethernet, frame), frame.len() as u32);
             let edge = &mut self.ports[direction as usize].edge;
             let leg = edge.steer(self.clock, &mut self.switch, &headers, length).leg;

@@ -22,7 +22,7 @@ impl Bench {
         self.engine.advance(at);
         let leaving = self.engine.departures(Direction::Up).to_vec();
         let read = |departure: &super::super::Departure| {
-            let frame = self.engine.frame(*departure);
+            let frame = self.engine.frame(Direction::Up, *departure);
             let port = u16::from_be_bytes([frame[34], frame[35]]);
             (departure.due, port, u64::from_be_bytes(frame[42..50].try_into().unwrap()))
         };
@@ -88,10 +88,12 @@ fn counters_follow_the_name() {
     assert_eq!(bench.engine.rest(Direction::Up).arrived.packets, 2);
 }
 
+const EACH: &str = "each = \"host\"\nidle = \"40ms\"\n";
+
 /// Some of the flows, classes and rates that a gate file may have.
 fn rest() -> impl Strategy<Value = String> {
-    let flow = (0_u32..3, 1_u64..4, any::<bool>(), any::<bool>(), prop::option::of(0_usize..3));
-    let scheduler = prop::sample::select(vec!["fifo", "virtual-clock", "strict-priority"]);
+    let flow = (0_u32..3, 1_u64..4, 0_usize..3, any::<bool>(), prop::option::of(0_usize..3));
+    let scheduler = prop::sample::select(vec!["fifo", "virtual-clock", "strict-priority", "wf2q-plus"]);
     let flows = prop::collection::vec(prop::option::of(flow), 3);
     (scheduler.clone(), prop::collection::vec(scheduler, 0..3), flows, 1_u64..3).prop_map(
         |(port, classes, flows, ceiling)| {
@@ -106,9 +108,7 @@ fn rest() -> impl Strategy<Value = String> {
                 let Some((port, reserve, each, ceiling, class)) = flow else { continue };
                 text += &format!("[[flow]]\nname = \"f{ix}\"\nmatch = {{ inside_port = {port} }}\n");
                 text += &format!("reserve = \"{reserve}00kbit\"\n");
-                if *each {
-                    text += "each = \"host\"\nidle = \"40ms\"\n";
-                }
+                text += ["", EACH, &format!("{EACH}within = \"5-tuple\"\n")][*each];
                 if *ceiling {
                     text += "ceiling = \"2mbit\"\n";
                 }
@@ -160,7 +160,11 @@ proptest! {
         for _ in 0..3000 {
             seen.extend(bench.numbers(bench.now + Span::from_millis(10)));
         }
-        prop_assert_eq!(seen.len() as u64, sent);
+        // The conversations of a host have a CoDel each.
+        let counters = bench.engine.counters(Direction::Up);
+        let lost: u64 = counters.drops().map(|(_, count)| count).sum();
+        let of_codel: u64 = counters.drops().filter(|(why, _)| *why == "sojourn-time").map(|(_, count)| count).sum();
+        prop_assert_eq!((seen.len() as u64 + lost, lost), (sent, of_codel));
         for port in 0..4 {
             let numbers: Vec<u64> = seen.iter().filter(|one| one.1 == port).map(|one| one.2).collect();
             prop_assert!(numbers.is_sorted(), "port {} {:?}", port, numbers);

@@ -84,7 +84,7 @@ fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> 
             bench.engine.advance(at);
             for direction in Direction::BOTH {
                 let leaving = bench.engine.departures(direction).to_vec();
-                left.extend(leaving.iter().map(|one| (whose(bench.engine.frame(*one)), one.due)));
+                left.extend(leaving.iter().map(|one| (whose(bench.engine.frame(direction, *one)), one.due)));
                 bench.engine.complete(direction, leaving.len(), 0);
             }
             if at == until {
@@ -160,6 +160,12 @@ const FILES: &[&str] = &[
      [[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\nreserve = \"100kbit\"\n\
      [[flow]]\nname = \"one\"\nclass = \"c\"\nmatch = { inside = \"10.0.0.0/31\", port = 1 }\n\
      [[flow]]\nname = \"hosts\"\neach = \"host\"\nidle = \"20ms\"\nreserve = \"1mbit\"\n",
+    "switch = { buffer = \"25p\" }\n[[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\nreserve = \"100kbit\"\n\
+     [[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"5-tuple\"\nidle = \"20ms\"\nreserve = \"1mbit\"\n",
+    "port = { scheduler = \"virtual-clock\" }\nswitch = { buffer = \"15p\" }\n\
+     class = [{ name = \"c\", ceiling = \"3mbit\" }, { name = \"d\", scheduler = \"fifo\" }]\n\
+     [[flow]]\nname = \"one\"\nclass = \"d\"\nmatch = { inside = \"10.0.0.0/31\", port = 1 }\n\
+     [[flow]]\nname = \"hosts\"\nclass = \"c\"\neach = \"subscriber\"\nwithin = \"5-tuple\"\nidle = \"3ms\"\nreserve = \"1mbit\"\nceiling = \"2mbit\"\n",
     "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"20p\" }\n\
      [[flow]]\nname = \"voice\"\nmatch = { dscp = 46 }\npriority = 0\n\
      [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 80 }\neach = \"5-tuple\"\npriority = 3\n",

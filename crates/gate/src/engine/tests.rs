@@ -48,8 +48,10 @@ impl Bench {
         self.now = at;
         self.engine.advance(at);
         let departures: Vec<_> = self.engine.departures(direction).to_vec();
-        let sent =
-            departures.iter().map(|departure| (departure.due, self.engine.frame(*departure).len())).collect();
+        let sent = departures
+            .iter()
+            .map(|departure| (departure.due, self.engine.frame(direction, *departure).len()))
+            .collect();
         self.engine.complete(direction, departures.len(), 0);
         sent
     }
@@ -199,6 +201,41 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         any::<bool>().prop_map(Step::Refuse),
     ];
     prop::collection::vec(step, 1..300)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 200 } else { 16 }))]
+
+    /// What comes from the outside, however much, takes neither memory nor time from what goes out.
+    #[test]
+    fn a_flood_in_one_direction_takes_nothing_from_the_other(
+        arrivals in prop::collection::vec((0u64..4_000, 0u16..4, 0usize..1400, 0usize..100), 1..100),
+        bytes: bool,
+    ) {
+        let rules = format!(
+            "switch = {{ buffer = \"{}\" }}\n[[flow]]\nname = \"a\"\nmatch = {{ port = 1 }}\nreserve = \"1mbit\"\n\
+             [[flow]]\nname = \"b\"\neach = \"5-tuple\"\nidle = \"30ms\"\n",
+            if bytes { "20kB" } else { "12p" }
+        );
+        let sent = |flooded: bool| {
+            let (mut bench, mut sent) = (Bench::new(&rules), Vec::new());
+            for (gap, port, payload, flood) in &arrivals {
+                if flooded {
+                    (0..*flood).for_each(|_| bench.receive(Direction::Down, &udp(9, 1400)));
+                }
+                bench.receive(Direction::Up, &udp(*port, *payload));
+                let at = bench.now + Span::from_micros(*gap);
+                bench.wake(at, Direction::Down);
+                sent.extend(bench.wake(at, Direction::Up));
+            }
+            bench.check_identity();
+            (sent, Direction::BOTH.map(|direction| bench.engine.counters(direction).total_dropped()))
+        };
+        let ((alone, [lost, _]), (beside, [lost_beside, of_flood])) = (sent(false), sent(true));
+        prop_assert_eq!((alone, lost), (beside, lost_beside));
+        let flood: usize = arrivals.iter().map(|(.., flood)| flood).sum();
+        prop_assert!(flood < 3_000 || of_flood > 0);
+    }
 }
 
 proptest! {

@@ -356,7 +356,7 @@ impl Forwarder {
                 let late = now.since(departure.due).ticks() / TICKS_PER_NANOSECOND;
                 self.lateness[side].saturating_record(late);
             }
-            let frames = departures.iter().map(|departure| self.engine.frame(*departure));
+            let frames = departures.iter().map(|departure| self.engine.frame(direction, *departure));
             let (sent, refused) = match &self.failover {
                 None => (departures.len(), 0),
                 Some(_) => match self.senders[side].send(frames) {

@@ -8,7 +8,7 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 const MAP_CREATE: c_int = 0;
-const MAP_UPDATE_ELEM: c_int = 2;
+pub(crate) const MAP_UPDATE_ELEM: c_int = 2;
 const PROG_LOAD: c_int = 5;
 const LINK_CREATE: c_int = 28;
 

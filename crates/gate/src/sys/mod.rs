@@ -9,3 +9,4 @@ pub(crate) mod notify;
 pub(crate) mod privileges;
 pub(crate) mod real_time;
 pub(crate) mod run_folder;
+pub(crate) mod seccomp;

@@ -29,6 +29,7 @@ pub(crate) fn with_unmatched_flow(mut file: GateFile) -> GateFile {
         name: NO_MATCH.to_owned(),
         matching: Match::default(),
         each: Some(Each::FiveTuple),
+        within: false,
         circuits: None,
         idle: Span::from_secs(3600),
         contract: ContractSpec { values: Vec::new() },

@@ -22,7 +22,7 @@ use tidegate_core::link::{Line, LinePlan};
 use tidegate_core::packet::{Leg, Mark, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, Sharing, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// The mark of packets that are ECN-capable (RFC 3168, section 5).
@@ -100,8 +100,9 @@ impl<Q: EventQueue> World<Q> {
 
 /// Switches and links; whether switches report when a shaper lets a packet go.
 fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Result<Fabric, Refused> {
-    let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer);
-    let gate = network.gate.as_ref().map(|gate| ("gate".to_owned(), Some(gate.buffer)));
+    let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer, Sharing::Complete);
+    let gate = network.gate.as_ref();
+    let gate = gate.map(|gate| ("gate".to_owned(), Some(gate.buffer), Sharing::Partitioned));
     let switches: Vec<_> = network.nodes.iter().map(node).chain(gate).collect();
     let mut plans = vec![SwitchPlan::default(); switches.len()];
     let mut links_of = vec![Vec::new(); switches.len()];
@@ -110,8 +111,8 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
         links_of[network.switch_of(ix)].push(ix as u32);
     }
     let mut nodes = Vec::with_capacity(plans.len());
-    for ((mut plan, links), (name, buffer)) in plans.into_iter().zip(links_of).zip(switches) {
-        (plan.buffer, plan.push_out) = (buffer, network.push_out);
+    for ((mut plan, links), (name, buffer, sharing)) in plans.into_iter().zip(links_of).zip(switches) {
+        (plan.buffer, plan.sharing, plan.push_out) = (buffer, sharing, network.push_out);
         let mut switch = Switch::new(Time::ORIGIN, &plan)?;
         switch.report_conforming(reports);
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });

@@ -29,7 +29,7 @@ static GATE: LazyLock<Section> = LazyLock::new(|| {
             "What the link does besides carrying frames at its rate; without it, a real link follows",
         ),
         defaulted("port", Shape::Table(gate_port()), "{}", "The output port of each direction"),
-        defaulted("switch", Shape::Table(switch()), "{}", "The memory that both directions share"),
+        defaulted("switch", Shape::Table(switch()), "{}", "The memory of each direction"),
         optional("class", Shape::Tables(gate_class()), "Classes of flows, in each direction"),
         optional("flow", Shape::Tables(flow()), "Flows: which packets, and what they are promised"),
         defaulted("control", Shape::Table(control()), "{}", "Where a running gate is asked and told"),
@@ -130,9 +130,9 @@ fn switch() -> Section {
         "buffer",
         Shape::Value(Kind::Limit),
         "1000p",
-        "Pool of memory, shared by both directions with push-out",
+        "Memory of each direction, shared by its flows with push-out; what one direction holds takes nothing from the other",
     );
-    Section::new("switch", "Switch", "The memory of the gate.", vec![buffer])
+    Section::new("switch", "Switch", "The memory of the gate, in each direction.", vec![buffer])
 }
 
 fn control() -> Section {
@@ -168,6 +168,13 @@ fn flow() -> Section {
             "What has a flow of its own, made at its first packet: every 5-tuple, every address inside, or every IPv4 \
              address and every /64 of IPv6 inside; without it, all packets that match are one flow in each \
              direction",
+        ),
+        optional(
+            "within",
+            Shape::Value(Kind::Word(&["5-tuple"])),
+            "What shares what each host or subscriber of `each` has: with 5-tuple, each is a class with the flow's reservation \
+             and ceiling, in which every 5-tuple has a queue of its own, an equal claim, and a dropper that keeps it short; \
+             without it, one queue",
         ),
         optional(
             "circuits",

@@ -93,7 +93,7 @@ pub(super) fn shape() -> Shape {
         "gate",
         "Gate",
         "Switches inside and outside, and between them the link that a gate file describes: each direction \
-         has the gate's rate, framing, policies and flows, and both share its memory. A given key of `port` \
+         has the gate's rate, framing, policies and flows, and its memory. A given key of `port` \
          or `switch` replaces the gate's, to try another scheduler or buffer with the same file; the \
          scenario's classes and contracts have no effect there. A flow needs `headers` to pass, or a \
          `capture` that has them.",

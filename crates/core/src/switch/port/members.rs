@@ -7,7 +7,7 @@ use crate::queues::Participation;
 use crate::scheduler::Scheduler;
 use crate::stats::Count;
 use crate::switch::flows::{Flow, State};
-use crate::switch::plan::FlowPlan;
+use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::switch::tree::{Member, node_of};
 use crate::units::{Span, Time};
 
@@ -80,6 +80,24 @@ impl Port {
         self.table.reopen(flow);
         self.take_part(now, flow, Participation::Active);
         Ok(())
+    }
+
+    /// Adds a class behind all others; its index. A refusal changes nothing.
+    pub(in crate::switch) fn open_class(&mut self, now: Time, plan: &ClassPlan) -> Result<u16, Refused> {
+        // What can fail comes first.
+        plan.meters.iter().try_for_each(|kind| kind.build().map(drop))?;
+        plan.dropper.as_ref().map(|dropper| dropper.kind.build()).transpose()?;
+        let class = self.plan.classes.len();
+        self.plan.classes.push(plan.clone());
+        let placed = self.plan.check_class(usize::from(self.ix.0), class);
+        if let Err(refused) = placed.and_then(|()| self.tree.add_class(now, plan)) {
+            self.plan.classes.pop();
+            return Err(refused);
+        }
+        self.metering.add_class(&self.plan)?;
+        self.guards.add_class(now, &self.plan)?;
+        self.see_whether_plain();
+        Ok(class as u16)
     }
 
     pub(in crate::switch) fn is_open(&self, flow: FlowIx) -> bool {

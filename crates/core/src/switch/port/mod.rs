@@ -11,7 +11,7 @@ use super::counters::{ByReason, FlowCounters, QueueStats};
 use super::flows::{Flow, FlowTable};
 use super::guards::Guards;
 use super::metering::Metering;
-use super::plan::PortPlan;
+use super::plan::{PortPlan, Sharing};
 use super::pool::Pool;
 use super::shaping::Shaping;
 use super::tree::{Member, Tree};
@@ -109,14 +109,29 @@ impl Port {
         cx.out.push(Effect::Marked { port: self.ix, packet: *packet, reason });
     }
 
-    /// What a dropper of the port's queue sees at a packet that is not in its flow's queue.
+    /// What a dropper of the port's queue sees at a packet that the port does not count any more, or not yet.
     fn occupancy(&self, pool: &Pool, packet: &Packet) -> Occupancy {
-        Occupancy {
-            queue: Count::default(),
-            flow: self.queued(packet.flow),
-            pool: pool.used.without(packet.len),
-            limit: pool.limit,
+        let mut taken = self.taken(pool);
+        if pool.sharing == Sharing::Complete {
+            // It is stored from its arrival until it is sent or lost.
+            taken.take(packet.len);
         }
+        Occupancy { queue: Count::default(), flow: self.queued(packet.flow), pool: taken, limit: pool.limit }
+    }
+
+    /// What is in the memory that the port may use.
+    pub(super) fn taken(&self, pool: &Pool) -> Count {
+        match pool.sharing {
+            Sharing::Complete => pool.used,
+            Sharing::Partitioned => self.stored(),
+        }
+    }
+
+    /// What of the memory the port holds: its queue, the packet in service, and what waits in its shapers.
+    pub(super) fn stored(&self) -> Count {
+        let mut stored = self.backlog;
+        stored.merge(self.shaping.held);
+        stored
     }
 
     /// Whether the port is idle, and may have become able to send.

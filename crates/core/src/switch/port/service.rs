@@ -5,6 +5,7 @@ use crate::context::{Ctx, Reason};
 use crate::dropper::Left;
 use crate::packet::Packet;
 use crate::scheduler::Removal;
+use crate::switch::plan::Sharing;
 use crate::switch::pool::Pool;
 use crate::switch::tree::{Next, Place, ROOT};
 
@@ -92,6 +93,9 @@ impl Port {
         let Some(packet) = self.tree.first(place) else { return Ok(None) };
         let mut at = self.occupancy(pool, &packet);
         at.flow.take(packet.len);
+        if pool.sharing == Sharing::Partitioned {
+            at.pool.take(packet.len);
+        }
         self.guards.head(cx, place.node, &packet, &mut at)
     }
 

@@ -76,15 +76,28 @@ impl Tree {
         let root = Node::new(now, &plan.scheduler, plan.ceiling, least(plan.rate, plan.ceiling))?;
         let mut tree =
             Tree { nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) }, indexed: false };
-        for (ix, class) in plan.classes.iter().enumerate() {
-            let parent = node_of(class.parent);
-            let rate = least(tree.nodes[parent].rate, class.ceiling);
-            let mut child = Node::new(now, &class.scheduler, class.ceiling, rate)?;
-            let slot = tree.add(now, parent, Member::Node(ix as u16 + 1), &class.contract)?;
-            child.parent = Some((parent, slot));
-            tree.nodes.classes.push(child);
-        }
+        plan.classes.iter().try_for_each(|class| tree.add_class(now, class))?;
         Ok(tree)
+    }
+
+    /// Adds a class behind all others.
+    pub(super) fn add_class(&mut self, now: Time, class: &ClassPlan) -> Result<(), Refused> {
+        let parent = node_of(class.parent);
+        let rate = least(self.nodes[parent].rate, class.ceiling);
+        let mut child = Node::new(now, &class.scheduler, class.ceiling, rate)?;
+        let slot = self.add(now, parent, Member::Node(self.nodes.len() as u16), &class.contract)?;
+        child.parent = Some((parent, slot));
+        self.nodes.classes.push(child);
+        Ok(())
+    }
+
+    /// From when on nothing tells a class from a new one; `None` while something is queued there.
+    pub(super) fn class_forgettable_at(&self, now: Time, class: u16) -> Option<Time> {
+        let node = self.nodes.classes.get(usize::from(class))?;
+        let (parent, slot) = node.parent.filter(|_| node.queues.is_empty())?;
+        let above = &self.nodes[parent];
+        let at = above.scheduler.forgettable_at(now, slot, &above.queues);
+        Some(node.ceiling.as_ref().map_or(at, |ceiling| at.max(ceiling.clear_at())))
     }
 
     /// Tells the schedulers whose server's rate is another one; parents stand before their children.

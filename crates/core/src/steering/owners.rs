@@ -1,0 +1,171 @@
+//! The classes of hosts and subscribers whose conversations have a flow each ([`Split::Conversations`]).
+//!
+//! An owner gets a class at the port when its first packet comes. The class is given to another owner of the same rule once
+//! the first has no flow and the scheduler above would treat a new class alike: an owner that has sent ahead of its
+//! reservation does not shed that by a pause.
+
+use super::rule::{Conversations, Rule, Split};
+use crate::classifier::rules::Key;
+use crate::contract::Refused;
+use crate::packet::PortIx;
+use crate::switch::Switch;
+use crate::switch::plan::{ClassPlan, FlowPlan};
+use crate::units::Time;
+use std::collections::{BTreeMap, VecDeque};
+
+/// So many conversations of an owner have a flow each, as many as the queues of FQ-CoDel (RFC 8290, section 5.2.4); those
+/// beyond share one.
+pub(super) const MOST_CONVERSATIONS: usize = 1024;
+
+/// A class, and whose it is.
+struct OwnerClass {
+    rule: usize,
+    key: Key,
+    /// Its index at the port.
+    class: u16,
+    /// Flows that are open in it.
+    flows: usize,
+    /// Whether it is among the vacant ones.
+    listed: bool,
+}
+
+/// The classes of all owners at a port.
+#[derive(Default)]
+pub(super) struct Owners {
+    classes: Vec<OwnerClass>,
+    by_key: BTreeMap<(usize, Key), usize>,
+    /// The classes of each rule whose last flow was closed, in that order, and some in which one was opened since.
+    vacant: BTreeMap<usize, VecDeque<usize>>,
+}
+
+impl Owners {
+    /// The place of an owner's class, which it gets now if it has none.
+    ///
+    /// # Errors
+    /// When the switch refuses a class.
+    pub(super) fn place(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        port: PortIx,
+        (rule, key): (usize, Key),
+        plan: &ClassPlan,
+    ) -> Result<usize, Refused> {
+        if let Some(at) = self.by_key.get(&(rule, key)) {
+            return Ok(*at);
+        }
+        let at = match self.take_vacant(now, switch, port, rule) {
+            Some(at) => {
+                let before = &mut self.classes[at];
+                self.by_key.remove(&(rule, before.key));
+                before.key = key;
+                at
+            }
+            None => {
+                let class = switch.open_class(now, port, plan)?;
+                self.classes.push(OwnerClass { rule, key, class, flows: 0, listed: false });
+                self.classes.len() - 1
+            }
+        };
+        self.by_key.insert((rule, key), at);
+        Ok(at)
+    }
+
+    /// A class of the rule that has no flow and is like a new one. Looks at one that is vacant.
+    fn take_vacant(&mut self, now: Time, switch: &Switch, port: PortIx, rule: usize) -> Option<usize> {
+        let vacant = self.vacant.get_mut(&rule)?;
+        let at = vacant.pop_front()?;
+        let first = &mut self.classes[at];
+        first.listed = false;
+        if first.flows > 0 {
+            return None;
+        }
+        if switch.class_forgettable_at(now, port, first.class).is_some_and(|at| at <= now) {
+            return Some(at);
+        }
+        first.listed = true;
+        vacant.push_back(at);
+        None
+    }
+
+    /// The class at a place, and how many flows are open in it.
+    pub(super) fn at(&self, at: usize) -> (u16, usize) {
+        let OwnerClass { class, flows, .. } = self.classes[at];
+        (class, flows)
+    }
+
+    /// A flow was opened in the class at a place.
+    pub(super) fn opened(&mut self, at: usize) {
+        self.classes[at].flows += 1;
+    }
+
+    /// A flow in the class at a place was closed.
+    pub(super) fn closed(&mut self, at: usize) {
+        self.classes[at].flows -= 1;
+        self.leave_if_empty(at);
+    }
+
+    /// The class at a place is vacant if no flow is open in it.
+    pub(super) fn leave_if_empty(&mut self, at: usize) {
+        let OwnerClass { rule, flows, listed, .. } = &mut self.classes[at];
+        if *flows == 0 && !*listed {
+            *listed = true;
+            self.vacant.entry(*rule).or_default().push_back(at);
+        }
+    }
+
+    /// The classes that go on under other rules, in their order: the place of each, and the rule that it belongs to then.
+    /// `continued_by` says of each old rule which new one continues it.
+    pub(super) fn continuing(&self, continued_by: &[Option<usize>]) -> impl Iterator<Item = (usize, usize)> {
+        let classes = self.classes.iter().enumerate();
+        classes.filter_map(|(at, class)| Some((at, continued_by[class.rule]?)))
+    }
+
+    /// The port has so many classes now, of which those that go on are the last. The new place of each class.
+    pub(super) fn follow(&mut self, continued_by: &[Option<usize>], count: usize) -> Vec<Option<usize>> {
+        let mut places = vec![None; self.classes.len()];
+        let continuing: Vec<_> = self.continuing(continued_by).collect();
+        let planned = count.saturating_sub(continuing.len());
+        let mut classes = Vec::with_capacity(continuing.len());
+        for (before, rule) in continuing {
+            places[before] = Some(classes.len());
+            let OwnerClass { key, flows, .. } = self.classes[before];
+            let class = (planned + classes.len()) as u16;
+            classes.push(OwnerClass { rule, key, class, flows, listed: false });
+        }
+        self.by_key = classes.iter().enumerate().map(|(at, class)| ((class.rule, class.key), at)).collect();
+        self.classes = classes;
+        let vacant = core::mem::take(&mut self.vacant);
+        vacant.into_values().flatten().filter_map(|at| places[at]).for_each(|at| self.leave_if_empty(at));
+        places
+    }
+}
+
+impl Conversations {
+    /// The class of an owner under a rule whose flows have this plan.
+    pub(super) fn class(&self, plan: &FlowPlan) -> ClassPlan {
+        ClassPlan {
+            parent: plan.class,
+            scheduler: self.scheduler.clone(),
+            contract: plan.contract,
+            ceiling: plan.ceiling,
+            meters: Vec::new(),
+            dropper: self.dropper.clone(),
+        }
+    }
+
+    /// A conversation in a class.
+    pub(super) fn flow(class: u16) -> FlowPlan {
+        FlowPlan { class: Some(class), transient: true, ..FlowPlan::default() }
+    }
+}
+
+impl Rule {
+    /// The class of each owner, where conversations have flows of their own.
+    pub(super) fn owner_class(&self) -> Option<ClassPlan> {
+        match &self.split {
+            Split::Conversations(_, conversations) => Some(conversations.class(&self.plan)),
+            Split::Together | Split::Each(_) | Split::Circuits(_) => None,
+        }
+    }
+}

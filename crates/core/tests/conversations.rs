@@ -1,0 +1,170 @@
+//! Hosts that are classes, in which each conversation has a flow: the classes come with hosts and go with them, and no host
+//! escapes what it owes.
+
+mod common;
+
+use common::{kind, rate, rounds};
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::{Direction, Each};
+use tidegate_core::context::Ctx;
+use tidegate_core::contract::Contract;
+use tidegate_core::headers::{Fragment, Headers, Ip};
+use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
+use tidegate_core::rng::Rng;
+use tidegate_core::steering::{Conversations, Rule, Split, Steering};
+use tidegate_core::switch::Switch;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::units::{Span, Time};
+
+const PORT: PortIx = PortIx(0);
+const IDLE: Span = Span::from_secs(2);
+
+fn headers(host: u32, port: u16) -> Headers {
+    let ip = Ip {
+        source: std::net::Ipv4Addr::from_bits(host).into(),
+        destination: std::net::Ipv4Addr::LOCALHOST.into(),
+        protocol: 17,
+        dscp: 0,
+        ecn: 0,
+        fragment: Fragment::Whole,
+        ports: Some((port, 80)),
+    };
+    Headers { ip: Some(ip), ..Headers::default() }
+}
+
+/// A port at which every host reserves 80 kbit/s.
+struct Bench {
+    now: Time,
+    switch: Switch,
+    steering: Steering,
+    rng: Rng,
+}
+
+impl Bench {
+    fn new(scheduler: &str, most: usize) -> Bench {
+        let now = Time::ORIGIN;
+        let ports = vec![PortPlan::new(kind(scheduler))];
+        let mut switch = Switch::new(now, &SwitchPlan { ports, ..SwitchPlan::default() }).unwrap();
+        let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
+        let conversations = Conversations { scheduler: kind("wf2q-plus"), dropper: None };
+        let rule = Rule {
+            matching: Match::default(),
+            split: Split::Conversations(Each::Host, conversations),
+            plan: FlowPlan { contract, ..FlowPlan::default() },
+            idle: IDLE,
+        };
+        let rest = FlowPlan::default();
+        let steering = Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule], rest, most).unwrap();
+        Bench { now, switch, steering, rng: Rng::named(1, "conversations") }
+    }
+
+    /// A packet comes and leaves at once.
+    fn pass(&mut self, host: u32, port: u16) -> Leg {
+        let leg = self.steering.steer(self.now, &mut self.switch, &headers(host, port));
+        let mut out = Vec::new();
+        let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut out };
+        _ = self.switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), 1_000));
+        self.switch.start(&mut cx, PORT).unwrap();
+        self.switch.finish(&mut cx, PORT).unwrap();
+        leg
+    }
+
+    fn class(&self, leg: Leg) -> Option<u16> {
+        self.switch.plan_of(leg).unwrap().class
+    }
+
+    fn wait(&mut self, span: Span) {
+        self.now += span;
+        if self.rng.chance(0.01) {
+            self.switch.audit(self.now).unwrap();
+        }
+        self.steering.close_idle(self.now, &mut self.switch);
+    }
+}
+
+/// Conversations of one host are flows of one class, and those of two hosts of two. A host that comes back before its class
+/// was given to another has the same one.
+#[test]
+fn a_host_is_a_class_and_a_conversation_a_flow() {
+    let mut bench = Bench::new("wf2q-plus", 100);
+    let legs = [(1, 1), (1, 2), (2, 1)].map(|(host, port)| bench.pass(host, port));
+    let classes = legs.map(|leg| bench.class(leg).unwrap());
+    assert!(classes[0] == classes[1] && classes[1] != classes[2]);
+    assert!(legs[0] != legs[1] && legs[1] != legs[2]);
+    assert_eq!(bench.pass(1, 2), legs[1]);
+    bench.wait(IDLE + IDLE);
+    assert_eq!(bench.steering.flows(0), 0);
+    let again = bench.pass(1, 3);
+    assert_eq!((bench.class(again), bench.switch.classes(PORT)), (Some(classes[0]), 2));
+    let counters = bench.steering.counters(&bench.switch, 0);
+    assert_eq!((counters.arrived.packets, counters.sent.packets), (5, 5));
+}
+
+/// A host has a flow for each of 1024 conversations at a time, and one for all others. More flows than there may be go with
+/// the rest.
+#[test]
+fn no_host_takes_all_flows() {
+    let mut bench = Bench::new("wf2q-plus", 1_100);
+    for port in 0..5_000 {
+        bench.pass(1, port);
+    }
+    assert_eq!((bench.steering.flows(0), bench.steering.overflowed()), (1025, 0));
+    assert_eq!(bench.pass(1, 6_000), bench.pass(1, 7_000));
+    assert_ne!(bench.pass(2, 1), bench.steering.rest());
+    for port in 0..100 {
+        bench.pass(3, port);
+    }
+    assert_eq!((bench.steering.flows(0), bench.steering.overflowed()), (1_100, 26));
+}
+
+/// A host that has sent 10 s ahead of its reservation leaves, and its class is no other host's until then.
+#[test]
+fn a_class_is_given_to_another_host_once_its_debt_is_gone() {
+    let mut bench = Bench::new("virtual-clock", 100);
+    for _ in 0..100 {
+        bench.pass(1, 1);
+    }
+    bench.wait(Span::from_secs(5));
+    assert_eq!(bench.steering.flows(0), 0);
+    bench.pass(2, 1);
+    assert_eq!(bench.switch.classes(PORT), 2);
+    bench.wait(Span::from_secs(6));
+    let (third, fourth) = (bench.pass(3, 1), bench.pass(4, 1));
+    assert_eq!((bench.switch.classes(PORT), bench.class(third)), (2, Some(0)));
+    assert_eq!(bench.class(fourth), Some(1));
+}
+
+/// Hosts come and go for hours: the classes are a small multiple of the hosts that count at once, and memory stays.
+#[test]
+fn classes_go_with_their_hosts() {
+    let until = Time::ORIGIN + Span::from_secs(rounds(1_800));
+    let mut bench = Bench::new("wf2q-plus", 10_000);
+    let mut rng = Rng::named(1, "guests");
+    // Host, when it leaves, when it was heard last.
+    let mut guests: Vec<(u32, Time, Time)> = Vec::new();
+    let (mut hosts, mut most, mut memory) = (0, 0, 0);
+    while bench.now < until {
+        let now = bench.now;
+        if rng.chance(0.3) {
+            hosts += 1;
+            guests.push((hosts, now + Span::from_millis(rng.below(20_000)), now));
+        }
+        for (host, leaves, heard) in &mut guests {
+            if *leaves >= now && (*heard == now || rng.chance(0.1)) {
+                for port in 0..1 + rng.below(3) as u16 {
+                    bench.pass(*host, port);
+                }
+                *heard = now;
+            }
+        }
+        guests.retain(|(_, leaves, heard)| *leaves >= now || *heard + IDLE > now);
+        bench.wait(Span::from_millis(50));
+        most = most.max(guests.len());
+        if now.since(Time::ORIGIN) < Span::from_secs(600) {
+            memory = bench.switch.memory();
+        }
+    }
+    let classes = bench.switch.classes(PORT);
+    assert!(hosts > 5_000 && classes <= 3 * most, "{hosts} hosts, {most} at once, {classes} classes");
+    assert!(bench.switch.memory() <= 2 * memory, "{memory} bytes, then {}", bench.switch.memory());
+}
