@@ -27,7 +27,7 @@ demo:
 
 $(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
 	@echo "Building tidegate for the demo. This takes three to five minutes on two cores."
-	$(BIN)/maturin build --profile demo --out target/demo-wheel -i $(BIN)/python
+	$(BIN)/maturin build --profile demo --no-default-features --out target/demo-wheel -i $(BIN)/python
 	rm -f $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
 	  $$(ls -t target/demo-wheel/tidegate-*.whl | head -n 1)

@@ -41,7 +41,7 @@ def rows(capture: Path, *, everything: bool = False) -> Iterator[Row]:
 
 
 def by_default() -> Iterator[str]:
-    """Yield the lines of the table of what is protected by itself, and who has nothing to protect."""
+    """Yield the lines of the table of flows that are protected by default, and of captures without any."""
     yield "| capture | link | protected | reserved | promises broken | worse than under FIFO | verdict |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     without = []

@@ -3,15 +3,20 @@
 use pyo3::prelude::*;
 
 /// Does what `tidegate-gate` would do with these arguments, the program's name first: its exit code.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "gate"))]
 #[pyfunction]
 pub(crate) fn gate(py: Python<'_>, arguments: Vec<String>) -> u8 {
     py.detach(|| tidegate_gate::cli(arguments.into_iter().map(Into::into)))
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "gate")))]
 #[pyfunction]
 pub(crate) fn gate(arguments: Vec<String>) -> PyResult<u8> {
     let _ = arguments;
-    Err(crate::TidegateError::new_err("a gate runs on Linux only"))
+    let message = if cfg!(target_os = "linux") {
+        "this package was built for the demo, without the gate\n  help: `make wheel` builds the package with the gate"
+    } else {
+        "a gate runs on Linux only"
+    };
+    Err(crate::TidegateError::new_err(message))
 }

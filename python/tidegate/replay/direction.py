@@ -71,7 +71,7 @@ def find(
         raise _tidegate.TidegateError(f"a direction is `up` or `down`, found `{way}`")
     known = {flow for flow in flows if flow is not None}
     if not known:
-        return Direction(None, (), "it says nothing of addresses", (True,) * len(flows))
+        return Direction(None, (), "it has no addresses", (True,) * len(flows))
     if inside:
         prefixes, why = tuple(map(_prefix, inside)), "as --inside says"
     elif not {flow.source for flow in known} & {flow.destination for flow in known}:

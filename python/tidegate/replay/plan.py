@@ -77,7 +77,7 @@ class Plan:
         sized: Whether that is more than `100ms`, because promises need it.
         speed: Speed of playback.
         repeat: How often it is played.
-        direction: `up`, `down`, or None when the file says nothing of directions.
+        direction: `up`, `down`, or None when the file has no directions.
         inside: Prefixes of the inside; empty when they are not known.
         direction_why: How the direction was found, in words.
         flows: The flows that cross the link, those with most bytes first.

@@ -163,10 +163,10 @@ struct Named {
     busy: Time,
 }
 
-/// The history of drops at a node, and who has been named from it.
+/// The history of drops at a node, and the flows named from it.
 pub struct DropHistory {
     params: DropHistoryParams,
-    /// Intervals of a window with drops from which on it counts against a flow.
+    /// Number of intervals with drops at which a window counts against a flow.
     persistent: f64,
     /// The window, from 1; 0 before the first drop.
     window: u64,

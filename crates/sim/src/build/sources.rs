@@ -111,7 +111,7 @@ pub(super) fn traffic(
                 })
             };
             if gate.is_some() && trace.iter().any(|flow| flow.headers.is_none()) {
-                let message = format!("{} says nothing of headers, which a gate has to know", file.display());
+                let message = format!("{} has no headers, which a gate needs", file.display());
                 return Err(fail(scenario, group.place, message, Some("play a packet capture".to_owned())));
             }
             let meant = |flow: &&Arc<TraceFlow>| {

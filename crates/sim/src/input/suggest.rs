@@ -304,7 +304,7 @@ impl<'a> Need<'a> {
     /// What is promised at `bits` bit/s, not below the mean rate.
     ///
     /// A pass starts with what the one before has left. As no pass brings more than the rate takes away, that is
-    /// the same from the second pass on, which is the worst of them all.
+    /// the same from the second pass on, which is the worst of all.
     fn promise(&self, bits: u64) -> Option<Promise> {
         let mut flow = FlowAtPort::new(Rate::from_bits_per_second(bits)?, self.port);
         let schedule = self.flow.schedule(1.0, self.passes).ok()?;

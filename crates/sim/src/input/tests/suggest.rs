@@ -29,7 +29,7 @@ fn bursty() -> Vec<(u64, u32)> {
     (0..1000).map(|k| (k / 10 * 100_000, 1000)).collect()
 }
 
-/// A wish of `millis` ms for every flow, on a link with the longest packet of them all.
+/// A target of `millis` ms for every flow, on a link with the longest packet of all flows.
 fn answers(trace: &Trace, rate: u64, buffer: Option<Limit>, millis: u64) -> Vec<Suggestion> {
     let longest = trace.flows.iter().map(|flow| observe(flow).longest).max().unwrap();
     let target = Span::from_millis(millis);
