@@ -128,7 +128,8 @@ def test_another_outcome_is_said(results, tmp_path):
     manifest["fingerprints"] = ["0" * 16] * 3
     (directory / "manifest.json").write_text(json.dumps(manifest))
     assert not explain(directory, "voice").same_outcome
-    assert "the outcome of this version of tidegate differs from these results" in call("explain", directory, "--flow", "voice").stdout
+    done = call("explain", directory, "--flow", "voice")
+    assert "the outcome of this version of tidegate differs from these results" in done.stdout
 
 
 def test_a_flow_of_which_nothing_arrived():
