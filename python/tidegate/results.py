@@ -109,7 +109,7 @@ class Results:
 
     @property
     def aal5(self) -> pa.Table:
-        """Packets of flows that go as ATM cells, one row for each flow and replication; empty without such flows."""
+        """Packets of flows that go as ATM cells, one row for each flow; empty without such flows."""
         return self.tables["aal5"]
 
     @property
