@@ -190,7 +190,8 @@ impl RelayCx<'_> {
     /// A link has cells of its own to send, which start as soon as it is idle.
     pub(crate) fn cells_due(&mut self, link: u32) {
         let Some(control) = &mut self.fabric.links[link as usize].control else { return };
-        if !core::mem::replace(&mut control.due, true) {
+        control.due = true;
+        if !control.is_sending() {
             let (switch, port) = self.fabric.port_of(link);
             if switch.is_idle(port) {
                 self.outbox.cells.push(link);

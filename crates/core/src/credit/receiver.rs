@@ -328,7 +328,7 @@ impl Receiver {
         }
     }
 
-    /// What is to be told of a VC now.
+    /// The record of a VC with the counts as they are now.
     fn record(&self, vc: VcIx) -> CreditRecord {
         let state = &self.vcs[vc.0 as usize];
         let credit = match self.protocol {

@@ -36,7 +36,12 @@ fn credit(rng: &mut Rng, manner: Manner) -> String {
     }
     if !manner.loses && rng.below(4) == 0 {
         keys.push("protocol = \"incremental\"".into());
-    } else if !manner.checks {
+        return format!("credit = {{ {} }}", keys.join(", "));
+    }
+    if rng.below(3) == 0 {
+        keys.push(format!("repeats = {}", 1 + rng.below(3)));
+    }
+    if !manner.checks {
         keys.push("check = \"0s\"".into());
     } else if manner.loses && rng.below(2) == 0 {
         keys.push(format!("check = \"{}ms\"", 5 + rng.below(60)));

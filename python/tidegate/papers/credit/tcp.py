@@ -1,12 +1,16 @@
-"""TCP over links with and without credit: Table 2, and TCP beside UDP."""
+"""TCP over links with and without credit: Table 2, Figure 16, and TCP beside UDP."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 
 from tidegate.papers import measures
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.credit.common import Figures
+from tidegate.papers.curves import Curve, Panel
 from tidegate.papers.paper import Measure, Runs
 from tidegate.results import Results
 from tidegate.source import Overrides
@@ -15,28 +19,37 @@ from tidegate.summary import Values
 USEFUL = 48 / 53 / 8e6
 """MB/s of payload for each bit/s of cells."""
 
-TRAIN, HEADER = 10176, 106
-"""Bytes of a packet as cells, and those of it that are no data of the transport."""
+SIZE, CELLS = 9188, 192
+"""Bytes of a packet with LLC/SNAP, and the cells as which it goes."""
 
-BOTTLENECK = 50.21e6 * USEFUL
-"""MB/s that the slow link delivers."""
+SLOW = 50.21e6
+"""bit/s of the slow link."""
+
+BOTTLENECK = SLOW * USEFUL
+"""MB/s that it delivers."""
+
+PACKET_TIME = CELLS * 53 * 8 / SLOW
+"""Seconds that a packet takes on it."""
 
 UDP_RATES = (2, 5, 10, 20, 40)
 """Mbit/s of cells."""
 
+VC, QUEUE = "one on A->s1", "vc_queue"
+"""The VC into the switch with the slow link, and its cells there."""
+
 
 def delivered(results: Results, *connections: str) -> Values:
-    """Return what connections delivered in MB/s, each byte once."""
+    """Return what connections delivered in MB/s, each byte once, with the headers of its packet."""
     runs: dict[int, float] = dict.fromkeys(range(results.replications), 0.0)
     for row in results.flows.to_pylist():
         if row["flow"] in connections and row["goodput"] is not None:
-            runs[row["replication"]] += row["goodput"] * TRAIN / (TRAIN - HEADER) * USEFUL
+            runs[row["replication"]] += row["goodput"] * SIZE / (SIZE - 48) / 8e6
     return list(runs.values())
 
 
 def received(results: Results, flow: str) -> Values:
-    """Return what a flow without a transport brought in MB/s."""
-    return [row["throughput"] * USEFUL for row in results.flows.to_pylist() if row["flow"] == flow]
+    """Return what a flow brought in whole packets in MB/s."""
+    return [row["throughput"] / 8e6 for row in results.aal5.to_pylist() if row["flow"] == flow]
 
 
 def _table_2(runs: Runs, _: Mapping[str, Columns]) -> Columns:
@@ -77,18 +90,66 @@ def _udp(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     return {MAIN: figures}
 
 
+def _figure_16(runs: Runs, _: Mapping[str, Columns]) -> Columns:
+    columns: dict[str, Figures] = {}
+    for name, results in runs.items():
+        occupancy = measures.samples(results, VC, QUEUE)
+        columns[name] = {
+            "least cells in the buffer": [float(run.min()) for run in occupancy],
+            "most cells in the buffer": [
+                float(row["queue_max"])
+                for row in results.credit_vcs.to_pylist()
+                if row["link"] == "A->s1" and row["flow"] == "one"
+            ],
+            "mean cells in the buffer": [float(run.mean()) for run in occupancy],
+            "period of the occupancy over a packet's time": [_period(run) / PACKET_TIME for run in occupancy],
+            "utilisation of the slow link": [
+                None if share is None else 100 * share
+                for share in measures.link(results, "s1->s2", "utilisation")
+            ],
+        }
+    return columns
+
+
+def _period(samples: np.ndarray[Any, Any]) -> float:
+    """Return the period of the strongest component of a series in seconds."""
+    power = np.abs(np.fft.rfft(samples - samples.mean())) ** 2
+    strongest = int(power[1:].argmax()) + 1
+    return len(samples) * SAMPLE / strongest
+
+
+def _panels(runs: Runs) -> tuple[Panel, ...]:
+    run = measures.samples(runs[MAIN], VC, QUEUE)[0]
+    shown = run[: round(10 * PACKET_TIME / SAMPLE)]
+    times = [1e3 * SAMPLE * ix for ix in range(len(shown))]
+    curve = Curve("occupancy", times, [[float(cells)] for cells in shown], points=False)
+    return (Panel("Switch buffer, one TCP into a slow link", "time (ms)", "cells", (curve,)),)
+
+
+SAMPLE = 20e-6
+"""Seconds between samples of the buffer."""
+
 CREDIT: Overrides = [
     *(
-        (f"link.{link}.credit", '{ buffer = 2, n2 = 1, credit_cell = "53B" }')
+        (f"link.{link}.credit", '{ buffer = 100, n2 = 10, credit_cell = "53B" }')
         for link in ("A-s1", "B-s1", "s1-s2")
     ),
-    ("link.s1-s2.dropper", '{ kind = "drop-tail", limit = "1000p" }'),
+    ("duration", "15s"),
 ]
 TWO: Overrides = [("connection.two.start", "0s")]
+FIGURE_16: Overrides = [
+    *CREDIT,
+    ("connection.one.every", "1us"),
+    ("warmup", "500ms"),
+    ("duration", "800ms"),
+    ("sample", "20us"),
+]
 
 
 def _beside(rate: int) -> Overrides:
-    return [("flow.udp.start", "0s"), ("flow.udp.source.rate", f"{rate}mbit")]
+    """Return what adds UDP of so many Mbit/s of cells."""
+    packets = rate * 1e6 * SIZE / (CELLS * 53)
+    return [("flow.udp.start", "0s"), ("flow.udp.source.rate", f"{packets:.0f}bit")]
 
 
 MEASURES = {
@@ -101,6 +162,7 @@ MEASURES = {
             "two TCPs, with credit": [*CREDIT, *TWO],
         },
     ),
+    "figure-16": Measure(_figure_16, {MAIN: FIGURE_16}, series=True, panels=_panels),
     "udp": Measure(
         _udp,
         {
