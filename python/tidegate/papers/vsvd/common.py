@@ -154,7 +154,7 @@ def per_vc(results: Results, links: Sequence[str]) -> list[Any]:
         for (subject, metric), values in _recorded(results).items()
         if metric == "vc_queue" and subject.rpartition(" on ")[2] in links
     ]
-    return list(sum(queues)) if queues else [0.0] * results.replications
+    return list(np.sum(queues, axis=0)) if queues else [0.0] * results.replications
 
 
 def waiting(results: Results, links: Sequence[str]) -> list[Any]:
