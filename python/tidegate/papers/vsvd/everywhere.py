@@ -82,7 +82,10 @@ class Kept:
     def __call__(self, results: Results) -> Results:
         """Return the results with one sample of each of `KEPT` in place of their tables."""
         values = self._measured(results)
-        nothing = {name: table.schema.empty_table() for name, table in results.tables.items()}
+        # The metadata of each table hold the whole scenario.
+        nothing = {
+            name: table.schema.remove_metadata().empty_table() for name, table in results.tables.items()
+        }
         columns = {
             "metric": pa.array(KEPT),
             "value": pa.array([values[name] for name in KEPT]),
