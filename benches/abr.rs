@@ -31,7 +31,7 @@ fn path() -> String {
     text + "]\n"
         + &links
         + "[[connection]]\nname = \"vc\"\ncount = 1000\nfrom = \"from\"\nto = \"to\"\nsize = \"53B\"\n\
-           transport = { kind = \"abr\", icr = \"500kbit\", rif = 1 }\n"
+           transport = { kind = \"abr\", pcr = \"2mbit\", icr = \"500kbit\", rif = 1 }\n"
 }
 
 fn link(from: &str, to: &str) -> String {

@@ -1434,6 +1434,9 @@ class Abr(Record):
             1000000). Default: 10.
         rm_cell: Size of an RM cell, at most `size` (a size such as "250B"). Default: 53B.
         header: Header of a cell: data are `size` less this (a size such as "250B"). Default: 5B.
+        frame: Longest packet of AAL5, at most 65,535 bytes: data go in frames of whole cells with a trailer
+            of 8 bytes, and a packet counts as delivered when all of its cells are; without it, data fill
+            cells and each counts for itself (a size such as "250B").
 
     Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
     """
@@ -1454,6 +1457,7 @@ class Abr(Record):
     tcr: int | None = None
     rm_cell: str | None = None
     header: str | None = None
+    frame: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

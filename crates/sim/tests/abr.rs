@@ -246,3 +246,28 @@ fn per_vc_queues_are_served_at_acr() {
         assert!(changes >= 8.0 && arrived > 1000.0, "{changes} {arrived}");
     }
 }
+
+/// With AAL5 what is delivered are whole packets: of those of k cells, (1 - p)^k at a share p of cells lost, less those whose
+/// predecessor's last cell is lost, p of them.
+#[test]
+fn a_packet_counts_when_all_of_its_cells_have_come() {
+    let (loss, cells) = (0.005, 32.0f64);
+    let mut text = lot("", &format!("loss = {loss}"), "");
+    text = text.replace("crm = 32 }", "crm = 32, frame = \"1500B\" }").replace("400ms", "4s");
+    let world = run(&network(&text));
+    let counted = |flow: usize| {
+        let record = &world.records()[flow];
+        (record.received.0 as f64, world.counts(flow).delivered.unwrap())
+    };
+    for flow in [0, 2, 4] {
+        let (received, delivered) = counted(flow);
+        assert_eq!(delivered % 1500, 0);
+        // Of what is received one cell in 32 is an RM cell.
+        let sent = received * 31.0 / 32.0 / (1.0 - loss) / cells;
+        let share = delivered as f64 / 1500.0 / sent;
+        let expected = (1.0 - loss).powf(cells) * (1.0 - loss);
+        // 99.9 % of a binomial share.
+        let half = 3.29 * (expected * (1.0 - expected) / sent).sqrt();
+        assert!((share - expected).abs() < half + 1.0 / sent, "{share} {expected} {half}");
+    }
+}

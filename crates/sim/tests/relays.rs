@@ -40,7 +40,7 @@ fn loaded(scheduler: &str, delay: Span) -> Network {
 
 #[test]
 fn idle_relays_change_no_outcome() {
-    for scheduler in ["fifo", "virtual-clock", "wfq", "drr"] {
+    for scheduler in ["fifo", "virtual-clock", "scfq", "drr"] {
         for delay in [Span::ZERO, Span::from_micros(700)] {
             let network = loaded(scheduler, delay);
             let alone = run(&network, 1);

@@ -6,11 +6,13 @@
 //! - A source without data sends nothing, RM cells included.
 //! - Nothing is acknowledged: a finite transfer has ended when its last cell is sent.
 //! - The last cell of what an application hands over is as long as the others.
+//! - With AAL5 a packet is what waits when its first cell is sent, at most `frame` bytes; what comes later is in the next one.
 //! - An out-of-rate FRM cell has CLP = 1, which is red, and is sent only while ACR is below TCR.
 
 use super::application::Application;
 use super::transfers::Transfer;
 use super::{Counts, Endpoint, HostCx, Notice, Payload, Seat, Transport};
+use crate::abr::aal5::{self, Reassembly, Segment, Segmentation};
 use crate::abr::cell::{Direction, RmCell};
 use crate::abr::{Destination, Pace, Source, SourceTerms};
 use crate::contract::Refused;
@@ -51,6 +53,9 @@ parameters! {
         rm_cell: u32 as Size = 53,
         /// Header of a cell: data are `size` less this
         header: u32 as Size = 5,
+        /// Longest packet of AAL5, at most 65,535 bytes: data go in frames of whole cells with a trailer of 8 bytes, and a packet counts
+        /// as delivered when all of its cells are; without it, data fill cells and each counts for itself
+        frame: Option<u32> as Size,
     }
 }
 
@@ -116,6 +121,7 @@ impl PolicyParams for AbrParams {
             tcr: 20,
             rm_cell: 53,
             header: 5,
+            frame: Some(1500),
         }
     }
 
@@ -131,6 +137,11 @@ impl PolicyParams for AbrParams {
         }
         if over(self.mcr, self.icr) {
             return above("mcr", "icr");
+        }
+        if let Some(frame) = self.frame.filter(|frame| *frame > aal5::LONGEST) {
+            let message =
+                format!("`frame` ({frame}B) is above {}B, the longest packet of AAL5", aal5::LONGEST);
+            return Err(Fault::at("frame", message));
         }
         Ok(())
     }
@@ -178,6 +189,7 @@ impl Transport for Abr {
             pace: Pace::new(seat.start),
             size,
             data,
+            frames: self.params.frame.map(|longest| Segmentation::new(data, longest)),
             stop: seat.stop,
             waiting: if application.is_some() { 0 } else { u64::MAX },
             application,
@@ -190,7 +202,12 @@ impl Transport for Abr {
     }
 
     fn receiver(&self, _: Seat) -> Box<dyn Endpoint> {
-        Box::new(Receiver { destination: Destination::default(), header: self.params.header, delivered: 0 })
+        Box::new(Receiver {
+            destination: Destination::default(),
+            header: self.params.header,
+            frames: self.params.frame.map(|_| Reassembly::default()),
+            delivered: 0,
+        })
     }
 
     fn largest_answer(&self) -> u32 {
@@ -210,6 +227,8 @@ struct Sender {
     /// Bytes of a cell, and those of data in it.
     size: u32,
     data: u32,
+    /// With AAL5, what cuts packets into cells.
+    frames: Option<Segmentation>,
     stop: Time,
     /// Bytes that the application has handed over and that are not sent; [`u64::MAX`] for data without end.
     waiting: u64,
@@ -248,9 +267,7 @@ impl Sender {
             self.wait_out_of_rate(now);
             self.source.terms().rm_cell
         } else {
-            let bytes = self.waiting.min(u64::from(self.data));
-            let payload =
-                if bytes < u64::from(self.data) { Payload::Words([bytes, 0, 0]) } else { Payload::None };
+            let (bytes, payload) = self.next_data();
             cx.send(self.size, Mark::NONE, payload);
             self.source.sent();
             if self.waiting != u64::MAX {
@@ -264,6 +281,18 @@ impl Sender {
             self.size
         };
         self.pace.sent(now, len, self.source.acr());
+    }
+
+    /// The data that the next cell is the last to carry, and its payload.
+    fn next_data(&mut self) -> (u64, Payload) {
+        if let Some(frames) = &mut self.frames {
+            let segment = frames.cell(self.waiting);
+            let bytes = segment.trailer.map_or(0, |(_, bytes)| bytes);
+            return (u64::from(bytes), Payload::Words(segment.words()));
+        }
+        let bytes = self.waiting.min(u64::from(self.data));
+        let is_full = bytes == u64::from(self.data);
+        (bytes, if is_full { Payload::None } else { Payload::Words([bytes, 0, 0]) })
     }
 
     /// Whether the rate is so low that RM cells are sent out of rate (rule 11).
@@ -320,6 +349,8 @@ impl Endpoint for Sender {
 struct Receiver {
     destination: Destination,
     header: u32,
+    /// With AAL5, what puts packets together.
+    frames: Option<Reassembly>,
     delivered: u64,
 }
 
@@ -333,13 +364,15 @@ impl Endpoint for Receiver {
             Payload::Rm(frm) => {
                 cx.send(packet.len, Mark::NONE, Payload::Rm(self.destination.turn_round(frm)))
             }
-            Payload::Words([bytes, ..]) => {
+            data => {
                 self.destination.data(packet.mark);
-                self.delivered += bytes;
-            }
-            _ => {
-                self.destination.data(packet.mark);
-                self.delivered += u64::from(packet.len.saturating_sub(self.header));
+                self.delivered += match (data, &mut self.frames) {
+                    (Payload::Words(words), Some(frames)) => {
+                        u64::from(frames.cell(Segment::from_words(*words)))
+                    }
+                    (Payload::Words([bytes, ..]), None) => *bytes,
+                    _ => u64::from(packet.len.saturating_sub(self.header)),
+                };
             }
         }
         Time::NEVER

@@ -13,7 +13,7 @@ name = "c"
 from = "h1"
 to = "h2"
 size = "53B"
-transport = { kind = "abr", pcr = "2mbit", icr = "1mbit", mcr = "10kbit", rm_cell = "53B", header = "5B" }
+transport = { kind = "abr", pcr = "2mbit", icr = "1mbit", mcr = "10kbit", rm_cell = "53B", header = "5B", frame = "1500B" }
 "#;
 
 const MISTAKES: &[Mistake] = &[
@@ -100,6 +100,12 @@ const MISTAKES: &[Mistake] = &[
         "header = \"5B\"",
         "header = \"53B\"",
         "a.toml:12:101: `header` (53B) leaves no room for data in a cell of `size` (53B)",
+        None,
+    ),
+    (
+        "frame = \"1500B\"",
+        "frame = \"65536B\"",
+        "a.toml:12:115: `frame` (65536B) is above 65535B, the longest packet of AAL5",
         None,
     ),
 ];

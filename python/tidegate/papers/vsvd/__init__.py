@@ -3,7 +3,7 @@
 Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5 corrects it.
 """
 
-from tidegate.papers.vsvd import algorithms, configurations, couplings, curves, everywhere
+from tidegate.papers.vsvd import algorithms, beyond, configurations, couplings, curves, everywhere
 
 MEASURES = {
     "two-sources": configurations.TWO_SOURCES,
@@ -17,4 +17,5 @@ MEASURES = {
     "algorithms": algorithms.ALGORITHMS,
     **couplings.MEASURES,
     **everywhere.MEASURES,
+    **beyond.MEASURES,
 }

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidegate._tidegate import convergence_time
 from tidegate.papers import measures
@@ -16,6 +16,7 @@ from tidegate.results import Results
 from tidegate.source import Overrides
 from tidegate.summary import Values
 
+Array = np.ndarray[Any, Any]
 Figures = dict[str, Values]
 
 NONE = "no VS/VD"
@@ -61,18 +62,34 @@ def couplings() -> dict[str, Overrides]:
     return {**settings, NONE: []}
 
 
-def samples(results: Results, subject: str, metric: str) -> list[np.ndarray[Any, Any]]:
-    """Return all samples of a metric, by replication; NaN where there is none."""
+@lru_cache(maxsize=1)
+def _recorded(results: Results) -> Mapping[tuple[str, str], Array]:
+    """Return all samples by subject and metric, a row for each replication."""
     table: Any = results.series
-    wanted = pc.and_(
-        pc.equal(pc.cast(table["subject"], pa.string()), subject),
-        pc.equal(pc.cast(table["metric"], pa.string()), metric),
+    subject, metric = (table[name].combine_chunks() for name in ("subject", "metric"))
+    subject, metric = (
+        one if pa.types.is_dictionary(one.type) else one.dictionary_encode() for one in (subject, metric)
     )
-    values = table.filter(wanted)["value"].to_numpy()
-    return list(values.reshape(results.replications, -1))
+    subjects, metrics = subject.dictionary.to_pylist(), metric.dictionary.to_pylist()
+    codes = subject.indices.to_numpy() * len(metrics) + metric.indices.to_numpy()
+    # Rows stand replication by replication, and stay in their order.
+    order = np.argsort(codes, kind="stable")
+    values, codes = table["value"].to_numpy()[order], codes[order]
+    ends = [*(np.flatnonzero(np.diff(codes)) + 1), len(codes)] if len(codes) else []
+    found = {}
+    for begin, end in zip([0, *ends], ends, strict=False):
+        which, what = divmod(int(codes[begin]), len(metrics))
+        found[subjects[which], metrics[what]] = values[begin:end].reshape(results.replications, -1)
+    return found
 
 
-def acr(results: Results, vcs: Sequence[str]) -> list[list[np.ndarray[Any, Any]]]:
+def samples(results: Results, subject: str, metric: str) -> list[Array]:
+    """Return all samples of a metric, by replication; NaN where there is none."""
+    nothing: Array = np.empty((results.replications, 0))
+    return list(_recorded(results).get((subject, metric), nothing))
+
+
+def acr(results: Results, vcs: Sequence[str]) -> list[list[Array]]:
     """Return the ACR of some VCs' sources in Mbit/s: for each replication the samples of each VC."""
     by_vc = [[run / MBIT for run in samples(results, vc, "acr")] for vc in vcs]
     return [list(run) for run in zip(*by_vc, strict=True)]
@@ -124,14 +141,23 @@ def longest(results: Results, link: str) -> Values:
 
 def held(results: Results, link: str) -> Values:
     """Return the most cells that stood in all per-VC queues of a port at a time, in thousands."""
-    table: Any = results.series
-    is_queue = pc.equal(pc.cast(table["metric"], pa.string()), "vc_queue")
-    at_port = pc.ends_with(pc.cast(table["subject"], pa.string()), pattern=f" on {link}")
-    rows = table.filter(pc.and_(is_queue, at_port))
-    if not len(rows):
-        return [0.0] * results.replications
-    subjects = len(set(rows["subject"].to_pylist()))
-    values = rows["value"].to_numpy()
-    # Rows stand replication by replication, and within one subject by subject.
-    runs = values.reshape(results.replications, subjects, -1)
-    return [float(run.sum(axis=0).max()) / KCELLS for run in runs]
+    return [float(np.max(cells)) / KCELLS for cells in per_vc(results, [link])]
+
+
+def per_vc(results: Results, links: Sequence[str]) -> list[Any]:
+    """Return the cells in all per-VC queues of some ports, sample by sample, in each replication.
+
+    Without VS/VD there is a zero in place of the samples.
+    """
+    queues = [
+        values
+        for (subject, metric), values in _recorded(results).items()
+        if metric == "vc_queue" and subject.rpartition(" on ")[2] in links
+    ]
+    return list(np.sum(queues, axis=0)) if queues else [0.0] * results.replications
+
+
+def waiting(results: Results, links: Sequence[str]) -> list[Any]:
+    """Return the cells in the class queues and the per-VC queues of some ports, sample by sample."""
+    classes = [samples(results, link, "queue") for link in links]
+    return [sum(queues) + cells for *queues, cells in zip(*classes, per_vc(results, links), strict=True)]

@@ -30,6 +30,7 @@ from tidegate.papers.vsvd.common import (
     coupled,
     samples,
     spacing,
+    waiting,
 )
 from tidegate.papers.vsvd.couplings import COLUMNS as ALL_COLUMNS
 from tidegate.papers.vsvd.couplings import ROWS
@@ -81,7 +82,10 @@ class Kept:
     def __call__(self, results: Results) -> Results:
         """Return the results with one sample of each of `KEPT` in place of their tables."""
         values = self._measured(results)
-        nothing = {name: table.schema.empty_table() for name, table in results.tables.items()}
+        # The metadata of each table hold the whole scenario.
+        nothing = {
+            name: table.schema.remove_metadata().empty_table() for name, table in results.tables.items()
+        }
         columns = {
             "metric": pa.array(KEPT),
             "value": pa.array([values[name] for name in KEPT]),
@@ -89,8 +93,9 @@ class Kept:
         return replace(results, tables={**nothing, "series": pa.table(columns)})
 
     def _measured(self, results: Results) -> Mapping[str, float]:
-        queues = [samples(results, port.replace("-", "->"), "queue")[0] for port in self.network.ports]
-        every = np.sum(queues, axis=0) + _per_vc(results)
+        ports = [port.replace("-", "->") for port in self.network.ports]
+        queues = [samples(results, port, "queue")[0] for port in ports]
+        every, *_ = waiting(results, ports)
         rates, *_ = acr(results, tuple(self.network.ways))
         step = spacing(results)
         time = None
@@ -102,9 +107,7 @@ class Kept:
                 list(np.max(queues, axis=0)),
                 NEAR,
             )
-        longest = [
-            measures.link(results, port.replace("-", "->"), "queue_max")[0] for port in self.network.ports
-        ]
+        longest = [measures.link(results, port, "queue_max")[0] for port in ports]
         quarter = len(every) // 4
         last, before = every[-quarter:].mean(), every[-2 * quarter : -quarter].mean()
         return {
@@ -124,17 +127,6 @@ def _rates(results: Results) -> dict[str, int]:
         if path.endswith(".rate") and path.startswith("link.")
     }
     return {path.split(".")[1]: int(value.removesuffix("kbit")) for path, value in rates.items()}
-
-
-def _per_vc(results: Results) -> Any:
-    """Return the cells in all per-VC queues, sample by sample; 0 without VS/VD."""
-    table: Any = results.series
-    chosen = table["metric"].cast(pa.string()).to_numpy(zero_copy_only=False) == "vc_queue"
-    if not chosen.any():
-        return 0.0
-    rows = table["value"].to_numpy()[chosen]
-    subjects = len(set(table["subject"].cast(pa.string()).to_numpy(zero_copy_only=False)[chosen]))
-    return rows.reshape(subjects, -1).sum(axis=0)
 
 
 def _swings(rate: Any, step: float) -> bool:
