@@ -5,18 +5,28 @@
 //! until a last cell, and delivers the packet when length and CRC are right. So a lost cell loses its packet, and a lost
 //! last cell the next packet, too.
 //!
-//! The cells of a VC come in order. Where they come from is no question of this module: it counts cells and carries no
-//! bytes. A CRC that is right by chance does not occur.
+//! The cells of a VC come in order. This module counts cells and carries no bytes, wherever they come from. A CRC that is
+//! right by chance does not occur. Cells may have another payload than 48 bytes, as the cells of ABR connections may.
 
 /// Bytes of an ATM cell on a link: a header of 5 and a payload of 48 (ITU-T I.361).
 pub const CELL: u32 = 53;
 
-const PAYLOAD: u32 = 48;
+/// Bytes of payload of an ATM cell.
+pub const PAYLOAD: u32 = 48;
+
+/// The longest packet in bytes: the trailer has 16 bits for its length.
+pub const LONGEST: u32 = 65_535;
+
 const TRAILER: u32 = 8;
 
-/// How many cells a packet of `len` bytes takes: ⌈(len + 8) / 48⌉.
+/// The number of ATM cells of a packet of `len` bytes: ⌈(len + 8) / 48⌉.
 pub const fn cells(len: u32) -> u32 {
-    len.saturating_add(TRAILER).div_ceil(PAYLOAD)
+    cells_of(len, PAYLOAD)
+}
+
+/// The number of cells of a packet of `len` bytes with `payload` bytes in each, at least 1: ⌈(len + 8) / payload⌉.
+pub const fn cells_of(len: u32, payload: u32) -> u32 {
+    len.saturating_add(TRAILER).div_ceil(payload)
 }
 
 /// What the payload of a cell is, as far as the receiving end can tell.
@@ -28,10 +38,33 @@ pub struct Cell {
     pub trailer: Option<u32>,
 }
 
-/// The cells of the packet with this number and `len` bytes, in order.
+/// The ATM cells of the packet with this number and `len` bytes, in order.
 pub fn segment(packet: u32, len: u32) -> impl Iterator<Item = Cell> {
-    let last = cells(len) - 1;
-    (0..=last).map(move |nth| Cell { packet, trailer: (nth == last).then_some(len) })
+    let mut segmentation = Segmentation::new(packet, len, PAYLOAD);
+    core::iter::from_fn(move || segmentation.next())
+}
+
+/// A packet of which cells are made one by one.
+#[derive(Clone, Copy, Debug)]
+pub struct Segmentation {
+    packet: u32,
+    len: u32,
+    /// Cells that are still to come.
+    left: u32,
+}
+
+impl Segmentation {
+    /// The packet with this number and `len` bytes, in cells with `payload` bytes, at least 1.
+    pub fn new(packet: u32, len: u32, payload: u32) -> Segmentation {
+        Segmentation { packet, len, left: cells_of(len, payload) }
+    }
+
+    /// The next cell; `None` after the last one.
+    #[expect(clippy::should_implement_trait, reason = "nothing iterates over it")]
+    pub fn next(&mut self) -> Option<Cell> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Cell { packet: self.packet, trailer: (self.left == 0).then_some(self.len) })
+    }
 }
 
 /// What a cell brings about at the receiving end.
@@ -55,8 +88,10 @@ pub enum Reassembled {
 }
 
 /// The receiving end of one VC.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Reassembly {
+    /// Bytes of payload in a cell.
+    payload: u32,
     /// Cells since the last one that was a packet's last.
     cells: u32,
     /// The packet of the latest of them.
@@ -66,7 +101,18 @@ pub struct Reassembly {
     marked: bool,
 }
 
+impl Default for Reassembly {
+    fn default() -> Reassembly {
+        Reassembly::new(PAYLOAD)
+    }
+}
+
 impl Reassembly {
+    /// Of cells with `payload` bytes, at least 1.
+    pub fn new(payload: u32) -> Reassembly {
+        Reassembly { payload, cells: 0, packet: 0, mixed: false, marked: false }
+    }
+
     /// A cell of the VC has come; `marked` says whether congestion was marked on it on the way (EFCI).
     pub fn take(&mut self, cell: Cell, marked: bool) -> Reassembled {
         self.mixed |= self.cells > 0 && cell.packet != self.packet;
@@ -74,8 +120,8 @@ impl Reassembly {
         self.cells = self.cells.saturating_add(1);
         self.marked |= marked;
         let Some(len) = cell.trailer else { return Reassembled::Incomplete };
-        let whole = core::mem::take(self);
-        if whole.mixed || whole.cells != cells(len) {
+        let whole = core::mem::replace(self, Reassembly::new(self.payload));
+        if whole.mixed || whole.cells != cells_of(len, self.payload) {
             return Reassembled::Discarded { cells: whole.cells };
         }
         Reassembled::Packet { len, marked: whole.marked }
@@ -93,9 +139,11 @@ mod tests {
             assert_eq!(cells(len), expected, "{len}");
             assert_eq!(segment(0, len).count(), expected as usize);
         }
-        for len in 0..10_000 {
-            let room = cells(len) * PAYLOAD;
-            assert!(room >= len + TRAILER && room < len + TRAILER + PAYLOAD);
+        for payload in [1, 7, PAYLOAD, 1000] {
+            for len in (0..10_000).chain([LONGEST - 1, LONGEST]) {
+                let room = cells_of(len, payload) * payload;
+                assert!(room >= len + TRAILER && room < len + TRAILER + payload);
+            }
         }
     }
 

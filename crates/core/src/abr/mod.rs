@@ -20,7 +20,6 @@
 //! - The answers of a VC go back at once: a backward ACR, of data in the other direction, is not modelled.
 //! - An optional use-it-or-lose-it policy of the source beyond rule 5 is not modelled.
 
-pub mod aal5;
 pub mod cell;
 mod control;
 pub mod coupling;

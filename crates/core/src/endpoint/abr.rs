@@ -12,7 +12,7 @@
 use super::application::Application;
 use super::transfers::Transfer;
 use super::{Counts, Endpoint, HostCx, Notice, Payload, Seat, Transport};
-use crate::abr::aal5::{self, Reassembly, Segment, Segmentation};
+use crate::aal5::{self, Cell, Reassembled, Reassembly, Segmentation};
 use crate::abr::cell::{Direction, RmCell};
 use crate::abr::{Destination, Pace, Source, SourceTerms};
 use crate::contract::Refused;
@@ -189,7 +189,7 @@ impl Transport for Abr {
             pace: Pace::new(seat.start),
             size,
             data,
-            frames: self.params.frame.map(|longest| Segmentation::new(data, longest)),
+            frames: self.params.frame.map(|longest| Frames { longest, packets: 0, segmentation: None }),
             stop: seat.stop,
             waiting: if application.is_some() { 0 } else { u64::MAX },
             application,
@@ -205,7 +205,8 @@ impl Transport for Abr {
         Box::new(Receiver {
             destination: Destination::default(),
             header: self.params.header,
-            frames: self.params.frame.map(|_| Reassembly::default()),
+            has_frames: self.params.frame.is_some(),
+            reassembly: None,
             delivered: 0,
         })
     }
@@ -219,6 +220,43 @@ impl Transport for Abr {
     }
 }
 
+/// The packets of AAL5 that a sender makes.
+#[derive(Debug)]
+struct Frames {
+    /// Bytes of the longest packet.
+    longest: u32,
+    /// Packets that have begun; it wraps.
+    packets: u32,
+    /// The packet that is being sent.
+    segmentation: Option<Segmentation>,
+}
+
+impl Frames {
+    /// The next cell with `payload` bytes: of the packet that is being sent, or of a new one of the `waiting` bytes, more than 0.
+    fn next(&mut self, waiting: u64, payload: u32) -> Cell {
+        if let Some(cell) = self.segmentation.as_mut().and_then(Segmentation::next) {
+            return cell;
+        }
+        self.packets = self.packets.wrapping_add(1);
+        let len = waiting.min(u64::from(self.longest)) as u32;
+        let mut segmentation = Segmentation::new(self.packets, len, payload);
+        // A packet has at least the cell of its trailer.
+        let first = segmentation.next().unwrap_or(Cell { packet: self.packets, trailer: Some(len) });
+        self.segmentation = Some(segmentation);
+        first
+    }
+}
+
+/// A cell of AAL5 as the words of a payload.
+fn words_of(cell: Cell) -> [u64; 3] {
+    [u64::from(cell.packet), cell.trailer.map_or(0, |len| u64::from(len) + 1), 0]
+}
+
+/// From the words of a payload.
+fn cell_of([packet, trailer, _]: [u64; 3]) -> Cell {
+    Cell { packet: packet as u32, trailer: trailer.checked_sub(1).map(|len| len as u32) }
+}
+
 /// The sending end.
 #[derive(Debug)]
 struct Sender {
@@ -228,7 +266,7 @@ struct Sender {
     size: u32,
     data: u32,
     /// With AAL5, what cuts packets into cells.
-    frames: Option<Segmentation>,
+    frames: Option<Frames>,
     stop: Time,
     /// Bytes that the application has handed over and that are not sent; [`u64::MAX`] for data without end.
     waiting: u64,
@@ -286,9 +324,8 @@ impl Sender {
     /// The data that the next cell is the last to carry, and its payload.
     fn next_data(&mut self) -> (u64, Payload) {
         if let Some(frames) = &mut self.frames {
-            let segment = frames.cell(self.waiting);
-            let bytes = segment.trailer.map_or(0, |(_, bytes)| bytes);
-            return (u64::from(bytes), Payload::Words(segment.words()));
+            let cell = frames.next(self.waiting, self.data);
+            return (cell.trailer.map_or(0, u64::from), Payload::Words(words_of(cell)));
         }
         let bytes = self.waiting.min(u64::from(self.data));
         let is_full = bytes == u64::from(self.data);
@@ -349,8 +386,10 @@ impl Endpoint for Sender {
 struct Receiver {
     destination: Destination,
     header: u32,
-    /// With AAL5, what puts packets together.
-    frames: Option<Reassembly>,
+    /// Whether cells carry packets of AAL5.
+    has_frames: bool,
+    /// What puts them together, from the first cell on.
+    reassembly: Option<Reassembly>,
     delivered: u64,
 }
 
@@ -366,12 +405,17 @@ impl Endpoint for Receiver {
             }
             data => {
                 self.destination.data(packet.mark);
-                self.delivered += match (data, &mut self.frames) {
-                    (Payload::Words(words), Some(frames)) => {
-                        u64::from(frames.cell(Segment::from_words(*words)))
+                let room = packet.len.saturating_sub(self.header).max(1);
+                self.delivered += match data {
+                    Payload::Words(words) if self.has_frames => {
+                        let reassembly = self.reassembly.get_or_insert_with(|| Reassembly::new(room));
+                        match reassembly.take(cell_of(*words), false) {
+                            Reassembled::Packet { len, .. } => u64::from(len),
+                            Reassembled::Incomplete | Reassembled::Discarded { .. } => 0,
+                        }
                     }
-                    (Payload::Words([bytes, ..]), None) => *bytes,
-                    _ => u64::from(packet.len.saturating_sub(self.header)),
+                    Payload::Words([bytes, ..]) => *bytes,
+                    _ => u64::from(room),
                 };
             }
         }

@@ -1,6 +1,5 @@
 //! The ABR service: rules of sources and destinations, switch algorithms against slow oracles, couplings.
 
-mod aal5;
 #[path = "../common/mod.rs"]
 mod common;
 mod couplings;
