@@ -30,7 +30,7 @@ struct Pool {
 impl Pool {
     fn new(rules: &[Rule], limit: Limit, push_out: PushOut) -> Pool {
         let ports = rules.iter().map(|rule| PortPlan::new(kind(rule.name()))).collect();
-        let plan = SwitchPlan { ports, buffer: Some(limit), push_out };
+        let plan = SwitchPlan { ports, buffer: Some(limit), push_out, ..SwitchPlan::default() };
         Pool {
             world: World::new(&plan),
             ports: rules.iter().map(|rule| Oracle::new(*rule)).collect(),
@@ -152,8 +152,12 @@ fn clocks_keep_the_advance_of_what_is_pushed_out() {
 #[test]
 fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
     let ports = vec![PortPlan::new(kind("virtual-clock")); 2];
-    let mut world =
-        World::new(&SwitchPlan { ports, buffer: Some(Limit::Packets(3)), push_out: PushOut::LongestQueue });
+    let mut world = World::new(&SwitchPlan {
+        ports,
+        buffer: Some(Limit::Packets(3)),
+        push_out: PushOut::LongestQueue,
+        ..SwitchPlan::default()
+    });
     let both = [world.open(0, &reserved(64_000)), world.open(1, &reserved(64_000))];
     for _ in 0..3 {
         world.arrive(&both, 500);
@@ -194,7 +198,12 @@ fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
             let mut rng = Rng::named(seed, "last of a flow");
             let port = PortPlan { rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };
             let buffer = Some(Limit::Packets(LIMIT as u64));
-            let plan = SwitchPlan { ports: vec![port; PORTS], buffer, push_out: PushOut::LongestQueue };
+            let plan = SwitchPlan {
+                ports: vec![port; PORTS],
+                buffer,
+                push_out: PushOut::LongestQueue,
+                ..SwitchPlan::default()
+            };
             let mut world = World::new(&plan);
             let legs = [0, 1].map(|port| {
                 [100_000, 200_000, 0].map(|bits| {

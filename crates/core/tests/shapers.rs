@@ -255,6 +255,7 @@ fn a_pool_full_of_shaped_packets_is_paid_for_by_the_longest_or_the_latest() {
             ports: vec![PortPlan::new(kind("fifo"))],
             buffer: Some(Limit::Packets(6)),
             push_out,
+            ..SwitchPlan::default()
         };
         let mut world = World::new(&plan);
         let [many, few] = [0; 2].map(|_| world.open(0, &shaped(1_000_000, 500, None)));
