@@ -232,9 +232,11 @@ fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
             circuit
         });
         let rules = vec![rule(Arc::new(Circuits::new(other).unwrap_or_default()))];
-        let changes = line.steering.changes(&rules, &[Some(0)], FlowPlan::default(), sites as usize);
+        let mut plan = line.plan.clone();
+        let classes = &mut plan.ports[0].classes;
+        let changes = line.steering.changes(&rules, &[Some(0)], FlowPlan::default(), classes);
         let mut cx = Ctx { now: line.now, rng: &mut line.rng, out: &mut line.out };
-        _ = line.switch.reconfigure(&mut cx, &line.plan, &changes)?;
+        _ = line.switch.reconfigure(&mut cx, &plan, &changes)?;
         line.steering.replan(line.now, &mut line.switch, rules, &[Some(0)], FlowPlan::default(), 0);
         least = least.min(began.elapsed().as_secs_f64() * 1e3);
         assert_eq!(changes.len(), 1);

@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from conftest import call, start
 from tidegate import TidegateError
-from tidegate.lab import capture, experiments, measures, net
+from tidegate.lab import capture, experiments, measures, net, probed
 from tidegate.lab.capture import SLOT, Packets
 from tidegate.lab.measures import Bar, Column, Outcome, Row
 
@@ -80,6 +81,25 @@ def test_a_quantile_is_one_of_the_values(values, share, expected):
     assert measures.quantile(np.array(values), share) == expected
 
 
+def test_the_least_part_that_passes_in_a_window():
+    sent = packets(range(0, 400, 10))
+    assert measures.least_passed(sent, packets([at + 5 for at in range(0, 400, 10)]), 100) == 1.0
+    # Of the second window, the packets of its second half are late; the last window is left out.
+    late = [at + (500 if 150 <= at < 200 or at >= 300 else 5) for at in range(0, 400, 10)]
+    assert measures.least_passed(sent, packets(late), 100) == 0.5
+    assert measures.least_passed(sent, packets([]), 100) == 0.0
+    assert measures.least_passed(packets([]), packets([]), 100) == 0.0
+
+
+@pytest.mark.parametrize("name", experiments.PROBED)
+def test_a_described_experiment_names_columns_and_a_gate_that_runs(name):
+    plan = tomllib.loads(Path(probed.__file__).with_name(f"{name}.toml").read_text())
+    assert {bar["column"] for bar in plan["bar"]} <= {column.name for column in probed.COLUMNS}
+    assert all(len({"at_least", "at_most"} & set(bar)) == 1 for bar in plan["bar"])
+    if "gate" in plan:
+        assert call("gate", "check", Path(probed.__file__).with_name(plan["gate"])).exit_code == 0
+
+
 def test_how_far_apart_shares_are():
     assert measures.spread([99.0, 100.0, 101.0]) == pytest.approx(0.02)
     assert measures.spread([0.0, 0.0]) == 0.0
@@ -131,7 +151,7 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered_with_them():
     assert all(name in listed.stdout for name in experiments.NAMES)
     wrong = call("lab", "speech")
     assert wrong.exit_code == 1
-    assert "it is one of voice, shaping, gigabit" in wrong.stderr
+    assert "it is one of voice, shaping, fairness, starvation, reports, late, gigabit" in wrong.stderr
 
 
 def test_without_root_or_tools_there_is_one_clear_message(monkeypatch):

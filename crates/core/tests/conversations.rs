@@ -49,7 +49,7 @@ impl Bench {
         let conversations = Conversations { scheduler: kind("wf2q-plus"), dropper: None };
         let rule = Rule {
             matching: Match::default(),
-            split: Split::Conversations(Each::Host, conversations),
+            split: Split::Conversations(Each::Host, conversations.into()),
             plan: FlowPlan { contract, ..FlowPlan::default() },
             idle: IDLE,
         };

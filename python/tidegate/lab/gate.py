@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate._tidegate import TidegateError
-from tidegate.lab.net import Net
+from tidegate.lab.net import GATE_INSIDE, GATE_OUTSIDE, Net
 
 OWN = (
     sys.executable,
@@ -26,21 +26,30 @@ class Gate:
 
     Args:
         net: Where.
-        file: Name of the file in this package.
+        file: Name of the file in this package; None for the gate of a line of which only the rate is stated.
         sets: Values that are changed in it, as in `gate.up=20mbit`.
         processor: The number of the processor.
         arguments: More arguments of `up`.
+        rate: Where there is no file, the rate of the line, as in `20mbit`.
 
     Raises:
         TidegateError: It did not start.
     """
 
     def __init__(
-        self, net: Net, file: str, sets: Sequence[str], processor: int, arguments: Sequence[str] = ()
+        self,
+        net: Net,
+        file: str | None,
+        sets: Sequence[str],
+        processor: int,
+        arguments: Sequence[str] = (),
+        rate: str = "",
     ) -> None:
         # Its control socket is named after it.
         changes = [word for one in (f"name={net.name('box')}", *sets) for word in ("--set", one)]
-        words = (*OWN, "up", str(Path(__file__).with_name(file)), "--json", *changes, *arguments)
+        line = ("--inside", GATE_INSIDE, "--outside", GATE_OUTSIDE, "--rate", rate)
+        stated = line if file is None else (str(Path(__file__).with_name(file)),)
+        words = (*OWN, "up", *stated, "--json", *changes, *arguments)
         self._process: subprocess.Popen[bytes] = net.start("box", words, processor, subprocess.PIPE)
         assert self._process.stderr is not None
         said = self._process.stderr.readline().decode()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tidegate._tidegate import TidegateError
 from tidegate.lab.net import GATE_OUTSIDE, Net
 
 FRAME = 1514
@@ -22,19 +23,21 @@ class HtbClass:
         rate: What is its own, in bit/s.
         priority: Order in which classes are offered unused capacity, the lowest first.
         packets: Room in its queue.
-        port: Port of what belongs to it; None for all that has no other class.
+        port: Port of what belongs to it; None for any.
+        source: Address that it comes from; None for any. What has neither is all that has no other class.
     """
 
     rate: int
     priority: int
     packets: int
     port: int | None = None
+    source: str | None = None
 
 
 def htb(net: Net, rate: int, classes: Sequence[HtbClass], burst: int = FRAME) -> None:
     """Put HTB where a gate would be; `burst` bytes may leave ahead of their time."""
     net.bridge()
-    rest = next((ix for ix, one in enumerate(classes) if one.port is None), len(classes) - 1)
+    rest = next((ix for ix, one in enumerate(classes) if not _match(one)), len(classes) - 1)
     _tc(net, f"qdisc add dev {GATE_OUTSIDE} root handle 1: htb default {10 + rest}")
     bursts = f"burst {burst} cburst {burst}"
     _tc(net, f"class add dev {GATE_OUTSIDE} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit {bursts}")
@@ -45,12 +48,34 @@ def htb(net: Net, rate: int, classes: Sequence[HtbClass], burst: int = FRAME) ->
             f"ceil {rate}bit prio {one.priority} quantum {FRAME} {bursts}",
         )
         _tc(net, f"qdisc add dev {GATE_OUTSIDE} parent 1:{10 + ix} pfifo limit {one.packets}")
-        if one.port is not None:
+        if match := _match(one):
             _tc(
                 net,
-                f"filter add dev {GATE_OUTSIDE} parent 1: protocol ip prio 1 u32 "
-                f"match ip dport {one.port} 0xffff flowid 1:{10 + ix}",
+                f"filter add dev {GATE_OUTSIDE} parent 1: protocol ip prio 1 u32 {match} flowid 1:{10 + ix}",
             )
+
+
+def _match(one: HtbClass) -> str:
+    """Return what tells the packets of a class, in the words of `u32`; nothing for those of no other."""
+    port = [] if one.port is None else [f"match ip dport {one.port} 0xffff"]
+    source = [] if one.source is None else [f"match ip src {one.source}/32"]
+    return " ".join(port + source)
+
+
+def has_cake() -> bool:
+    """Return whether the kernel has CAKE."""
+    with Net() as net:
+        try:
+            _tc(net, f"qdisc add dev {GATE_OUTSIDE} root cake")
+        except TidegateError:
+            return False
+    return True
+
+
+def cake(net: Net, rate: int) -> None:
+    """Put CAKE where a gate would be, fair among hosts inside and then among their flows."""
+    net.bridge()
+    _tc(net, f"qdisc add dev {GATE_OUTSIDE} root cake bandwidth {rate}bit dual-srchost besteffort")
 
 
 def tbf(net: Net, rate: int, packets: int) -> None:

@@ -155,6 +155,25 @@ def delays(before: Packets, after: Packets) -> tuple[npt.NDArray[np.float64], in
     return np.array(spans, dtype=np.float64) / NANOSECONDS, len(before) - len(spans)
 
 
+def least_passed(before: Packets, after: Packets, window: int) -> float:
+    """Return the least part of what was sent in a window, in ns, that came within as much time.
+
+    Windows begin with the first packet and follow each other; the last one is left out.
+    """
+    if not len(before):
+        return 0.0
+    came = dict(zip(after.number.tolist(), after.time.tolist(), strict=True))
+    first = int(before.time[0])
+    sent: dict[int, int] = {}
+    passed: dict[int, int] = {}
+    for number, time in zip(before.number.tolist(), before.time.tolist(), strict=True):
+        at = (time - first) // window
+        sent[at] = sent.get(at, 0) + 1
+        passed[at] = passed.get(at, 0) + int(came.get(number, 1 << 62) - time <= window)
+    sent.pop(max(sent))
+    return min((passed[at] / count for at, count in sent.items()), default=0.0)
+
+
 def behind_line(packets: Packets, bits_per_second: float) -> Packets:
     """Return the packets at the times at which a line behind would begin to send them, one by one."""
     free = np.iinfo(np.int64).min

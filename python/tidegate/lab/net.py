@@ -17,6 +17,8 @@ from tidegate._tidegate import TidegateError
 
 INSIDE, OUTSIDE = "10.7.0.1", "10.7.0.2"
 """Addresses of the two hosts."""
+SECOND = "10.7.0.3"
+"""Address of a second host inside, where an experiment has one: it is in the first one's namespace."""
 GATE_INSIDE, GATE_OUTSIDE = "inside", "outside"
 """The box's interfaces."""
 HOST = "eth0"
@@ -119,6 +121,13 @@ class Net:
             described = run("ip", "-n", self.name(there), "-br", "link", "show", HOST)
             mac = described.split()[2]
             run(*f"ip -n {self.name(here)} neigh add {address} lladdr {mac} dev {HOST}".split())
+
+    def add_second_host(self) -> None:
+        """Give the inside a second address, as another host."""
+        inside, outside = self.name("inside"), self.name("outside")
+        run(*f"ip -n {inside} addr add {SECOND}/24 dev {HOST}".split())
+        mac = run("ip", "-n", inside, "-br", "link", "show", HOST).split()[2]
+        run(*f"ip -n {outside} neigh add {SECOND} lladdr {mac} dev {HOST}".split())
 
     def command(self, namespace: str, *words: str) -> str:
         """Carry out a command in a namespace and return what it printed."""

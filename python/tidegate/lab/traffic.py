@@ -7,6 +7,7 @@ when.
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import socket
@@ -18,7 +19,7 @@ import time
 from pathlib import Path
 
 from tidegate.lab.capture import wait_until_ready
-from tidegate.lab.net import HOST, OUTSIDE, Net
+from tidegate.lab.net import HOST, INSIDE, OUTSIDE, Net
 
 HEADERS = 14 + 20 + 8
 """Bytes of Ethernet, IPv4 and UDP headers."""
@@ -26,6 +27,10 @@ LONGEST_SLEEP = 1e-3
 """A backlogged source looks at least so often what it owes, in s."""
 BUFFER = 1 << 20
 TCP_PORT = 5201
+FIRST_PORT = 2000
+DISCARD = 9
+"""The port of the discard service (RFC 863)."""
+METRICS = ("127.0.0.1", 9273)
 
 
 class Receiver:
@@ -55,10 +60,30 @@ def start_tcp(net: Net, flows: int, congestion: str, processor: int) -> None:
     _start(net, "inside", ("send", str(flows), congestion), processor)
 
 
-def start_udp(net: Net, port: int, frame: int, rate: float, processor: int) -> None:
+def start_udp(net: Net, port: int, frame: int, rate: float, processor: int, address: str = INSIDE) -> None:
     """Start frames of `frame` bytes at `rate` bit/s, evenly as far as a process can, before all others."""
-    source = _start(net, "inside", ("udp", str(port), str(frame), str(rate)), processor)
+    source = _start(net, "inside", ("udp", str(port), str(frame), str(rate), address), processor)
     os.sched_setscheduler(source.pid, os.SCHED_FIFO, os.sched_param(1))
+
+
+def open_flows(net: Net, count: int, processor: int) -> None:
+    """Send a packet from each of so many UDP ports of the inside, and wait until all are sent."""
+    if count:
+        _start(net, "inside", ("open", str(count)), processor)
+
+
+def start_scrapers(net: Net, count: int, processor: int) -> None:
+    """Start clients that read the gate's metrics again and again."""
+    if count:
+        net.command(net.name("box"), "ip", "link", "set", "lo", "up")
+    for _ in range(count):
+        _start(net, "box", ("scrape",), processor)
+
+
+def start_busy(net: Net, count: int, processor: int) -> None:
+    """Start processes that take all of a processor that they get."""
+    for _ in range(count):
+        _start(net, "box", ("busy",), processor)
 
 
 def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subprocess.Popen[bytes]:
@@ -67,9 +92,10 @@ def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subp
     return process
 
 
-def send_udp(port: int, frame: int, rate: float) -> None:
+def send_udp(port: int, frame: int, rate: float, address: str) -> None:
     """Send numbered frames at a rate; what a late wake-up missed is made up for, 100 ms at most."""
     peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.bind((address, 0))
     peer.connect((OUTSIDE, port))
     gap = frame * 8 / rate
     payload = bytearray(frame - HEADERS)
@@ -86,6 +112,42 @@ def send_udp(port: int, frame: int, rate: float) -> None:
             number += 1
             due += gap
         time.sleep(max(due - time.monotonic(), min(gap, LONGEST_SLEEP)))
+
+
+def send_from_ports(count: int) -> None:
+    """Send a packet from each of so many ports, at most 10 in a millisecond."""
+    for ix in range(count):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+            peer.bind((INSIDE, FIRST_PORT + ix))
+            peer.sendto(bytes(18), (OUTSIDE, DISCARD))
+        if ix % 10 == 9:
+            time.sleep(1e-3)
+    print("ready", flush=True)
+
+
+def scrape() -> None:
+    """Read the metrics of the gate in this namespace until it ends."""
+
+    def read() -> bytes:
+        peer = http.client.HTTPConnection(*METRICS, timeout=10)
+        peer.request("GET", "/metrics")
+        answer = peer.getresponse().read()
+        peer.close()
+        return answer
+
+    if not read().startswith(b"# "):
+        raise SystemExit("what answers is no gate")
+    print("ready", flush=True)
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        while True:
+            read()
+
+
+def keep_busy() -> None:
+    """Compute without a pause."""
+    print("ready", flush=True)
+    while True:
+        pass
 
 
 def send_tcp(flows: int, congestion: str) -> None:
@@ -136,8 +198,14 @@ def receive_tcp(flows: int) -> None:
 def main(words: list[str]) -> None:
     """Do what the words say."""
     match words:
-        case ["udp", port, frame, rate]:
-            send_udp(int(port), int(frame), float(rate))
+        case ["udp", port, frame, rate, address]:
+            send_udp(int(port), int(frame), float(rate), address)
+        case ["open", count]:
+            send_from_ports(int(count))
+        case ["scrape"]:
+            scrape()
+        case ["busy"]:
+            keep_busy()
         case ["send", flows, congestion]:
             send_tcp(int(flows), congestion)
         case ["receive", flows]:

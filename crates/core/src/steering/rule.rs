@@ -29,7 +29,7 @@ pub enum Split {
     /// Each host, subscriber or 5-tuple has one.
     Each(Each),
     /// Each host or subscriber has a class with the plan's terms, in which each 5-tuple has a flow.
-    Conversations(Each, Conversations),
+    Conversations(Each, Arc<Conversations>),
     /// Each of these circuits has one. Packets of addresses that no circuit has go on to the next rule.
     Circuits(Arc<Circuits>),
 }

@@ -302,6 +302,11 @@ impl Engine {
         port.free_at.min(port.open_at) != Time::NEVER
     }
 
+    /// Whether a frame waits behind the one that its link is busy with.
+    pub(crate) fn frames_wait(&self) -> bool {
+        Direction::BOTH.iter().any(|direction| self.switch.backlog(PortIx(*direction as u16)).packets > 1)
+    }
+
     /// The frames that are due in a direction, in order.
     pub(crate) fn departures(&self, direction: Direction) -> &[Departure] {
         &self.ports[direction as usize].departures

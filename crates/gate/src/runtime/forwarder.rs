@@ -3,6 +3,7 @@
 
 mod reports;
 
+use super::batching::Batching;
 use super::commands::{Command, CommandQueue};
 use super::wait::{self, WaitMode};
 use crate::config::link_speed;
@@ -163,7 +164,7 @@ impl Forwarder {
         let mut manager = Notifier::from_environment();
         manager.ready();
         let until = duration.map_or(Time::NEVER, |duration| start + duration);
-        let mut more = false;
+        let (mut more, mut batching) = (false, Batching::new(start));
         loop {
             let now = self.clock.now();
             if now >= until {
@@ -182,11 +183,15 @@ impl Forwarder {
             // Frames for a busy link are needed at its next departure, not before.
             let deferrable = due.since(now) <= MAX_DEFERRAL;
             let polled = Direction::BOTH.map(|direction| !(deferrable && self.engine.is_busy(direction)));
-            if !more && coalesce > Span::ZERO {
-                wait::sleep(coalesce);
-            }
             let idle = !more && wait_mode != WaitMode::Busy;
-            let span = if idle { due.since(now + coalesce) } else { Span::ZERO };
+            let asleep = match idle {
+                true => coalesce.max(batching.sleep(now, self.engine.frames_wait())),
+                false => Span::ZERO,
+            };
+            if asleep > Span::ZERO {
+                wait::sleep(asleep);
+            }
+            let span = if idle { due.since(now + asleep) } else { Span::ZERO };
             let ready = wait::wait(&self.receivers, commands, polled, span)?;
             let now = self.clock.now();
             more = false;
@@ -198,7 +203,7 @@ impl Forwarder {
             }
             self.engine.advance(now);
             for direction in Direction::BOTH {
-                self.send(direction);
+                batching.departed(self.send(direction));
             }
             if ready.commands {
                 if commands.stop_requested() {
@@ -342,15 +347,16 @@ impl Forwarder {
         self.raised_mtus = [&self.file.inside, &self.file.outside].map(raised);
     }
 
-    /// Hands every frame that is due to the kernel.
-    fn send(&mut self, direction: Direction) {
-        let side = direction as usize;
+    /// Hands every frame that is due to the kernel; how many there were.
+    fn send(&mut self, direction: Direction) -> u64 {
+        let (side, mut count) = (direction as usize, 0);
         loop {
             let departures = self.engine.departures(direction);
             let departures = &departures[..departures.len().min(BATCH)];
             if departures.is_empty() {
-                return;
+                return count;
             }
+            count += departures.len() as u64;
             let now = self.clock.now();
             for departure in departures {
                 let late = now.since(departure.due).ticks() / TICKS_PER_NANOSECOND;

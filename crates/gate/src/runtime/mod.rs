@@ -1,5 +1,6 @@
 //! The thread that forwards: it waits for frames, departures and commands, and acts on what comes first.
 
+mod batching;
 pub(crate) mod commands;
 pub(crate) mod forwarder;
 mod wait;

@@ -16,7 +16,7 @@ const CALLS: &[libc::c_long] = &[
     // Frames, clients, and what is waited for.
     libc::SYS_read, libc::SYS_readv, libc::SYS_write, libc::SYS_writev, libc::SYS_ppoll, libc::SYS_ioctl,
     libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_recvmmsg,
-    libc::SYS_accept4, libc::SYS_shutdown, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_getsockname,
+    libc::SYS_accept4, libc::SYS_connect, libc::SYS_shutdown, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_getsockname,
     libc::SYS_close, libc::SYS_fcntl,
     // Time, and the scheduling of this process.
     libc::SYS_clock_gettime, libc::SYS_clock_nanosleep, libc::SYS_nanosleep, libc::SYS_sched_setscheduler,
@@ -44,10 +44,12 @@ const OLDER_CALLS: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CALLS: &[libc::c_long] = &[];
 
-/// Calls that are allowed with one first argument: an internet socket, by which interfaces are asked for their state, and a
-/// value in a map of the guard.
-const WITH_ARGUMENT: [(libc::c_long, u64); 2] =
-    [(libc::SYS_socket, libc::AF_INET as u64), (libc::SYS_bpf, crate::sys::bpf::MAP_UPDATE_ELEM as u64)];
+/// Calls that are allowed with one of some first arguments: a socket by which interfaces are asked for their state or the service
+/// manager is notified, and a value in a map of the guard.
+const WITH_ARGUMENT: [(libc::c_long, &[u64]); 2] = [
+    (libc::SYS_socket, &[libc::AF_INET as u64, libc::AF_UNIX as u64]),
+    (libc::SYS_bpf, &[crate::sys::bpf::MAP_UPDATE_ELEM as u64]),
+];
 
 /// Applies the filter to this thread and those that it starts from now on, for good. Says whether there is one for this
 /// architecture.
@@ -63,9 +65,12 @@ pub(crate) fn apply() -> Result<bool, seccompiler::Error> {
 fn filter(architecture: TargetArch) -> Result<SeccompFilter, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
         CALLS.iter().chain(OLDER_CALLS).map(|call| (*call, Vec::new())).collect();
-    for (call, value) in WITH_ARGUMENT {
-        let first = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)?;
-        rules.insert(call, vec![SeccompRule::new(vec![first])?]);
+    for (call, values) in WITH_ARGUMENT {
+        let with = |value: &u64| {
+            let first = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *value)?;
+            SeccompRule::new(vec![first])
+        };
+        rules.insert(call, values.iter().map(with).collect::<Result<_, _>>()?);
     }
     SeccompFilter::new(rules, SeccompAction::Errno(libc::EPERM as u32), SeccompAction::Allow, architecture)
 }
@@ -85,7 +90,7 @@ mod tests {
             assert!(std::net::UdpSocket::bind("127.0.0.1:0").is_err());
             let refused = [
                 std::process::Command::new("/bin/true").spawn().map(drop),
-                std::os::unix::net::UnixDatagram::unbound().map(drop),
+                std::net::UdpSocket::bind("[::1]:0").map(drop),
                 std::os::unix::fs::symlink("/", "/tmp/tidegate-seccomp").map(drop),
             ];
             refused.map(|outcome| outcome.unwrap_err().kind())

@@ -87,7 +87,7 @@ impl GateFlow {
         let plan = self.plan(direction);
         let split = match (&self.circuits, self.each, conversations) {
             (Some(circuits), ..) => Split::Circuits(Arc::clone(circuits)),
-            (None, Some(each), Some(conversations)) => Split::Conversations(each, conversations),
+            (None, Some(each), Some(conversations)) => Split::Conversations(each, Arc::new(conversations)),
             (None, Some(each), None) => Split::Each(each),
             (None, None, _) => Split::Together,
         };
