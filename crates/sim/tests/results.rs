@@ -94,6 +94,8 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     let mut reserved = grouped();
     reserved.policies = vec![Policy { reservable: 1_000_000, longest_interval: None }; 2];
     reserved.flows[0].life.set_up = true;
+    let mut cells = grouped();
+    cells.flows[0].aal5 = true;
     let mut filled = BTreeSet::new();
     let text = "version = 1\nduration = \"1s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
                 port = { meter = \"srtcm\" }\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
@@ -104,7 +106,7 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
                 [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
                 source = { kind = \"cbr\", rate = \"2mbit\" }\n";
     let stalled = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
-    for network in [gate, reserved, metered, overloaded, stalled] {
+    for network in [gate, reserved, metered, overloaded, stalled, cells] {
         let tables = measured(&network);
         let names = |record: &tidegate_spec::TableRecord| record.name;
         assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));
