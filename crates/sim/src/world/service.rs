@@ -258,21 +258,27 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// The next packet starts on a link whose departure has just come, or a cell of the link's own: the departure of what
-    /// starts takes the place of the one before.
+    /// The next packet starts on a link whose departure has just come, or a cell of the link's own, unless one has started
+    /// since: its departure takes the place of the one before.
     #[inline(always)]
     pub(super) fn start_next(&mut self, ix: u32) {
-        if self.fabric.links[ix as usize].line.is_traced() {
-            // What starts here may be an opportunity of the trace.
+        let is_traced = self.fabric.links[ix as usize].line.is_traced();
+        if is_traced && !self.is_sending(ix) {
+            // What is pending next may be an opportunity of the trace.
             self.events.set(Event::Departed(ix), Time::NEVER);
-            return self.start(ix);
         }
         self.start(ix);
-        let link = &self.fabric.links[ix as usize];
-        let sends_cell = link.control.as_ref().is_some_and(|control| control.is_sending());
-        if !sends_cell && self.fabric.nodes[link.node as usize].switch.is_idle(link.port) {
+        if !is_traced && !self.is_sending(ix) {
             self.events.set(Event::Departed(ix), Time::NEVER);
         }
+    }
+
+    /// Whether a link sends a packet, or a cell of its own.
+    #[inline(always)]
+    fn is_sending(&self, ix: u32) -> bool {
+        let link = &self.fabric.links[ix as usize];
+        let sends_cell = link.control.as_ref().is_some_and(|control| control.is_sending());
+        sends_cell || !self.fabric.nodes[link.node as usize].switch.is_idle(link.port)
     }
 
     /// The last bit of a packet that has waited so long is out of a link.
