@@ -225,10 +225,13 @@ impl<Q: EventQueue> World<Q> {
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let finished = node.switch.finish(&mut cx, link.port);
+        if link.line.is_traced() {
+            // What is noted from here on is the next opportunity of its trace.
+            self.events.set(Event::Departed(ix), Time::NEVER);
+        }
         let Some((mut packet, held)) = finished else {
             // An opportunity of the link's trace has come.
-            self.events.set(Event::Departed(ix), Time::NEVER);
-            return self.start(ix);
+            return self.start_next(ix);
         };
         let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, ix);
         if held == Body::Kept {
@@ -250,15 +253,13 @@ impl<Q: EventQueue> World<Q> {
     /// starts takes the place of the one before.
     #[inline(always)]
     pub(super) fn start_next(&mut self, ix: u32) {
-        if self.fabric.links[ix as usize].line.is_traced() {
-            // What starts here may be an opportunity of the trace.
-            self.events.set(Event::Departed(ix), Time::NEVER);
-            return self.start(ix);
-        }
         self.start(ix);
         let link = &self.fabric.links[ix as usize];
         let sends_cell = link.control.as_ref().is_some_and(|control| control.is_sending());
-        if !sends_cell && self.fabric.nodes[link.node as usize].switch.is_idle(link.port) {
+        if !link.line.is_traced()
+            && !sends_cell
+            && self.fabric.nodes[link.node as usize].switch.is_idle(link.port)
+        {
             self.events.set(Event::Departed(ix), Time::NEVER);
         }
     }
