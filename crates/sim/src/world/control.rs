@@ -3,6 +3,7 @@
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use tidegate_core::link::Flight;
+use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
     /// Whether a link that has cells of its own is free for a packet of its port. A cell that is due starts first.
@@ -38,6 +39,9 @@ impl<Q: EventQueue> World<Q> {
         let now = self.now;
         let control = self.fabric.links[ix as usize].control.as_mut();
         let Some(packet) = control.and_then(|control| control.finish(now)) else { return false };
+        if self.fabric.links[ix as usize].line.is_traced() {
+            self.events.set(Event::Departed(ix), Time::NEVER);
+        }
         self.start_next(ix);
         let link = &mut self.fabric.links[ix as usize];
         match link.line.fly(now, now, packet, &mut link.rng) {

@@ -237,10 +237,13 @@ impl<Q: EventQueue> World<Q> {
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let finished = node.switch.finish(&mut cx, link.port);
+        if link.line.is_traced() {
+            // What is noted from here on is the next opportunity of its trace.
+            self.events.set(Event::Departed(ix), Time::NEVER);
+        }
         let Some((mut packet, held)) = finished else {
             // An opportunity of the link's trace has come.
-            self.events.set(Event::Departed(ix), Time::NEVER);
-            return self.start(ix);
+            return self.start_next(ix);
         };
         let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, ix);
         if held == Body::Kept {
@@ -258,27 +261,19 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// The next packet starts on a link whose departure has just come, or a cell of the link's own, unless one has started
-    /// since: its departure takes the place of the one before.
+    /// The next packet starts on a link whose departure has just come, or a cell of the link's own: the departure of what
+    /// starts takes the place of the one before.
     #[inline(always)]
     pub(super) fn start_next(&mut self, ix: u32) {
-        let is_traced = self.fabric.links[ix as usize].line.is_traced();
-        if is_traced && !self.is_sending(ix) {
-            // What is pending next may be an opportunity of the trace.
-            self.events.set(Event::Departed(ix), Time::NEVER);
-        }
         self.start(ix);
-        if !is_traced && !self.is_sending(ix) {
-            self.events.set(Event::Departed(ix), Time::NEVER);
-        }
-    }
-
-    /// Whether a link sends a packet, or a cell of its own.
-    #[inline(always)]
-    fn is_sending(&self, ix: u32) -> bool {
         let link = &self.fabric.links[ix as usize];
         let sends_cell = link.control.as_ref().is_some_and(|control| control.is_sending());
-        sends_cell || !self.fabric.nodes[link.node as usize].switch.is_idle(link.port)
+        if !link.line.is_traced()
+            && !sends_cell
+            && self.fabric.nodes[link.node as usize].switch.is_idle(link.port)
+        {
+            self.events.set(Event::Departed(ix), Time::NEVER);
+        }
     }
 
     /// The last bit of a packet that has waited so long is out of a link.
