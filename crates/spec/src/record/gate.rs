@@ -90,7 +90,7 @@ fn bump() -> Section {
         optional(
             "addressed",
             Shape::OneOrMore(Kind::Text),
-            "Interfaces of the two that the gate takes although they have an IP address: nobody reaches this host there while it \
+            "Interfaces that the gate uses although they have an IP address: this host is not reachable there while it \
              runs; without it, none",
         ),
         defaulted(
@@ -147,7 +147,7 @@ fn control() -> Section {
         optional(
             "owner",
             Shape::Value(Kind::Text),
-            "Whose it is: a user, or user:group, each a name or a number; without it, whoever the gate runs as",
+            "Owner: a user, or user:group, each a name or a number; without it, the user of the gate",
         ),
     ];
     Section::new("control", "Control", "The socket for `status`, `top`, `reload` and `down`.", fields)
