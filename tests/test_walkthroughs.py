@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tidegate.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -15,7 +17,7 @@ BLOCK = re.compile(r"(?:<!-- create (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<b
 
 def carried_out(folder: Path, line: str, fails: bool = True) -> str:
     """What a command of the page prints, on either stream; it may fail unless told otherwise."""
-    program, *arguments = shlex.split(line)
+    program, *arguments = shlex.split(line, comments=True)
     programs = {"tidegate": ["-c", "from tidegate.cli import main; main()"], "python": []}
     done = subprocess.run(
         [sys.executable, *programs[program], *arguments],
@@ -45,7 +47,7 @@ def is_shown(expected: list[str], printed: list[str]) -> bool:
     return True
 
 
-def carry_out(page: str, folder: Path) -> int:
+def carry_out(page: str, folder: Path, fails: bool = True) -> int:
     """Write the files of a page and carry out its commands; returns how many there were."""
     commands = 0
     for block in BLOCK.finditer((ROOT / "docs" / page).read_text(encoding="utf-8")):
@@ -54,7 +56,7 @@ def carry_out(page: str, folder: Path) -> int:
         elif block["kind"] == "console":
             for part in re.split(r"^\$ ", block["body"], flags=re.MULTILINE)[1:]:
                 line, *expected = part.splitlines()
-                printed = carried_out(folder, line)
+                printed = carried_out(folder, line, fails)
                 assert is_shown(expected, printed.splitlines()), f"{line}\n{printed}"
                 commands += 1
     return commands
@@ -68,6 +70,13 @@ def test_the_tutorial_from_an_empty_folder(tmp_path: Path) -> None:
 def test_which_policy_when(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     assert carry_out("choosing.md", tmp_path) == 3
+
+
+@pytest.mark.parametrize(("page", "commands"), [("replay.md", 1), ("contracts.md", 4), ("credit.md", 3)])
+def test_the_commands_of_a_page(page: str, commands: int, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "office.pcap").symlink_to(ROOT / "examples" / "captures" / "office.pcap")
+    assert carry_out(page, tmp_path, fails=False) == commands
 
 
 def test_every_command_has_an_example_that_runs(tmp_path: Path) -> None:
