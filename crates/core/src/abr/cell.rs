@@ -17,7 +17,7 @@ pub struct RmCell {
     pub direction: Direction,
     /// Current cell rate: the source's ACR when it sent the cell.
     pub ccr: u64,
-    /// Explicit rate: the most that the source may send with; whoever is on the way may lower it.
+    /// Explicit rate: the highest rate at which the source may send; switches on the route may lower it.
     pub er: u64,
     /// Minimum cell rate of the VC.
     pub mcr: u64,

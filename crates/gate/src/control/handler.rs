@@ -174,7 +174,7 @@ impl RequestHandler {
         Ok(changes.iter().map(Change::to_string).collect())
     }
 
-    /// Reloads, whoever asks for it, and logs what has changed in a line.
+    /// Reloads on any request, and logs the changes in a line.
     pub(super) fn reload_and_log(&mut self) -> Result<Vec<String>, GateError> {
         let name = self.file.name.clone();
         let reloaded = self.reload();

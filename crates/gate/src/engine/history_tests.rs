@@ -212,8 +212,8 @@ fn history() -> impl Strategy<Value = Vec<Phase>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 300 } else { 12 }))]
 
-    /// Whoever has sent what before, each host gets what it reserves in the first 100 ms in which all send as much as the
-    /// line carries, in however many conversations.
+    /// Whatever hosts have sent before, each gets its reservation in the first 100 ms in which all send as much as the line
+    /// carries, in any number of conversations.
     #[test]
     fn after_any_history_a_host_gets_what_it_reserves(
         history in history(),

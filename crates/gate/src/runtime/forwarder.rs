@@ -216,7 +216,7 @@ impl Forwarder {
         }
     }
 
-    /// Executes a command. Whoever sent it may no longer wait for the answer.
+    /// Executes a command. Its sender may no longer wait for the answer.
     #[cold]
     fn execute(&mut self, command: Command) {
         match command {

@@ -1,8 +1,8 @@
 //! The filter of system calls: what a gate asks of the kernel once everything is open (seccomp(2)).
 //!
-//! Frames come from anywhere, and what reads them is to be of no use to whoever finds a mistake in it: a call that is not on
-//! the list fails with `EPERM`. No program is started, no file system mounted, no other process traced, no program loaded
-//! into the kernel.
+//! Frames come from anywhere, so an error in the code that reads them must be of no use to an attacker: a call that is not on the
+//! list fails with `EPERM`. The gate starts no program, mounts no file system, traces no other process and loads no program into
+//! the kernel.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
