@@ -117,7 +117,7 @@ def test_what_cannot_work_is_refused_with_the_reason():
     assert size("100gbit", length="2km", buffer="11p", n2=11).rates[0].least > 0
     assert "give either the length of the link" in refused(delay="10us")
     assert "give either the length of the link" in refused(length=None)
-    assert "not both" in refused(rate="1gbit", buffer="10p")
+    assert "give either a rate" in refused(rate="1gbit", buffer="10p")
     assert "at most 25000000000 bit/s each" in refused(rate="26gbit", vcs=8, active=4)
     assert "there are 2 (vcs)" in refused(vcs=2, active=3)
     assert "holds no packet of 1500 B" in refused(buffer="1kB", largest="1500B")

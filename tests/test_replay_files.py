@@ -37,7 +37,7 @@ def test_a_file_that_a_person_has_changed_is_not_replaced(office, tmp_path):
         ours = write(write(tmp_path / "ours.toml"))
         changed = ours.read_text() + "# and this\n"
         ours.write_text(changed)
-        with pytest.raises(tidegate.TidegateError, match="--force replaces it"):
+        with pytest.raises(tidegate.TidegateError, match="--force overwrites it"):
             write(ours)
         assert ours.read_text() == changed
         assert "# and this" not in write(ours, force=True).read_text()

@@ -62,8 +62,8 @@ def test_a_failing_progress_report_stops_every_thread(endless):
         ({"replications": 0}, "replications must be at least 1, not 0"),
         ({"replications": -3}, "replications must be at least 1, not -3"),
         ({"jobs": 0}, "jobs must be at least 1, not 0"),
-        ({"seed": -1}, "seeds go from 0"),
-        ({"seed": 2**63 - 1, "replications": 2}, "seeds go from 0"),
+        ({"seed": -1}, "seeds are from 0 to"),
+        ({"seed": 2**63 - 1, "replications": 2}, "seeds are from 0 to"),
     ],
 )
 def test_arguments_out_of_range_are_refused(chain, arguments, message):

@@ -152,7 +152,7 @@ def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, 
     first = source.scenario.seed if seed is None else seed
     if not 0 <= first <= LARGEST_SEED - replications + 1:
         raise TidegateError(
-            f"seeds are at most {LARGEST_SEED}; {replications} seeds from {first} exceed that"
+            f"seeds are from 0 to {LARGEST_SEED}; {replications} from {first} on are not"
         )
     return tuple(range(first, first + replications))
 
