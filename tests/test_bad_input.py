@@ -64,10 +64,10 @@ def test_missing_and_odd_files_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--replications", "0"], "at least 1 replication"),
-        (["--replications", "-2"], "at least 1 replication"),
-        (["--jobs", "0"], "at least 1 job"),
-        (["--seed", "-1"], "seeds go from 0"),
+        (["--replications", "0"], "replications must be at least 1"),
+        (["--replications", "-2"], "replications must be at least 1"),
+        (["--jobs", "0"], "jobs must be at least 1"),
+        (["--seed", "-1"], "seeds are from 0 to"),
         (["--set", "port.scheduler"], "key=value"),
         (["--set", "=fifo"], "key=value"),
         (["--set", "port.schedulr=fifo"], "did you mean `scheduler`"),

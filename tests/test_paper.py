@@ -298,8 +298,8 @@ def test_jobs_change_nothing():
     [
         (["virtualclok"], "did you mean `virtualclock`"),
         (["zzz"], "there are allocated-capacity, axel, credit, virtualclock, vsvd"),
-        (["virtualclock", "--replications", 0], "at least 1 replication"),
-        (["virtualclock", "--jobs", 0], "at least 1 job"),
+        (["virtualclock", "--replications", 0], "replications must be at least 1"),
+        (["virtualclock", "--jobs", 0], "jobs must be at least 1"),
     ],
 )
 def test_bad_input_is_one_message(arguments, words):

@@ -167,7 +167,7 @@ def test_many_groups_are_cut_with_a_note():
     assert "the first 7 of 30 groups" in figure._supxlabel.get_text()
     twenty = [f"flow-{k}" for k in range(20)]
     assert len(plots.overview(many, twenty).axes[0].patches) == 20
-    with pytest.raises(tidegate.TidegateError, match="one figure holds"):
+    with pytest.raises(tidegate.TidegateError, match="a figure can show"):
         plots.overview(many, [f"flow-{k}" for k in range(30)])
     with pytest.raises(tidegate.TidegateError, match="did you mean `flow-3`"):
         plots.overview(many, ["flwo-3"])

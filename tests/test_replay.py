@@ -200,7 +200,7 @@ def test_the_command_in_json():
         ("--protect", "udp-50004", "did you mean `udp-5004`?"),
         ("--protect", "nobody", "they are udp-5004, http-1"),
         ("--inside", "10.77.1.10/24", "prefixes such as 192.168.0.0/16"),
-        ("--inside", "192.168.0.0/16", "say with --inside"),
+        ("--inside", "192.168.0.0/16", "on the inside of the link with --inside"),
         ("--direction", "sideways", "a direction is `up` or `down`"),
         ("--speed", "0", "a speed is from 0.001 to 1000"),
     ],

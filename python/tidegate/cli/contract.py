@@ -64,7 +64,7 @@ def command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure how bursty a flow is, and the delay that smoothing would add.
+    """Measure how bursty a flow is, and the delay of smoothing it.
 
     Says how far a flow is ahead of any rate (its workahead W), and how long it would wait if it were
     smoothed to that rate.

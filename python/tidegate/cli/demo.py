@@ -34,7 +34,7 @@ def command(
     out: Annotated[Path, typer.Option(metavar="DIR", help="File for the figure.")] = Path("demo-out"),
     as_json: Json = False,
 ) -> None:
-    """Replay the traffic of an office under FIFO and under VirtualClock.
+    """Replay office traffic under FIFO and under VirtualClock.
 
     The capture crosses three congested hops, beside cross traffic. It is installed with tidegate: calls,
     video, web pages, downloads, ssh and name lookups of real programs.

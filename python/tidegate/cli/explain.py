@@ -31,7 +31,7 @@ def command(
     ] = 3,
     as_json: Json = False,
 ) -> None:
-    """Show what the slowest packets of a flow waited behind, hop by hop."""
+    """Show what a flow's slowest packets waited behind, hop by hop."""
     from tidegate.explain import explain
 
     explanation = explain(directory, flow, packets=packets)

@@ -40,7 +40,7 @@ def command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the gate in network namespaces, compared with HTB and TBF.
+    """Measure the gate in network namespaces, beside HTB and TBF.
 
     Takes root. The namespaces are made for it and removed again. A row is repeated, at most twice, when the
     gate itself was too late to say anything. Exits with 3 when a bar does not hold.
