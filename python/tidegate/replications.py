@@ -151,9 +151,7 @@ def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, 
         raise TidegateError(f"the number of replications must be at least 1, not {replications}")
     first = source.scenario.seed if seed is None else seed
     if not 0 <= first <= LARGEST_SEED - replications + 1:
-        raise TidegateError(
-            f"seeds are from 0 to {LARGEST_SEED}; {replications} from {first} on are not"
-        )
+        raise TidegateError(f"seeds are from 0 to {LARGEST_SEED}; {replications} from {first} on are not")
     return tuple(range(first, first + replications))
 
 

@@ -46,7 +46,7 @@ fn interfaces_that_cannot_be_used_are_named() {
     assert!(text.starts_with("there is no interface `nope0` here\n"), "{text}");
     ip(&format!("-n {} link set lo up", net.name(Place::Gate)));
     let text = run("gate.outside=lo");
-    assert!(text.starts_with("interface `lo` carries no Ethernet frames"), "{text}");
+    assert!(text.starts_with("interface `lo` does not carry Ethernet frames"), "{text}");
     ip(&format!("-n {} link set go down", net.name(Place::Gate)));
     let text = run("gate.up=2mbit");
     assert_eq!(text, "interface `go` is down\n  help: ip link set go up\n");
