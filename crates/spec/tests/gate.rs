@@ -208,7 +208,7 @@ fn mistakes_are_answered() {
         ),
         (
             SCENARIO.replace("size =", "ceiling = \"1mbit\"\nsize ="),
-            "`ceiling` says nothing",
+            "`ceiling` has no effect",
             "in the gate's file",
         ),
         (
