@@ -764,10 +764,10 @@ class Red(Record):
     average queue.
 
     Attributes:
-        min_th: Average queue above which packets are chosen at random; in bytes for byte mode (a limit such
-            as "100p" or "64kB").
-        max_th: Average queue above which every packet is chosen, or a growing share with `slope = "gentle"`
-            (a limit such as "100p" or "64kB").
+        min_th: Average queue at or above which packets are chosen at random; in bytes for byte mode (a limit
+            such as "100p" or "64kB").
+        max_th: Average queue at or above which every packet is chosen, or a growing share with `slope =
+            "gentle"` (a limit such as "100p" or "64kB").
         max_p: Probability that a packet is chosen as the average queue approaches `max_th`, above 0 (a number
             from 0 to 1). Default: 0.1.
         weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
@@ -807,15 +807,16 @@ class Rio(Record):
     queues than packets in profile, which are green.
 
     Attributes:
-        min_in: Average queue of *in* packets above which they are chosen at random; thresholds in bytes
+        min_in: Average queue of *in* packets at or above which they are chosen at random; thresholds in bytes
             select byte mode (a limit such as "100p" or "64kB").
-        max_in: Average queue of *in* packets above which every one is chosen (a limit such as "100p" or
+        max_in: Average queue of *in* packets at or above which every one is chosen (a limit such as "100p" or
             "64kB").
         max_p_in: Probability that an *in* packet is chosen as the average approaches `max_in`, above 0 (a
             number from 0 to 1). Default: 0.02.
-        min_out: Average queue above which *out* packets are chosen at random (a limit such as "100p" or
+        min_out: Average queue at or above which *out* packets are chosen at random (a limit such as "100p" or
             "64kB").
-        max_out: Average queue above which every *out* packet is chosen (a limit such as "100p" or "64kB").
+        max_out: Average queue at or above which every *out* packet is chosen (a limit such as "100p" or
+            "64kB").
         max_p_out: Probability that an *out* packet is chosen as the average approaches `max_out`, above 0 (a
             number from 0 to 1). Default: 0.1.
         governs: Average by which *out* packets are judged: of all packets, of *out* packets, of *in* packets,
@@ -861,20 +862,22 @@ class Wred(Record):
     each colour.
 
     Attributes:
-        min_green: Average queue above which green packets are chosen at random; thresholds in bytes select
-            byte mode (a limit such as "100p" or "64kB").
-        max_green: Average queue above which every green packet is chosen (a limit such as "100p" or "64kB").
+        min_green: Average queue at or above which green packets are chosen at random; thresholds in bytes
+            select byte mode (a limit such as "100p" or "64kB").
+        max_green: Average queue at or above which every green packet is chosen (a limit such as "100p" or
+            "64kB").
         max_p_green: Probability that a green packet is chosen as the average approaches `max_green`, above 0
             (a number from 0 to 1). Default: 0.02.
-        min_yellow: Average queue above which yellow packets are chosen at random (a limit such as "100p" or
-            "64kB").
-        max_yellow: Average queue above which every yellow packet is chosen (a limit such as "100p" or
+        min_yellow: Average queue at or above which yellow packets are chosen at random (a limit such as
+            "100p" or "64kB").
+        max_yellow: Average queue at or above which every yellow packet is chosen (a limit such as "100p" or
             "64kB").
         max_p_yellow: Probability that a yellow packet is chosen as the average approaches `max_yellow`, above
             0 (a number from 0 to 1). Default: 0.05.
-        min_red: Average queue above which red packets are chosen at random (a limit such as "100p" or
+        min_red: Average queue at or above which red packets are chosen at random (a limit such as "100p" or
             "64kB").
-        max_red: Average queue above which every red packet is chosen (a limit such as "100p" or "64kB").
+        max_red: Average queue at or above which every red packet is chosen (a limit such as "100p" or
+            "64kB").
         max_p_red: Probability that a red packet is chosen as the average approaches `max_red`, above 0 (a
             number from 0 to 1). Default: 0.1.
         weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
@@ -1041,8 +1044,8 @@ class Efci(Record):
     that it turns around.
 
     Attributes:
-        threshold: Length of the class queue, in cells, above which data cells are marked (a whole number from
-            1 to 100000000). Default: 100.
+        threshold: Length of the class queue, in cells, at or above which data cells are marked (a whole
+            number from 1 to 100000000). Default: 100.
 
     Source: ATM TM 4.0, section 5.10.6, rule 1a.
     """
@@ -1059,9 +1062,9 @@ class RelativeRate(Record):
     Sets NI, and in a longer queue CI, in the RM cells on their way back to the sources.
 
     Attributes:
-        no_increase: Length of the class queue, in cells, above which rates are not increased (NI) (a whole
-            number from 1 to 100000000). Default: 50.
-        congested: Length of the class queue, in cells, above which rates are decreased (CI), at least
+        no_increase: Length of the class queue, in cells, at or above which rates are not increased (NI) (a
+            whole number from 1 to 100000000). Default: 50.
+        congested: Length of the class queue, in cells, at or above which rates are decreased (CI), at least
             `no_increase` (a whole number from 1 to 100000000). Default: 200.
 
     Source: ATM TM 4.0, section 5.10.6, rule 1c.
@@ -1085,10 +1088,10 @@ class Eprca(Record):
             Default: 0.0625.
         down_pressure: Share of MACR to which VCs are limited while the queue is congested: the down pressure
             factor (DPF) (a number from 0 to 1). Default: 0.875.
-        congested: Length of the class queue, in cells, above which rates are limited to that share (a whole
-            number from 1 to 100000000). Default: 100.
-        very_congested: Length of the class queue, in cells, above which rates are also decreased (CI), at
-            least `congested` (a whole number from 1 to 100000000). Default: 1000.
+        congested: Length of the class queue, in cells, at or above which rates are limited to that share (a
+            whole number from 1 to 100000000). Default: 100.
+        very_congested: Length of the class queue, in cells, at or above which rates are also decreased (CI),
+            at least `congested` (a whole number from 1 to 100000000). Default: 1000.
 
     Source: Roberts 1994 (AF-TM 94-0735R1); Jain 1996, section 6.
     """
@@ -1426,10 +1429,10 @@ class Abr(Record):
         mrm: Least number of in-rate cells between RM cells that `trm` causes (a whole number from 2 to 256).
             Default: 2.
         trm: Longest time between RM cells of a source that sends (a time such as "5ms"). Default: 100ms.
-        crm: Unanswered RM cells after which the rate is cut: TBE / Nrm (a whole number from 1 to 16777215).
-            Default: 524288.
-        adtf: Time without an RM cell after which the rate falls to `icr` (use it or lose it) (a time such as
-            "5ms"). Default: 500ms.
+        crm: Number of unanswered RM cells at which the rate is cut: TBE / Nrm (a whole number from 1 to
+            16777215). Default: 524288.
+        adtf: Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose it) (a
+            time such as "5ms"). Default: 500ms.
         tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
             1000000). Default: 10.
         rm_cell: Size of an RM cell, at most `size` (a size such as "250B"). Default: 53B.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tidegate.results import Results
 
 NEAR = 0.9
-"""Share of a link's capacity above which its in-traffic is reported."""
+"""Share of a link's capacity at or above which its in-traffic is reported."""
 
 MOST_NEAR = 5
 """Most links that are reported."""

@@ -16,7 +16,7 @@ RESOLUTION = 1.002
 """Least ratio of two delays that differ: histograms have bins of 0.1 %."""
 
 _NOTEWORTHY = 1e-3
-"""Part of their throughput above which the cost to other flows is reported."""
+"""Part of their throughput at or above which the cost to other flows is reported."""
 
 _NAMED = 6
 """Flows that a sentence names before it counts."""

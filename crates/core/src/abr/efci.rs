@@ -11,7 +11,7 @@ parameters! {
     /// What can be set of EFCI marking.
     #[derive(Eq)]
     pub struct EfciParams {
-        /// Length of the class queue, in cells, above which data cells are marked
+        /// Length of the class queue, in cells, at or above which data cells are marked
         threshold: u32 as Integer(1, 100_000_000) = 100,
     }
 }

@@ -20,9 +20,9 @@ parameters! {
         weight: f64 = 0.0625,
         /// Share of MACR to which VCs are limited while the queue is congested: the down pressure factor (DPF)
         down_pressure: f64 = 0.875,
-        /// Length of the class queue, in cells, above which rates are limited to that share
+        /// Length of the class queue, in cells, at or above which rates are limited to that share
         congested: u32 as Integer(1, 100_000_000) = 100,
-        /// Length of the class queue, in cells, above which rates are also decreased (CI), at least `congested`
+        /// Length of the class queue, in cells, at or above which rates are also decreased (CI), at least `congested`
         very_congested: u32 as Integer(1, 100_000_000) = 1000,
     }
 }

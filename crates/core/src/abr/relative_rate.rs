@@ -11,9 +11,9 @@ parameters! {
     /// What can be set of relative-rate marking.
     #[derive(Eq)]
     pub struct RelativeRateParams {
-        /// Length of the class queue, in cells, above which rates are not increased (NI)
+        /// Length of the class queue, in cells, at or above which rates are not increased (NI)
         no_increase: u32 as Integer(1, 100_000_000) = 50,
-        /// Length of the class queue, in cells, above which rates are decreased (CI), at least `no_increase`
+        /// Length of the class queue, in cells, at or above which rates are decreased (CI), at least `no_increase`
         congested: u32 as Integer(1, 100_000_000) = 200,
     }
 }

@@ -24,7 +24,7 @@ pub struct SourceTerms {
     pub mrm: u32,
     /// Most time between FRM cells of a source that sends.
     pub trm: Span,
-    /// Unanswered FRM cells after which the rate is cut.
+    /// Number of unanswered FRM cells at which the rate is cut.
     pub crm: u32,
     /// ACR decrease time factor: the longest time between FRM cells for which a rate above ICR is kept.
     pub adtf: Span,

@@ -116,7 +116,7 @@ const WEIGHT: f64 = 0.25;
 const MOST_UPDATES: u32 = 1 << 16;
 /// The accumulated probability below which no packet is chosen.
 const FEW: f64 = 0.85;
-/// The accumulated probability above which a packet is always chosen.
+/// The accumulated probability at or above which a packet is always chosen.
 const MANY: f64 = 8.5;
 
 /// The departure rate, as the time that a byte takes.

@@ -24,9 +24,9 @@ use crate::units::{Rate, Time};
 parameters! {
     /// What can be set of RED.
     pub struct RedParams {
-        /// Average queue above which packets are chosen at random; in bytes for byte mode
+        /// Average queue at or above which packets are chosen at random; in bytes for byte mode
         min_th: Limit,
-        /// Average queue above which every packet is chosen, or a growing share with `slope = "gentle"`
+        /// Average queue at or above which every packet is chosen, or a growing share with `slope = "gentle"`
         max_th: Limit,
         /// Probability that a packet is chosen as the average queue approaches `max_th`, above 0
         max_p: f64 = 0.1,

@@ -38,15 +38,15 @@ words! {
 parameters! {
     /// What can be set of RIO.
     pub struct RioParams {
-        /// Average queue of *in* packets above which they are chosen at random; thresholds in bytes select byte mode
+        /// Average queue of *in* packets at or above which they are chosen at random; thresholds in bytes select byte mode
         min_in: Limit,
-        /// Average queue of *in* packets above which every one is chosen
+        /// Average queue of *in* packets at or above which every one is chosen
         max_in: Limit,
         /// Probability that an *in* packet is chosen as the average approaches `max_in`, above 0
         max_p_in: f64 = 0.02,
-        /// Average queue above which *out* packets are chosen at random
+        /// Average queue at or above which *out* packets are chosen at random
         min_out: Limit,
-        /// Average queue above which every *out* packet is chosen
+        /// Average queue at or above which every *out* packet is chosen
         max_out: Limit,
         /// Probability that an *out* packet is chosen as the average approaches `max_out`, above 0
         max_p_out: f64 = 0.1,

@@ -17,21 +17,21 @@ use crate::units::{Rate, Time};
 parameters! {
     /// What can be set of WRED.
     pub struct WredParams {
-        /// Average queue above which green packets are chosen at random; thresholds in bytes select byte mode
+        /// Average queue at or above which green packets are chosen at random; thresholds in bytes select byte mode
         min_green: Limit,
-        /// Average queue above which every green packet is chosen
+        /// Average queue at or above which every green packet is chosen
         max_green: Limit,
         /// Probability that a green packet is chosen as the average approaches `max_green`, above 0
         max_p_green: f64 = 0.02,
-        /// Average queue above which yellow packets are chosen at random
+        /// Average queue at or above which yellow packets are chosen at random
         min_yellow: Limit,
-        /// Average queue above which every yellow packet is chosen
+        /// Average queue at or above which every yellow packet is chosen
         max_yellow: Limit,
         /// Probability that a yellow packet is chosen as the average approaches `max_yellow`, above 0
         max_p_yellow: f64 = 0.05,
-        /// Average queue above which red packets are chosen at random
+        /// Average queue at or above which red packets are chosen at random
         min_red: Limit,
-        /// Average queue above which every red packet is chosen
+        /// Average queue at or above which every red packet is chosen
         max_red: Limit,
         /// Probability that a red packet is chosen as the average approaches `max_red`, above 0
         max_p_red: f64 = 0.1,

@@ -43,9 +43,9 @@ parameters! {
         mrm: u32 as Integer(2, 256) = 2,
         /// Longest time between RM cells of a source that sends
         trm: Span = Span::from_millis(100),
-        /// Unanswered RM cells after which the rate is cut: TBE / Nrm
+        /// Number of unanswered RM cells at which the rate is cut: TBE / Nrm
         crm: u32 as Integer(1, 16_777_215) = 524_288,
-        /// Time without an RM cell after which the rate falls to `icr` (use it or lose it)
+        /// Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose it)
         adtf: Span = Span::from_millis(500),
         /// Out-of-rate RM cells per second while the cell rate is below this
         tcr: u32 as Integer(1, 1_000_000) = 10,

@@ -86,7 +86,7 @@ fn line(file: &GateFile, class: Option<usize>, direction: Direction, sum: &Subsc
         text += &format!("; {} without a ceiling", sum.unlimited);
     }
     if sum.unreserved > 0 {
-        text += &format!("; {} reserve nothing and get what is left, first in first out", sum.unreserved);
+        text += &format!("; {} without a reservation", sum.unreserved);
     }
     text + "\n"
 }

@@ -86,7 +86,7 @@ pub enum FailoverError {
     GuardPrivilege,
     /// Before Linux 6.6 no program after the packet sockets can belong to a process.
     #[error(
-        "this kernel cannot guard against duplicates, as `fail = \"open\"` does: Linux 6.6 and later can\n \
+        "this kernel cannot guard against duplicates, as `fail = \"open\"` does: Linux 6.6 and later can\n  \
          help: set `fail = \"closed\"` under `[gate]`"
     )]
     GuardKernel,
