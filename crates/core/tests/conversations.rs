@@ -3,12 +3,12 @@
 
 mod common;
 
+use common::headers::from_host;
 use common::{kind, rate, rounds};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
-use tidegate_core::headers::{Fragment, Headers, Ip};
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::{Conversations, Rule, Split, Steering};
@@ -18,19 +18,6 @@ use tidegate_core::units::{Span, Time};
 
 const PORT: PortIx = PortIx(0);
 const IDLE: Span = Span::from_secs(2);
-
-fn headers(host: u32, port: u16) -> Headers {
-    let ip = Ip {
-        source: std::net::Ipv4Addr::from_bits(host).into(),
-        destination: std::net::Ipv4Addr::LOCALHOST.into(),
-        protocol: 17,
-        dscp: 0,
-        ecn: 0,
-        fragment: Fragment::Whole,
-        ports: Some((port, 80)),
-    };
-    Headers { ip: Some(ip), ..Headers::default() }
-}
 
 /// A port at which every host reserves 80 kbit/s.
 struct Bench {
@@ -60,7 +47,7 @@ impl Bench {
 
     /// A packet comes and leaves at once.
     fn pass(&mut self, host: u32, port: u16) -> Leg {
-        let leg = self.steering.steer(self.now, &mut self.switch, &headers(host, port));
+        let leg = self.steering.steer(self.now, &mut self.switch, &from_host(host, port));
         let mut out = Vec::new();
         let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut out };
         _ = self.switch.arrive(&mut cx, &[leg], Packet::new(BodyId(0), 1_000));

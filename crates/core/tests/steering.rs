@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::headers::from_host;
 use common::{kind, rate, rounds};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
-use tidegate_core::headers::{Fragment, Headers, Ip};
+use tidegate_core::headers::{Headers, Ip};
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::{Rule, Split, Steering};
@@ -19,19 +20,6 @@ use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 const PORT: PortIx = PortIx(0);
-
-fn from_host(host: u32, port: u16) -> Headers {
-    let ip = Ip {
-        source: std::net::Ipv4Addr::from_bits(host).into(),
-        destination: std::net::Ipv4Addr::LOCALHOST.into(),
-        protocol: 17,
-        dscp: 0,
-        ecn: 0,
-        fragment: Fragment::Whole,
-        ports: Some((port, 80)),
-    };
-    Headers { ip: Some(ip), ..Headers::default() }
-}
 
 /// A switch with one port and its steering, and a clock.
 struct Bench {

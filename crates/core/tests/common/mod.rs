@@ -1,6 +1,7 @@
 //! The smallest driver: one switch, a clock, and links that the test drives by hand.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+pub mod headers;
 pub mod lines;
 pub mod oracle;
 pub mod plans;
