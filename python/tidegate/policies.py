@@ -2166,6 +2166,8 @@ class Credit(Record):
     link carries the credit cells, ahead of its queue.
 
     Attributes:
+        to: Node with the receiver's memory, further along the route of every flow on the link: a virtual link
+            over switches without credit; without it, the node at the link's end.
         per: Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a
             blocked flow blocks the others (flow or link). Default: flow.
         allocation: Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the
@@ -2193,11 +2195,16 @@ class Credit(Record):
             to send. For links that lose credit cells; it takes no capacity from the data (a whole number from
             0 to 16). Default: 0.
         check: Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
-            without it, 10 RTT on a link with `loss` (a time such as "5ms").
+            without it, 10 RTT on a link with `loss` and on a virtual link (a time such as "5ms").
+        queueing: Longest time that packets and credit cells wait in the switches of a virtual link, there and
+            back together: part of its RTT (a time such as "5ms"). Default: 0s.
+        duplicate: Probability that a credit cell arrives twice, the second time late: behind the next credit
+            cell (a number from 0 to 1). Default: 0.
 
     Source: Kung 1997, section "Credit-based flow control".
     """
 
+    to: str | None = None
     per: Literal["flow", "link"] | None = None
     allocation: Literal["static", "sender", "receiver"] | None = None
     protocol: Literal["cup", "incremental"] | None = None
@@ -2210,6 +2217,8 @@ class Credit(Record):
     interval: str | None = None
     repeats: int | None = None
     check: str | None = None
+    queueing: str | None = None
+    duplicate: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
