@@ -5,8 +5,8 @@ use crate::source::Traffic;
 use crate::watch::Terms;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::coupling::BuiltInCoupling;
+use tidegate_core::abr::{BuiltInRateControl, SourceTerms};
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
@@ -78,6 +78,8 @@ pub struct FlowSetup {
     pub largest: u32,
     /// Whether its packets go as ATM cells, by AAL5.
     pub aal5: bool,
+    /// What is agreed on for the ABR VC that carries its cells; `None` for none.
+    pub vc: Option<SourceTerms>,
     /// What its source does when it is warned.
     pub when_warned: WhenWarned,
     /// Whether its packets are ECN-capable; those of a transport are what it says.
@@ -263,6 +265,16 @@ impl Network {
         let back =
             |(link, place): (&LinkPlan, usize)| between.get(&(link.to, link.from))?.get(place).copied();
         self.links.iter().zip(places).map(back).collect()
+    }
+
+    /// Where each flow's hops begin: they are laid out flow by flow.
+    pub(crate) fn first_hops(&self) -> Vec<u32> {
+        let laid = self.flows.iter().scan(0, |next, flow| {
+            let first = *next;
+            *next += flow.route.len() as u32;
+            Some(first)
+        });
+        laid.collect()
     }
 
     /// Each link's port at its sending node: nodes number their ports in the order of their links.

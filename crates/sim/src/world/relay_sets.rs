@@ -1,6 +1,6 @@
 //! Which relays stand where: those of a network, and the sets of them that packets pass.
 
-use super::relays::{AnyRelay, Credit, Envelope, FlowNetwork, GateEdge, RateControlled};
+use super::relays::{AbrEnds, AnyRelay, Credit, Envelope, FlowNetwork, GateEdge, RateControlled};
 use crate::fabric::Fabric;
 use crate::network::{FlowSetup, Network};
 use std::collections::BTreeMap;
@@ -47,9 +47,16 @@ impl Relays {
         }
         let has_envelopes = network.flows.iter().any(|flow| flow.envelope.is_some());
         let envelope = has_envelopes.then(|| add(AnyRelay::Envelope(Envelope)));
-        for relay in RateControlled::all(network)? {
+        let first_hops = network.first_hops();
+        for relay in RateControlled::all(network, &first_hops)? {
             let node = relay.node();
             let ix = add(AnyRelay::RateControlled(Box::new(relay)));
+            fabric.nodes[node].relays.push(ix as u32);
+        }
+        // The host's port, if it controls rates, is between the ends of a VC and the link.
+        for relay in AbrEnds::all(network, &first_hops)? {
+            let node = relay.node();
+            let ix = add(AnyRelay::AbrEnds(Box::new(relay)));
             fabric.nodes[node].relays.push(ix as u32);
         }
         for plan in &network.relays {
@@ -115,6 +122,7 @@ impl Relays {
                 AnyRelay::FlowNetwork(network) => network.expect(start, stop),
                 AnyRelay::GateEdge(edge) => edge.expect(setup.headers),
                 AnyRelay::Envelope(_)
+                | AnyRelay::AbrEnds(_)
                 | AnyRelay::RateControlled(_)
                 | AnyRelay::Credit(_)
                 | AnyRelay::Custom(_) => {}

@@ -70,7 +70,7 @@ impl<Q: EventQueue> World<Q> {
             let at = match relay {
                 AnyRelay::FlowNetwork(network) => network.next(),
                 AnyRelay::Credit(credit) => credit.next(),
-                AnyRelay::Custom(_) | AnyRelay::RateControlled(_) => Time::ORIGIN,
+                AnyRelay::Custom(_) | AnyRelay::AbrEnds(_) | AnyRelay::RateControlled(_) => Time::ORIGIN,
                 AnyRelay::GateEdge(_) | AnyRelay::Envelope(_) => Time::NEVER,
             };
             events.relays.set(ix as u32, at);
