@@ -1,7 +1,7 @@
 //! A connection's keys.
 
 use super::flow::{MOST_FLOWS, adaptation, life, terms};
-use super::{Field, Section, Shape, application, defaulted, optional, policies, required};
+use super::{Field, Section, Shape, application, defaulted, optional, policies, required, time};
 use tidegate_core::endpoint;
 use tidegate_core::endpoint::abr::{self, AbrParams};
 use tidegate_core::params::{Kind, Param, Parameters};
@@ -61,6 +61,13 @@ pub(super) fn connection() -> Section {
          that of the data's flow",
     ));
     fields.push(adaptation());
+    fields.push(defaulted(
+        "preparation",
+        time(),
+        "0s",
+        "Time that the sending host takes for each packet before it hands the cells to its first port, once the last cell \
+         of the packet before has left there; above zero it needs `adaptation`",
+    ));
     fields.push(vc());
     fields.extend(life());
     let help = "A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for \
