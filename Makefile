@@ -84,12 +84,12 @@ target/generated: $(RECORDS)
 $(VENV)/python: constraints.txt
 	@echo "Setting up Python in $(VENV)."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt maturin typer rich pyarrow matplotlib
+	$(BIN)/pip install --disable-pip-version-check --no-compile -c constraints.txt maturin typer rich pyarrow matplotlib
 	touch $@
 
 # What its tests and its linters need besides.
 $(VENV)/tools: $(VENV)/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 	  pytest hypothesis jsonschema pandas polars mypy ruff
 	touch $@
 
