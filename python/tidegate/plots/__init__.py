@@ -93,7 +93,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
         if monitored:
             factor, unit = style.scale((float(line.mean.max()) for line in leads.values()), style.TIMES)
             panels.over_time(axes[-1][0], leads, factor, looks)
-            axes[-1][0].set_title("VirtualClock ahead of real time: the most of any flow of a group")
+            axes[-1][0].set_title("VirtualClock ahead of real time: most of any flow")
             axes[-1][0].set_ylabel(f"lead ({unit})")
             panels.over_time(axes[-1][1], warnings, 1.0, looks)
             axes[-1][1].set_title(f"Warnings over time ({style.runs(results)})")
@@ -207,10 +207,7 @@ def curves(outcome: Outcome, report: Report) -> Figure:
 
     with mpl.rc_context(style.RC):
         figure = style.new_figure(max(8.0, 5.4 * len(outcome.panels)), 4.2)
-        for axes, panel in zip(
-            figure.subplots(1, len(outcome.panels), squeeze=False)[0], outcome.panels, strict=True
-        ):
-            sweeps.draw(axes, panel)
+        sweeps.draw(figure.subplots(1, len(outcome.panels), squeeze=False)[0], outcome.panels)
         _frame(figure, outcome, report, f"{outcome.experiment.title}: {outcome.experiment.about}", "")
     return figure
 
