@@ -6,9 +6,11 @@ import pytest
 
 import tidegate
 from conftest import CHAIN, call
-from tidegate import plots
+from tidegate import papers, plots
+from tidegate.papers.claims import Claim, Finding
 from tidegate.papers.curves import Curve, Panel
 from tidegate.plots import numbers, style, sweeps
+from tidegate.summary import Estimate
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -244,3 +246,14 @@ def test_no_legend_is_over_lines_and_equal_lines_are_one():
 def test_a_figure_says_which_groups_it_leaves_out(results):
     assert "1 of 2 groups" in plots.overview(results, ["data"])._supxlabel.get_text()
     assert "groups" not in plots.overview(results, ["voice", "data"])._supxlabel.get_text()
+
+
+def test_figures_without_a_published_number_have_a_panel_for_each_unit(tmp_path):
+    paper = papers.load("axel")
+    claims = [Claim("delay", "ms"), Claim("longest delay", "ms"), Claim("queue", "packets")]
+    findings = tuple(Finding(claim, Estimate(3.0, 0.5), None, {}) for claim in claims)
+    outcome = papers.Outcome(paper.experiments[0], findings, (1, 2), 1.0, 0.0, {}, {})
+    figure = plots.claims(outcome, papers.Report(paper, 2, (outcome,), 1.0, "0"))
+    assert [axes.get_xlabel() for axes in figure.axes] == ["ms", "packets"]
+    assert [len(axes.get_yticks()) for axes in figure.axes] == [2, 1]
+    assert plots.save(figure, tmp_path / "alone.png").stat().st_size > 10_000

@@ -185,16 +185,18 @@ def claims(outcome: Outcome, report: Report) -> Figure:
 
     drawn = [one for one in outcome.findings if findings.comparable(one)]
     with mpl.rc_context(style.RC):
-        figure = style.new_figure(9.5, 1.3 + 0.24 * len(drawn) if drawn else 3.6)
-        axes = figure.subplots()
+        figure = style.new_figure(9.5, findings.height(outcome.findings))
         if drawn:
+            axes = figure.subplots()
             findings.beside_published(axes, drawn)
             entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
             figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=len(entries))
         else:
-            findings.alone(axes, outcome.findings)
+            findings.alone(figure, outcome.findings)
         shown = "published and measured" if drawn else "measured"
         meanings = "grey: tolerance · * required · " if drawn else ""
+        if drawn and len(drawn) < len(outcome.findings):
+            meanings += f"{len(drawn)} of {len(outcome.findings)} figures · "
         _frame(figure, outcome, report, f"{outcome.experiment.title}: {shown}", meanings)
     return figure
 
