@@ -49,6 +49,8 @@ impl<Q: EventQueue> World<Q> {
         if self.now >= self.measures.warm_at {
             ends.counts.sent.add(len);
         }
+        // What relays send between two cells goes between them.
+        let waiting = core::mem::take(&mut self.outbox.sends);
         for cell in aal5::segment(number, len) {
             let flow = &mut self.flows[ix as usize];
             let hop = flow.first_hop;
@@ -61,7 +63,11 @@ impl<Q: EventQueue> World<Q> {
                 Packet::new(self.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
             packet.mark = sending.mark.coloured(sending.mark.colour().max(colour));
             self.enter(hop, &mut packet, None);
+            while let Some(between) = self.outbox.sends.pop_front() {
+                self.send(between);
+            }
         }
+        self.outbox.sends = waiting;
     }
 
     /// A cell has come to its destination: whether a packet is complete, which is then in `packet`.

@@ -113,7 +113,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// A packet that was handed out enters the network.
-    fn send(&mut self, sending: Sending) {
+    pub(super) fn send(&mut self, sending: Sending) {
         let Sending { flow: ix, hop, len, mark, payload, first_sent } = sending;
         let flow = &mut self.flows[ix as usize];
         if flow.aal5 && hop.is_none() {
