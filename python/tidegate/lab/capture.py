@@ -180,7 +180,9 @@ def keep_only(recorder: socket.socket, port: int) -> None:
         (result, 0, 0, 0),
     )
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
-    described = struct.pack("HxxxxxxQ" if sys.maxsize > 2**32 else "HxxI", len(code), ctypes.addressof(program))
+    described = struct.pack(
+        "HxxxxxxQ" if sys.maxsize > 2**32 else "HxxI", len(code), ctypes.addressof(program)
+    )
     recorder.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, described)
 
 

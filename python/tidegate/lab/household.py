@@ -75,8 +75,8 @@ def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:
             Bar(f"gate: uploads apart, {name} as limit", "share", gate["spread"], other["spread"]),
         ]
     about = (
-        f"{UPLOADS[0]} uploads of host 1, {UPLOADS[1]} and a call of host 2 (64 kbit/s of G.711, marked EF) on "
-        f"{quantity(RATE, 'bit/s')} for {seconds:g} s"
+        f"{UPLOADS[0]} uploads of host 1, {UPLOADS[1]} and a call of host 2 (64 kbit/s of G.711, marked EF) "
+        f"on {quantity(RATE, 'bit/s')} for {seconds:g} s"
     )
     samples = {way: run.delays for way, run in runs.items()}
     rows = tuple(run.row for run in runs.values())
@@ -125,9 +125,7 @@ def _measure(way: str, seconds: float) -> _Run:
     calls = of_call(sent).between(start, end)
     delays, lost = measures.delays(calls, of_call(came))
     within = came.where(came.protocol == capture.TCP).between(start, end)
-    shares = [
-        float(within.length[within.target == traffic.TCP_PORT + flow].sum()) for flow in range(flows)
-    ]
+    shares = [float(within.length[within.target == traffic.TCP_PORT + flow].sum()) for flow in range(flows)]
     figures = {
         "p50": measures.quantile(delays, 0.5),
         "p99": measures.quantile(delays, 0.99),

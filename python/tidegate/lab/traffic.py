@@ -32,7 +32,7 @@ DISCARD = 9
 """The port of the discard service (RFC 863)."""
 FLOOD_PORT = 7000
 UDP_SEGMENT = 103
-"""The socket option by which the kernel cuts what is sent into datagrams (udp(7)); Python has no name for it."""
+"""The option by which the kernel cuts what is sent into datagrams (udp(7)); Python has no name for it."""
 SEGMENTS = 40
 METRICS = ("127.0.0.1", 9273)
 
@@ -77,7 +77,7 @@ def start_udp(
 
 def start_flood(net: Net, frame: int, processor: int) -> None:
     """Start frames of `frame` bytes from the inside, as many as the processor can send."""
-    # The kernel makes frames of a long datagram where it leaves the host, at a fraction of the cost of sending each.
+    # The kernel cuts a long datagram into frames where it leaves the host: less work than sending each.
     net.command(net.name("inside"), *f"ethtool -K {HOST} tx-udp-segmentation off".split())
     _start(net, "inside", ("flood", str(frame)), processor)
 

@@ -1,4 +1,4 @@
-"""A call beside four TCPs that take all they get, on 10 Mbit/s and below: measured, and predicted by the simulator."""
+"""A call beside four TCPs that take all they get, on 1 to 10 Mbit/s: measured, and predicted."""
 
 from __future__ import annotations
 
@@ -81,10 +81,11 @@ def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:
                 return _measure(f"{name}, {at}", seconds, rate, scheduler, ())
 
             progress(f"{name}, {at}")
-            late = SLACK * RATE / rate
-            runs.append(
-                measures.repeated(gated, lambda run, late=late: run.row.figures["lateness_p99"] <= late)
-            )
+
+            def in_time(run: _Run, rate: int = rate) -> bool:
+                return run.row.figures["lateness_p99"] <= SLACK * RATE / rate
+
+            runs.append(measures.repeated(gated, in_time))
         rows += [run.row for run in runs]
         bars += _predicted(at, [run.row for run in runs], predicted)
         if rate == RATE:

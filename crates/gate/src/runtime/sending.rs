@@ -209,7 +209,7 @@ mod tests {
     use super::*;
     use std::os::unix::net::UnixDatagram;
 
-    /// Frames of a direction in their order, whoever sends them, and those that the kernel refuses are known.
+    /// Frames of a direction in their order, by either thread, and those that the kernel refuses are known.
     #[test]
     fn what_is_handed_over_is_sent_in_order() {
         let (near, far) = UnixDatagram::pair().unwrap();

@@ -54,11 +54,13 @@ fn files_to_reload(file: &TempFile) -> [String; 4] {
     let classes = "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"500p\" }\n\
         class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"1mbit\", priority = 1 }]\n";
     let udp = "[[flow]]\nname = \"each\"\nmatch = { protocol = \"udp\" }\neach = \"5-tuple\"\nidle = \"50ms\"\nclass = \"c\"\n";
+    // All else has to be less urgent, too.
+    let rest = "[[flow]]\nname = \"rest\"\npriority = 1\n";
     let hosts = "[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"5-tuple\"\nidle = \"50ms\"\n";
     let broken = "[[flow]]\nname = \"each\"\nmatch = { inside = \"10.7.0.1/8\" }\n";
     [
         first,
-        format!("{head}{classes}{}{udp}", kept("")),
+        format!("{head}{classes}{}{udp}{rest}", kept("")),
         format!("{head}{}{hosts}", kept("reserve = \"500kbit\"\n")),
         format!("{head}{broken}"),
     ]
