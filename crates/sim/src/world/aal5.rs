@@ -5,13 +5,13 @@
 
 use super::World;
 use crate::event_queue::EventQueue;
-use crate::host::Sending;
 use crate::packets::PacketBody;
 use std::collections::BTreeMap;
 use tidegate_core::aal5::{self, Cell, Reassembled, Reassembly};
 use tidegate_core::endpoint::Payload;
-use tidegate_core::packet::Packet;
+use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::stats::{Count, tally};
+use tidegate_core::units::Time;
 
 /// The two ends of each flow that goes as cells.
 #[derive(Debug, Default)]
@@ -41,8 +41,14 @@ pub struct PacketCounts {
 impl<Q: EventQueue> World<Q> {
     /// A packet that a host hands out enters the network cell by cell.
     #[inline(never)]
-    pub(super) fn send_cells(&mut self, sending: &Sending) {
-        let Sending { flow: ix, len, payload, first_sent, .. } = *sending;
+    pub(super) fn send_cells(
+        &mut self,
+        ix: u32,
+        len: u32,
+        mark: Mark,
+        payload: &Payload,
+        first_sent: Option<Time>,
+    ) {
         let ends = self.aal5.ends.entry(ix).or_default();
         let number = ends.next;
         ends.next = number.wrapping_add(1);
@@ -56,10 +62,10 @@ impl<Q: EventQueue> World<Q> {
             tally(&mut flow.next_sequence, 1);
             let colour = flow.mark.colour();
             self.measures.records[ix as usize].count_sent(aal5::CELL);
-            let payload = if cell.trailer.is_some() { payload } else { Payload::None };
+            let payload = if cell.trailer.is_some() { *payload } else { Payload::None };
             let mut packet =
                 Packet::new(self.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
-            packet.mark = sending.mark.coloured(sending.mark.colour().max(colour));
+            packet.mark = mark.coloured(mark.colour().max(colour));
             self.enter(hop, &mut packet, None);
         }
     }

@@ -150,7 +150,7 @@ impl<Q: EventQueue> World<Q> {
         } else if self.due_at == self.mail.next() {
             self.pass_to(self.due_at);
             if let Some((flow, notice)) = self.mail.pop() {
-                self.outbox.notices.push_back((flow, notice));
+                self.outbox.notify(flow, notice);
                 self.settle();
             }
         } else {

@@ -189,6 +189,19 @@ impl RateControlled {
         urgency(setup) <= urgency(&network.flows[vc.flow as usize])
     }
 
+    /// Counts a packet without content. Whether that is all there is to do: it is a data cell of a VC, at a port without
+    /// VS/VD. Otherwise nothing is done.
+    #[inline(always)]
+    pub(in crate::world) fn counts(&mut self, now: Time, at: Crossing, len: u32) -> bool {
+        let Some((port, Leaves::Cells(vc))) = self.passing[at.flow as usize].out else { return false };
+        let Control::Plain(plain) = &mut self.ports[port].control else { return false };
+        let leaves = at.to.is_some();
+        if leaves {
+            plain.cell(now, vc, len, None);
+        }
+        leaves
+    }
+
     pub(in crate::world) fn node(&self) -> usize {
         self.node
     }
@@ -216,6 +229,7 @@ impl RateControlled {
     }
 
     /// An answer to a VC of one of the ports has come: whether it goes on.
+    #[inline(never)]
     fn answered(
         &mut self,
         cx: &mut RelayCx<'_>,
@@ -242,6 +256,7 @@ impl RateControlled {
 }
 
 /// A packet of a VC is at a port with VS/VD: whether it goes on to the per-VC queue.
+#[inline(never)]
 fn end_loop(
     cx: &mut RelayCx<'_>,
     coupled: &mut Coupled,
@@ -319,8 +334,8 @@ impl Relay for RateControlled {
         payload: &mut Payload,
     ) -> Passage {
         let Passing { out, answers } = self.passing[at.flow as usize];
-        if let (Some((port, vc)), Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. })) =
-            (answers, &mut *payload)
+        if let (Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. }), Some((port, vc))) =
+            (&mut *payload, answers)
             && self.answered(cx, at, port, vc, brm) == Passage::Absorb
         {
             return Passage::Absorb;

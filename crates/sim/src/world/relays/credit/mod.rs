@@ -54,6 +54,16 @@ enum Message {
     Check(CreditCheck),
 }
 
+impl Message {
+    /// Whether the sender gets other allocations by it.
+    fn allocates(&self) -> bool {
+        match self {
+            Message::Credit(cell) => cell.records().iter().any(|record| record.allocation.is_some()),
+            Message::Check(_) => false,
+        }
+    }
+}
+
 /// The credit of all links that have it.
 pub(in crate::world) struct Credit {
     links: Vec<CreditLink>,
@@ -155,9 +165,14 @@ impl Credit {
         Some(self.send(place, Message::Credit(repeated)))
     }
 
-    /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
-    pub(in crate::world) fn has_repeats(&self, link: u32) -> bool {
-        self.back[link as usize].is_some_and(|place| self.links[place as usize].receiver.repeats_wait())
+    /// Whether a link of the network has cells of its own that wait, be it until there is nothing else to send.
+    pub(in crate::world) fn has_cells(&self, link: u32) -> bool {
+        let has_credits = |place: u32| {
+            let receiver = &self.links[place as usize].receiver;
+            receiver.records_due() > 0 || receiver.repeats_wait()
+        };
+        let has_check = |place: u32| self.links[place as usize].check_due;
+        self.back[link as usize].is_some_and(has_credits) || self.forward[link as usize].is_some_and(has_check)
     }
 
     fn send(&mut self, place: u32, message: Message) -> ControlCell {
@@ -177,24 +192,25 @@ impl Credit {
 
     /// A cell that a link sent of its own is lost.
     pub(in crate::world) fn cell_lost(&mut self, id: u64) {
-        let (place, _) = self.messages[id as usize];
+        let place = self.messages[id as usize].0;
         self.free.push(id as u32);
         self.links[place as usize].figures.lost_cells += 1;
     }
 
     /// A cell that a link sent of its own has reached its end.
     pub(in crate::world) fn cell_arrived(&mut self, cx: &mut RelayCx<'_>, id: u64) {
-        let (place, message) = self.messages[id as usize];
         self.free.push(id as u32);
-        match message {
+        let place = self.messages[id as usize].0;
+        if self.messages[id as usize].1.allocates() {
+            self.count_in_service(cx, place);
+        }
+        let link = &mut self.links[place as usize];
+        match &self.messages[id as usize].1 {
             Message::Credit(cell) => {
-                if cell.records().iter().any(|record| record.allocation.is_some()) {
-                    self.count_in_service(cx, place);
-                }
-                self.links[place as usize].credited(cx, &cell);
+                link.credited(cx, cell);
                 self.plan_wake(cx, place);
             }
-            Message::Check(check) => self.links[place as usize].checked(cx, &check),
+            Message::Check(check) => link.checked(cx, check),
         }
     }
 
