@@ -282,6 +282,26 @@ def test_the_table_says_what_holds():
     assert max(map(len, done.stdout.splitlines())) <= 100
 
 
+def test_chosen_experiments_run_with_those_whose_figures_they_take():
+    paper = papers.load("virtualclock")
+    assert [one.name for one in paper.chosen(["firewall"])] == ["test-one", "firewall"]
+    assert [one.name for one in papers.load("vsvd").chosen(["figure-12"])] == ["figure-12"]
+    asked = papers.load("vsvd").chosen(["tcp-transient", "figure-11"])
+    assert [one.name for one in asked] == ["figure-11", "tcp-transient"], "also those on request"
+    for one in map(papers.load, papers.names()):
+        names = [experiment.name for experiment in one.experiments]
+        after = [experiment.measure.after for experiment in one.experiments]
+        assert all(name is None or names.index(name) < at for at, name in enumerate(after))
+
+
+def test_one_figure_is_one_command(tmp_path):
+    done = call("paper", "vsvd", "figure-12", "--replications", 1, "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert "Figure 12" in done.stdout
+    assert "Figure 11" not in done.stdout
+    assert (tmp_path / "out" / "figure-12.png").is_file()
+
+
 @pytest.mark.usefixtures("short")
 def test_jobs_change_nothing():
     paper = papers.load("virtualclock")
@@ -298,6 +318,10 @@ def test_jobs_change_nothing():
     [
         (["virtualclok"], "did you mean `virtualclock`"),
         (["zzz"], "there are allocated-capacity, axel, credit, virtualclock, vsvd"),
+        (
+            ["vsvd", "figure-21"],
+            "paper `vsvd` has no experiment `figure-21`\n  help: did you mean `figure-12`?",
+        ),
         (["virtualclock", "--replications", 0], "replications must be at least 1"),
         (["virtualclock", "--jobs", 0], "jobs must be at least 1"),
     ],

@@ -1602,6 +1602,47 @@ ApplicationKind = Bulk | Transfers | OnOffData
 
 
 @dataclass(frozen=True, kw_only=True)
+class Vc(Record):
+    """VC.
+
+    A VC of the ABR service: the cells of the data wait in a queue of the VC at the sender's first port, and
+    are sent at the rate that the network allows. One cell in every `nrm` is an RM cell, which requests that
+    rate. The ports on the route need a switch algorithm, or the rate never changes.
+
+    Attributes:
+        pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit").
+        mcr: Minimum cell rate, at most `pcr`; without it, 0 (a rate such as "400kbit").
+        icr: Initial cell rate, from `mcr` to `pcr`; without it, `pcr` (a rate such as "400kbit").
+        rif: Rate increase factor: share of `pcr` by which an RM cell may raise the rate (a number from 0 to
+            1). Default: 0.0625.
+        rdf: Rate decrease factor: share of the rate by which an RM cell with CI lowers it (a number from 0 to
+            1). Default: 0.0625.
+        cdf: Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` RM cells
+            are unanswered (a number from 0 to 1). Default: 0.0625.
+        nrm: In-rate cells per RM cell, including the RM cell (a whole number from 2 to 256). Default: 32.
+        crm: Number of unanswered RM cells at which the rate is cut: TBE / Nrm (a whole number from 1 to
+            16777215). Default: 524288.
+        adtf: Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose it) (a
+            time such as "5ms"). Default: 500ms.
+        tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
+            1000000). Default: 10.
+
+    Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
+    """
+
+    pcr: str | None = None
+    mcr: str | None = None
+    icr: str | None = None
+    rif: float | None = None
+    rdf: float | None = None
+    cdf: float | None = None
+    nrm: int | None = None
+    crm: int | None = None
+    adtf: str | None = None
+    tcr: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answers(Record):
     """Answers.
 
@@ -1706,6 +1747,8 @@ class Connection(Record):
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
             the packets before (none or aal5). Default: none.
+        vc: ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`. Without it,
+            the cells of a packet reach the first port together.
         start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
         stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms").
         every: Mean time between the starts of the `count` members, exponential; without it, all start at
@@ -1737,6 +1780,7 @@ class Connection(Record):
     ceiling: str | None = None
     answers: Answers | None = None
     adaptation: Literal["none", "aal5"] | None = None
+    vc: Vc | None = None
     start: str | None = None
     stop: str | None = None
     every: str | None = None
@@ -2122,6 +2166,8 @@ class Credit(Record):
     link carries the credit cells, ahead of its queue.
 
     Attributes:
+        to: Node with the receiver's memory, further along the route of every flow on the link: a virtual link
+            over switches without credit; without it, the node at the link's end.
         per: Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a
             blocked flow blocks the others (flow or link). Default: flow.
         allocation: Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the
@@ -2149,11 +2195,16 @@ class Credit(Record):
             to send. For links that lose credit cells; it takes no capacity from the data (a whole number from
             0 to 16). Default: 0.
         check: Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
-            without it, 10 RTT on a link with `loss` (a time such as "5ms").
+            without it, 10 RTT on a link with `loss` and on a virtual link (a time such as "5ms").
+        queueing: Longest time that packets and credit cells wait in the switches of a virtual link, there and
+            back together: part of its RTT (a time such as "5ms"). Default: 0s.
+        duplicate: Probability that a credit cell arrives twice, the second time late: behind the next credit
+            cell (a number from 0 to 1). Default: 0.
 
     Source: Kung 1997, section "Credit-based flow control".
     """
 
+    to: str | None = None
     per: Literal["flow", "link"] | None = None
     allocation: Literal["static", "sender", "receiver"] | None = None
     protocol: Literal["cup", "incremental"] | None = None
@@ -2166,6 +2217,8 @@ class Credit(Record):
     interval: str | None = None
     repeats: int | None = None
     check: str | None = None
+    queueing: str | None = None
+    duplicate: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

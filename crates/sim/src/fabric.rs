@@ -157,6 +157,12 @@ impl Fabric {
         counters.arrived.packets > counters.sent.packets + counters.dropped.packets
     }
 
+    /// What waits of a flow in its shaper at a hop.
+    pub(crate) fn shaped_at(&self, hop: u32) -> Count {
+        let hop = &self.hops[hop as usize];
+        self.nodes[hop.node as usize].switch.shaped(hop.leg)
+    }
+
     /// The hops onto which a packet forks that enters at `hop`; nothing for a hop without siblings.
     pub(crate) fn fork(&self, hop: u32) -> &[u32] {
         self.forks.get(&hop).map_or(&[], |hops| hops)

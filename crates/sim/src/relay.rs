@@ -178,8 +178,7 @@ impl RelayCx<'_> {
 
     /// What waits of a flow in its shaper at a hop.
     pub fn shaped_at(&self, hop: u32) -> Count {
-        let (switch, leg) = self.at(hop);
-        switch.shaped(leg)
+        self.fabric.shaped_at(hop)
     }
 
     /// Sends a packet of `len` bytes along the way of `flow`, from the port of `hop` on, which is one of its hops.
@@ -204,6 +203,11 @@ impl RelayCx<'_> {
         let (switch, port) = self.fabric.port_of(link);
         let packet = switch.in_service(port)?;
         Some(self.fabric.hop_over(self.packets.body(packet.body).hop, link))
+    }
+
+    /// What a packet carries.
+    pub(crate) fn payload(&self, packet: &Packet) -> Payload {
+        self.packets.payload(packet.body)
     }
 
     /// Whether packets of a flow wait at a hop.
@@ -242,11 +246,6 @@ impl RelayCx<'_> {
     /// Tells the source of a flow something, at once.
     pub fn notify(&mut self, flow: u32, notice: Notice) {
         self.outbox.notify(flow, notice);
-    }
-
-    fn at(&self, hop: u32) -> (&Switch, Leg) {
-        let hop = &self.fabric.hops[hop as usize];
-        (&self.fabric.nodes[hop.node as usize].switch, hop.leg)
     }
 
     fn at_mut(&mut self, hop: u32) -> (&mut Switch, Leg) {

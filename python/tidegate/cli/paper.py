@@ -32,6 +32,14 @@ def command(
         str | None,
         typer.Argument(metavar="[NAME]", help="Paper; without it, list all.", show_default=False),
     ] = None,
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPERIMENT]...",
+            help="Experiments to run, also of those beyond the paper; without one, all of the paper.",
+            show_default=False,
+        ),
+    ] = None,
     replications: Annotated[
         int, typer.Option(metavar="N", help="Number of runs of each experiment, each with the next seed.")
     ] = 10,
@@ -54,7 +62,7 @@ def command(
     """Reproduce a paper's figures.
 
     Runs its experiments and puts every published figure beside ours. Exits with 3 when a required claim
-    does not hold.
+    does not hold. Experiments have the names that --json and the files of --out show, such as figure-12.
     """
     if name is None:
         _list(as_json)
@@ -68,7 +76,12 @@ def command(
         directory.KIND.check_writable(out)
     with bar(name) as progress:
         report = papers.conduct(
-            paper, replications=replications, jobs=jobs, everything=everything, progress=progress
+            paper,
+            replications=replications,
+            jobs=jobs,
+            everything=everything,
+            only=experiments or (),
+            progress=progress,
         )
     if out is not None:
         directory.write(report, out, shlex.join(["tidegate", *sys.argv[1:]]))
@@ -212,6 +225,8 @@ def _of_required(report: Report) -> str:
 
     required = [one for one in report.findings if one.claim.required]
     undecided = sum(one.holds is None for one in required)
+    if not required:
+        return "no claim is required"
     if not report.broken and not undecided:
         return f"all {len(required)} required claims hold"
     broken = f"{len(report.broken)} of {plural(len(required), 'required claim')} do not hold"

@@ -7,7 +7,7 @@ that holds `MEASURES`, how the figures of each experiment are measured.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -42,6 +42,7 @@ class Measure:
             where there is nothing to draw but the figures.
         keep: Takes what was measured under a setting and returns what is kept of it, for an experiment of so
             many settings that not all of it can be; None for everything.
+        after: The earlier experiment whose figures it takes; None for none.
         needs: A file that its settings play and that is no part of the package, relative to the working
             directory; the experiment is skipped without it.
     """
@@ -53,6 +54,7 @@ class Measure:
     workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel | HeatMap, ...]] | None = None
     keep: Callable[[Results], Results] | None = None
+    after: str | None = None
     needs: Path | None = None
 
 
@@ -183,6 +185,26 @@ class Paper:
         """All that can hold or not, over all experiments."""
         return tuple(claim for one in self.experiments for claim in one.claims if claim.judged)
 
+    def chosen(self, names: Sequence[str], *, everything: bool = False) -> list[Experiment]:
+        """Return the experiments of these names and those whose figures they take; without a name all.
+
+        Args:
+            names: Names of experiments, also of those on request.
+            everything: Without a name, whether experiments on request are among them.
+
+        Raises:
+            TidegateError: There is no experiment of one of the names.
+        """
+        if not names:
+            return [one for one in self.experiments if everything or not one.on_request]
+        known = {one.name: one for one in self.experiments}
+        wanted = set()
+        for name in names:
+            if name not in known:
+                raise TidegateError(_unknown(f"paper `{self.name}` has no experiment", name, list(known)))
+            wanted |= {name, known[name].measure.after}
+        return [one for one in self.experiments if one.name in wanted]
+
 
 def names() -> list[str]:
     """Return the names of all papers."""
@@ -200,13 +222,9 @@ def load(name: str) -> Paper:
     Raises:
         TidegateError: There is none of that name.
     """
-    import difflib
-
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
-        raise TidegateError(f"there is no paper `{name}`\n  help: {hint}")
+        raise TidegateError(_unknown("there is no paper", name, known))
     place = folder(name)
     measures: dict[str, Measure] = import_module(f"tidegate.papers.{place.name}").MEASURES
     data = read(place)
@@ -219,6 +237,14 @@ def load(name: str) -> Paper:
         ),
         **data,
     )
+
+
+def _unknown(what: str, name: str, known: Sequence[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(known)}"
+    return f"{what} `{name}`\n  help: {hint}"
 
 
 def read(place: Path) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,6 +122,7 @@ def conduct(
     replications: int = 10,
     jobs: int | None = None,
     everything: bool = False,
+    only: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Carry out a paper's experiments and put its published figures beside ours.
@@ -132,17 +133,18 @@ def conduct(
             have more or fewer (`Experiment.times`).
         jobs: Runs at a time; by default as many as there are processors.
         everything: Whether experiments on request are carried out, too (`Experiment.on_request`).
+        only: Names of the experiments to carry out, also of those on request; without one, all of them.
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
-        TidegateError: A scenario has a mistake, or an argument is out of range.
+        TidegateError: A scenario has a mistake, an argument is out of range, or there is no such experiment.
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
 
     An experiment whose file is missing (`Measure.needs`) is skipped, and `Report.skipped` says so.
     """
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.
-    wanted = [one for one in paper.experiments if everything or not one.on_request]
+    wanted = paper.chosen(only, everything=everything)
     experiments = [one for one in wanted if one.missing is None]
     planned = Planned(experiments, replications, progress)
     outcomes = []

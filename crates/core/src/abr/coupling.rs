@@ -22,14 +22,13 @@
 //! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the previous loop hears of the congestion through
 //!   that; `er_bound = "none"` leaves out ACR2, too.
 //! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source otherwise.
-//! - RM cells of the next loop (FRM2) stand in the per-VC queue: one before the first cell, and one behind every Nrm − 1 data
-//!   cells. CCR is written, and rules 5 and 6 are applied, when such a cell goes to the class queue. Mrm and Trm ask for none.
-//! - ACR2 does not fall below TCR: an out-of-rate cell could not overtake its queue.
+//! - RM cells of the next loop (FRM2) wait in the per-VC queue ([`VirtualSource`]).
 
 use super::cell::RmCell;
 use super::control::{BuiltInRateControl, Feedback, PortTerms, RateControl, VcIx};
 use super::destination::Destination;
-use super::source::{Source, SourceTerms};
+use super::source::SourceTerms;
+use super::virtual_source::VirtualSource;
 use crate::contract::Refused;
 use crate::packet::Mark;
 use crate::params::{
@@ -188,25 +187,20 @@ pub struct Coupled {
 #[derive(Debug)]
 struct Segments {
     destination: Destination,
-    source: Source,
+    source: VirtualSource,
     /// What was calculated last.
     table: Feedback,
-    /// Data cells that entered the per-VC queue behind the latest FRM cell there; `None` before the first FRM cell.
-    since_frm: Option<u32>,
 }
 
 impl Coupled {
     /// Opens the next VC, whose source has these terms.
     pub fn open(&mut self, terms: SourceTerms) -> VcIx {
         let icr = self.params.icr.map_or(terms.pcr, Rate::bits_per_second);
-        let mcr = terms.mcr.max(terms.tcr).min(terms.pcr);
-        let terms = SourceTerms { icr: icr.min(terms.pcr).max(mcr), mcr, ..terms };
         self.algorithm.open();
         self.vcs.push(Segments {
             destination: Destination::default(),
-            source: Source::new(terms),
+            source: VirtualSource::new(SourceTerms { icr, ..terms }),
             table: Feedback::NONE,
-            since_frm: None,
         });
         VcIx(self.vcs.len() as u32 - 1)
     }
@@ -234,10 +228,7 @@ impl Coupled {
         let state = &mut self.vcs[vc.ix()];
         state.destination.data(*mark);
         *mark = mark.congestion_cleared();
-        let since = state.since_frm.map_or(0, |since| since + 1);
-        let is_due = state.since_frm.is_none() || since + 1 >= state.source.terms().nrm;
-        state.since_frm = Some(if is_due { 0 } else { since });
-        is_due
+        state.source.data_entered()
     }
 
     /// A cell has come from the previous loop.
@@ -274,11 +265,7 @@ impl Coupled {
         if self.params.er_bound == ErBound::Acr2 {
             brm = brm.at_most(state.source.acr());
         }
-        let is_first = state.since_frm.is_none();
-        if is_first {
-            state.since_frm = Some(0);
-        }
-        (brm, is_first)
+        (brm, state.source.begins())
     }
 
     /// BRM2 has come from the next loop.

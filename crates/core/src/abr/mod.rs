@@ -30,8 +30,10 @@ pub mod erica;
 mod port;
 pub mod relative_rate;
 mod source;
+mod virtual_source;
 
 pub use control::{BuiltInRateControl, Feedback, PortTerms, RECORDS, RateControl, VcIx};
 pub use destination::Destination;
 pub use port::OutputPort;
 pub use source::{Pace, Source, SourceTerms};
+pub use virtual_source::VirtualSource;

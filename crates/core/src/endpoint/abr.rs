@@ -59,6 +59,11 @@ parameters! {
     }
 }
 
+/// Keys of a VC with data of its own. A VC that carries the cells of a connection has the others ([`VirtualSource`]).
+///
+/// [`VirtualSource`]: crate::abr::VirtualSource
+pub const OF_OWN_DATA: &[&str] = &["mrm", "trm", "rm_cell", "header", "frame"];
+
 impl AbrParams {
     /// What is agreed on for a VC with cells of `size` bytes whose first link has this rate.
     pub fn terms(&self, link: Rate, size: u32) -> SourceTerms {

@@ -135,7 +135,8 @@ impl<T: Copy> Line<T> {
     /// The propagation delay, where it alone says when an item arrives: nothing is reordered, and no trace says when bytes
     /// leave. A driver may then keep what is in flight itself, and only ask what is [lost](Self::loses).
     pub fn only_delay(&self) -> Option<Span> {
-        let is_only = |extras: &Extras<T>| extras.traced.is_none() && !extras.reorders && extras.in_flight.is_empty();
+        let is_only =
+            |extras: &Extras<T>| extras.traced.is_none() && !extras.reorders && extras.in_flight.is_empty();
         self.extras.as_ref().is_none_or(|extras| is_only(extras)).then(|| self.delay())
     }
 

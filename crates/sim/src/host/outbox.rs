@@ -59,7 +59,7 @@ impl Outbox {
 
     /// What is next: packets, then notices, endpoints, links, and what has ended.
     pub(crate) fn next(&mut self) -> Option<Task> {
-        if let Some(sending) = self.sends.pop_front() {
+        if let Some(sending) = self.next_send() {
             return Some(Task::Send(sending));
         }
         let next = if let Some((flow, notice)) = self.notices.pop_front() {
@@ -75,6 +75,22 @@ impl Outbox {
             return self.ended.pop().map(Task::Ended);
         };
         Some(next)
+    }
+
+    /// The packet that enters the network next.
+    pub(crate) fn next_send(&mut self) -> Option<Sending> {
+        self.sends.pop_front()
+    }
+
+    /// Takes all packets that wait to enter the network.
+    pub(crate) fn take_sends(&mut self) -> VecDeque<Sending> {
+        core::mem::take(&mut self.sends)
+    }
+
+    /// Puts back the packets that were taken, when no others wait.
+    pub(crate) fn put_back(&mut self, sends: VecDeque<Sending>) {
+        self.is_filled |= !sends.is_empty();
+        self.sends = sends;
     }
 
     /// A packet waits to enter the network.

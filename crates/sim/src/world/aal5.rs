@@ -5,6 +5,7 @@
 
 use super::World;
 use crate::event_queue::EventQueue;
+use crate::host::Sending;
 use crate::packets::PacketBody;
 use std::collections::BTreeMap;
 use tidegate_core::aal5::{self, Cell, Reassembled, Reassembly};
@@ -55,6 +56,8 @@ impl<Q: EventQueue> World<Q> {
         if self.now >= self.measures.warm_at {
             ends.counts.sent.add(len);
         }
+        // What relays send between two cells goes between them.
+        let waiting = self.outbox.take_sends();
         for cell in aal5::segment(number, len) {
             let flow = &mut self.flows[ix as usize];
             let hop = flow.first_hop;
@@ -67,7 +70,12 @@ impl<Q: EventQueue> World<Q> {
                 Packet::new(self.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
             packet.mark = mark.coloured(mark.colour().max(colour));
             self.enter(hop, &mut packet, None);
+            while let Some(between) = self.outbox.next_send() {
+                let Sending { flow, hop, len, mark, payload, first_sent } = between;
+                self.send(flow, hop, len, mark, &payload, first_sent);
+            }
         }
+        self.outbox.put_back(waiting);
     }
 
     /// A cell has come to its destination: whether a packet is complete, which is then in `packet`.

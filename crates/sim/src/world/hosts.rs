@@ -149,7 +149,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// A packet that was handed out enters the network, at the beginning of its flow's route or at a hop.
-    fn send(
+    pub(super) fn send(
         &mut self,
         ix: u32,
         hop: Option<u32>,

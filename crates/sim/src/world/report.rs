@@ -176,8 +176,10 @@ impl<Q> World<Q> {
             }
         }
         for relay in &self.relays {
-            if let AnyRelay::RateControlled(relay) = relay {
-                relay.gauges(&self.fabric, show);
+            match relay {
+                AnyRelay::AbrEnds(relay) => relay.gauges(&self.fabric, show),
+                AnyRelay::RateControlled(relay) => relay.gauges(&self.fabric, show),
+                _ => {}
             }
         }
         if let Some(credit) = self.credit() {

@@ -41,7 +41,9 @@ impl<Q: EventQueue> World<Q> {
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
-        if let Entry::Waits(ready) = entry && ready.should_start() {
+        if let Entry::Waits(ready) = entry
+            && ready.should_start()
+        {
             self.start(ix);
         }
     }
@@ -179,7 +181,8 @@ impl<Q: EventQueue> World<Q> {
     /// Whether a packet may start now on a link that is free. If not, and something waits for it, the next
     /// opportunity of its trace is noted.
     fn opens(&mut self, ix: u32) -> bool {
-        let has_cells = self.fabric.links[ix as usize].control.as_ref().is_some_and(|control| !control.is_idle());
+        let has_cells =
+            self.fabric.links[ix as usize].control.as_ref().is_some_and(|control| !control.is_idle());
         if has_cells && !self.is_free_of_control(ix) {
             return false;
         }

@@ -1,14 +1,28 @@
 //! A connection's keys.
 
 use super::flow::{MOST_FLOWS, adaptation, life, terms};
-use super::{Section, Shape, application, defaulted, optional, policies, required};
+use super::{Field, Section, Shape, application, defaulted, optional, policies, required};
 use tidegate_core::endpoint;
-use tidegate_core::params::Kind;
+use tidegate_core::endpoint::abr::{self, AbrParams};
+use tidegate_core::params::{Kind, Param, Parameters};
 
 fn answers() -> Section {
     let help = "Declaration of the flow of a connection's acknowledgements to the ports on its route, as \
                 for a flow.";
     Section::new("answers", "Answers", help, terms())
+}
+
+/// The VC that carries a connection's data.
+fn vc() -> Field {
+    let carries = |param: &&Param| !abr::OF_OWN_DATA.contains(&param.name);
+    let fields = AbrParams::PARAMS.iter().filter(carries).map(Field::of_param).collect();
+    let help = "A VC of the ABR service: the cells of the data wait in a queue of the VC at the sender's first port, and are sent \
+                at the rate that the network allows. One cell in every `nrm` is an RM cell, which requests that rate. The \
+                ports on the route need a switch algorithm, or the rate never changes.";
+    let section = Section::new("vc", "VC", help, fields).citing("ATM TM 4.0, sections 5.10.2 to 5.10.5");
+    let help = "ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`. Without it, the cells of a \
+                packet reach the first port together";
+    optional("vc", Shape::Table(section), help)
 }
 
 pub(super) fn connection() -> Section {
@@ -47,6 +61,7 @@ pub(super) fn connection() -> Section {
          that of the data's flow",
     ));
     fields.push(adaptation());
+    fields.push(vc());
     fields.extend(life());
     let help = "A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for \
                 the acknowledgements, which go in the other direction, queue there and may be lost. Each is \

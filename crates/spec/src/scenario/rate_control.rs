@@ -45,7 +45,7 @@ fn check_loops(parts: &Parts<'_>, report: &mut Report) {
         let Some(first) = way.next() else { continue };
         let made = TransportKind::BuiltIn(transport.policy.clone()).build();
         let heeds = |made: &dyn Transport| made.source_terms(first.rate, 1).is_some();
-        if !made.is_ok_and(|made| heeds(made.as_ref())) {
+        if group.vc.is_none() && !made.is_ok_and(|made| heeds(made.as_ref())) {
             continue;
         }
         if couples(first) {

@@ -43,6 +43,42 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ),
 ];
 
+/// The keys of a connection, where the mistake is in the file, and what is said.
+const VCS: &[(&str, &str, &str, Option<&str>)] = &[
+    (
+        "vc = {}",
+        "9:6",
+        "a VC carries ATM cells, and the packets are not cut into cells",
+        Some("add `adaptation = \"aal5\"`"),
+    ),
+    (
+        "adaptation = \"aal5\"\nvc = { frame = \"1500B\" }",
+        "10:8",
+        "`vc` has no key `frame`",
+        Some("it is one of pcr, mcr, icr, rif, rdf, cdf, nrm, crm, adtf, tcr"),
+    ),
+    (
+        "adaptation = \"aal5\"\nvc = { icr = \"20mbit\" }",
+        "10:14",
+        "`icr` is above the rate of the first link (10000000bit/s)",
+        None,
+    ),
+    (
+        "adaptation = \"aal5\"\nvc = { mcr = \"2mbit\", icr = \"1mbit\" }",
+        "10:14",
+        "`mcr` is above `icr`",
+        None,
+    ),
+];
+
+#[test]
+fn a_vc_carries_cells_that_are_cut() {
+    for (keys, at, said, help) in VCS {
+        let traffic = format!("[[connection]]\nname = \"f\"\nto = \"b\"\ntransport = \"tcp\"\n{keys}\n");
+        check(&scenario("", &traffic), &[], &format!("a.toml:{at}: {said}"), *help);
+    }
+}
+
 #[test]
 fn what_cannot_go_as_cells_is_refused() {
     for (link, traffic, at, said, help) in MISTAKES {

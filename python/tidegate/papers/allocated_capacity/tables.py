@@ -106,7 +106,7 @@ CBR_TOO = {RED: (), RIO_TSW: [*rio(0.5), *tagged(hosts=range(11))]}
 MEASURES = {
     "table-1": Measure(columns, RENO, series=True),
     "table-2": Measure(columns, ECN, series=True),
-    "table-3": Measure(_sack, SACK, series=True),
+    "table-3": Measure(_sack, SACK, series=True, after="table-1"),
     "table-3-right": Measure(columns, RIGHT, series=True),
     "table-4": Measure(columns, CBR_TOO, series=True),
 }

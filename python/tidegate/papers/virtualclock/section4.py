@@ -121,6 +121,6 @@ def _with_itself(seen: Values) -> Values:
 MEASURES = {
     "test-one": Measure(_test_one, series=True),
     "diverse": Measure(_diverse, series=True),
-    "firewall": Measure(_firewall, {MAIN: (), "FIFO": FIFO}),
+    "firewall": Measure(_firewall, {MAIN: (), "FIFO": FIFO}, after="test-one"),
     "patterns": Measure(_patterns),
 }

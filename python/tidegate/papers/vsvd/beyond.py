@@ -80,11 +80,36 @@ class Place:
         figures["all queues, D over no VS/VD"] = _over(everything[d], everything[none])
         return {MAIN: figures}
 
-    def measure(self, sets: Mapping[str, str] | None = None) -> Measure:
-        """Return how it is measured, with something set of every VC's data."""
-        more = [(f"connection.{vc}.{key}", value) for vc in self.vcs for key, value in (sets or {}).items()]
+    def transfers(self, runs: Runs, earlier: Mapping[str, Columns]) -> Columns:
+        """Return the same, and how long the files of TCP took."""
+        figures = dict(self.figures(runs, earlier)[MAIN])
+        for name, results in runs.items():
+            figures[f"files, {name}, {self.row}"] = self._mean(results, "transfers", len(self.vcs))
+            figures[f"95 % of files within, {name}, {self.row}"] = self._mean(
+                results, "transfer_p95", 1 / MILLISECOND
+            )
+        within = {name: figures[f"95 % of files within, {name}, {self.row}"] for name in COLUMNS}
+        figures["95 % of files, D over no VS/VD"] = _over(within["D"], within[NONE])
+        return {MAIN: figures}
+
+    def _mean(self, results: Results, key: str, times: float) -> Values:
+        """Return the mean over the VCs of what a column holds, by replication, times a factor."""
+        rows = [row for row in results.tables["groups"].to_pylist() if row["group"] in self.vcs]
+        by_run = (
+            [row[key] for row in rows if row["replication"] == run] for run in range(results.replications)
+        )
+        known = ([value for value in values if value is not None] for values in by_run)
+        return [times * sum(values) / len(values) if values else None for values in known]
+
+    def measure(
+        self, sets: Mapping[str, str] | None = None, *, transfers: bool = False, run: Overrides = ()
+    ) -> Measure:
+        """Return how it is measured, with something set of each VC and of the run, and times of transfers."""
+        of_vcs = [(f"connection.{vc}.{key}", value) for vc in self.vcs for key, value in (sets or {}).items()]
+        more = [*run, *of_vcs]
         settings: dict[str, Overrides] = {name: [*coupled(keys), *more] for name, keys in SETTINGS.items()}
-        return Measure(self.figures, {**settings, NONE: more}, series=True)
+        figures = self.transfers if transfers else self.figures
+        return Measure(figures, {**settings, NONE: more}, series=True)
 
 
 def _over(one: Values, other: Values) -> Values:
@@ -114,6 +139,18 @@ ON_OFF = {"data": '{ kind = "on-off-data", rate = "120mbit", on = "20ms", off = 
 
 FILES = {"data": '{ kind = "transfers", size = "200kB", sizes = "exponential", think = "10ms" }'}
 """VCs that carry files of exponential sizes, with exponential pauses between them."""
+
+TCP_FILES = {
+    **FILES,
+    "size": '"9180B"',
+    "adaptation": '"aal5"',
+    "vc": '{ icr = "10mbit", rif = 1 }',
+    "transport": '{ kind = "tcp", receiver_window = "2MB" }',
+}
+"""The same files by TCP, whose cells the VCs carry."""
+
+LONGER: Overrides = [("duration", "1s")]
+"""Long enough for files that take several round trips; the VBR source ends earlier."""
 
 SATELLITE_EDGES = ("sw1-sw2", "sw2-sw3")
 """Where the satellite's loops end: VS/VD stands before the hop and behind it."""
@@ -269,6 +306,10 @@ def _lengths_panels(runs: Runs) -> tuple[Panel, ...]:
 MEASURES = {
     **{f"on-off-{name}": place.measure(ON_OFF) for name, place in PLACES.items()},
     **{f"files-{name}": place.measure(FILES) for name, place in PLACES.items()},
+    **{
+        f"tcp-{name}": place.measure(TCP_FILES, transfers=True, run=LONGER if name != "two-sources" else ())
+        for name, place in PLACES.items()
+    },
     **{f"both-{name}": place.both().measure() for name, place in PLACES.items()},
     "satellite": Measure(
         _satellite,

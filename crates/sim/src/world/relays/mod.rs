@@ -1,11 +1,13 @@
 //! The built-in relays, and how the world calls relays.
 
+mod abr_ends;
 mod credit;
 mod envelope;
 mod flow_network;
 mod gate_edge;
 mod rate_control;
 
+pub(super) use abr_ends::AbrEnds;
 pub(super) use credit::Credit;
 pub use credit::{CreditReport, StallReport, VcReport};
 pub(super) use envelope::Envelope;
@@ -109,12 +111,18 @@ impl<Q: EventQueue> World<Q> {
     /// place for it. That comes before all relays.
     #[inline(always)]
     pub(super) fn enter_credit(&mut self, at: Crossing, packet: &Packet) -> bool {
-        let passage = self.call_credit(|credit, cx| credit.enter(cx, at, packet));
-        if passage == Some(Passage::Drop) {
-            self.dropped_on_entry(at, packet);
-            return false;
+        match self.call_credit(|credit, cx| credit.enter(cx, at, packet)) {
+            None | Some(Passage::Forward) => true,
+            Some(Passage::Drop) => {
+                self.dropped_on_entry(at, packet);
+                false
+            }
+            Some(Passage::Absorb) => {
+                self.measures.records[at.flow as usize].absorbed += 1;
+                self.packets.forget(packet.body);
+                false
+            }
         }
-        true
     }
 
     /// Tells relays, and credit, that a packet which they let pass to the port of `hop` goes no further.
@@ -151,7 +159,8 @@ impl<Q: EventQueue> World<Q> {
         });
     }
 
-    /// Calls the relays of a hop with the flow and the payload of a packet, which they may change.
+    /// Calls the relays of a hop with the flow and the payload of a packet, which they may change: on its way out in the
+    /// opposite order of that in which it came in.
     fn show_relays(
         &mut self,
         hop: u32,
@@ -161,7 +170,7 @@ impl<Q: EventQueue> World<Q> {
         let set = usize::from(self.fabric.hops[hop as usize].relays);
         let flow = self.packets.body(body).flow;
         let mut payload = self.packets.payload(body);
-        for place in 0..self.fabric.relay_sets[set].len() {
+        for place in (0..self.fabric.relay_sets[set].len()).rev() {
             let relay = self.fabric.relay_sets[set][place];
             self.call_relay(relay, |relay, cx| call(relay, cx, flow, &mut payload));
         }
@@ -175,6 +184,7 @@ pub(in crate::world) enum AnyRelay {
     GateEdge(Box<GateEdge>),
     Envelope(Envelope),
     Credit(Box<Credit>),
+    AbrEnds(Box<AbrEnds>),
     RateControlled(Box<RateControlled>),
     Custom(Box<dyn Relay>),
 }
@@ -186,6 +196,7 @@ impl AnyRelay {
             AnyRelay::GateEdge(relay) => relay.as_mut(),
             AnyRelay::Envelope(relay) => relay,
             AnyRelay::Credit(relay) => relay.as_mut(),
+            AnyRelay::AbrEnds(relay) => relay.as_mut(),
             AnyRelay::RateControlled(relay) => relay.as_mut(),
             AnyRelay::Custom(relay) => relay.as_mut(),
         }

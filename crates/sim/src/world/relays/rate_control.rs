@@ -62,6 +62,8 @@ struct Vc {
     rm_cell: u32,
     /// With VS/VD the flow of its answers, and that flow's hop from here.
     back: Option<(u32, u32)>,
+    /// Whether its cells wait in a queue of the VC before they enter the class queue.
+    queued: bool,
 }
 
 /// What a flow is to a node.
@@ -89,15 +91,26 @@ impl RateControlled {
     ///
     /// # Errors
     /// When an algorithm refuses its parameters, or a VC has no loop before a port with VS/VD.
-    pub(in crate::world) fn all(network: &Network) -> Result<Vec<RateControlled>, Refused> {
+    pub(in crate::world) fn all(
+        network: &Network,
+        first_hops: &[u32],
+    ) -> Result<Vec<RateControlled>, Refused> {
         let mut nodes: BTreeMap<usize, Vec<&RateControlPlan>> = BTreeMap::new();
         for plan in &network.rate_control {
             nodes.entry(network.links[plan.link].from).or_default().push(plan);
         }
-        nodes.into_iter().map(|(node, plans)| RateControlled::new(network, node, &plans)).collect()
+        nodes
+            .into_iter()
+            .map(|(node, plans)| RateControlled::new(network, first_hops, node, &plans))
+            .collect()
     }
 
-    fn new(network: &Network, node: usize, plans: &[&RateControlPlan]) -> Result<RateControlled, Refused> {
+    fn new(
+        network: &Network,
+        first_hops: &[u32],
+        node: usize,
+        plans: &[&RateControlPlan],
+    ) -> Result<RateControlled, Refused> {
         let mut ports = Vec::with_capacity(plans.len());
         let mut of_link = BTreeMap::new();
         for plan in plans {
@@ -111,7 +124,6 @@ impl RateControlled {
         }
         let mut relay =
             RateControlled { node, ports, passing: vec![Passing::default(); network.flows.len()] };
-        let first_hops = first_hops(network);
         let crossings = network.flows.iter().enumerate().filter_map(|(flow, setup)| {
             let nth = setup.route.iter().position(|link| network.links[*link].from == node)?;
             Some((flow, nth, *of_link.get(&setup.route[nth])?))
@@ -121,7 +133,7 @@ impl RateControlled {
             let setup = &network.flows[flow];
             if let Some(terms) = source_terms(network, setup) {
                 let hop = first_hops[flow] + nth as u32;
-                let vc = relay.open(network, &first_hops, (flow, hop), port, nth == 0, terms)?;
+                let vc = relay.open(network, first_hops, (flow, hop), port, nth == 0, terms)?;
                 relay.passing[flow].out = Some((port, Leaves::Cells(vc)));
                 if let Some(peer) = setup.peer {
                     relay.passing[peer].answers = Some((port, vc));
@@ -160,6 +172,7 @@ impl RateControlled {
             Some((peer as u32, first_hops[peer] + nth? as u32))
         });
         let port = &mut self.ports[port];
+        let queued = matches!(port.control, Control::Coupled(_)) || (is_first && setup.vc.is_some());
         let vc = match &mut port.control {
             Control::Plain(plain) => plain.open(),
             Control::Coupled(coupled) => {
@@ -171,7 +184,7 @@ impl RateControlled {
                 coupled.open(terms)
             }
         };
-        port.vcs.push(Vc { flow: flow as u32, hop, rm_cell: terms.rm_cell, back });
+        port.vcs.push(Vc { flow: flow as u32, hop, rm_cell: terms.rm_cell, back, queued });
         Ok(vc)
     }
 
@@ -194,12 +207,12 @@ impl RateControlled {
     #[inline(always)]
     pub(in crate::world) fn counts(&mut self, now: Time, at: Crossing, len: u32) -> bool {
         let Some((port, Leaves::Cells(vc))) = self.passing[at.flow as usize].out else { return false };
-        let Control::Plain(plain) = &mut self.ports[port].control else { return false };
-        let leaves = at.to.is_some();
-        if leaves {
+        let Port { control: Control::Plain(plain), vcs, .. } = &mut self.ports[port] else { return false };
+        let counts = at.to.is_some() && !vcs[vc.ix()].queued;
+        if counts {
             plain.cell(now, vc, len, None);
         }
-        leaves
+        counts
     }
 
     pub(in crate::world) fn node(&self) -> usize {
@@ -218,10 +231,8 @@ impl RateControlled {
                     coupled.algorithm().gauges(&mut |metric, value| show(link, metric, value));
                     for (ix, vc) in port.vcs.iter().enumerate() {
                         let leg = Subject::Vc { link: port.link, flow: vc.flow };
-                        let hop = &fabric.hops[vc.hop as usize];
-                        let shaped = fabric.nodes[hop.node as usize].switch.shaped(hop.leg);
                         show(leg, "acr", coupled.acr(VcIx(ix as u32)));
-                        show(leg, "vc_queue", shaped.packets as f64);
+                        show(leg, "vc_queue", fabric.shaped_at(vc.hop).packets as f64);
                     }
                 }
             }
@@ -245,7 +256,7 @@ impl RateControlled {
             Control::Coupled(coupled) if at.from.is_some() => {
                 let before = coupled.acr(vc);
                 coupled.brm(cx.now(), vc, brm, queue);
-                pace(cx, &port.vcs[vc.ix()], before, coupled.acr(vc));
+                pace(cx, port.vcs[vc.ix()].hop, before, coupled.acr(vc));
                 return Passage::Absorb;
             }
             // It was made here.
@@ -272,7 +283,7 @@ fn end_loop(
             if let Some((peer, hop)) = state.back {
                 cx.send(peer, hop, packet.len, Mark::NONE, Payload::Rm(brm));
             }
-            pace(cx, state, before, coupled.acr(vc));
+            pace(cx, state.hop, before, coupled.acr(vc));
             (is_first, Passage::Absorb)
         }
         _ => (coupled.data(cx.now(), vc, packet.len, &mut packet.mark), Passage::Forward),
@@ -284,34 +295,34 @@ fn end_loop(
     passage
 }
 
-/// The per-VC queue is served at ACR from now on, a cell at a time.
-fn pace(cx: &mut RelayCx<'_>, vc: &Vc, before: f64, acr: f64) {
+/// The queue of a VC at a hop is served at ACR from now on, where it was served at `before`.
+pub(super) fn pace(cx: &mut RelayCx<'_>, hop: u32, before: f64, acr: f64) {
     if before != acr {
-        cx.set_pace(vc.hop, shaper(acr));
+        set_pace(cx, hop, acr);
     }
 }
 
-fn shaper(acr: f64) -> Option<ShaperPlan> {
-    let rate = Rate::from_bits_per_second((acr as u64).max(1))?;
-    Some(ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait })
+/// The queue of a VC at a hop is served at ACR from now on, a cell at a time.
+pub(super) fn set_pace(cx: &mut RelayCx<'_>, hop: u32, acr: f64) {
+    let rate = Rate::from_bits_per_second((acr as u64).max(1));
+    let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
+    cx.set_pace(hop, rate.map(plan));
 }
 
-/// Where each flow's hops begin: they are laid out flow by flow.
-fn first_hops(network: &Network) -> Vec<u32> {
-    let laid = network.flows.iter().scan(0, |next, flow| {
-        let first = *next;
-        *next += flow.route.len() as u32;
-        Some(first)
-    });
-    laid.collect()
-}
-
-/// What is agreed on for the VC that a flow is, if it is one.
+/// What is agreed on for the VC that a flow is, or that carries it, if there is one.
 fn source_terms(network: &Network, setup: &FlowSetup) -> Option<SourceTerms> {
+    if setup.vc.is_some() {
+        return setup.vc;
+    }
     match &setup.traffic {
         Traffic::Endpoint(factory) => factory.source_terms(network.links[setup.route[0]].rate),
         _ => None,
     }
+}
+
+/// The FRM cell that a packet of a VC is.
+fn frm_of(payload: &Payload) -> Option<&RmCell> {
+    if let Payload::Rm(frm) = payload { Some(frm) } else { None }
 }
 
 impl Relay for RateControlled {
@@ -321,7 +332,7 @@ impl Relay for RateControlled {
             let Control::Coupled(coupled) = &port.control else { continue };
             cx.watch_shapers(self.node as u32);
             for (ix, vc) in port.vcs.iter().enumerate() {
-                cx.set_pace(vc.hop, shaper(coupled.acr(VcIx(ix as u32))));
+                set_pace(cx, vc.hop, coupled.acr(VcIx(ix as u32)));
             }
         }
     }
@@ -343,9 +354,8 @@ impl Relay for RateControlled {
         let (Some(_), Some((port, leaves))) = (at.to, out) else { return Passage::Forward };
         let Port { link, control, vcs } = &mut self.ports[port];
         match (leaves, control) {
-            (Leaves::Cells(vc), Control::Plain(plain)) => {
-                let frm = if let Payload::Rm(frm) = payload { Some(&*frm) } else { None };
-                plain.cell(cx.now(), vc, packet.len, frm);
+            (Leaves::Cells(vc), Control::Plain(plain)) if !vcs[vc.ix()].queued => {
+                plain.cell(cx.now(), vc, packet.len, frm_of(payload));
             }
             (Leaves::Cells(vc), Control::Coupled(coupled)) if at.from.is_some() => {
                 return end_loop(cx, coupled, (vc, &vcs[vc.ix()]), packet, payload, *link);
@@ -354,18 +364,26 @@ impl Relay for RateControlled {
                 plain.algorithm_mut().arrived(cx.now(), None, packet.len);
             }
             (Leaves::Answers, Control::Coupled(coupled)) => coupled.answer_entered(cx.now(), packet.len),
-            (Leaves::Cells(_), Control::Coupled(_)) | (Leaves::Above, _) => {}
+            (Leaves::Cells(_) | Leaves::Above, _) => {}
         }
         Passage::Forward
     }
 
     fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
         let Some((port, Leaves::Cells(vc))) = self.passing[flow as usize].out else { return };
-        let Port { control: Control::Coupled(coupled), vcs, .. } = &mut self.ports[port] else { return };
-        let Payload::Rm(frm) = payload else { return coupled.let_go(cx.now(), vc, packet.len, None) };
-        let before = coupled.acr(vc);
-        coupled.let_go(cx.now(), vc, packet.len, Some(frm));
-        pace(cx, &vcs[vc.ix()], before, coupled.acr(vc));
+        let Port { control, vcs, .. } = &mut self.ports[port];
+        match control {
+            Control::Plain(plain) if vcs[vc.ix()].queued => {
+                plain.cell(cx.now(), vc, packet.len, frm_of(payload));
+            }
+            Control::Plain(_) => {}
+            Control::Coupled(coupled) => {
+                let before = coupled.acr(vc);
+                let frm = if let Payload::Rm(frm) = payload { Some(frm) } else { None };
+                coupled.let_go(cx.now(), vc, packet.len, frm);
+                pace(cx, vcs[vc.ix()].hop, before, coupled.acr(vc));
+            }
+        }
     }
 
     /// What goes before the ABR class is counted then, and data cells get EFCI.

@@ -4,7 +4,13 @@ use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::scenario::network::Link;
 use crate::values::Values;
+use tidegate_core::aal5;
+use tidegate_core::abr::SourceTerms;
+use tidegate_core::contract::Contract;
+use tidegate_core::endpoint::abr::AbrParams;
 use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
+use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams};
+use tidegate_core::units::Rate;
 
 /// Whether a flow over the links `route` goes as cells. What does not fit is reported.
 pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) -> bool {
@@ -58,6 +64,33 @@ pub(super) fn of_connection(
     check_order(values, there, links, report);
     check_order(values, back, links, report);
     true
+}
+
+/// What is agreed on for the VC that carries the cells of a connection whose first link has this rate; `None` for none, or
+/// after something was reported.
+pub(super) fn vc(values: &Values, aal5: bool, first: Rate, report: &mut Report) -> Option<SourceTerms> {
+    let table = values.table("vc")?;
+    if !aal5 {
+        let complaint = Complaint::new("a VC carries ATM cells, and the packets are not cut into cells");
+        report.add(values.place_of("vc"), complaint.help("add `adaptation = \"aal5\"`"));
+    }
+    let contract = Contract::default();
+    let cells = Member { count: 1, contract, largest: aal5::CELL, signalled: false };
+    let node = NodeContext { link: first, steady: true, reservable: None, members: &[cells] };
+    let read = AbrParams::read(&table.settings());
+    let checked = read.and_then(|params| {
+        params.check()?;
+        params.check_at(&node)?;
+        Ok(params.terms(first, aal5::CELL))
+    });
+    match checked {
+        Ok(terms) => Some(terms),
+        Err(fault) => {
+            let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
+            report.add(table.place_of(key), Complaint::new(fault.message));
+            None
+        }
+    }
 }
 
 fn wanted(values: &Values) -> bool {

@@ -52,6 +52,8 @@ impl Builder<'_> {
             }
         };
         let aal5 = adaptation::of_connection(values, &transport, [&there, &back], links, report);
+        let first = there.first().map(|first| links[*first].rate);
+        let vc = first.and_then(|first| adaptation::vc(values, aal5, first, report));
         let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
             name: name.to_owned(),
@@ -68,6 +70,7 @@ impl Builder<'_> {
             ceiling,
             sizes: vec![size?],
             aal5,
+            vc,
             start,
             stop,
             every: values.time("every"),
@@ -97,6 +100,7 @@ impl Builder<'_> {
             class: class?,
             ceiling,
             sizes: vec![answer?],
+            vc: None,
             // It answers for as long as data come.
             stop: None,
             every: None,

@@ -27,6 +27,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tidegate_core::aal5;
+use tidegate_core::abr::SourceTerms;
 use tidegate_core::packet::Colour;
 use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
@@ -68,6 +69,8 @@ pub struct FlowGroup {
     pub sizes: Vec<u32>,
     /// Whether each of its packets goes as ATM cells, by AAL5.
     pub aal5: bool,
+    /// What is agreed on for the ABR VC that carries its cells; `None` for none.
+    pub vc: Option<SourceTerms>,
     /// When it starts to send.
     pub start: Span,
     /// When it stops to send; `None` at the end of the run.
@@ -349,6 +352,7 @@ impl Builder<'_> {
             ceiling,
             sizes: sizes?,
             aal5,
+            vc: None,
             start,
             stop,
             every,

@@ -1,0 +1,71 @@
+//! How does a source send that lets cells go from a queue? A virtual source, and the ABR interface of a host.
+
+use super::cell::RmCell;
+use super::source::{Source, SourceTerms};
+use crate::units::Time;
+
+/// A source whose cells wait in a queue of the VC, which is served at ACR.
+///
+/// FRM cells wait in that queue, too: one before or behind the first data cell, and one behind every Nrm − 1 data cells. What
+/// they declare is written, and rules 5 and 6 are applied, when they leave the queue. Mrm and Trm cause none. ACR does not
+/// fall below TCR, because an out-of-rate cell could not overtake the queue.
+#[derive(Clone, Debug)]
+pub struct VirtualSource {
+    source: Source,
+    /// Data cells that entered the queue behind the latest FRM cell there; `None` before the first FRM cell.
+    since_frm: Option<u32>,
+}
+
+impl VirtualSource {
+    /// A source at ICR that has sent nothing.
+    pub fn new(terms: SourceTerms) -> VirtualSource {
+        let mcr = terms.mcr.max(terms.tcr).min(terms.pcr);
+        let icr = terms.icr.min(terms.pcr).max(mcr);
+        VirtualSource { source: Source::new(SourceTerms { icr, mcr, ..terms }), since_frm: None }
+    }
+
+    /// What was agreed on.
+    pub fn terms(&self) -> &SourceTerms {
+        self.source.terms()
+    }
+
+    /// The allowed cell rate ACR in bit/s: the queue is to be served at this rate.
+    pub fn acr(&self) -> f64 {
+        self.source.acr()
+    }
+
+    /// A data cell enters the queue. Whether an FRM cell is to enter behind it.
+    #[must_use]
+    pub fn data_entered(&mut self) -> bool {
+        let since = self.since_frm.map_or(0, |since| since + 1);
+        let is_due = self.since_frm.is_none() || since + 1 >= self.source.terms().nrm;
+        self.since_frm = Some(if is_due { 0 } else { since });
+        is_due
+    }
+
+    /// Whether no FRM cell has entered the queue; one is to enter now then.
+    #[must_use]
+    pub fn begins(&mut self) -> bool {
+        let begins = self.since_frm.is_none();
+        if begins {
+            self.since_frm = Some(0);
+        }
+        begins
+    }
+
+    /// An FRM cell leaves the queue: what it says ([`Source::send_frm`]). ACR may fall.
+    #[must_use]
+    pub fn send_frm(&mut self, now: Time) -> RmCell {
+        self.source.send_frm(now)
+    }
+
+    /// A BRM cell has come ([`Source::answered`]).
+    pub fn answered(&mut self, brm: &RmCell) {
+        self.source.answered(brm);
+    }
+
+    /// ACR is at most `er` bit/s from now on, but not below MCR.
+    pub fn lower_to(&mut self, er: f64) {
+        self.source.lower_to(er);
+    }
+}
