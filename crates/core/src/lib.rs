@@ -27,7 +27,7 @@ pub mod packet;
 pub mod params;
 pub mod queues;
 mod radix_ladder;
-mod ring;
+pub mod ring;
 pub mod rng;
 mod run;
 pub mod scheduler;

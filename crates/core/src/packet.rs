@@ -56,6 +56,9 @@ pub struct Packet {
 }
 
 impl Packet {
+    /// What stands where there is no packet.
+    pub const NONE: Packet = Packet::new(BodyId(u32::MAX), 0);
+
     /// A packet of `len` bytes whose bytes the driver keeps as `body`; unmarked.
     #[inline]
     pub const fn new(body: BodyId, len: u32) -> Packet {

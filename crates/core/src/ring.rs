@@ -2,7 +2,7 @@
 
 /// Values in the order in which they came. Memory grows to the most that it has held.
 #[derive(Clone, Debug)]
-pub(crate) struct Ring<T> {
+pub struct Ring<T> {
     /// As many as a power of two, or none.
     places: Vec<T>,
     /// Where the first value is and where the next will be, modulo the number of places.
@@ -17,8 +17,9 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
+    /// How many there are.
     #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.end.wrapping_sub(self.first)
     }
 
@@ -27,14 +28,28 @@ impl<T: Copy> Ring<T> {
         at & self.places.len().wrapping_sub(1)
     }
 
+    /// Whether there is none.
     #[inline(always)]
-    pub(crate) fn first(&self) -> Option<T> {
-        // Without places there is no first either.
-        if self.first == self.end { None } else { self.places.get(self.place(self.first)).copied() }
+    pub fn is_empty(&self) -> bool {
+        self.first == self.end
     }
 
+    /// The one that came first.
     #[inline(always)]
-    pub(crate) fn push(&mut self, value: T) {
+    pub fn first(&self) -> Option<&T> {
+        // Without places there is no first either.
+        if self.is_empty() { None } else { self.places.get(self.place(self.first)) }
+    }
+
+    /// The one that came last.
+    #[inline(always)]
+    pub fn last(&self) -> Option<&T> {
+        if self.is_empty() { None } else { self.places.get(self.place(self.end.wrapping_sub(1))) }
+    }
+
+    /// Adds a value behind all others.
+    #[inline(always)]
+    pub fn push(&mut self, value: T) {
         if self.len() == self.places.len() {
             self.grow(value);
         }
@@ -45,15 +60,15 @@ impl<T: Copy> Ring<T> {
 
     /// Takes the first value out, if there is one.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<T> {
-        let first = self.first()?;
+    pub fn pop(&mut self) -> Option<T> {
+        let first = *self.first()?;
         self.skip();
         Some(first)
     }
 
     /// Takes the first value out, which is there.
     #[inline(always)]
-    pub(crate) fn skip(&mut self) {
+    pub fn skip(&mut self) {
         debug_assert!(self.len() > 0);
         self.first = self.first.wrapping_add(1);
     }
@@ -69,7 +84,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Takes out the last value that is equal, if there is one.
-    pub(crate) fn remove_last(&mut self, value: T)
+    pub fn remove_last(&mut self, value: T)
     where
         T: PartialEq,
     {
@@ -88,7 +103,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Bytes of memory held.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         self.places.capacity() * size_of::<T>()
     }
 }
@@ -117,7 +132,8 @@ mod tests {
                         model.push_back(value);
                     }
                 }
-                prop_assert_eq!(ring.first(), model.front().copied());
+                prop_assert_eq!(ring.first(), model.front());
+                prop_assert_eq!(ring.last(), model.back());
                 prop_assert_eq!(ring.len(), model.len());
             }
         }

@@ -14,7 +14,7 @@ const OWN: BodyId = BodyId(u32::MAX);
 pub(crate) struct Control {
     /// The one that is being sent, and when its first bit left.
     in_service: Option<(Packet, Time)>,
-    /// Whether cells may wait for the link. It is so while one is being sent.
+    /// Whether cells wait for the link.
     pub(crate) due: bool,
     /// Those whose last bit has left, since the warm-up.
     sent: Count,
@@ -45,6 +45,13 @@ impl ControlCell {
 }
 
 impl Control {
+    /// Whether none is being sent and none waits.
+    #[inline(always)]
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.due && !self.is_sending()
+    }
+
+    #[inline(always)]
     pub(crate) fn is_sending(&self) -> bool {
         self.in_service.is_some()
     }

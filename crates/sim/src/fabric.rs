@@ -1,6 +1,7 @@
 //! What packets pass: switches, the links behind their ports, and the hops of every flow's route.
 
 use crate::control::Control;
+use crate::flights::Lane;
 use std::collections::BTreeMap;
 use tidegate_core::context::Effect;
 use tidegate_core::link::Line;
@@ -20,6 +21,8 @@ pub(crate) struct Fabric {
     pub(crate) hops: Vec<Hop>,
     /// The hops onto which a multicast packet forks, by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
+    /// What is in flight on links with nothing but a propagation delay, by the delay.
+    pub(crate) lanes: Vec<Lane>,
     /// Sets of relays, of which hops have an index: the first one is empty.
     pub(crate) relay_sets: Vec<Box<[u32]>>,
     /// Reports of switches that the world has still to handle.
@@ -43,8 +46,12 @@ pub(crate) struct Link {
     /// Whether something is done between the end of a packet and the start of the next: a relay or a
     /// source hears of it, a copy of a multicast packet is made, a trace is asked.
     pub(crate) stepwise: bool,
+    /// Whether a packet that starts is noted, or starts when a trace lets it.
+    pub(crate) starts_are_seen: bool,
     pub(crate) rate: Rate,
     pub(crate) line: Line<Packet>,
+    /// What is in flight on it, and on others; `None` where the line keeps that itself.
+    pub(crate) lane: Option<u32>,
     /// For what the line loses.
     pub(crate) rng: Rng,
     /// The node at its end.
@@ -107,12 +114,26 @@ pub(crate) enum After {
 }
 
 impl Link {
+    /// Whether a packet that finds the port idle may start at once: nothing sees that, and no cell of the link's own is
+    /// being sent or due.
+    #[inline(always)]
+    pub(crate) fn is_free(&self) -> bool {
+        !self.starts_are_seen && self.control.as_ref().is_none_or(|control| control.is_idle())
+    }
+
     /// A packet starts; returns when it departs.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Time, packet: &Packet) -> Time {
         self.waiting = now.since(packet.arrived);
         self.waited = self.waited.wrapping_add(u128::from(self.waiting.ticks()));
         self.line.begin(now, packet.len)
+    }
+
+    /// A packet of `len` bytes that has not waited starts; returns when it departs.
+    #[inline(always)]
+    pub(crate) fn begin_at_once(&mut self, now: Time, len: u32) -> Time {
+        self.waiting = Span::ZERO;
+        self.line.begin(now, len)
     }
 
     /// What it has sent, and how many packets have started.

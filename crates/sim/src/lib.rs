@@ -8,6 +8,7 @@ mod control;
 pub mod event_queue;
 mod fabric;
 pub mod fingerprint;
+mod flights;
 mod flow;
 pub mod host;
 mod in_traffic;

@@ -26,12 +26,17 @@ const NOTHING: u32 = u32::MAX;
 
 /// What few packets have: those of connections and of relays.
 #[derive(Clone, Copy, Debug)]
-struct Content {
-    payload: Payload,
+pub(crate) struct Content {
+    pub(crate) payload: Payload,
     /// When its data were sent first; `None` when they are sent with this packet.
-    first_sent: Option<Time>,
+    pub(crate) first_sent: Option<Time>,
     /// What it is of another packet, if it is an ATM cell.
-    cell: Option<Cell>,
+    pub(crate) cell: Option<Cell>,
+}
+
+impl Content {
+    /// That of a packet without one.
+    pub(crate) const NONE: Content = Content { payload: Payload::None, first_sent: None, cell: None };
 }
 
 /// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
@@ -125,11 +130,19 @@ impl Packets {
     /// The packet has left the network.
     #[inline]
     pub(crate) fn forget(&mut self, id: BodyId) {
-        let content = self.body(id).content;
-        if content != NOTHING {
-            self.free_contents.push(content);
-        }
+        _ = self.take(id);
+    }
+
+    /// The packet leaves the network: what was stored of it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, id: BodyId) -> (PacketBody, Option<Content>) {
+        let body = *self.body(id);
         self.free.push(id.0);
+        let content = self.contents.get(body.content as usize).copied();
+        if content.is_some() {
+            self.free_contents.push(body.content);
+        }
+        (body, content)
     }
 
     #[inline(always)]
@@ -142,15 +155,15 @@ impl Packets {
         &mut self.bodies[id.0 as usize]
     }
 
+    /// Whether the packet has content.
+    #[inline(always)]
+    pub(crate) fn has_content(&self, id: BodyId) -> bool {
+        self.body(id).content != NOTHING
+    }
+
     #[inline]
     fn content(&self, id: BodyId) -> Option<&Content> {
         self.contents.get(self.body(id).content as usize)
-    }
-
-    /// When the packet's data were sent first: before the packet was, if it is a retransmission.
-    #[inline]
-    pub(crate) fn first_sent(&self, id: BodyId) -> Time {
-        self.content(id).and_then(|content| content.first_sent).unwrap_or(self.body(id).born)
     }
 
     #[inline]

@@ -183,7 +183,7 @@ impl RelayCx<'_> {
 
     /// Sends a packet of `len` bytes along the way of `flow`, from the port of `hop` on, which is one of its hops.
     pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
-        self.outbox.sends.push_back(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
+        self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
     }
 
     /// A link has cells of its own to send, which start as soon as it is idle.
@@ -193,7 +193,7 @@ impl RelayCx<'_> {
         if !control.is_sending() {
             let (switch, port) = self.fabric.port_of(link);
             if switch.is_idle(port) {
-                self.outbox.cells.push(link);
+                self.outbox.start(link);
             }
         }
     }
@@ -222,7 +222,7 @@ impl RelayCx<'_> {
         let ready = switch.take_part(now, leg, how);
         // Nothing can start for the reason that a flow takes no part any more.
         if how == Participation::Active && ready.should_start() {
-            self.outbox.ready.push(self.fabric.hops[hop as usize].link);
+            self.outbox.ask(self.fabric.hops[hop as usize].link);
         }
     }
 
@@ -234,7 +234,7 @@ impl RelayCx<'_> {
         if let Some(plan) = switch.plan_of(leg) {
             // A plan whose contract stays is not refused.
             _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
-            self.outbox.ready.push(self.fabric.hops[hop as usize].link);
+            self.outbox.ask(self.fabric.hops[hop as usize].link);
         }
     }
 
@@ -245,7 +245,7 @@ impl RelayCx<'_> {
 
     /// Tells the source of a flow something, at once.
     pub fn notify(&mut self, flow: u32, notice: Notice) {
-        self.outbox.notices.push_back((flow, notice));
+        self.outbox.notify(flow, notice);
     }
 
     fn at_mut(&mut self, hop: u32) -> (&mut Switch, Leg) {

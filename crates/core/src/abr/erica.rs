@@ -183,7 +183,16 @@ impl Erica {
     }
 
     /// Ends the intervals that are over.
+    #[inline(always)]
     fn pass(&mut self, now: Time) {
+        if now.since(self.interval.began) >= self.params.interval {
+            self.end_all(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_all(&mut self, now: Time) {
         let length = self.params.interval;
         for _ in 0..FORGOTTEN {
             if now.since(self.interval.began) < length {

@@ -42,6 +42,7 @@ impl OutputPort {
     }
 
     /// A cell of the VC enters the class queue: an FRM cell, or a data cell.
+    #[inline(always)]
     pub fn cell(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&RmCell>) {
         self.algorithm.arrived(now, Some(vc), len);
         if let Some(frm) = frm {

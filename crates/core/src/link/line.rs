@@ -132,6 +132,14 @@ impl<T: Copy> Line<T> {
         })
     }
 
+    /// The propagation delay, where it alone says when an item arrives: nothing is reordered, and no trace says when bytes
+    /// leave. A driver may then keep what is in flight itself, and only ask what is [lost](Self::loses).
+    pub fn only_delay(&self) -> Option<Span> {
+        let is_only =
+            |extras: &Extras<T>| extras.traced.is_none() && !extras.reorders && extras.in_flight.is_empty();
+        self.extras.as_ref().is_none_or(|extras| is_only(extras)).then(|| self.delay())
+    }
+
     fn traced(&self) -> Option<&TracedLink> {
         self.extras.as_ref()?.traced.as_ref()
     }
@@ -169,6 +177,12 @@ impl<T: Copy> Line<T> {
             None if leaves <= now => Flight::Arrived,
             extras => extras.get_or_insert_default().fly(now, leaves, item, rng),
         }
+    }
+
+    /// Whether the line loses the item that is sent now. Draws one number if it loses any at all.
+    #[inline(always)]
+    pub fn loses(&mut self, rng: &mut Rng) -> bool {
+        self.extras.as_mut().is_some_and(|extras| extras.loses(rng))
     }
 
     /// When the first item in flight arrives; [`Time::NEVER`] when none is.
@@ -226,9 +240,15 @@ impl<T> Default for Extras<T> {
 
 impl<T> Extras<T> {
     #[inline(always)]
+    fn loses(&mut self, rng: &mut Rng) -> bool {
+        let takes = self.loss.takes(rng);
+        self.lost += u64::from(takes);
+        takes
+    }
+
+    #[inline(always)]
     fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
-        if self.loss.takes(rng) {
-            self.lost += 1;
+        if self.loses(rng) {
             return Flight::Lost;
         }
         let due = leaves.max(now) + self.delay;

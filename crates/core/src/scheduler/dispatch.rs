@@ -44,6 +44,11 @@ impl AnyScheduler {
     }
 
     #[inline(never)]
+    fn pass_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
+        each!(self, s => s.pass(cx, packet, queues))
+    }
+
+    #[inline(never)]
     fn enqueue_by_call(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         each!(self, s => s.enqueue(cx, packet, queues))
     }
@@ -99,6 +104,11 @@ impl Scheduler for AnyScheduler {
     #[inline(always)]
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         each_inlined!(self, s => s.enqueue(cx, packet, queues), self.enqueue_by_call(cx, packet, queues))
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
+        each_inlined!(self, s => s.pass(cx, packet, queues), self.pass_by_call(cx, packet, queues))
     }
 
     #[inline]

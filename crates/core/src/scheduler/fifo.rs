@@ -112,9 +112,18 @@ impl Scheduler for Fifo {
     }
 
     #[inline]
+    fn pass(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
+        let in_order = !self.ranking && queues.arriving() >= queues.latest();
+        if in_order {
+            packet.tag = queues.arriving();
+        }
+        in_order
+    }
+
+    #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
         match (self.line.first(), &self.ranked) {
-            (Some(flow), _) => Select::Flow(flow),
+            (Some(flow), _) => Select::Flow(*flow),
             (None, Some(ranked)) if self.ranking => ranked.select(now, queues),
             _ => Select::Idle,
         }
@@ -125,7 +134,7 @@ impl Scheduler for Fifo {
         if self.ranking {
             return self.dequeued_ranked(cx, packet, queues);
         }
-        debug_assert_eq!(self.line.first(), Some(packet.flow));
+        debug_assert_eq!(self.line.first(), Some(&packet.flow));
         self.line.skip();
     }
 

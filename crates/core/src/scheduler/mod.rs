@@ -97,6 +97,14 @@ pub trait Scheduler {
     /// `packet.arrived`, which is before `cx.now` for the token of a class that has waited.
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
+    /// A packet of `packet.flow` comes to an empty node whose server is free: [`enqueue`](Self::enqueue),
+    /// [`select`](Self::select) and [`dequeued`](Self::dequeued) at once, without a place in the queue. False, with nothing
+    /// changed, where only these can say whether the packet is sent now.
+    fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
+        let _ = (cx, packet, queues);
+        false
+    }
+
     /// Real time has passed: what became eligible may now be selected. Comes before
     /// [`select`](Self::select).
     fn advance(&mut self, now: Time, queues: &Queues) {

@@ -87,6 +87,17 @@ impl Scheduler for RoundRobin {
     }
 
     #[inline]
+    fn pass(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
+        if !queues.takes_part(packet.flow) {
+            return false;
+        }
+        self.turns.restart();
+        self.turns.pass(packet.flow);
+        self.latest[packet.flow.ix()] = self.turns.next_round();
+        true
+    }
+
+    #[inline]
     fn select(&self, _: Time, _: &Queues) -> Select {
         self.turns.first().map_or(Select::Idle, Select::Flow)
     }

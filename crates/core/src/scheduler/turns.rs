@@ -95,6 +95,13 @@ impl Turns {
         self.len += 1;
     }
 
+    /// A flow that takes no turns joins and leaves.
+    #[inline]
+    pub(super) fn pass(&mut self, flow: FlowIx) {
+        debug_assert!(!self.contains(flow));
+        self.places[flow.ix()].round = self.round;
+    }
+
     /// Puts a flow that takes no turns in front of all others.
     pub(super) fn join_first(&mut self, flow: FlowIx) {
         let Some(first) = self.first() else { return self.join(flow) };

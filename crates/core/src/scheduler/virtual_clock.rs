@@ -323,7 +323,7 @@ impl StampRule for VirtualClock {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn dequeued(&mut self, _: Time, packet: &mut Packet, queues: &Queues) {
         let never = Time::NEVER.ticks();
         // A flow that sends a datagram has no packet with a stamp.

@@ -52,6 +52,16 @@ impl Ready {
     }
 }
 
+/// What becomes of a packet that has arrived at one port.
+#[must_use = "a packet in service departs, and an idle port that is ready has to be started"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Its first bit leaves now: it is in service.
+    Started,
+    /// It waits, or is dropped; whether the port is ready.
+    Waits(Ready),
+}
+
 /// A switch: output ports, over one pool of memory or one each.
 pub struct Switch {
     ports: Vec<Port>,
@@ -176,7 +186,10 @@ impl Switch {
         packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
         // Each port has its own copy to write on.
-        let arrive = |ready: bool, leg: &Leg| self.arrive_at(cx, *leg, &mut { packet }).0 | ready;
+        let arrive = |ready: bool, leg: &Leg| match self.arrive_at(cx, *leg, &mut { packet }, false) {
+            Entry::Waits(Ready(this)) => this | ready,
+            Entry::Started => ready,
+        };
         let ready = Ready(to.iter().fold(false, arrive));
         if to.is_empty() {
             self.pool.release(&packet);
@@ -190,27 +203,45 @@ impl Switch {
     /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
     #[inline(always)]
     pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
+        match self.arrive_and_start(cx, leg, packet, false) {
+            Entry::Waits(ready) => ready,
+            Entry::Started => Ready::NO,
+        }
+    }
+
+    /// The same for a port whose link is free, if `is_free`, whenever the port is idle. A packet that finds nothing there is
+    /// [started](Self::start) at once, where that takes no more than the order of service; the driver starts others.
+    #[inline(always)]
+    pub fn arrive_and_start(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        leg: Leg,
+        packet: &mut Packet,
+        is_free: bool,
+    ) -> Entry {
         packet.shared = 0;
         packet.arrived = cx.now;
         self.pool.store(packet, 1);
-        let ready = self.arrive_at(cx, leg, packet);
+        let entry = self.arrive_at(cx, leg, packet, is_free);
         if self.pool.exhausted() {
             self.make_room(cx, &[leg]);
         }
-        ready
+        entry
     }
 
     /// The packet is in for one port.
     #[inline(always)]
-    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
+    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet, may_start: bool) -> Entry {
         packet.flow = leg.flow;
         tally(&mut self.orders, 1);
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
             self.unroutable(cx, leg, *packet);
-            return Ready::NO;
+            return Entry::Waits(Ready::NO);
         };
-        port.arrive(cx, &mut self.pool, packet, self.orders);
-        port.ready()
+        match port.arrive(cx, &mut self.pool, packet, self.orders, may_start) {
+            true => Entry::Started,
+            false => Entry::Waits(port.ready()),
+        }
     }
 
     /// There is no such port.
@@ -237,15 +268,20 @@ impl Switch {
         port.finish(cx, &self.pool).then(|| (port.serving, self.pool.release(&port.serving)))
     }
 
-    /// [`finish`](Self::finish) and [`start`](Self::start) at once. Says whether the body of the packet
-    /// that has left is still held, and which packet's first bit leaves now; `None` when no packet
-    /// was in service.
+    /// [`finish`](Self::finish) and [`start`](Self::start) at once. Writes the packet that has left to `left`. Says whether its
+    /// body is still held, and which packet's first bit leaves now; `None` when no packet was in service.
     #[inline(always)]
-    pub fn finish_and_start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Body, Option<&Packet>)> {
+    pub fn finish_and_start(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        port: PortIx,
+        left: &mut Packet,
+    ) -> Option<(Body, Option<&Packet>)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
         if !port.finish(cx, &self.pool) {
             return None;
         }
+        *left = port.serving;
         let body = self.pool.release(&port.serving);
         let started = port.start(cx, &mut self.pool);
         Some((body, started.then_some(&port.serving)))

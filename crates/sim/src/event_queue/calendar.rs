@@ -7,8 +7,9 @@ use tidegate_core::units::Time;
 
 /// The fast event queue.
 ///
-/// Few pending events stand in a sorted line, however many components there are. When the line has no place left,
-/// the components begin a knock-out tournament, where a new time costs log₂ of their number, and stay in it.
+/// Few pending events stand in a sorted line, however many components there are. When the line has no place left, or new
+/// times belong far from its end, the components begin a knock-out tournament, where a new time costs log₂ of their number,
+/// and stay in it.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     first: (Time, u32),
@@ -44,9 +45,9 @@ impl EventQueue for Calendar {
     fn set(&mut self, component: u32, at: Time) {
         match &mut self.kind {
             Kind::Line(line) => {
-                line.set(component, at);
+                let keeps = line.set(component, at);
                 self.first = line.first();
-                if line.is_full() {
+                if !keeps {
                     self.begin_tournament();
                 }
             }
@@ -58,13 +59,34 @@ impl EventQueue for Calendar {
     fn insert(&mut self, component: u32, at: Time) {
         match &mut self.kind {
             Kind::Line(line) if at != Time::NEVER => {
-                line.insert(component, at);
+                let keeps = line.insert(component, at);
                 self.first = line.first();
-                if line.is_full() {
+                if !keeps {
                     self.begin_tournament();
                 }
             }
             _ => self.set(component, at),
+        }
+    }
+
+    #[inline(always)]
+    fn replace_first(&mut self, to: u32, at: Time) {
+        match &mut self.kind {
+            Kind::Line(line) => {
+                line.pop();
+                let keeps = line.insert(to, at);
+                self.first = line.first();
+                if !keeps {
+                    self.begin_tournament();
+                }
+            }
+            Kind::Tournament(tournament) => {
+                let (_, from) = self.first;
+                if from != to {
+                    tournament.set(from, Time::NEVER);
+                }
+                self.first = tournament.set(to, at);
+            }
         }
     }
 

@@ -32,6 +32,17 @@ pub trait EventQueue {
         self.set(component, at);
     }
 
+    /// The first event is carried out, and another component has one in place of it: `to`, which has none pending, or the
+    /// same.
+    #[inline(always)]
+    fn replace_first(&mut self, to: u32, at: Time) {
+        let (_, from) = self.first();
+        if from != to {
+            self.set(from, Time::NEVER);
+        }
+        self.set(to, at);
+    }
+
     /// The first event's time and component; [`Time::NEVER`] when nothing is pending. It stays
     /// pending until its component gets another time. `&mut self`, because finding it may put
     /// others in order.

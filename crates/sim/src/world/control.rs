@@ -1,9 +1,8 @@
 //! Cells of a link's own on their way: credit cells and credit_check cells.
 
-use super::{Event, World};
+use super::World;
 use crate::event_queue::EventQueue;
 use tidegate_core::link::Flight;
-use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
     /// Whether a link that has cells of its own is free for a packet of its port. A cell that is due starts first.
@@ -17,19 +16,14 @@ impl<Q: EventQueue> World<Q> {
             // Nothing will start.
             return true;
         }
-        let next = self.call_credit(|credit, cx| credit.next_cell(cx, ix).ok_or(credit.has_repeats(ix)));
+        let next = self.call_credit(|credit, cx| (credit.next_cell(cx, ix), credit.has_cells(ix)));
         let link = &mut self.fabric.links[ix as usize];
-        let (Some(next), Some(control)) = (next, &mut link.control) else { return true };
-        let cell = match next {
-            Ok(cell) => cell,
-            Err(others_wait) => {
-                control.due = others_wait;
-                return true;
-            }
-        };
+        let (Some((cell, others_wait)), Some(control)) = (next, &mut link.control) else { return true };
+        control.due = others_wait;
+        let Some(cell) = cell else { return true };
         let at = link.line.begin(self.now, cell.len);
         control.start(self.now, cell.packet());
-        self.events.set(Event::Departed(ix), at);
+        self.events.depart(ix, at);
         false
     }
 
@@ -39,20 +33,13 @@ impl<Q: EventQueue> World<Q> {
         let now = self.now;
         let control = self.fabric.links[ix as usize].control.as_mut();
         let Some(packet) = control.and_then(|control| control.finish(now)) else { return false };
-        if self.fabric.links[ix as usize].line.is_traced() {
-            self.events.set(Event::Departed(ix), Time::NEVER);
-        }
-        self.start_next(ix);
-        let link = &mut self.fabric.links[ix as usize];
-        match link.line.fly(now, now, packet, &mut link.rng) {
+        self.start(ix);
+        match self.send_off(ix, &packet) {
             Flight::Lost => {
                 self.call_credit(|credit, _| credit.cell_lost(packet.tag));
             }
             Flight::Arrived => self.control_arrived(packet.tag),
-            Flight::InFlight { first: true } => {
-                self.events.set(Event::Arrived(ix), link.line.next_arrival());
-            }
-            Flight::InFlight { first: false } => {}
+            Flight::InFlight { .. } => {}
         }
         true
     }

@@ -5,7 +5,7 @@ use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
-use crate::packets::PacketBody;
+use crate::packets::{Content, PacketBody};
 use crate::relay::Crossing;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::tally_packet;
@@ -36,16 +36,17 @@ impl<Q: EventQueue> World<Q> {
         }
         let to = self.fabric.links[link as usize].to;
         if !self.fabric.nodes[to as usize].relays.is_empty() {
-            let relays = self.fabric.nodes[to as usize].relays.clone();
-            if !self.pass_relays(&relays, Crossing { flow, from: Some(hop), to: None }, packet) {
+            let at = Crossing { flow, from: Some(hop), to: None };
+            let relays = core::mem::take(&mut self.fabric.nodes[to as usize].relays);
+            let goes_on = self.pass_relays(&relays, at, packet);
+            self.fabric.nodes[to as usize].relays = relays;
+            if !goes_on {
                 return self.settle();
             }
         }
-        let body = *self.packets.body(packet.body);
-        let payload = self.packets.payload(packet.body);
-        let first_sent = self.packets.first_sent(packet.body);
-        let cell = self.packets.cell(packet.body);
-        self.packets.forget(packet.body);
+        let (body, content) = self.packets.take(packet.body);
+        let Content { payload, first_sent, cell } = content.unwrap_or(Content::NONE);
+        let first_sent = first_sent.unwrap_or(body.born);
         self.measures.log(self.now, link, What::Received(body.id()));
         self.probe_sink(packet, &body, first_sent);
         self.sink(packet, &body, first_sent);
@@ -55,10 +56,11 @@ impl<Q: EventQueue> World<Q> {
             return self.settle();
         }
         if let Some(peer) = self.flows[flow as usize].peer {
-            self.call_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
+            self.ask_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
             if self.flows[peer as usize].tells_round_trip {
                 self.tell_round_trip(peer);
             }
+            self.act(peer);
         }
         self.settle();
     }

@@ -127,7 +127,7 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         if is_first && before && self.watches_first_queue(body.flow) {
-            self.outbox.notices.push_back((body.flow, Notice::Dropped(packet.len)));
+            self.outbox.notify(body.flow, Notice::Dropped(packet.len));
         }
     }
 

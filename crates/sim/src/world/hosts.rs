@@ -3,10 +3,10 @@
 use super::mail::Letter;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
-use crate::host::{Sending, Source};
+use crate::host::{Sending, Source, Task};
 use crate::packets::PacketBody;
-use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload};
-use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Notice, Payload};
+use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::stats::tally;
 use tidegate_core::units::Time;
 
@@ -43,23 +43,61 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// Calls the endpoint that sends a flow, if it is one, and notes its next time. What it hands out waits
-    /// in the outbox.
-    pub(super) fn call_endpoint(
+    /// Calls the endpoint that sends a flow, if it is one, and does what it hands out.
+    fn call_endpoint(&mut self, ix: u32, call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time) {
+        self.ask_endpoint(ix, call);
+        self.act(ix);
+    }
+
+    /// Calls the endpoint that sends a flow, if it is one, and notes its next time. What it hands out is still to be
+    /// [done](Self::act).
+    #[inline(always)]
+    pub(super) fn ask_endpoint(
         &mut self,
         ix: u32,
         call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time,
     ) {
-        let Source::Endpoint(endpoint) = &mut self.flows[ix as usize].source else { return };
-        let mut cx = HostCx { now: self.now, out: &mut self.outbox.actions };
-        let at = call(endpoint.as_mut(), &mut cx);
-        self.outbox.sort(ix);
-        let at = at.max(self.now);
         let flow = &mut self.flows[ix as usize];
-        if flow.wakes_at != at {
-            flow.wakes_at = at;
-            self.events.set(Event::Source(ix), at);
+        let Source::Endpoint(endpoint) = &mut flow.source else { return };
+        let mut cx = HostCx { now: self.now, out: &mut self.outbox.actions };
+        let at = call(endpoint.as_mut(), &mut cx).max(self.now);
+        let before = core::mem::replace(&mut flow.wakes_at, at);
+        if before == Time::NEVER && at != Time::NEVER {
+            self.events.sources.insert(ix, at);
+        } else if before != at {
+            self.events.sources.set(ix, at);
         }
+    }
+
+    /// Does what the endpoint that sends a flow has handed out. What follows from it waits in the outbox.
+    #[inline(always)]
+    pub(super) fn act(&mut self, ix: u32) {
+        if !self.outbox.actions.is_empty() {
+            self.carry_out(ix);
+        }
+    }
+
+    #[inline(never)]
+    fn carry_out(&mut self, ix: u32) {
+        let actions = core::mem::take(&mut self.outbox.actions);
+        // Packets that relays have sent before go first, and what follows from a packet waits.
+        let at_once = self.outbox.has_no_sends();
+        let outside = core::mem::replace(&mut self.outbox.being_emptied, true);
+        for action in &actions {
+            match action {
+                Action::Send { len, mark, payload, first_sent } if at_once => {
+                    self.send(ix, None, *len, *mark, payload, *first_sent);
+                }
+                &Action::Send { len, mark, payload, first_sent } => {
+                    self.outbox.send(Sending { flow: ix, hop: None, len, mark, payload, first_sent });
+                }
+                Action::Again => self.outbox.wake(ix),
+                Action::Ended => self.outbox.ended(ix),
+            }
+        }
+        self.outbox.being_emptied = outside;
+        self.outbox.actions = actions;
+        self.outbox.actions.clear();
     }
 
     /// Meters at the first port of a flow take the round-trip time that its endpoint has measured, before what the
@@ -82,8 +120,7 @@ impl<Q: EventQueue> World<Q> {
     /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
-        // Otherwise it is being emptied further up, or there is nothing to take.
-        if !self.outbox.is_empty() && !self.outbox.being_emptied {
+        if self.outbox.is_left() {
             self.empty_outbox();
         }
     }
@@ -91,34 +128,40 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn empty_outbox(&mut self) {
         self.outbox.being_emptied = true;
-        loop {
-            if let Some(sending) = self.outbox.sends.pop_front() {
-                self.send(sending);
-            } else if let Some((flow, notice)) = self.outbox.notices.pop_front() {
-                self.call_endpoint(flow, |endpoint, cx| endpoint.notice(cx, notice));
-            } else if let Some(flow) = self.outbox.again.pop_front() {
-                self.call_endpoint(flow, |endpoint, cx| endpoint.wake(cx));
-            } else if let Some(link) = self.outbox.cells.pop() {
-                self.start(link);
-            } else if let Some(link) = self.outbox.ready.pop() {
-                self.timer(link);
-            } else if let Some(flow) = self.outbox.ended.pop() {
-                for relay in 0..self.relays.len() {
-                    self.call_relay(relay as u32, |relay, cx| relay.source_ended(cx, flow));
+        while let Some(task) = self.outbox.next() {
+            match task {
+                Task::Send(Sending { flow, hop, len, mark, payload, first_sent }) => {
+                    self.send(flow, hop, len, mark, &payload, first_sent);
                 }
-            } else {
-                break;
+                Task::Notify(flow, notice) => {
+                    self.call_endpoint(flow, |endpoint, cx| endpoint.notice(cx, notice));
+                }
+                Task::Wake(flow) => self.call_endpoint(flow, |endpoint, cx| endpoint.wake(cx)),
+                Task::Start(link) => self.start(link),
+                Task::Ask(link) => self.timer(link),
+                Task::Ended(flow) => {
+                    for relay in 0..self.relays.len() {
+                        self.call_relay(relay as u32, |relay, cx| relay.source_ended(cx, flow));
+                    }
+                }
             }
         }
         self.outbox.being_emptied = false;
     }
 
-    /// A packet that was handed out enters the network.
-    pub(super) fn send(&mut self, sending: Sending) {
-        let Sending { flow: ix, hop, len, mark, payload, first_sent } = sending;
+    /// A packet that was handed out enters the network, at the beginning of its flow's route or at a hop.
+    pub(super) fn send(
+        &mut self,
+        ix: u32,
+        hop: Option<u32>,
+        len: u32,
+        mark: Mark,
+        payload: &Payload,
+        first_sent: Option<Time>,
+    ) {
         let flow = &mut self.flows[ix as usize];
         if flow.aal5 && hop.is_none() {
-            return self.send_packet(sending);
+            return self.send_packet(ix, len, mark, payload, first_sent);
         }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
@@ -128,7 +171,7 @@ impl<Q: EventQueue> World<Q> {
         let id = if matches!(payload, Payload::None) && first_sent.is_none() {
             self.packets.store(body)
         } else {
-            self.packets.store_content(body, payload, first_sent)
+            self.packets.store_content(body, *payload, first_sent)
         };
         let mut packet = Packet::new(id, len);
         packet.mark = mark.coloured(mark.colour().max(colour));

@@ -150,7 +150,7 @@ impl<Q: EventQueue> World<Q> {
         } else if self.due_at == self.mail.next() {
             self.pass_to(self.due_at);
             match self.mail.pop() {
-                Some((flow, Letter::Notice(notice))) => self.outbox.notices.push_back((flow, notice)),
+                Some((flow, Letter::Notice(notice))) => self.outbox.notify(flow, notice),
                 Some((flow, Letter::Prepared)) => self.prepared(flow),
                 None => {}
             }

@@ -53,6 +53,23 @@ impl<Q: EventQueue> Pending<Q> {
         self.departures.insert(link, at);
     }
 
+    /// A packet flies over a link, and arrives before all others of the links with which it shares a queue.
+    #[inline(always)]
+    pub(super) fn arrives(&mut self, link: u32, at: Time) {
+        self.arrivals.insert(link, at);
+        self.rarer_at = self.rarer_at.min(at);
+    }
+
+    /// A packet has arrived over a link; over which link and when the next one does of those with which it shares a queue.
+    #[inline(always)]
+    pub(super) fn landed(&mut self, link: u32, next: Option<(u32, Time)>) {
+        match next {
+            Some((other, at)) => self.arrivals.replace_first(other, at),
+            None => self.arrivals.set(link, Time::NEVER),
+        }
+        self.see_rarer();
+    }
+
     #[inline(always)]
     fn see_rarer(&mut self) {
         self.rarer_at = self.arrivals.first().0.min(self.timers.first().0);

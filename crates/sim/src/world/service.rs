@@ -14,6 +14,7 @@ use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
 use tidegate_core::packet::{Leg, Packet};
 use tidegate_core::stats::tally;
+use tidegate_core::switch::Entry;
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
@@ -29,15 +30,21 @@ impl<Q: EventQueue> World<Q> {
     /// The packet enters the port of a hop.
     #[inline(always)]
     fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
-        let Hop { link, node: at, leg, .. } = self.fabric.hops[hop as usize];
+        let Hop { link: ix, node: at, leg, .. } = self.fabric.hops[hop as usize];
         let node = &mut self.fabric.nodes[at as usize];
+        let link = &mut self.fabric.links[ix as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let ready = node.switch.arrive_for(&mut cx, leg, packet);
+        let entry = node.switch.arrive_and_start(&mut cx, leg, packet, link.is_free());
+        if entry == Entry::Started {
+            self.events.depart(ix, link.begin_at_once(self.now, packet.len));
+        }
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
-        if ready.should_start() {
-            self.start(link);
+        if let Entry::Waits(ready) = entry
+            && ready.should_start()
+        {
+            self.start(ix);
         }
     }
 
@@ -57,7 +64,7 @@ impl<Q: EventQueue> World<Q> {
         let set = usize::from(set);
         let goes_on = match *self.fabric.relay_sets[set] {
             [] => true,
-            [relay] => self.pass_relays(&[relay], at, packet),
+            [relay] => self.pass_relay(relay, at, packet),
             _ => {
                 // What relays do waits in the outbox: no other packet passes them meanwhile.
                 let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
@@ -156,8 +163,8 @@ impl<Q: EventQueue> World<Q> {
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         if let Some(packet) = node.switch.start(&mut cx, link.port) {
             let at = link.begin(self.now, &packet);
-            if stepwise {
-                // The departure that has just come, or an opportunity of the link's trace, may still be pending.
+            if link.starts_are_seen {
+                // An opportunity of the link's trace may still be pending.
                 self.events.set(Event::Departed(ix), at);
                 if self.measures.follows_packets() {
                     self.watch_start(ix);
@@ -174,7 +181,8 @@ impl<Q: EventQueue> World<Q> {
     /// Whether a packet may start now on a link that is free. If not, and something waits for it, the next
     /// opportunity of its trace is noted.
     fn opens(&mut self, ix: u32) -> bool {
-        let has_cells = self.fabric.links[ix as usize].control.as_ref().is_some_and(|control| control.due);
+        let has_cells =
+            self.fabric.links[ix as usize].control.as_ref().is_some_and(|control| !control.is_idle());
         if has_cells && !self.is_free_of_control(ix) {
             return false;
         }
@@ -215,8 +223,9 @@ impl<Q: EventQueue> World<Q> {
         let waited = link.waiting;
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let Some(&(mut packet)) = node.switch.in_service(link.port) else { return };
-        let Some((held, next)) = node.switch.finish_and_start(&mut cx, link.port) else { return };
+        let mut packet = Packet::NONE;
+        let left = node.switch.finish_and_start(&mut cx, link.port, &mut packet);
+        let Some((held, next)) = left else { return };
         debug_assert_eq!(held, Body::Released, "a link that multicast packets pass goes step by step");
         let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
         self.events.set(Event::Departed(ix), at);
@@ -226,9 +235,11 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// The same where something is done before the next packet starts.
+    /// The same where something is done before the next packet starts. It starts as on an idle link: no departure is pending
+    /// meanwhile, and what is noted is the next opportunity of a trace.
     #[inline(never)]
     fn departed_stepwise(&mut self, ix: u32) {
+        self.events.set(Event::Departed(ix), Time::NEVER);
         if self.fabric.links[ix as usize].control.is_some() && self.control_departed(ix) {
             return;
         }
@@ -236,14 +247,9 @@ impl<Q: EventQueue> World<Q> {
         let waited = link.waiting;
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let finished = node.switch.finish(&mut cx, link.port);
-        if link.line.is_traced() {
-            // What is noted from here on is the next opportunity of its trace.
-            self.events.set(Event::Departed(ix), Time::NEVER);
-        }
-        let Some((mut packet, held)) = finished else {
+        let Some((mut packet, held)) = node.switch.finish(&mut cx, link.port) else {
             // An opportunity of the link's trace has come.
-            return self.start_next(ix);
+            return self.start(ix);
         };
         let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, ix);
         if held == Body::Kept {
@@ -254,29 +260,14 @@ impl<Q: EventQueue> World<Q> {
         self.leave_relays(hop, &mut packet);
         let flow = self.packets.body(packet.body).flow;
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
-            self.outbox.notices.push_back((flow, Notice::Left));
+            self.outbox.notify(flow, Notice::Left);
         }
         if self.ends_packet(&packet) {
             self.packet_left(flow);
         }
         self.settle();
-        self.start_next(ix);
-        self.sent(ix, &mut packet, waited);
-    }
-
-    /// The next packet starts on a link whose departure has just come, or a cell of the link's own: the departure of what
-    /// starts takes the place of the one before.
-    #[inline(always)]
-    pub(super) fn start_next(&mut self, ix: u32) {
         self.start(ix);
-        let link = &self.fabric.links[ix as usize];
-        let sends_cell = link.control.as_ref().is_some_and(|control| control.is_sending());
-        if !link.line.is_traced()
-            && !sends_cell
-            && self.fabric.nodes[link.node as usize].switch.is_idle(link.port)
-        {
-            self.events.set(Event::Departed(ix), Time::NEVER);
-        }
+        self.sent(ix, &mut packet, waited);
     }
 
     /// The last bit of a packet that has waited so long is out of a link.
@@ -304,23 +295,59 @@ impl<Q: EventQueue> World<Q> {
     /// The packet's last bit is on the way to the end of the link, which it may never reach.
     #[inline(never)]
     fn fly(&mut self, ix: u32, packet: &mut Packet) {
-        let link = &mut self.fabric.links[ix as usize];
-        match link.line.fly(self.now, self.now, *packet, &mut link.rng) {
+        match self.send_off(ix, packet) {
             Flight::Lost => self.lose(ix, packet),
             Flight::Arrived => self.reach(packet),
-            Flight::InFlight { first: true } => {
-                self.events.set(Event::Arrived(ix), link.line.next_arrival());
-            }
-            Flight::InFlight { first: false } => {}
+            Flight::InFlight { .. } => {}
         }
     }
 
-    /// The first packet in flight reaches the far end of its link.
+    /// The last bit of a packet, or of a cell of the link's own, has left a link.
+    #[inline(always)]
+    pub(super) fn send_off(&mut self, ix: u32, packet: &Packet) -> Flight {
+        let link = &mut self.fabric.links[ix as usize];
+        let Some(lane) = link.lane else { return self.send_off_alone(ix, packet) };
+        if link.line.loses(&mut link.rng) {
+            return Flight::Lost;
+        }
+        let lane = &mut self.fabric.lanes[lane as usize];
+        let first = lane.is_empty();
+        let at = lane.send(self.now, ix, packet);
+        if first {
+            self.events.arrives(ix, at);
+        }
+        Flight::InFlight { first }
+    }
+
+    /// The same where the line keeps what is in flight itself.
     #[inline(never)]
+    fn send_off_alone(&mut self, ix: u32, packet: &Packet) -> Flight {
+        let link = &mut self.fabric.links[ix as usize];
+        let flight = link.line.fly(self.now, self.now, *packet, &mut link.rng);
+        if flight == (Flight::InFlight { first: true }) {
+            self.events.set(Event::Arrived(ix), link.line.next_arrival());
+        }
+        flight
+    }
+
+    /// The first packet in flight reaches the far end of its link.
+    #[inline(always)]
     pub(super) fn arrived(&mut self, ix: u32) {
-        let line = &mut self.fabric.links[ix as usize].line;
-        let Some(mut packet) = line.land(self.now) else { return };
-        self.events.set(Event::Arrived(ix), line.next_arrival());
+        let link = &mut self.fabric.links[ix as usize];
+        let landed = match link.lane {
+            Some(lane) => {
+                let lane = &mut self.fabric.lanes[lane as usize];
+                let landed = lane.land();
+                self.events.landed(ix, lane.next());
+                landed
+            }
+            None => {
+                let landed = link.line.land(self.now);
+                self.events.set(Event::Arrived(ix), link.line.next_arrival());
+                landed
+            }
+        };
+        let Some(mut packet) = landed else { return };
         match ControlCell::of(&packet) {
             Some(id) => self.control_arrived(id),
             None => self.reach(&mut packet),

@@ -9,6 +9,7 @@ use super::relays::AnyRelay;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
+use crate::flights::Lane;
 use crate::flow::Flow;
 use crate::host::{Greedy, Outbox, Restrained, Restraint, Source};
 use crate::network::{FlowSetup, Network, NodePlan};
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Seat;
 use tidegate_core::link::{Line, LinePlan};
-use tidegate_core::packet::{Leg, Mark, PortIx};
+use tidegate_core::packet::{Leg, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, Sharing, SwitchPlan};
@@ -118,6 +119,15 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }
     let reverse = network.reverse_links();
+    let mut lanes = Vec::new();
+    let mut lane_of = BTreeMap::new();
+    let mut lane = |line: &Line<Packet>| {
+        let delay = line.only_delay().filter(|delay| *delay > Span::ZERO)?;
+        Some(*lane_of.entry(delay).or_insert_with(|| {
+            lanes.push(Lane::new(delay));
+            lanes.len() as u32 - 1
+        }))
+    };
     let link = |(ix, link): (usize, &crate::network::LinkPlan)| {
         let plan = LinePlan {
             rate: link.rate,
@@ -126,12 +136,15 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
             loss: link.loss,
             reordering: link.reordering,
         };
+        let line = Line::new(Time::ORIGIN, &plan);
         Link {
             node: network.switch_of(ix) as u32,
             port: ports[ix],
             stepwise: link.trace.is_some(),
+            starts_are_seen: link.trace.is_some(),
             rate: link.rate,
-            line: Line::new(Time::ORIGIN, &plan),
+            lane: lane(&line),
+            line,
             rng: Rng::named(seed, &format!("link/{}", link.name)),
             to: link.to as u32,
             reverse: reverse[ix],
@@ -142,9 +155,11 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
             control: None,
         }
     };
+    let links = network.links.iter().enumerate().map(link).collect();
     Ok(Fabric {
         nodes,
-        links: network.links.iter().enumerate().map(link).collect(),
+        links,
+        lanes,
         hops: Vec::new(),
         forks: BTreeMap::new(),
         relay_sets: Vec::new(),
@@ -262,6 +277,7 @@ fn lay_route(
         let link = &mut fabric.links[*link];
         link.stepwise |=
             seen_leaving || credit || forks || followed || (ix == 0 && setup.preparation > Span::ZERO);
+        link.starts_are_seen |= followed;
         let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
         fabric.hops.push(Hop {
             link: setup.route[ix] as u32,

@@ -11,7 +11,8 @@ use crate::switch::shaping::Shaped;
 use crate::units::Time;
 
 impl Port {
-    /// The packet's last bit is in.
+    /// The packet's last bit is in. With `may_start` its first bit leaves at once where nothing else waits, and where nothing
+    /// on the way through the port but the order of service has a say. Whether it does.
     #[inline(always)]
     pub(in crate::switch) fn arrive(
         &mut self,
@@ -19,18 +20,42 @@ impl Port {
         pool: &mut Pool,
         packet: &mut Packet,
         order: u64,
-    ) {
+        may_start: bool,
+    ) -> bool {
         let entry = match self.table.flows.get_mut(packet.flow.ix()) {
             Some(entry) if entry.state == State::Open => entry,
-            _ => return self.drop_unclaimed(cx, pool, packet),
+            _ => {
+                self.drop_unclaimed(cx, pool, packet);
+                return false;
+            }
         };
         entry.arrived.add(packet.len);
         let (shaped, place) = (entry.shaped, (usize::from(entry.node), entry.slot));
         let plain = !shaped && self.shaping.queues.is_empty();
         if !plain && !self.conforms(cx, pool, packet, order, shaped) {
-            return;
+            return false;
+        }
+        if may_start && self.is_plain && self.backlog.packets == 0 && self.pass(cx, pool, packet, order) {
+            return true;
         }
         self.admit(cx, pool, packet, order, place);
+        false
+    }
+
+    /// The packet reaches an empty port without classes, meters and droppers: whether its first bit leaves now.
+    #[inline(always)]
+    fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
+        // With an exhausted pool it may have to go.
+        if self.table.with_ceiling > 0 || pool.exhausted() || !self.tree.pass(cx, packet, order) {
+            return false;
+        }
+        self.stats.entered(cx.now, 0);
+        self.stats.service_begins(cx.now);
+        self.backlog.add(packet.len);
+        self.latest = order;
+        self.serving = *packet;
+        self.busy = true;
+        true
     }
 
     /// The shaper: whether the packet goes on now.

@@ -18,7 +18,7 @@ use super::tree::{Member, Tree};
 use crate::context::{Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::dropper::Occupancy;
-use crate::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
+use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::stats::Count;
 use crate::units::Time;
 use std::cmp::Reverse;
@@ -38,6 +38,8 @@ pub(super) struct Port {
     /// Whether a packet on its way out meets the root alone: no class, no ceiling of the port, no dropper that looks at
     /// packets that leave.
     pub(super) is_plain_out: bool,
+    /// Both.
+    is_plain: bool,
     pub(super) shaping: Shaping,
     /// Whether a packet is in service.
     pub(super) busy: bool,
@@ -70,9 +72,10 @@ impl Port {
             guards: Guards::new(now, ix, plan)?,
             is_plain_in: false,
             is_plain_out: false,
+            is_plain: false,
             shaping: Shaping::default(),
             busy: false,
-            serving: Packet::new(BodyId(u32::MAX), 0),
+            serving: Packet::NONE,
             backlog: Count::default(),
             sent: Count::default(),
             held: BinaryHeap::new(),
@@ -90,6 +93,7 @@ impl Port {
     pub(super) fn see_whether_plain(&mut self) {
         self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.guards.is_empty();
         self.is_plain_out = self.tree.is_plain() && !self.guards.look_at_heads();
+        self.is_plain = self.is_plain_in && self.is_plain_out;
     }
 
     /// Counts and reports a packet that is gone; its flow is the port's index.

@@ -19,7 +19,7 @@ impl Port {
         }
         let taken = match self.is_plain_out && self.table.with_ceiling == 0 {
             // No flow has a ceiling, so that none is held.
-            true => self.take_plain(cx),
+            true => self.backlog.packets > 0 && self.take_plain(cx),
             false => self.take(cx, pool),
         };
         if !taken {

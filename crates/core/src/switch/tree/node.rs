@@ -105,6 +105,17 @@ impl Node {
         }
     }
 
+    /// Stamps a packet that is served at once by a node without packets. False, with nothing changed, where it has to be
+    /// queued.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, order: u64) -> bool {
+        if self.losing.is_some() {
+            return false;
+        }
+        self.queues.announce(order);
+        self.scheduler.pass(cx, packet, &self.queues)
+    }
+
     /// Takes the member's first packet, whose service begins.
     pub(super) fn pop_first(&mut self, cx: &mut Ctx<'_>, slot: FlowIx) -> Option<Packet> {
         let mut packet = self.queues.pop_first(slot)?.packet;

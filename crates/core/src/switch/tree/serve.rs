@@ -41,6 +41,13 @@ impl Tree {
         }
     }
 
+    /// Takes a packet of the member `packet.flow` through a plain tree that is empty, without a place in the queue. False,
+    /// with nothing changed, where it has to be [pushed](Self::push).
+    #[inline(always)]
+    pub(in crate::switch) fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, order: u64) -> bool {
+        self.nodes.root.pass(cx, packet, order)
+    }
+
     /// When to ask for a packet again; [`Time::NEVER`] when there is none to wait for, `None`
     /// when there is one to be sent now.
     pub(in crate::switch) fn not_before(&mut self, now: Time) -> Option<Time> {

@@ -280,7 +280,7 @@ impl FlowNetwork {
                 // Ledgers promise no more than schedulers take: building the network checks it.
                 let _ = switch.change(cx.now, hop.leg, &plan);
                 cx.measures.log(cx.now, link, Logged::Changed(ix, nth));
-                cx.outbox.ready.push(link);
+                cx.outbox.ask(link);
             }
             // Its source has given it up meanwhile: its tear-down is on the way.
             Standing::Given | Standing::New | Standing::Granted | Standing::Gone => {}

@@ -46,6 +46,7 @@ impl<Q: EventQueue> World<Q> {
         })
     }
 
+    #[inline(always)]
     fn call_any_relay<T>(&mut self, ix: u32, call: impl FnOnce(&mut AnyRelay, &mut RelayCx<'_>) -> T) -> T {
         let mut cx = RelayCx {
             now: self.now,
@@ -70,7 +71,20 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
+    /// A packet is in at a node with one relay: whether it goes on.
+    #[inline(always)]
+    pub(super) fn pass_relay(&mut self, relay: u32, at: Crossing, packet: &mut Packet) -> bool {
+        if let AnyRelay::RateControlled(control) = &mut self.relays[relay as usize]
+            && !self.packets.has_content(packet.body)
+            && control.counts(self.now, at, packet.len)
+        {
+            return true;
+        }
+        self.pass_relays(&[relay], at, packet)
+    }
+
     /// A packet is in at a node, for the hop `at.to` or for its receiver: whether it goes on.
+    #[inline(never)]
     pub(super) fn pass_relays(&mut self, relays: &[u32], at: Crossing, packet: &mut Packet) -> bool {
         let mut payload = self.packets.payload(packet.body);
         for (place, relay) in relays.iter().enumerate() {

@@ -202,6 +202,19 @@ impl RateControlled {
         urgency(setup) <= urgency(&network.flows[vc.flow as usize])
     }
 
+    /// Counts a packet without content. Whether that is all there is to do: it is a data cell of a VC, at a port without
+    /// VS/VD. Otherwise nothing is done.
+    #[inline(always)]
+    pub(in crate::world) fn counts(&mut self, now: Time, at: Crossing, len: u32) -> bool {
+        let Some((port, Leaves::Cells(vc))) = self.passing[at.flow as usize].out else { return false };
+        let Port { control: Control::Plain(plain), vcs, .. } = &mut self.ports[port] else { return false };
+        let counts = at.to.is_some() && !vcs[vc.ix()].queued;
+        if counts {
+            plain.cell(now, vc, len, None);
+        }
+        counts
+    }
+
     pub(in crate::world) fn node(&self) -> usize {
         self.node
     }
@@ -227,6 +240,7 @@ impl RateControlled {
     }
 
     /// An answer to a VC of one of the ports has come: whether it goes on.
+    #[inline(never)]
     fn answered(
         &mut self,
         cx: &mut RelayCx<'_>,
@@ -253,6 +267,7 @@ impl RateControlled {
 }
 
 /// A packet of a VC is at a port with VS/VD: whether it goes on to the per-VC queue.
+#[inline(never)]
 fn end_loop(
     cx: &mut RelayCx<'_>,
     coupled: &mut Coupled,
@@ -330,8 +345,8 @@ impl Relay for RateControlled {
         payload: &mut Payload,
     ) -> Passage {
         let Passing { out, answers } = self.passing[at.flow as usize];
-        if let (Some((port, vc)), Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. })) =
-            (answers, &mut *payload)
+        if let (Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. }), Some((port, vc))) =
+            (&mut *payload, answers)
             && self.answered(cx, at, port, vc, brm) == Passage::Absorb
         {
             return Passage::Absorb;

@@ -13,6 +13,16 @@ pub(super) enum Message {
     Check(CreditCheck),
 }
 
+impl Message {
+    /// Whether the sender gets other allocations by it.
+    fn allocates(&self) -> bool {
+        match self {
+            Message::Credit(cell) => cell.records().iter().any(|record| record.allocation.is_some()),
+            Message::Check(_) => false,
+        }
+    }
+}
+
 /// A cell of a link's own on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
@@ -51,8 +61,18 @@ impl Credit {
         Some(self.send(place, Message::Credit(repeated)))
     }
 
+    /// Whether a link of the network has cells of its own that wait, be it until there is nothing else to send.
+    pub(in crate::world) fn has_cells(&self, link: u32) -> bool {
+        let has_credits = |place: &u32| self.links[*place as usize].receiver.records_due() > 0;
+        let has_check = |place: u32| self.links[place as usize].check_due;
+        self.back[link as usize].iter().any(has_credits)
+            || self.forward[link as usize].is_some_and(has_check)
+            || self.has_repeats(link)
+            || self.passing.get(&link).is_some_and(|cells| !cells.is_empty())
+    }
+
     /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
-    pub(in crate::world) fn has_repeats(&self, link: u32) -> bool {
+    fn has_repeats(&self, link: u32) -> bool {
         let waits = |place: &u32| self.links[*place as usize].receiver.repeats_wait();
         self.back[link as usize].iter().any(waits)
     }
@@ -82,9 +102,12 @@ impl Credit {
 
     /// A cell that a link sent of its own has reached its end.
     pub(in crate::world) fn cell_arrived(&mut self, cx: &mut RelayCx<'_>, id: u64) {
-        let Cell { place, leg, message } = self.cells[id as usize];
+        let Cell { place, leg, .. } = self.cells[id as usize];
+        if self.cells[id as usize].message.allocates() && leg + 1 == self.links[place as usize].back.len() {
+            self.count_in_service(cx, place);
+        }
         let link = &mut self.links[place as usize];
-        match message {
+        match &self.cells[id as usize].message {
             Message::Credit(_) if leg + 1 < link.back.len() => {
                 let next = link.back[leg + 1];
                 self.cells[id as usize].leg += 1;
@@ -92,14 +115,11 @@ impl Credit {
                 return cx.cells_due(next);
             }
             Message::Credit(cell) => {
-                if cell.records().iter().any(|record| record.allocation.is_some()) {
-                    self.count_in_service(cx, place);
-                }
-                self.links[place as usize].credited(cx, &cell);
+                link.credited(cx, cell);
                 self.plan_wake(cx, place);
             }
-            Message::Check(check) if link.is_virtual() => link.send_check(cx, check),
-            Message::Check(check) => link.checked(cx, &check),
+            Message::Check(check) if link.is_virtual() => link.send_check(cx, *check),
+            Message::Check(check) => link.checked(cx, check),
         }
         self.free.push(id as u32);
     }

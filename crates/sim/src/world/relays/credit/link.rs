@@ -28,7 +28,7 @@ pub(super) struct CreditLink {
     /// When the next allocation is due; `NEVER` with static allocation.
     allocation_at: Time,
     /// Whether a check is due that waits for the link.
-    check_due: bool,
+    pub(super) check_due: bool,
     /// When it is to be woken, as was asked for.
     wake_at: Time,
     /// What repeats credit cells; `None` where none comes twice.

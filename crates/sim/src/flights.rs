@@ -1,0 +1,55 @@
+//! What is in flight on links of the same propagation delay?
+//!
+//! Last bits leave links one after the other, and those that fly equally long arrive in the same order. So all links of a
+//! delay have one queue of what is in flight, and only its first arrival is an event.
+
+use tidegate_core::packet::Packet;
+use tidegate_core::ring::Ring;
+use tidegate_core::units::{Span, Time};
+
+/// What is in flight on the links of one propagation delay.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    delay: Span,
+    in_flight: Ring<Flight>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    arrives: Time,
+    link: u32,
+    packet: Packet,
+}
+
+impl Lane {
+    pub(crate) fn new(delay: Span) -> Lane {
+        Lane { delay, in_flight: Ring::default() }
+    }
+
+    /// The last bit of a packet has left a link: when it arrives. Links with the same time come in the order of their indexes.
+    #[inline(always)]
+    pub(crate) fn send(&mut self, now: Time, link: u32, packet: &Packet) -> Time {
+        let arrives = now + self.delay;
+        debug_assert!(self.in_flight.last().is_none_or(|last| (last.arrives, last.link) < (arrives, link)));
+        self.in_flight.push(Flight { arrives, link, packet: *packet });
+        arrives
+    }
+
+    /// Whether nothing is in flight.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Takes the packet that arrives first.
+    #[inline(always)]
+    pub(crate) fn land(&mut self) -> Option<Packet> {
+        self.in_flight.pop().map(|flight| flight.packet)
+    }
+
+    /// Over which link and when the next packet arrives.
+    #[inline(always)]
+    pub(crate) fn next(&self) -> Option<(u32, Time)> {
+        self.in_flight.first().map(|flight| (flight.link, flight.arrives))
+    }
+}
