@@ -1,12 +1,7 @@
 //! A connection's keys.
 
-<<<<<<< HEAD
 use super::flow::{MOST_FLOWS, adaptation, headers, life, terms};
-use super::{Section, Shape, application, defaulted, optional, policies, required};
-=======
-use super::flow::{MOST_FLOWS, adaptation, life, terms};
 use super::{Field, Section, Shape, application, defaulted, optional, policies, required};
->>>>>>> main
 use tidegate_core::endpoint;
 use tidegate_core::endpoint::abr::{self, AbrParams};
 use tidegate_core::params::{Kind, Param, Parameters};
