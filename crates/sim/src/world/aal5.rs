@@ -96,14 +96,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// A packet that a host hands out enters the network cell by cell.
     #[inline(never)]
-    fn send_cells(
-        &mut self,
-        ix: u32,
-        len: u32,
-        mark: Mark,
-        payload: &Payload,
-        first_sent: Option<Time>,
-    ) {
+    fn send_cells(&mut self, ix: u32, len: u32, mark: Mark, payload: &Payload, first_sent: Option<Time>) {
         let ends = self.aal5.ends.entry(ix).or_default();
         let number = ends.next;
         ends.next = number.wrapping_add(1);
