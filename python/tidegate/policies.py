@@ -125,7 +125,7 @@ class Gate(Record):
     Switches inside and outside, and between them the link that a gate file describes: each direction has the
     gate's rate, framing, policies and flows, and its memory. A given key of `port` or `switch` replaces the
     gate's, to try another scheduler or buffer with the same file; the scenario's classes and contracts have
-    no effect there. A flow needs `headers` to pass, or a `capture` that has them.
+    no effect there. A flow or a connection needs `headers` to pass, or a `capture` that has them.
 
     Attributes:
         file: Gate file; the names of its interfaces are ignored.
@@ -1762,6 +1762,8 @@ class Connection(Record):
             "400kbit").
         answers: Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it
             are that of the data's flow. Default: Answers().
+        headers: Headers of the data for a gate on its route; acknowledgements have the same with both ends
+            exchanged.
         adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
@@ -1801,6 +1803,7 @@ class Connection(Record):
     class_: str | None = None
     ceiling: str | None = None
     answers: Answers | None = None
+    headers: Headers | None = None
     adaptation: Literal["none", "aal5"] | None = None
     preparation: str | None = None
     vc: Vc | None = None
