@@ -86,3 +86,12 @@ def test_the_examples_show_what_they_say():
     checked = tidegate.simulate(tidegate.load(path, [("link.s1-s2.credit.check", "5ms")]))
     assert checked.stalls.num_rows == 0
     assert throughput(checked)["data"] > 8e6
+
+    path = EXAMPLES / "credit-virtual-link.toml"
+    recovered = tidegate.simulate(path)
+    (link,) = recovered.credit.to_pylist()
+    assert link["dropped_packets"] == 0
+    assert link["found_lost_packets"] > 0
+    assert recovered.stalls.num_rows == 0
+    stalled = tidegate.simulate(tidegate.load(path, [("link.s1-s2.credit.check", "0s")]))
+    assert stalled.stalls.num_rows == 1

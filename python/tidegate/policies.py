@@ -125,7 +125,7 @@ class Gate(Record):
     Switches inside and outside, and between them the link that a gate file describes: each direction has the
     gate's rate, framing, policies and flows, and its memory. A given key of `port` or `switch` replaces the
     gate's, to try another scheduler or buffer with the same file; the scenario's classes and contracts have
-    no effect there. A flow needs `headers` to pass, or a `capture` that has them.
+    no effect there. A flow or a connection needs `headers` to pass, or a `capture` that has them.
 
     Attributes:
         file: Gate file; the names of its interfaces are ignored.
@@ -1743,6 +1743,8 @@ class Connection(Record):
             "400kbit").
         answers: Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it
             are that of the data's flow. Default: Answers().
+        headers: Headers of the data for a gate on its route; acknowledgements have the same with both ends
+            exchanged.
         adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
@@ -1779,6 +1781,7 @@ class Connection(Record):
     class_: str | None = None
     ceiling: str | None = None
     answers: Answers | None = None
+    headers: Headers | None = None
     adaptation: Literal["none", "aal5"] | None = None
     vc: Vc | None = None
     start: str | None = None
@@ -2166,6 +2169,8 @@ class Credit(Record):
     link carries the credit cells, ahead of its queue.
 
     Attributes:
+        to: Node with the receiver's memory, further along the route of every flow on the link: a virtual link
+            over switches without credit; without it, the node at the link's end.
         per: Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a
             blocked flow blocks the others (flow or link). Default: flow.
         allocation: Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the
@@ -2193,11 +2198,16 @@ class Credit(Record):
             to send. For links that lose credit cells; it takes no capacity from the data (a whole number from
             0 to 16). Default: 0.
         check: Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
-            without it, 10 RTT on a link with `loss` (a time such as "5ms").
+            without it, 10 RTT on a link with `loss` and on a virtual link (a time such as "5ms").
+        queueing: Longest time that packets and credit cells wait in the switches of a virtual link, there and
+            back together: part of its RTT (a time such as "5ms"). Default: 0s.
+        duplicate: Probability that a credit cell arrives twice, the second time late: behind the next credit
+            cell (a number from 0 to 1). Default: 0.
 
     Source: Kung 1997, section "Credit-based flow control".
     """
 
+    to: str | None = None
     per: Literal["flow", "link"] | None = None
     allocation: Literal["static", "sender", "receiver"] | None = None
     protocol: Literal["cup", "incremental"] | None = None
@@ -2210,6 +2220,8 @@ class Credit(Record):
     interval: str | None = None
     repeats: int | None = None
     check: str | None = None
+    queueing: str | None = None
+    duplicate: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ use tidegate_core::abr::coupling::BuiltInCoupling;
 use tidegate_core::abr::{BuiltInRateControl, SourceTerms};
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
-use tidegate_core::credit::params::CreditPlan;
 use tidegate_core::headers::Headers;
 use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::packet::{Colour, PortIx};
@@ -18,7 +17,7 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::WhenWarned;
+use tidegate_spec::{LinkCredit, WhenWarned};
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.
 #[derive(Clone, Debug)]
@@ -50,8 +49,8 @@ pub struct LinkPlan {
     pub reordering: Reordering,
     /// The port in front of it.
     pub port: PortPlan,
-    /// Credit-based flow control over it; `None` for none. The link in the other direction carries the credit cells.
-    pub credit: Option<CreditPlan>,
+    /// Credit-based flow control from it on; `None` for none. The links in the other direction carry the credit cells.
+    pub credit: Option<LinkCredit>,
 }
 
 /// A flow: traffic, a route, and what it states to the ports on the way.
@@ -239,6 +238,29 @@ impl Network {
             Some(gate) if gate.links.contains(&link) => self.nodes.len(),
             _ => self.links[link].from,
         }
+    }
+
+    /// Whether the receiver of a link with credit is at the end of the link with this place in a flow's route.
+    pub(crate) fn ends_credit(&self, setup: &FlowSetup, place: usize) -> bool {
+        let spans = |first: usize| match &self.links[setup.route[first]].credit {
+            Some(credit) => first + credit.further.len() == place,
+            None => false,
+        };
+        (0..=place).any(spans)
+    }
+
+    /// The memory of each node with a `buffer` that VCs without credit share with credit: what credit leaves, in packets.
+    pub(crate) fn left_by_credit(&self) -> BTreeMap<usize, u64> {
+        let mut left = BTreeMap::new();
+        for (ix, link) in self.links.iter().enumerate() {
+            let Some(LinkCredit { plan, vcs, further }) = &link.credit else { continue };
+            let node = self.links[*further.last().unwrap_or(&ix)].to;
+            if let Some(Limit::Packets(buffer)) = self.nodes[node].buffer {
+                let rest = left.entry(node).or_insert(buffer);
+                *rest = rest.saturating_sub(plan.memory(*vcs));
+            }
+        }
+        left
     }
 
     /// For each link the one in the other direction: of those between the same nodes, the one with the same place

@@ -205,6 +205,11 @@ impl RelayCx<'_> {
         Some(self.fabric.hop_over(self.packets.body(packet.body).hop, link))
     }
 
+    /// What a packet carries.
+    pub(crate) fn payload(&self, packet: &Packet) -> Payload {
+        self.packets.payload(packet.body)
+    }
+
     /// Whether packets of a flow wait at a hop.
     pub(crate) fn waits_at(&self, hop: u32) -> bool {
         self.fabric.waits_at(hop)

@@ -62,8 +62,14 @@ impl Row {
 
     /// By how much the mean ACR of each VC over the last quarter is above its max-min rate, as a share of it.
     fn off(&self, erica: &str, duration: &str) -> Vec<f64> {
+        self.off_with(erica, duration, &[])
+    }
+
+    /// The same with values set over the scenario.
+    fn off_with(&self, erica: &str, duration: &str, sets: &[(&str, &str)]) -> Vec<f64> {
         let text = self.text(erica, duration);
-        let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);
+        let sets: Vec<_> = sets.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
+        let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &sets);
         let network = build(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap();
         let probes = Probes { sample: Some(Span::from_millis(1)), ..Probes::default() };
         let world: World<Calendar> = run_with(&network, 1, &probes);
@@ -124,4 +130,21 @@ fn random_networks_get_their_max_min_rates() {
         shares += u32::from(optima.len() > 1);
     }
     assert!(shares > 0, "in no network did rates differ");
+}
+
+/// A steady state of basic ERICA that is not fair. Three VCs of 3 Mbit/s are held back upstream, and two share what they leave of
+/// a target of 27 Mbit/s. The equal share counts all five: 5.4 Mbit/s, above which an overload of 1 changes nothing. The VC that
+/// comes later gets the equal share, and the one that has 18 Mbit/s then keeps the rest; their max-min rate is 9. The fairness
+/// boost gives both the greatest allocation while the overload is near 1, and so takes them there.
+#[test]
+fn basic_erica_keeps_rates_unequal_and_the_fairness_boost_does_not() {
+    let vcs = vec![(0, 2, 500), (0, 2, 500), (0, 2, 500), (1, 2, 500), (1, 2, 500)];
+    let row = Row { links: vec![(10_000_000, 1000), (30_000_000, 1000)], vcs };
+    let later = [("connection.v4.start", "300ms")];
+    let basic = row.off_with("interval = \"5ms\"", "1s", &later);
+    assert_near(&basic[..3], "held back");
+    assert!((basic[3] - 0.4).abs() < 0.05 && (basic[4] + 0.4).abs() < 0.05, "{basic:?}");
+    let boosted = row.off_with("interval = \"5ms\", fairness_boost = 0.1", "1s", &later);
+    assert_near(&boosted, "with the fairness boost");
+    assert_near(&row.off("interval = \"5ms\"", "1s"), "all from the start");
 }

@@ -66,7 +66,7 @@ fn flow_control(rng: &mut Rng) -> Vec<(String, String)> {
             sets.push((format!("{of}.credit"), credit.to_owned()));
         }
     }
-    if rng.chance(0.25) {
+    if rng.chance(0.35) {
         let control = RATE_CONTROLS[rng.below(RATE_CONTROLS.len() as u64) as usize];
         sets.push(("port.rate_control".to_owned(), control.to_owned()));
         if rng.chance(0.5) {
@@ -81,7 +81,7 @@ fn what_is_accepted_runs() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("accepted");
     let rounds = if std::env::var_os("TIDEGATE_VERIFY").is_some() { FEW * 20 } else { FEW };
     let (mut ran, mut refused, mut connections, mut trees) = (0, 0, 0, 0);
-    let (mut with_credit, mut with_rates) = (0, 0);
+    let (mut with_credit, mut with_rates, mut with_vcs) = (0, 0, 0);
     for seed in 0..rounds {
         let mut rng = Rng::named(seed, "accepted");
         let drawn = generate::scenario(&mut rng, Manner::WILD);
@@ -96,6 +96,7 @@ fn what_is_accepted_runs() {
                 let has = |key: &str| sets.iter().any(|(path, _)| path.ends_with(key));
                 with_credit += u64::from(has("credit"));
                 with_rates += u64::from(has("rate_control"));
+                with_vcs += u64::from(text.contains("\nvc = "));
             }
             Ok(Outcome::Refused) => refused += 1,
             Err(_) => panic!("seed {seed}: {sets:?}\n{text}\nwith the files {:?}", drawn.files),
@@ -110,4 +111,5 @@ fn what_is_accepted_runs() {
         with_credit > rounds / 20 && with_rates > rounds / 30,
         "{with_credit} with credit, {with_rates} with rate control"
     );
+    assert!(with_vcs > rounds / 500, "{with_vcs} with VCs that carry cells");
 }

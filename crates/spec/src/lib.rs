@@ -41,8 +41,8 @@ pub use gate::{
 pub use policy::Chosen;
 pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};
 pub use scenario::{
-    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind, Profile, Router,
-    Scenario, WhenWarned, route,
+    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, LinkCredit, Load, Node, NodeKind, Profile,
+    Router, Scenario, WhenWarned, route,
 };
 pub use source::Source;
 pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -219,8 +219,9 @@ def _frame(figure: Figure, outcome: Outcome, report: Report, title: str, meaning
     """Write what a figure of an experiment shows above it, and where it comes from below."""
     from tidegate.plots import style
 
-    figure.suptitle(f"{title} (n = {report.replications})", x=0.01, ha="left", fontsize=10, fontweight="bold")
-    intervals = "95 % intervals · " if report.replications > 1 else ""
+    runs = len(outcome.seeds)
+    figure.suptitle(f"{title} (n = {runs})", x=0.01, ha="left", fontsize=10, fontweight="bold")
+    intervals = "95 % intervals · " if runs > 1 else ""
     figure.supxlabel(
         f"{report.paper.reference}, {outcome.experiment.where} · {meanings}{intervals}"
         f"tidegate {report.version}",

@@ -18,6 +18,10 @@ SOME_DECADES = 2000
 """Spans of a logarithmic axis below which there is room for three ticks a decade, and for two."""
 
 
+DARK = 0.7
+"""Where on the scale of colours black figures can no longer be read."""
+
+
 def draw(axes: Axes, panel: Panel | HeatMap) -> None:
     """Draw a panel."""
     if isinstance(panel, HeatMap):
@@ -35,13 +39,16 @@ def _heat_map(axes: Axes, panel: HeatMap) -> None:
     grid = np.array([np.nan if mean is None else mean for mean in means], dtype=float)
     grid = grid.reshape(len(panel.rows), len(panel.columns))
     found = grid[np.isfinite(grid) & (grid > 0)]
+    norm = None
     if found.size:
         norm = LogNorm(found.min(), max(found.max(), 1.01 * found.min()))
         axes.imshow(np.maximum(grid, found.min()), cmap="YlOrRd", norm=norm, aspect="auto")
     for row, of_row in enumerate(grid):
         for column, value in enumerate(of_row):
             shown = f"{value:,.3g}" if np.isfinite(value) else NOTHING
-            axes.text(column, row, shown, ha="center", va="center", fontsize=6.5)
+            is_dark = norm is not None and value > 0 and norm(value) > DARK
+            colour = "white" if is_dark else "black"
+            axes.text(column, row, shown, ha="center", va="center", fontsize=6.5, color=colour)
     axes.set_xticks(range(len(panel.columns)), panel.columns, rotation=40, ha="right", fontsize=7)
     axes.set_yticks(range(len(panel.rows)), panel.rows, fontsize=7)
     axes.grid(visible=False)

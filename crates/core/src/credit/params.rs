@@ -70,18 +70,25 @@ parameters! {
         /// cells; it takes no capacity from the data
         repeats: u32 as Integer(0, 16) = 0,
         /// Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none; without it, 10 RTT on a link
-        /// with `loss`
+        /// with `loss` and on a virtual link
         check: Option<Span>,
+        /// Longest time that packets and credit cells wait in the switches of a virtual link, there and back together: part of
+        /// its RTT
+        queueing: Span = Span::ZERO,
+        /// Probability that a credit cell arrives twice, the second time late: behind the next credit cell
+        duplicate: f64 = 0.0,
     }
 }
 
-/// What has to be known of a link.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What has to be known of a link. A virtual link is several, from the sender to the receiver.
+#[derive(Clone, Debug, PartialEq)]
 pub struct CreditLink {
-    /// Its rate; with a trace, its mean.
+    /// The rate of the slowest link there; with a trace, its mean.
     pub rate: Rate,
-    /// The rate of the link back.
-    pub back: Rate,
+    /// The rates of the links there after the first one.
+    pub further: Vec<Rate>,
+    /// Of each link back its rate, and the largest packet of the flows on it in bytes, 0 without flows.
+    pub back: Vec<(Rate, u32)>,
     /// Propagation, there and back.
     pub propagation: Span,
     /// Flows over it.
@@ -90,10 +97,21 @@ pub struct CreditLink {
     pub smallest: u32,
     /// Their largest packet, in bytes.
     pub largest: u32,
-    /// The largest packet of the flows on the link back, in bytes; 0 without flows.
-    pub largest_back: u32,
-    /// Whether it loses packets, there or back.
+    /// Whether it loses packets, there or back: the switches of a virtual link drop some.
     pub loses: bool,
+}
+
+impl CreditLink {
+    /// The time of `bytes` on the links there after the first one, whose end is where the RTT begins.
+    fn further(&self, bytes: u32) -> Span {
+        self.further.iter().fold(Span::ZERO, |sum, rate| sum + rate.time_for(bytes))
+    }
+
+    /// The time of `bytes` on each link back together, each behind a packet that has just started.
+    fn back(&self, bytes: u32) -> Span {
+        let each = |(rate, largest): &(Rate, u32)| rate.time_for(*largest) + rate.time_for(bytes);
+        self.back.iter().map(each).fold(Span::ZERO, |sum, time| sum + time)
+    }
 }
 
 /// Who allocates how much.
@@ -137,10 +155,23 @@ pub struct CreditPlan {
     pub credit_cell: u32,
     /// How often a record is repeated.
     pub repeats: u32,
+    /// The probability that a credit cell arrives twice.
+    pub duplicate: f64,
     /// Interval of checks; `None` without.
     pub check: Option<Span>,
     /// From a packet's last bit leaving the sender until its credit is used there, when the receiver forwards it at once.
     pub rtt: Span,
+}
+
+impl CreditPlan {
+    /// Packets for which the receiver has memory, with so many VCs.
+    pub fn memory(&self, vcs: u64) -> u64 {
+        match self.terms {
+            Terms::Static { buf_alloc, .. } => u64::from(buf_alloc).saturating_mul(vcs),
+            Terms::Sender { pool, .. } => pool.into(),
+            Terms::Receiver { adaptation, .. } => adaptation.pool.into(),
+        }
+    }
 }
 
 impl CreditParams {
@@ -206,10 +237,8 @@ impl CreditParams {
         };
         let credit_cell = self.credit_cell.unwrap_or(cell);
         let vcs = if self.per == Per::Link { 1 } else { link.flows.max(1) };
-        let processing = link.rate.time_for(cell)
-            + link.back.time_for(link.largest_back)
-            + link.back.time_for(credit_cell);
-        let rtt = link.propagation + processing;
+        let processing = link.rate.time_for(cell) + link.further(cell) + link.back(credit_cell);
+        let rtt = link.propagation + processing + self.queueing;
         let sized = Link {
             rate: link.rate.bits_per_second().round() as u64,
             cell,
@@ -219,8 +248,10 @@ impl CreditParams {
         };
         // Another packet has just started at either end, and records of every VC are due.
         let records = u64::from(vcs).div_ceil(RECORDS_PER_CELL as u64) - 1;
-        let waiting = link.back.time_for(credit_cell).ticks().saturating_mul(records);
-        let delay = rtt + link.rate.time_for(link.largest) + Span::from_ticks(waiting);
+        let record = link.back.iter().map(|(rate, _)| rate.time_for(credit_cell)).max();
+        let waiting = record.unwrap_or(Span::ZERO).ticks().saturating_mul(records);
+        let delay =
+            rtt + link.rate.time_for(link.largest) + link.further(link.largest) + Span::from_ticks(waiting);
         let terms = self.terms(&sized, vcs, delay)?;
         let check = match self.check {
             Some(Span::ZERO) => None,
@@ -237,8 +268,8 @@ impl CreditParams {
             },
             terms => terms,
         };
-        let CreditParams { per, protocol, repeats, .. } = *self;
-        Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, check, rtt })
+        let CreditParams { per, protocol, repeats, duplicate, .. } = *self;
+        Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, duplicate, check, rtt })
     }
 
     /// Who allocates how much to `vcs` VCs, when a record has its effect after `delay` at the latest.

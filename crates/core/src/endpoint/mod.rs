@@ -16,6 +16,7 @@ pub use transport::{BuiltInTransport, RECORDS, Transport, TransportKind};
 
 use crate::abr::cell::RmCell;
 use crate::context;
+use crate::credit::messages::CreditCheck;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
@@ -128,6 +129,8 @@ pub enum Payload {
     Tcp(tcp::Segment),
     /// An RM cell of the ABR service.
     Rm(RmCell),
+    /// A credit_check cell on a virtual link, among the packets of its VC.
+    Check(CreditCheck),
 }
 
 /// What the driver hands to every call: the time, and a list for what the endpoint does.

@@ -21,6 +21,7 @@ pub(super) fn links<Q>(run: &Run<'_, Q>) -> Table {
             ("check_cells", Whole(report.check_cells.packets)),
             ("overhead", Number((data > 0).then(|| own as f64 / data as f64))),
             ("lost_cells", Whole(report.lost_cells)),
+            ("duplicated_cells", Whole(report.duplicated_cells)),
             ("found_lost_packets", Whole(report.found_lost)),
             ("dropped_packets", Whole(report.dropped)),
         ]);

@@ -21,7 +21,7 @@ impl<Q: EventQueue> World<Q> {
                 Effect::Dropped { port, packet, reason, body } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
                     self.tell_relays_dropped(link, &packet, body);
-                    self.dropped(link, packet, reason, body);
+                    self.dropped(link, packet, reason, body, true);
                 }
                 Effect::Wake { port, at } => {
                     // Earlier than a wake-up that was asked for before, if there is one.
@@ -83,16 +83,17 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// A packet has come to the end of its link, where there was no place for it.
+    /// A packet has come to the end of its link, or from its source, and there was no place for it.
     #[cold]
     pub(super) fn dropped_on_entry(&mut self, at: Crossing, packet: &Packet) {
-        let Some(from) = at.from else { return self.packets.forget(packet.body) };
-        let link = self.fabric.hops[from as usize].link;
-        self.packets.body_mut(packet.body).hop = from;
-        self.dropped(link, *packet, Reason::QueueLimit, Body::Released);
+        let Some(hop) = at.from.or(at.to) else { return self.packets.forget(packet.body) };
+        let link = self.fabric.hops[hop as usize].link;
+        self.packets.body_mut(packet.body).hop = hop;
+        self.dropped(link, *packet, Reason::QueueLimit, Body::Released, at.from.is_none());
     }
 
-    fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body) {
+    /// Whether it was dropped before it left the port says `before`.
+    fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body, before: bool) {
         let body = *self.packets.body(packet.body);
         if held == Body::Released {
             self.packets.forget(packet.body);
@@ -122,7 +123,7 @@ impl<Q: EventQueue> World<Q> {
                 record.dropped += 1;
             }
         }
-        if is_first && self.watches_first_queue(body.flow) {
+        if is_first && before && self.watches_first_queue(body.flow) {
             self.outbox.notices.push_back((body.flow, Notice::Dropped(packet.len)));
         }
     }

@@ -1,7 +1,6 @@
 //! Which relays stand where: those of a network, and the sets of them that packets pass.
 
 use super::relays::{AbrEnds, AnyRelay, Credit, Envelope, FlowNetwork, GateEdge, RateControlled};
-use crate::control::Control;
 use crate::fabric::Fabric;
 use crate::network::{FlowSetup, Network};
 use std::collections::BTreeMap;
@@ -42,7 +41,7 @@ impl Relays {
             }
             None => None,
         };
-        let credit = Credit::new(network)?.map(|credit| add(AnyRelay::Credit(Box::new(credit))));
+        let credit = Credit::new(network, seed)?.map(|credit| add(AnyRelay::Credit(Box::new(credit))));
         if credit.is_some() {
             attend_credit(network, fabric);
         }
@@ -85,6 +84,14 @@ impl Relays {
         Ok(ix)
     }
 
+    /// Whether VCs without credit share the memory of a node with credit.
+    pub(super) fn shares_memory(&self, node: u32) -> bool {
+        match self.credit.map(|ix| &self.all[ix]) {
+            Some(AnyRelay::Credit(credit)) => credit.shares_memory(node),
+            _ => false,
+        }
+    }
+
     /// Tells the relay of credit of the hops of a flow, which begin at `first`.
     pub(super) fn lay_credit(
         &mut self,
@@ -96,12 +103,13 @@ impl Relays {
         let Some(AnyRelay::Credit(credit)) = self.credit.map(|ix| &mut self.all[ix]) else { return Ok(()) };
         let mut way: Vec<u32> = Vec::new();
         for (hop, link) in (first..).zip(&setup.route) {
+            let node = fabric.hops[hop as usize].node;
             let place = (hop - first) as usize;
             way.truncate(setup.depths.get(place).map_or(place, |depth| usize::from(*depth) - 1));
             let from = way.last().copied();
             // Copies leave by the hops of the fork at which this one leaves its node.
             let forks = fabric.forks.values().any(|hops| hops.contains(&hop));
-            credit.lay_hop(flow, *link, from, forks)?;
+            credit.lay_hop(flow, node, *link, from, forks)?;
             way.push(hop);
         }
         Ok(())
@@ -123,13 +131,16 @@ impl Relays {
     }
 }
 
-/// Both directions of a link with credit carry cells of their own.
+/// A link with credit carries credit_check cells, and the links in the other direction carry credit cells.
 fn attend_credit(network: &Network, fabric: &mut Fabric) {
-    for ix in (0..network.links.len()).filter(|ix| network.links[*ix].credit.is_some()) {
-        let back = fabric.links[ix].reverse.map(|back| back as usize);
-        for ix in [Some(ix), back].into_iter().flatten() {
+    for (ix, link) in network.links.iter().enumerate() {
+        let Some(credit) = &link.credit else { continue };
+        let way = core::iter::once(ix).chain(credit.further.iter().copied());
+        let back: Vec<usize> =
+            way.filter_map(|on| fabric.links[on].reverse).map(|back| back as usize).collect();
+        for ix in core::iter::once(ix).chain(back) {
             fabric.links[ix].stepwise = true;
-            fabric.links[ix].control = Some(Box::new(Control::default()));
+            fabric.links[ix].control.get_or_insert_default();
         }
     }
 }

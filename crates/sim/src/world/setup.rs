@@ -236,17 +236,19 @@ fn lay_route(
         passed.extend(relays.gate_edge.filter(|_| at_gate).map(|ix| ix as u32));
         let enveloped = ix == 0 && setup.envelope.is_some() && !at_gate;
         passed.extend(relays.envelope.filter(|_| enveloped).map(|ix| ix as u32));
-        let has_credit = network.links[*link].credit.is_some();
-        let comes_with_credit =
-            setup.before(ix).is_some_and(|before| network.links[setup.route[before]].credit.is_some());
-        let credit = has_credit || comes_with_credit;
+        let ends_credit = network.ends_credit(setup, ix);
+        let comes_with_credit = setup.before(ix).is_some_and(|before| network.ends_credit(setup, before));
+        let credit = network.links[*link].credit.is_some()
+            || ends_credit
+            || comes_with_credit
+            || relays.shares_memory(node);
         let depth = |ix: usize| setup.depths.get(ix).copied().unwrap_or(ix as u16 + 1);
         let last = ix + 1 == setup.route.len() || (!setup.depths.is_empty() && depth(ix + 1) <= depth(ix));
         let forks = !setup.depths.is_empty();
         let received_plainly = setup.peer.is_none()
             && !setup.aal5
             && !matches!(setup.traffic, Traffic::Endpoint(_))
-            && !has_credit
+            && !ends_credit
             && network.relays.is_empty()
             && probes.sample.is_none()
             && probes.watch.is_none()

@@ -6,7 +6,7 @@ use tidegate_core::rng::Rng;
 /// What may happen on links.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Whether links lose data and credit cells.
+    /// Whether links lose data and credit cells, and credit cells come twice.
     pub loses: bool,
     /// Whether lost ones are made good.
     pub checks: bool,
@@ -40,6 +40,9 @@ fn credit(rng: &mut Rng, manner: Manner) -> String {
     }
     if rng.below(3) == 0 {
         keys.push(format!("repeats = {}", 1 + rng.below(3)));
+    }
+    if manner.loses && rng.below(2) == 0 {
+        keys.push(format!("duplicate = {}", one(rng, &["0.01", "0.2", "0.6"])));
     }
     if !manner.checks {
         keys.push("check = \"0s\"".into());
@@ -87,8 +90,14 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> String {
         link(rng, format!("h{host}"), format!("s{switch}"));
     }
     for flow in 0..1 + rng.below(6) {
-        let from = rng.below(hosts);
-        let to = (from + 1 + rng.below(hosts - 1)) % hosts;
+        // From the first switch to the last one now and then.
+        let (from, to) = match rng.below(3) {
+            0 => (0, 1),
+            _ => {
+                let from = rng.below(hosts);
+                (from, (from + 1 + rng.below(hosts - 1)) % hosts)
+            }
+        };
         let source = match rng.below(4) {
             0 => format!("{{ kind = \"cbr\", rate = \"{}kbit\" }}", 200 + rng.below(4000)),
             1 => format!("{{ kind = \"poisson\", rate = \"{}kbit\" }}", 200 + rng.below(4000)),

@@ -111,7 +111,7 @@ fn equation_2_holds_for_one_vc_and_bounds_several() {
 fn the_default_buffer_is_enough_for_the_whole_link() {
     for delay in [0, 1, 30] {
         let row = Row { delay, ..Row::default() };
-        let plan = network(&row.text()).links[0].credit.unwrap();
+        let plan = network(&row.text()).links[0].credit.as_ref().unwrap().plan;
         assert!((rates(&row)[0] - 1000.0).abs() < 2.0);
         // And one that is smaller by a tenth of the RTT is not.
         let Terms::Static { buf_alloc, n2 } = plan.terms else { unreachable!() };
@@ -237,6 +237,32 @@ fn incremental_credits_give_the_same_departures_without_loss() {
     };
     assert_eq!(fingerprint("cup", ""), fingerprint("incremental", ""));
     assert_ne!(fingerprint("cup", "loss = 0.05"), fingerprint("incremental", "loss = 0.05"));
+}
+
+#[test]
+fn a_credit_cell_that_comes_twice_counts_once_except_with_incremental_credits() {
+    let ran = |protocol: &str, duplicate: &str| {
+        let credit = format!(
+            "buffer = 14, n2 = 3, protocol = \"{protocol}\", check = \"0s\", duplicate = {duplicate}"
+        );
+        let source = "{ kind = \"greedy\", window = 3 }";
+        // The second link is the slow one, so that the receiver's memory fills.
+        let text = Row { credit, flows: 4, source, seconds: 10, ..Row::default() }.text();
+        let text = text.replacen(
+            "from = \"s1\"\nto = \"s2\"\nrate = \"1mbit\"",
+            "from = \"s1\"\nto = \"s2\"\nrate = \"300kbit\"",
+            1,
+        );
+        let world = run(&network(&text), 1);
+        let link = world.credit_links()[0].clone();
+        (world.fingerprint(), link.duplicated_cells, link.dropped)
+    };
+    let (once, _, _) = ran("cup", "0.0");
+    let (twice, duplicated, dropped) = ran("cup", "0.4");
+    assert!(once == twice && duplicated > 100 && dropped == 0, "{duplicated} {dropped}");
+    // Credit that is added twice overruns the receiver, which drops what has no place.
+    let (_, duplicated, dropped) = ran("incremental", "0.4");
+    assert!(duplicated > 100 && dropped > 100, "{duplicated} {dropped}");
 }
 
 /// Two flows over a first link, one of which goes on over a link of a tenth of its rate; packets of each that were received

@@ -2,10 +2,13 @@
 
 mod generate;
 mod links;
+mod memory;
+mod virtual_links;
 
 use generate::{Manner, scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
+use tidegate_core::credit::params::Terms;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 use tidegate_sim::build::build;
@@ -41,6 +44,11 @@ fn check(network: &Network, world: &World<Calendar>, what: &str) {
     for (flow, record) in network.flows.iter().zip(world.records()) {
         assert_eq!(record.dropped, 0, "{}, {what}", flow.name);
     }
+    check_receivers(world, what);
+}
+
+/// What holds also where switches without credit drop packets.
+fn check_receivers(world: &World<Calendar>, what: &str) {
     for link in world.credit_links() {
         assert_eq!(link.dropped, 0, "{what}");
         assert!(link.queue_max <= link.memory, "{link:?}, {what}");
@@ -54,9 +62,39 @@ fn check(network: &Network, world: &World<Calendar>, what: &str) {
     }
 }
 
+/// How often what random runs are about has come up.
+#[derive(Debug, Default)]
+struct Drawn {
+    /// Runs with a route of 6 links.
+    long: u64,
+    /// Links whose allocations change.
+    adaptive: u64,
+    /// VCs whose allocation at the end is not the one that they began with.
+    changed: u64,
+}
+
+impl Drawn {
+    fn count(&mut self, network: &Network, world: &World<Calendar>) {
+        self.long += u64::from(network.flows.iter().any(|flow| flow.route.len() == 6));
+        let adapts = |link: u32| {
+            let plan = network.links[link as usize].credit.as_ref().unwrap().plan;
+            !matches!(plan.terms, Terms::Static { .. })
+        };
+        self.adaptive += world.credit_links().iter().filter(|link| adapts(link.link)).count() as u64;
+        self.changed +=
+            world.credit_vcs().iter().filter(|vc| adapts(vc.link) && vc.buf_alloc > 5).count() as u64;
+    }
+
+    fn check(&self) {
+        let cases = cases();
+        let Drawn { long, adaptive, changed } = self;
+        assert!(*long > cases / 20 && *adaptive > cases && *changed > cases / 2, "{self:?} in {cases} runs");
+    }
+}
+
 #[test]
 fn nothing_is_lost_on_links_that_lose_nothing() {
-    let (mut received, mut waited, mut full) = (0, 0, 0);
+    let (mut received, mut waited, mut full, mut drawn) = (0, 0, 0, Drawn::default());
     for seed in 0..cases() {
         let mut rng = Rng::named(seed, "credit");
         let text = scenario(&mut rng, Manner { loses: false, checks: true });
@@ -64,11 +102,13 @@ fn nothing_is_lost_on_links_that_lose_nothing() {
         let world = run(&network, seed);
         check(&network, &world, &format!("seed {seed}:\n{text}"));
         assert!(world.stalls().is_empty(), "seed {seed}: {:?}\n{text}", world.stalls());
+        drawn.count(&network, &world);
         received += world.records().iter().map(|record| record.received.0).sum::<u64>();
         let vcs = world.credit_vcs();
         waited += vcs.iter().filter(|vc| vc.without_credit.as_secs_f64() > 0.1).count();
         full += world.credit_links().iter().filter(|link| link.queue_max * 2 > link.memory).count();
     }
+    drawn.check();
     let cases = cases() as usize;
     assert!(
         received > 100 * cases as u64 && waited > cases && full > cases / 4,
@@ -77,8 +117,8 @@ fn nothing_is_lost_on_links_that_lose_nothing() {
 }
 
 #[test]
-fn nor_on_links_that_lose_data_and_credit_cells() {
-    let (mut lost, mut lost_cells, mut found) = (0, 0, 0);
+fn nor_on_links_that_lose_data_and_lose_and_repeat_credit_cells() {
+    let (mut lost, mut lost_cells, mut found, mut twice, mut drawn) = (0, 0, 0, 0, Drawn::default());
     for seed in 0..cases() {
         let mut rng = Rng::named(seed, "credit with loss");
         let text = scenario(&mut rng, Manner { loses: true, checks: true });
@@ -87,7 +127,7 @@ fn nor_on_links_that_lose_data_and_credit_cells() {
         check(&network, &world, &format!("seed {seed}:\n{text}"));
         // A check and its answer come through sooner or later.
         for stall in world.stalls() {
-            let plan = network.links[stall.link as usize].credit.unwrap();
+            let plan = network.links[stall.link as usize].credit.as_ref().unwrap().plan;
             let lasted = stall.until.unwrap_or(Time::ORIGIN + network.duration).since(stall.stall.since);
             assert!(lasted.ticks() < 40 * plan.check.unwrap().ticks(), "seed {seed}: {stall:?}\n{text}");
         }
@@ -95,7 +135,13 @@ fn nor_on_links_that_lose_data_and_credit_cells() {
         let links = world.credit_links();
         lost_cells += links.iter().map(|link| link.lost_cells).sum::<u64>();
         found += links.iter().map(|link| link.found_lost).sum::<u64>();
+        twice += links.iter().map(|link| link.duplicated_cells).sum::<u64>();
+        drawn.count(&network, &world);
     }
+    drawn.check();
     let least = 10 * cases();
-    assert!(lost > least && lost_cells > least && found > least, "{lost} {lost_cells} {found}");
+    assert!(
+        lost > least && lost_cells > least && found > least && twice > least,
+        "{lost} {lost_cells} {found} {twice}"
+    );
 }

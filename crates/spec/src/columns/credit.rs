@@ -32,6 +32,7 @@ pub(super) const CREDIT: TableRecord = TableRecord {
             "Bytes of both kinds of cells over those of the data; null where no data were sent",
         ),
         whole("lost_cells", "packets", "Credit cells and credit_check cells that were lost"),
+        whole("duplicated_cells", "packets", "Credit cells that arrived twice"),
         whole("found_lost_packets", "packets", "Packets that checks found lost"),
         whole("dropped_packets", "packets", "Packets without a place at the receiver"),
     ],

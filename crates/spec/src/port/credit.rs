@@ -10,6 +10,8 @@ use tidegate_core::params::{Fault, Key, Parameters};
 pub struct CreditSpec {
     /// What was set.
     pub params: CreditParams,
+    /// The name of the node with the receiver's memory; `None` for the one at the link's end.
+    pub to: Option<String>,
     place: Place,
     places: Vec<(&'static str, Place)>,
 }
@@ -19,10 +21,12 @@ impl CreditSpec {
     pub(crate) fn read(values: &Values, report: &mut Report) -> Option<CreditSpec> {
         let table = values.table("credit")?;
         let settings = table.settings();
-        let places = settings.iter().map(|(name, _)| (*name, table.place_of(name))).collect();
+        let keys = settings.iter().map(|(name, _)| *name).chain(["to"]);
+        let places = keys.map(|name| (name, table.place_of(name))).collect();
+        let to = table.text("to").map(str::to_owned);
         let read = CreditParams::read(&settings).and_then(|params| params.check().map(|()| params));
         match read {
-            Ok(params) => Some(CreditSpec { params, place: values.place_of("credit"), places }),
+            Ok(params) => Some(CreditSpec { params, to, place: values.place_of("credit"), places }),
             Err(fault) => {
                 let Fault { key: Key::Param(key) | Key::Member { key, .. }, message } = fault;
                 report.add(table.place_of(key), Complaint::new(message));

@@ -1,6 +1,6 @@
 //! A connection's keys.
 
-use super::flow::{MOST_FLOWS, adaptation, life, terms};
+use super::flow::{MOST_FLOWS, adaptation, headers, life, terms};
 use super::{Field, Section, Shape, application, defaulted, optional, policies, required};
 use tidegate_core::endpoint;
 use tidegate_core::endpoint::abr::{self, AbrParams};
@@ -59,6 +59,11 @@ pub(super) fn connection() -> Section {
         "{}",
         "Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it are \
          that of the data's flow",
+    ));
+    fields.push(optional(
+        "headers",
+        Shape::Table(headers()),
+        "Headers of the data for a gate on its route; acknowledgements have the same with both ends exchanged",
     ));
     fields.push(adaptation());
     fields.push(vc());

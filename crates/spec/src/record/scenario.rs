@@ -240,7 +240,13 @@ fn link() -> Section {
 
 /// Credit-based flow control of links.
 fn credit() -> Field {
-    let fields = CreditParams::PARAMS.iter().map(Field::of_param).collect();
+    let to = optional(
+        "to",
+        Shape::Name,
+        "Node with the receiver's memory, further along the route of every flow on the link: a virtual link over \
+         switches without credit; without it, the node at the link's end",
+    );
+    let fields = [to].into_iter().chain(CreditParams::PARAMS.iter().map(Field::of_param)).collect();
     let help = "Credit-based flow control of a link: a packet is sent only when the node at the link's end \
                 has a place for it. Packets without credit wait, hop by hop back to the hosts. Every packet \
                 takes one place. The reverse link carries the credit cells, ahead of its queue.";

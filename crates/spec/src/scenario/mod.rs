@@ -18,6 +18,7 @@ mod routing;
 mod warnings;
 
 pub use admission::Admission;
+pub use credit::LinkCredit;
 pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;

@@ -123,3 +123,87 @@ fn every_port_may_have_credit_and_a_link_of_its_own() {
         Some("did you mean `buffer`?"),
     );
 }
+
+/// Switches s1 to s4 in a row, whose first link has this credit, and the second one these keys; a flow from end to end.
+fn virtual_link(credit: &str, second: &str) -> String {
+    let mut text = "version = 1\nduration = \"1s\"\n".to_owned();
+    (1..=4).for_each(|node| text.push_str(&format!("[[node]]\nname = \"s{node}\"\n")));
+    let mut link = |from: u32, to: u32, keys: &str| {
+        let wire = "rate = \"1mbit\"\ndelay = \"10ms\"\nduplex = false";
+        text.push_str(&format!("[[link]]\nfrom = \"s{from}\"\nto = \"s{to}\"\n{wire}\n{keys}\n"));
+    };
+    link(1, 2, &format!("credit = {{ {credit} }}"));
+    link(2, 3, second);
+    link(3, 4, "");
+    (1..=3).for_each(|node| link(node + 1, node, ""));
+    text + "[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s4\"\nsize = \"1kB\"\nsource = \"greedy\"\n"
+}
+
+#[test]
+fn a_virtual_link_has_a_receiver_that_all_its_flows_pass_in_order() {
+    let credit = "a.toml:17:";
+    for (keys, second, at, said, help) in [
+        ("to = \"s5\"", "", "17", "there is no node `s5`", "did you mean `s1`? it is one of s1, s2, s3, s4"),
+        (
+            "to = \"s1\"",
+            "",
+            "17",
+            "`f` does not pass node `s1` after link s1->s2",
+            "every flow on a virtual link passes its receiver; make the two directions links of their own \
+             (`duplex = false`) where only one has credit",
+        ),
+        ("to = \"s2\"", "", "17", "link s1->s2 itself ends at node `s2`", "leave out `to`"),
+        (
+            "to = \"s3\", per = \"link\"",
+            "",
+            "29",
+            "link s1->s2 has one VC for all flows, and they do not keep their order over switches",
+            "leave out `per`: on a virtual link each flow is a VC",
+        ),
+        (
+            "to = \"s3\"",
+            "credit = {}",
+            "17",
+            "link s2->s3 has credit, and is part of the virtual link from s1->s2",
+            "let the virtual link end at `s2`",
+        ),
+        (
+            "to = \"s3\"",
+            "reorder = 0.1\nreorder_delay = \"1ms\"",
+            "10",
+            "link s2->s3 has credit and reorders packets, which would count as lost",
+            "leave out `reorder`: the cells of a VC come in order",
+        ),
+    ] {
+        check(&virtual_link(keys, second), &[], &format!("{credit}{at}: {said}"), Some(help));
+    }
+    parse(&virtual_link("to = \"s4\", queueing = \"5ms\"", ""), &[]).unwrap();
+    check(
+        &virtual_link("queueing = \"5ms\"", ""),
+        &[],
+        "a.toml:17:23: link s1->s2 has `queueing`, which is for virtual links",
+        Some("state `to`, or leave out `queueing`"),
+    );
+}
+
+#[test]
+fn a_shared_memory_has_room_for_credit_and_the_others() {
+    let text = |buffer: &str| {
+        scenario("", "buffer = 12, n2 = 2")
+            .replace("{ name = \"b\" } ]", &format!("{{ name = \"b\", buffer = {buffer} }} ]"))
+            + "[[flow]]\nname = \"back\"\nfrom = \"b\"\nto = \"a\"\nroute = [\"b\", \"a\"]\nsize = \"1kB\"\nsource = \"greedy\"\n"
+    };
+    parse(&text("\"97p\""), &[]).unwrap();
+    check(
+        &text("\"96p\""),
+        &[],
+        "a.toml:3:26: `b` has memory for 96 packets and needs 97: 96 for VCs with credit, 1 for flows without credit",
+        Some("set `buffer` to at least 97p"),
+    );
+    check(
+        &text("\"1MB\""),
+        &[],
+        "a.toml:3:26: the `buffer` of `b` is in bytes, and credit counts packets there",
+        Some("state it in packets, as in buffer = \"500p\""),
+    );
+}

@@ -97,12 +97,18 @@ impl<Q: EventQueue> World<Q> {
     /// place for it. That comes before all relays.
     #[inline(always)]
     pub(super) fn enter_credit(&mut self, at: Crossing, packet: &Packet) -> bool {
-        let passage = self.call_credit(|credit, cx| credit.enter(cx, at, packet));
-        if passage == Some(Passage::Drop) {
-            self.dropped_on_entry(at, packet);
-            return false;
+        match self.call_credit(|credit, cx| credit.enter(cx, at, packet)) {
+            None | Some(Passage::Forward) => true,
+            Some(Passage::Drop) => {
+                self.dropped_on_entry(at, packet);
+                false
+            }
+            Some(Passage::Absorb) => {
+                self.measures.records[at.flow as usize].absorbed += 1;
+                self.packets.forget(packet.body);
+                false
+            }
         }
-        true
     }
 
     /// Tells relays, and credit, that a packet which they let pass to the port of `hop` goes no further.

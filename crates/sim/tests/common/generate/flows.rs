@@ -78,10 +78,14 @@ impl Flows {
 
     pub(super) fn connection(&mut self, rng: &mut Rng, ix: u64) -> String {
         let (from, others) = self.others(rng.below(self.ends.names.len() as u64) as usize);
-        // A window of a million packets fills a queue that is looked through at every event here.
-        let transport = policy::<BuiltInTransport>(rng, self.manner)
-            .replace(" 500000,", " 900,")
-            .replace(" 1000000,", " 900,");
+        // Of many parameters two often clash. A window of a million packets fills a queue that is looked through at every
+        // event here.
+        let transport = match self.manner.wild > 0.0 && rng.chance(0.3) {
+            true => "\"tcp\"".to_owned(),
+            false => policy::<BuiltInTransport>(rng, self.manner)
+                .replace(" 500000,", " 900,")
+                .replace(" 1000000,", " 900,"),
+        };
         let mut keys = vec![
             format!("name = \"k{ix}\"\ncount = {}", small(rng, self.most() / 2)),
             format!("from = \"{from}\"\nto = \"{}\"", pick(rng, &others)),
@@ -99,6 +103,17 @@ impl Flows {
         }
         if !self.classes.is_empty() && rng.chance(0.5) {
             keys.push(format!("class = \"{}\"", self.class(rng)));
+        }
+        if self.manner.wild > 0.0 && !transport.contains("abr") && rng.chance(0.3) {
+            keys.push("adaptation = \"aal5\"".to_owned());
+            if rng.chance(0.7) {
+                let vcs = [
+                    "{}",
+                    "{ icr = \"50kbit\", rif = 1 }",
+                    "{ mcr = \"8kbit\", nrm = 2, crm = 1, adtf = \"1ms\" }",
+                ];
+                keys.push(format!("vc = {}", pick(rng, &vcs)));
+            }
         }
         let [a, b, c] = [1, 4, 11].map(|part| part * self.manner.duration / 20);
         keys.push(match rng.below(4) {

@@ -61,6 +61,10 @@ pub(super) fn of_connection(
             Complaint::new(message).help("leave out `adaptation`, and let `size` be that of a cell"),
         );
     }
+    if values.given("headers") {
+        let complaint = Complaint::new("a gate has whole packets").help("leave out `adaptation`");
+        report.add(values.place_of("adaptation"), complaint);
+    }
     check_order(values, there, links, report);
     check_order(values, back, links, report);
     true

@@ -6,8 +6,10 @@ use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::check_promise;
 use crate::scenario::gate;
+use crate::scenario::headers::HeadersSpec;
 use crate::source::Source;
 use crate::values::Values;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 
 /// What stands behind a connection's name in that of its answers' flow.
@@ -28,13 +30,14 @@ impl Builder<'_> {
         let there = self.routes.of_flow(values, from?, to?, report)?;
         let back = self.routes.back(values, &there, report)?;
         let links = &self.around.network.links;
-        if [&there, &back].into_iter().any(|route| gate::crossing(route, links).is_some()) {
-            let message =
-                format!("connection `{name}` passes a gate, which needs the headers of its packets");
-            let complaint = Complaint::new(message).help("only a [[flow]] with `headers` passes a gate");
-            report.add(values.place, complaint);
-            return None;
-        }
+        gate::check_connection(values, [&there, &back], links, report);
+        // The direction in which data pass a gate, or would if only their answers do.
+        let way = gate::crossing(&there, links);
+        let way = way.or_else(|| gate::crossing(&back, links).map(Direction::opposite));
+        let headers = match (values.table("headers"), way) {
+            (Some(headers), Some(way)) => Some(HeadersSpec::read(headers, count, way, report)?),
+            _ => None,
+        };
         let transport: Chosen<BuiltInTransport> = transport?;
         let data = values.table("data")?;
         let application = application::build(data, self.around.base_dir, report);
@@ -79,7 +82,7 @@ impl Builder<'_> {
             warned: WhenWarned::Ignore,
             ecn: false,
             changes: Vec::new(),
-            headers: None,
+            headers,
             source: Source::Sender { transport: transport.clone(), application: application? },
             envelope: None,
             place: values.place,
@@ -105,6 +108,7 @@ impl Builder<'_> {
             stop: None,
             every: None,
             lasts: None,
+            headers: headers.map(HeadersSpec::reversed),
             source: Source::Receiver { transport },
             reserve_place: answers.place_of("reserve"),
             interval_place: answers.place_of("interval"),

@@ -3,7 +3,7 @@
 use super::Credit;
 use super::link::CreditLink;
 use tidegate_core::credit::messages::VcIx;
-use tidegate_core::credit::params::{CreditPlan, Per, Terms};
+use tidegate_core::credit::params::{CreditPlan, Per};
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
@@ -15,6 +15,8 @@ pub(super) struct Figures {
     pub(super) check_cells: Count,
     /// Credit cells and credit_check cells that were lost.
     pub(super) lost_cells: u64,
+    /// Credit cells that came twice.
+    pub(super) duplicated_cells: u64,
     /// Packets that checks found lost.
     pub(super) found_lost: u64,
     /// Packets without a place at the receiver.
@@ -84,6 +86,8 @@ pub struct CreditReport {
     pub check_cells: Count,
     /// Of both, those that were lost.
     pub lost_cells: u64,
+    /// Credit cells that came twice.
+    pub duplicated_cells: u64,
     /// Packets that checks found lost.
     pub found_lost: u64,
     /// Packets without a place at the receiver.
@@ -135,20 +139,16 @@ impl CreditLink {
 
     fn report(&self) -> CreditReport {
         let figures = &self.figures;
-        let memory = match self.plan.terms {
-            Terms::Static { buf_alloc, .. } => u64::from(buf_alloc) * self.vcs.len() as u64,
-            Terms::Sender { pool, .. } => pool.into(),
-            Terms::Receiver { adaptation, .. } => adaptation.pool.into(),
-        };
         CreditReport {
             link: self.link,
             plan: self.plan,
             vcs: self.vcs.len(),
-            memory,
+            memory: self.plan.memory(self.vcs.len() as u64),
             queue_max: figures.queue_max,
             credit_cells: figures.credit_cells,
             check_cells: figures.check_cells,
             lost_cells: figures.lost_cells,
+            duplicated_cells: figures.duplicated_cells,
             found_lost: figures.found_lost,
             dropped: figures.dropped,
         }

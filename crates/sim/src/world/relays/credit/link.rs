@@ -7,15 +7,19 @@ use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, VcIx};
 use tidegate_core::credit::params::{CreditPlan, Per, Terms};
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::credit::{Arrival, RECORDS_PER_CELL, Receiver, Refused, Sender};
+use tidegate_core::endpoint::Payload;
+use tidegate_core::packet::Mark;
+use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
 use tidegate_core::units::Time;
 
 /// A link with credit.
 pub(super) struct CreditLink {
     pub(super) plan: CreditPlan,
-    /// Its index in the network, and that of the link in the other direction.
+    /// Its index in the network; of a virtual link, that of its first link.
     pub(super) link: u32,
-    pub(super) back: u32,
+    /// The links that its credit cells pass, from the receiver on: one, unless it is a virtual link.
+    pub(super) back: Box<[u32]>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) vcs: Vec<LinkVc>,
@@ -27,7 +31,18 @@ pub(super) struct CreditLink {
     check_due: bool,
     /// When it is to be woken, as was asked for.
     wake_at: Time,
+    /// What repeats credit cells; `None` where none comes twice.
+    repeater: Option<Repeater>,
     pub(super) figures: Figures,
+}
+
+/// Of the credit cells of a link, those that arrive twice.
+#[derive(Debug)]
+struct Repeater {
+    duplicate: f64,
+    rng: Rng,
+    /// The cell that is to come once more, behind the next one.
+    late: Option<CreditCell>,
 }
 
 /// What is known of a VC besides what both ends count.
@@ -43,7 +58,13 @@ pub(super) struct LinkVc {
 }
 
 impl CreditLink {
-    pub(super) fn new(plan: CreditPlan, link: u32, back: u32) -> Result<CreditLink, Refused> {
+    /// The random stream is for what happens to its credit cells.
+    pub(super) fn new(
+        plan: CreditPlan,
+        link: u32,
+        back: Box<[u32]>,
+        rng: Rng,
+    ) -> Result<CreditLink, Refused> {
         let (pool, interval) = match plan.terms {
             Terms::Static { .. } => (None, None),
             Terms::Sender { pool, interval, .. } => (Some(pool), Some(interval)),
@@ -60,10 +81,21 @@ impl CreditLink {
             allocation_at: interval.map_or(Time::NEVER, |interval| Time::ORIGIN + interval),
             check_due: false,
             wake_at: Time::NEVER,
+            repeater: (plan.duplicate > 0.0).then_some(Repeater {
+                duplicate: plan.duplicate,
+                rng,
+                late: None,
+            }),
             figures: Figures::default(),
         };
         made.wake_at = made.allocation_at;
         Ok(made)
+    }
+
+    /// Whether switches without credit are between its ends.
+    #[inline(always)]
+    pub(super) fn is_virtual(&self) -> bool {
+        self.back.len() > 1
     }
 
     /// Whether there are times at which it has something to do: allocations, checks.
@@ -137,10 +169,16 @@ impl CreditLink {
         self.announce(cx);
     }
 
+    /// A check goes on over a switch without credit, as a packet of its flow behind those that it counts.
+    pub(super) fn send_check(&self, cx: &mut RelayCx<'_>, check: CreditCheck) {
+        let LinkVc { flow, hops, .. } = &self.vcs[check.vc.0 as usize];
+        cx.send(*flow, hops[0] + 1, self.plan.credit_cell, Mark::NONE, Payload::Check(check));
+    }
+
     /// Asks the link back to carry a credit cell, if one is due.
     fn announce(&self, cx: &mut RelayCx<'_>) {
         if self.receiver.records_due() > 0 {
-            cx.cells_due(self.back);
+            cx.cells_due(self.back[0]);
         }
     }
 
@@ -175,8 +213,18 @@ impl CreditLink {
         }
     }
 
-    /// A credit cell has come to the sender.
+    /// A credit cell has come to the sender, and behind it the one before once more, if that comes twice.
     pub(super) fn credited(&mut self, cx: &mut RelayCx<'_>, cell: &CreditCell) {
+        self.take_credit(cx, cell);
+        let Some(Repeater { duplicate, rng, late }) = &mut self.repeater else { return };
+        let twice = rng.chance(*duplicate).then_some(*cell);
+        if let Some(late) = core::mem::replace(late, twice) {
+            self.figures.duplicated_cells += 1;
+            self.take_credit(cx, &late);
+        }
+    }
+
+    fn take_credit(&mut self, cx: &mut RelayCx<'_>, cell: &CreditCell) {
         let records = cell.records();
         let mut since = [Time::NEVER; RECORDS_PER_CELL];
         for (since, record) in since.iter_mut().zip(records) {

@@ -8,26 +8,34 @@
 //!   is stored, and counts as forwarded when its last copy has left.
 //! - **Credit cells** go over the link in the other direction, credit_check cells over the link itself, ahead of what
 //!   ports have queued. They are made when they start, with the counts of that moment.
+//! - **Virtual links.** Where switches without credit are between the ends, credit cells go ahead of their queues, too. A
+//!   credit_check cell is a packet of its flow there, which keeps its place among the packets that it counts.
+//! - **VCs without credit** have at most their share of what credit leaves of a node's memory ([`memory`]).
 //!
 //! Choices where the paper is silent: a packet is a cell, whatever its length; what another relay makes on the way takes
 //! no credit where it was not received.
 
 mod figures;
 mod link;
+mod memory;
 
 pub use figures::{CreditReport, StallReport, VcReport};
 use link::CreditLink;
+use memory::{Rest, Uncontrolled};
 
 use crate::control::ControlCell;
 use crate::network::Network;
 use crate::probe::Subject;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tidegate_core::contract::Refused;
 use tidegate_core::credit::Arrival;
 use tidegate_core::credit::messages::{CreditCell, CreditCheck, VcIx};
+use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
+use tidegate_spec::LinkCredit;
 
 /// A VC of a link with credit: the link's place among them, and the VC.
 #[derive(Clone, Copy, Debug)]
@@ -41,8 +49,12 @@ struct Place {
 struct HopVcs {
     /// The VC over which packets leave by it.
     out: Option<Place>,
+    /// The VC of which the receiver is at its end: `out`, unless that is a virtual link.
+    ends: Option<Place>,
     /// The VC over which they have come to it.
     into: Option<Place>,
+    /// Where they have come without credit, their VC in the memory that they share with credit.
+    uncontrolled: Option<Uncontrolled>,
     /// Whether copies of a packet leave by other hops, too.
     forks: bool,
 }
@@ -54,21 +66,37 @@ enum Message {
     Check(CreditCheck),
 }
 
+/// A cell of a link's own on its way.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    /// The place of the link that it is about.
+    place: u32,
+    /// On which of the links back it is.
+    leg: usize,
+    message: Message,
+}
+
 /// The credit of all links that have it.
 pub(in crate::world) struct Credit {
     links: Vec<CreditLink>,
-    /// By link of the network: the one with credit that it is, and the one whose credit cells it carries.
+    /// By link of the network: the one with credit that it is, and those whose credit cells leave their receiver by it.
     forward: Vec<Option<u32>>,
-    back: Vec<Option<u32>>,
+    back: Vec<Vec<u32>>,
+    /// By link of the network: credit cells of virtual links that wait for it.
+    passing: BTreeMap<u32, VecDeque<u32>>,
     /// By hop.
     hops: Vec<HopVcs>,
+    /// The VCs of virtual links, by the hops at whose ends their receivers are.
+    ahead: BTreeMap<u32, Place>,
+    /// What credit leaves of the memory of nodes.
+    rest: Rest,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were made on the way.
     forked: BTreeSet<BodyId>,
     made_here: BTreeSet<BodyId>,
     /// Links with something to do at a time.
     agenda: BTreeSet<(Time, u32)>,
-    /// What is under way on links, with the place of the link that it is about, and free places in it.
-    messages: Vec<(u32, Message)>,
+    /// What is under way on links, and free places in it.
+    cells: Vec<Cell>,
     free: Vec<u32>,
 }
 
@@ -77,7 +105,7 @@ impl Credit {
     ///
     /// # Errors
     /// When a link with credit has none in the other direction.
-    pub(in crate::world) fn new(network: &Network) -> Result<Option<Credit>, Refused> {
+    pub(in crate::world) fn new(network: &Network, seed: u64) -> Result<Option<Credit>, Refused> {
         if network.links.iter().all(|link| link.credit.is_none()) {
             return Ok(None);
         }
@@ -85,22 +113,30 @@ impl Credit {
         let mut credit = Credit {
             links: Vec::new(),
             forward: vec![None; network.links.len()],
-            back: vec![None; network.links.len()],
+            back: vec![Vec::new(); network.links.len()],
+            passing: BTreeMap::new(),
             hops: Vec::new(),
+            ahead: BTreeMap::new(),
+            rest: Rest::new(network),
             forked: BTreeSet::new(),
             made_here: BTreeSet::new(),
             agenda: BTreeSet::new(),
-            messages: Vec::new(),
+            cells: Vec::new(),
             free: Vec::new(),
         };
         for (ix, link) in network.links.iter().enumerate() {
-            let Some(plan) = link.credit else { continue };
-            let back = reverse[ix].ok_or_else(|| {
+            let Some(LinkCredit { plan, further, .. }) = &link.credit else { continue };
+            let way = further.iter().rev().chain([&ix]);
+            let back: Option<Box<[u32]>> = way.map(|link| reverse[*link]).collect();
+            let back = back.ok_or_else(|| {
                 Refused(format!("link {} has credit, and no link back for credit cells", link.name))
             })?;
             let place = credit.links.len() as u32;
-            (credit.forward[ix], credit.back[back as usize]) = (Some(place), Some(place));
-            let made = CreditLink::new(plan, ix as u32, back).map_err(|why| Refused(why.to_string()))?;
+            credit.forward[ix] = Some(place);
+            credit.back[back[0] as usize].push(place);
+            let rng = Rng::named(seed, &format!("credit/{}", link.name));
+            let made =
+                CreditLink::new(*plan, ix as u32, back, rng).map_err(|why| Refused(why.to_string()))?;
             credit.agenda.extend(made.wakes_at().map(|at| (at, place)));
             credit.links.push(made);
         }
@@ -112,19 +148,25 @@ impl Credit {
         self.agenda.first().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// The next hop of the network: of a flow over a link, to which packets come by the hop `from`.
+    /// Whether VCs without credit share the memory of a node with credit.
+    pub(in crate::world) fn shares_memory(&self, node: u32) -> bool {
+        self.rest.is_of(node)
+    }
+
+    /// The next hop of the network: of a flow from a node over a link, to which packets come by the hop `from`.
     ///
     /// # Errors
     /// When a link has more VCs than can be told apart.
     pub(in crate::world) fn lay_hop(
         &mut self,
         flow: u32,
+        node: u32,
         link: usize,
         from: Option<u32>,
         forks: bool,
     ) -> Result<(), Refused> {
         let hop = self.hops.len() as u32;
-        let into = from.and_then(|from| self.hops[from as usize].out);
+        let into = from.and_then(|from| self.hops[from as usize].ends);
         let out = match self.forward[link] {
             Some(place) => {
                 let opened = self.links[place as usize].open(flow, hop);
@@ -132,16 +174,34 @@ impl Credit {
             }
             None => None,
         };
-        self.hops.push(HopVcs { out, into, forks });
+        let ends = match out {
+            Some(place) if self.links[place.link as usize].is_virtual() => {
+                let further = self.links[place.link as usize].back.len() as u32 - 1;
+                self.ahead.insert(hop + further, place);
+                None
+            }
+            Some(place) => Some(place),
+            None => self.ahead.remove(&hop),
+        };
+        let uncontrolled = match into {
+            Some(_) => None,
+            None => self.rest.vc_of(flow, node).map_err(|why| Refused(why.to_string()))?,
+        };
+        self.hops.push(HopVcs { out, ends, into, uncontrolled, forks });
         Ok(())
     }
 
     /// What a link of the network has to send of its own, made now.
     pub(in crate::world) fn next_cell(&mut self, cx: &mut RelayCx<'_>, link: u32) -> Option<ControlCell> {
-        if let Some(place) = self.back[link as usize]
-            && let Some(cell) = self.links[place as usize].receiver.take_credit_cell()
-        {
-            return Some(self.send(place, Message::Credit(cell)));
+        if let Some(id) = self.passing.get_mut(&link).and_then(VecDeque::pop_front) {
+            let Cell { place, .. } = self.cells[id as usize];
+            return Some(ControlCell { id: u64::from(id), len: self.links[place as usize].plan.credit_cell });
+        }
+        for nth in 0..self.back[link as usize].len() {
+            let place = self.back[link as usize][nth];
+            if let Some(cell) = self.links[place as usize].receiver.take_credit_cell() {
+                return Some(self.send(place, Message::Credit(cell)));
+            }
         }
         if let Some(place) = self.forward[link as usize] {
             let check = self.links[place as usize].take_check(cx.now());
@@ -150,21 +210,26 @@ impl Credit {
                 return Some(self.send(place, Message::Check(check)));
             }
         }
-        let place = self.back[link as usize].filter(|_| cx.queue_of(link).packets == 0)?;
-        let repeated = self.links[place as usize].receiver.take_repeat_cell()?;
+        if !self.has_repeats(link) || cx.queue_of(link).packets > 0 {
+            return None;
+        }
+        let repeat = |place: &u32| Some((*place, self.links[*place as usize].receiver.take_repeat_cell()?));
+        let (place, repeated) = self.back[link as usize].iter().find_map(repeat)?;
         Some(self.send(place, Message::Credit(repeated)))
     }
 
     /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
     pub(in crate::world) fn has_repeats(&self, link: u32) -> bool {
-        self.back[link as usize].is_some_and(|place| self.links[place as usize].receiver.repeats_wait())
+        let waits = |place: &u32| self.links[*place as usize].receiver.repeats_wait();
+        self.back[link as usize].iter().any(waits)
     }
 
     fn send(&mut self, place: u32, message: Message) -> ControlCell {
-        let id = self.free.pop().unwrap_or(self.messages.len() as u32);
-        match self.messages.get_mut(id as usize) {
-            Some(free) => *free = (place, message),
-            None => self.messages.push((place, message)),
+        let id = self.free.pop().unwrap_or(self.cells.len() as u32);
+        let cell = Cell { place, leg: 0, message };
+        match self.cells.get_mut(id as usize) {
+            Some(free) => *free = cell,
+            None => self.cells.push(cell),
         }
         let link = &mut self.links[place as usize];
         let len = link.plan.credit_cell;
@@ -177,16 +242,22 @@ impl Credit {
 
     /// A cell that a link sent of its own is lost.
     pub(in crate::world) fn cell_lost(&mut self, id: u64) {
-        let (place, _) = self.messages[id as usize];
+        let Cell { place, .. } = self.cells[id as usize];
         self.free.push(id as u32);
         self.links[place as usize].figures.lost_cells += 1;
     }
 
     /// A cell that a link sent of its own has reached its end.
     pub(in crate::world) fn cell_arrived(&mut self, cx: &mut RelayCx<'_>, id: u64) {
-        let (place, message) = self.messages[id as usize];
-        self.free.push(id as u32);
+        let Cell { place, leg, message } = self.cells[id as usize];
+        let link = &mut self.links[place as usize];
         match message {
+            Message::Credit(_) if leg + 1 < link.back.len() => {
+                let next = link.back[leg + 1];
+                self.cells[id as usize].leg += 1;
+                self.passing.entry(next).or_default().push_back(id as u32);
+                return cx.cells_due(next);
+            }
             Message::Credit(cell) => {
                 if cell.records().iter().any(|record| record.allocation.is_some()) {
                     self.count_in_service(cx, place);
@@ -194,8 +265,10 @@ impl Credit {
                 self.links[place as usize].credited(cx, &cell);
                 self.plan_wake(cx, place);
             }
-            Message::Check(check) => self.links[place as usize].checked(cx, &check),
+            Message::Check(check) if link.is_virtual() => link.send_check(cx, check),
+            Message::Check(check) => link.checked(cx, &check),
         }
+        self.free.push(id as u32);
     }
 
     /// Before an allocation, which does not hold for the packet that a link has started.
@@ -228,18 +301,24 @@ impl Credit {
         }
     }
 
-    /// A packet of a flow leaves the node of `hop`: the VC over which it had come, if it counts as forwarded.
-    fn forwarded(&mut self, hop: u32, packet: &Packet) -> Option<Place> {
-        let HopVcs { into, forks, .. } = self.hops[hop as usize];
-        let into = into?;
+    /// A packet leaves the node of `hop`, or was dropped there: it takes no place any more, if it took one.
+    fn forwarded(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
+        let HopVcs { into, uncontrolled, forks, .. } = self.hops[hop as usize];
+        if into.is_none() && uncontrolled.is_none() {
+            return;
+        }
         if !self.made_here.is_empty() && self.made_here.remove(&packet.body) {
-            return None;
+            return;
         }
         // The copies that leave before the last one have bodies of their own.
         if forks && !self.forked.remove(&packet.body) {
-            return None;
+            return;
         }
-        Some(into)
+        if let Some(Place { link, vc }) = into {
+            self.links[link as usize].left(cx, vc);
+        } else if let Some(vc) = uncontrolled {
+            self.rest.left(vc);
+        }
     }
 
     /// What is to be recorded over time.
@@ -251,14 +330,16 @@ impl Credit {
 impl Credit {
     /// A packet is in at a node, before it enters the next port or reaches its receiver.
     pub(in crate::world) fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
-        let Some(from) = at.from else {
-            if at.to.is_some_and(|hop| self.hops[hop as usize].into.is_some()) {
-                self.made_here.insert(packet.body);
-            }
-            return Passage::Forward;
+        let Some(Place { link, vc }) = at.from.and_then(|from| self.hops[from as usize].ends) else {
+            return self.enter_without_credit(at, packet);
         };
-        let Some(Place { link, vc }) = self.hops[from as usize].out else { return Passage::Forward };
         let link = &mut self.links[link as usize];
+        if link.is_virtual()
+            && let Payload::Check(check) = cx.payload(packet)
+        {
+            link.checked(cx, &check);
+            return Passage::Absorb;
+        }
         if link.arrived(cx, vc) == Arrival::Dropped {
             return Passage::Drop;
         }
@@ -272,11 +353,27 @@ impl Credit {
         Passage::Forward
     }
 
+    /// The same for a packet that has not come over a link with credit.
+    fn enter_without_credit(&mut self, at: Crossing, packet: &Packet) -> Passage {
+        let Some(hop) = at.to else { return Passage::Forward };
+        let HopVcs { into, uncontrolled, forks, .. } = self.hops[hop as usize];
+        if into.is_some() {
+            self.made_here.insert(packet.body);
+        }
+        if let Some(vc) = uncontrolled {
+            if self.rest.arrived(vc) == Arrival::Dropped {
+                return Passage::Drop;
+            }
+            if forks {
+                self.forked.insert(packet.body);
+            }
+        }
+        Passage::Forward
+    }
+
     /// The last bit of a packet has left the port of `hop`, whose next packet has not started.
     pub(in crate::world) fn leave(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
-        if let Some(Place { link, vc }) = self.forwarded(hop, packet) {
-            self.links[link as usize].left(cx, vc);
-        }
+        self.forwarded(cx, hop, packet);
         if let Some(Place { link, vc }) = self.hops[hop as usize].out {
             self.links[link as usize].sent(cx, vc);
             self.plan_wake(cx, link);
@@ -286,9 +383,7 @@ impl Credit {
     /// A packet for which there was a place was dropped at the port of `hop`, or taken by a relay before it. Of a
     /// multicast packet: the last copy.
     pub(in crate::world) fn dropped(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
-        if let Some(Place { link, vc }) = self.forwarded(hop, packet) {
-            self.links[link as usize].left(cx, vc);
-        }
+        self.forwarded(cx, hop, packet);
     }
 }
 
