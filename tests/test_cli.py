@@ -161,6 +161,7 @@ def test_every_command_has_json(chain, tmp_path):
         "contract": [["contract", capture, "--points", 2]],
         "credit": [["credit", "size", "--link", "100gbit", "--length", "2km"]],
         "explain": [["explain", out, "--flow", "voice"]],
+        "fairness": [["fairness", out, "--groups", "voice"]],
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
         "paper": [["paper"]],
         "gate": [],

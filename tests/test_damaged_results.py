@@ -124,6 +124,7 @@ def test_damage_is_told_in_one_message(saved, tmp_path, damage):
             for command in (
                 ["explain", folder, "--flow", "a"],
                 ["plot", folder, "--out", tmp_path / "x.png"],
+                ["fairness", folder, "--groups", "a"],
             ):
                 done = call(*command)
                 assert (done.exit_code, done.stdout) == (1, ""), done.output

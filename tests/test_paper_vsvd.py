@@ -1,52 +1,19 @@
 """The VS/VD paper: its configurations as data, and what single runs of them say."""
 
-import tomllib
-
 import pytest
 
 from tidegate import papers
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError, convergence_time, distances, max_min, response_time
 from tidegate.papers import paper as data
-from tidegate.papers.vsvd import common, configurations, curves
+from tidegate.papers.vsvd import common
 from tidegate.source import resolve
 
 FOLDER = data.HERE / "vsvd"
-LINK = 155_520_000
 
 
-def network(name):
-    """Return the links of a scenario, and the links on the way of each of its connections."""
-    scenario = tomllib.loads((FOLDER / f"{name}.toml").read_text())
-    assert {link["rate"] for link in scenario["link"]} == {"155520kbit"}
-    assert {link["delay"] for link in scenario["link"]} == {"5ms"}
-    links = [(link["from"], link["to"]) for link in scenario["link"]]
-
-    def way(at, to):
-        if at == to:
-            return []
-        for number, (begin, end) in enumerate(links):
-            if begin == at and (rest := way(end, to)) is not None:
-                return [number, *rest]
-        return None
-
-    return links, {one["name"]: way(one["from"], one["to"]) for one in scenario["connection"]}
-
-
-@pytest.mark.parametrize(
-    ("name", "configuration"),
-    [
-        ("parking-lot", configurations.LOT),
-        ("upstream", configurations.HELD_BACK),
-        ("transient", configurations.COMES_ON),
-    ],
-)
-def test_optima_are_max_min_rates_of_the_target(name, configuration):
-    links, ways = network(name)
-    rates = dict(zip(ways, max_min([9 * LINK // 10] * len(links), list(ways.values())), strict=True))
-    optima = configuration.optima
-    for vc, optimum in optima.items():
-        assert optimum == pytest.approx(rates[vc] / common.MBIT)
+OPTIMUM = 46.656
+"""Mbit/s of each VC of the parking lot: a third of the target rate."""
 
 
 def test_max_min_needs_links_that_exist():
@@ -79,11 +46,12 @@ def run(name, coupling):
 def test_the_parking_lot_comes_to_its_optimum(coupling):
     results = run("parking-lot", coupling)
     vcs = ("vc1", "vc2", "vc3")
+    assert common.optima(results, vcs) == pytest.approx([OPTIMUM] * 3)
     for rates in common.acr(results, vcs):
-        assert all(rate[-20:].mean() == pytest.approx(curves.OPTIMUM, rel=0.1) for rate in rates)
+        assert all(rate[-20:].mean() == pytest.approx(OPTIMUM, rel=0.1) for rate in rates)
     (cells,) = common.received(results, vcs)
     # 46.7 Mbit/s for the 180 ms after the first cells have come, and a tenth beside it.
-    assert cells == pytest.approx(curves.OPTIMUM * 1e6 / 424 * 0.18 / 1e3, rel=0.25)
+    assert cells == pytest.approx(OPTIMUM * 1e6 / 424 * 0.18 / 1e3, rel=0.25)
     (held,) = common.held(results, "sw2->sw3")
     assert (held > 0) == (coupling != common.NONE)
 

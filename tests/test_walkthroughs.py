@@ -83,7 +83,9 @@ def test_which_policy_when(tmp_path: Path) -> None:
     assert carry_out("choosing.md", tmp_path) == 3
 
 
-@pytest.mark.parametrize(("page", "commands"), [("replay.md", 1), ("contracts.md", 4), ("credit.md", 3)])
+@pytest.mark.parametrize(
+    ("page", "commands"), [("abr.md", 2), ("contracts.md", 4), ("credit.md", 3), ("replay.md", 1)]
+)
 def test_the_commands_of_a_page(page: str, commands: int, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "office.pcap").symlink_to(ROOT / "examples" / "captures" / "office.pcap")

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from tidegate.comparison import compare as compare
     from tidegate.contracts import ContractCurve as ContractCurve
     from tidegate.contracts import contract as contract
+    from tidegate.fairness import Fairness as Fairness
+    from tidegate.fairness import measure_fairness as measure_fairness
+    from tidegate.maxmin import MaxMin as MaxMin
+    from tidegate.maxmin import max_min as max_min
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.replications import simulate as simulate
     from tidegate.results import Results as Results
@@ -39,12 +43,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "Comparison": "comparison",
     "ContractCurve": "contracts",
+    "Fairness": "fairness",
+    "MaxMin": "maxmin",
     "Results": "results",
     "TidegateError": "_tidegate",
     "__version__": "_tidegate",
     "compare": "comparison",
     "contract": "contracts",
     "load": "source",
+    "max_min": "maxmin",
+    "measure_fairness": "fairness",
     "simulate": "replications",
 }
 

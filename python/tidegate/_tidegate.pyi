@@ -10,6 +10,7 @@ __all__ = [
     "LEAST_PACKETS",
     "RECORDS_PER_CELL",
     "RESERVABLE_PERCENT",
+    "USUAL_NEARNESS",
     "Arrivals",
     "Capture",
     "CreditLink",
@@ -45,6 +46,7 @@ LEAST_PACKETS: int
 RECORDS_PER_CELL: int
 LEAST_LIFE: float
 LEAST_LIFE_PERCENT: int
+USUAL_NEARNESS: tuple[float, float, float]
 
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
@@ -141,6 +143,10 @@ class Scenario:
     def series(self) -> int: ...
     @property
     def samples(self) -> int: ...
+    @property
+    def sample(self) -> float: ...
+    def capacities(self) -> list[tuple[str, float, bool]]: ...
+    def demands(self) -> list[dict[str, Any]]: ...
     @property
     def warnings(self) -> list[str]: ...
     @property

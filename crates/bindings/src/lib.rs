@@ -104,6 +104,7 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LEAST_LIFE", suggest::LEAST_LIFE.as_secs_f64())?;
     module.add("LEAST_LIFE_PERCENT", suggest::LEAST_LIFE_PERCENT)?;
     module.add("RECORDS_PER_CELL", RECORDS_PER_CELL)?;
+    module.add("USUAL_NEARNESS", rates::usual())?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;
     module.add_class::<contract::Arrivals>()?;

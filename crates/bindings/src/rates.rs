@@ -6,6 +6,13 @@ use tidegate_core::maxmin::{self, Demand, Exact};
 use tidegate_core::stats::convergence::{self, Course, Nearness};
 use tidegate_core::units::Span;
 
+/// When rates have converged, as window in seconds, tolerance as a share of the optimum, and packets in the queue: the
+/// defaults of [`Nearness`].
+pub fn usual() -> (f64, f64, f64) {
+    let Nearness { window, tolerance, queue, .. } = Nearness::usual(Span::ZERO);
+    (window.as_secs_f64(), tolerance, queue)
+}
+
 /// The max-min fair rate of each flow, of links with these capacities; a flow is the indexes of its links.
 #[pyfunction]
 pub fn max_min(capacities: Vec<u64>, flows: Vec<Vec<usize>>) -> PyResult<Vec<f64>> {

@@ -3,9 +3,12 @@
 use crate::TidegateError;
 use crate::interruptible::interruptible;
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tidegate_core::units::Span;
 use tidegate_sim::build::build;
+use tidegate_sim::demands::{Asks, demands};
 use tidegate_sim::network::Network;
 
 /// A scenario that was read without a mistake, with the network that it describes.
@@ -121,6 +124,45 @@ impl Scenario {
     #[getter]
     fn samples(&self) -> u64 {
         self.spec.duration.ticks() / self.spec.sample.ticks()
+    }
+
+    /// Seconds from one sample of a series to the next.
+    #[getter]
+    fn sample(&self) -> f64 {
+        self.spec.sample.as_secs_f64()
+    }
+
+    /// What flows share, links first and in their order: its name, its rate in bit/s, and whether a switch sends on it.
+    fn capacities(&self) -> Vec<(String, f64, bool)> {
+        let (capacities, _) = demands(&self.spec, &self.network);
+        capacities.into_iter().map(|one| (one.name, one.rate, one.switched)).collect()
+    }
+
+    /// What each flow asks for of which capacities, a dictionary for each; a flow that answers a connection is left out.
+    fn demands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let (_, demands) = demands(&self.spec, &self.network);
+        let entries = PyList::empty(py);
+        for (flow, demand) in self.network.flows.iter().zip(demands) {
+            let (everything, rate) = match demand.asks {
+                Asks::Everything => (true, None),
+                Asks::Rate(rate) => (false, Some(rate)),
+                Asks::Unknown => (false, None),
+                Asks::Nothing => continue,
+            };
+            let entry = PyDict::new(py);
+            entry.set_item("flow", &flow.name)?;
+            entry.set_item("group", &self.network.groups[flow.group])?;
+            entry.set_item("receivers", self.spec.groups[flow.group].to.len())?;
+            entry.set_item("capacities", demand.capacities)?;
+            entry.set_item("everything", everything)?;
+            entry.set_item("rate", rate)?;
+            entry.set_item("ceiling", demand.ceiling)?;
+            entry.set_item("start", demand.start.as_secs_f64())?;
+            entry.set_item("stop", demand.stop.map(Span::as_secs_f64))?;
+            entry.set_item("varies", demand.varies)?;
+            entries.append(entry)?;
+        }
+        Ok(entries)
     }
 
     /// What is no mistake, and yet is seldom meant, each with its place.

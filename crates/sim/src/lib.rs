@@ -5,6 +5,7 @@
 
 pub mod build;
 mod control;
+pub mod demands;
 pub mod event_queue;
 mod fabric;
 pub mod fingerprint;

@@ -103,6 +103,17 @@ impl FlowSetup {
         }
     }
 
+    /// What is agreed on for the VC that it is, or that carries it, if there is one.
+    pub(crate) fn source_terms(&self, network: &Network) -> Option<SourceTerms> {
+        if self.vc.is_some() {
+            return self.vc;
+        }
+        match &self.traffic {
+            Traffic::Endpoint(factory) => factory.source_terms(network.links[self.route[0]].rate),
+            _ => None,
+        }
+    }
+
     /// What it states of its traffic, of all that it ever states the most; `None` for a datagram flow.
     pub(crate) fn terms(&self) -> Option<Terms> {
         let first = (self.plans.first()?.contract, self.envelope);

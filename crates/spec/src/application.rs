@@ -58,7 +58,7 @@ pub enum TransferSizes {
 
 impl Application {
     /// Whether its data are without end.
-    pub(crate) fn is_endless(&self) -> bool {
+    pub fn is_endless(&self) -> bool {
         *self == Application::Bulk
     }
 }

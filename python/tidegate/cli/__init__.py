@@ -21,6 +21,7 @@ COMMANDS = (
     "contract",
     "credit",
     "explain",
+    "fairness",
     "plot",
     "paper",
     "gate",

@@ -157,8 +157,8 @@ SATELLITE_EDGES = ("sw1-sw2", "sw2-sw3")
 
 WORKGROUP, EDGE = "sw3->sw4", "sw2->sw3"
 
-SATELLITE_ON, SATELLITE_TARGET = 2.0, 0.9 * 44.736
-"""When VC 2 comes on, in seconds, and the target rate in Mbit/s."""
+SATELLITE_ON = 2.0
+"""When VC 2 comes on, in seconds."""
 
 
 def _at_edges(keys: str) -> Overrides:
@@ -167,7 +167,6 @@ def _at_edges(keys: str) -> Overrides:
 
 def _satellite(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     figures: Figures = {}
-    share = SATELLITE_TARGET / 2
     for name, results in runs.items():
         figures[f"longest queue of the workgroup switch, {name}, satellite"] = longest(results, WORKGROUP)
         figures[f"per-VC queues behind the satellite, {name}, satellite"] = held(results, EDGE)
@@ -175,7 +174,7 @@ def _satellite(runs: Runs, _: Mapping[str, Columns]) -> Columns:
             2 * (one or 0.0) for one in received(results, ("vc1", "vc2"))
         ]
         figures[f"convergence, {name}, satellite"] = converged(
-            results, ("vc1", "vc2"), (share, share), WORKGROUP, (SATELLITE_ON, results.duration)
+            results, ("vc1", "vc2"), WORKGROUP, (SATELLITE_ON, results.duration)
         )
     queues = {name: figures[f"longest queue of the workgroup switch, {name}, satellite"] for name in COLUMNS}
     figures["workgroup switch, D over no VS/VD"] = _over(queues["D"], queues[NONE])
@@ -246,8 +245,6 @@ MICROSECONDS_PER_KILOMETRE = 5
 SLOW = 25.0
 """Rate of every link in Mbit/s, at which the longest runs are not long."""
 
-SLOW_OPTIMUM = 0.9 * SLOW / 3
-
 
 def _long(kilometres: int) -> Overrides:
     """Return links of such a length, and a run of eight round trips and 100 ms."""
@@ -271,8 +268,7 @@ def _lengths(runs: Runs, _: Mapping[str, Columns]) -> Columns:
         row = _row(kilometres)
         for name in COLUMNS:
             results = runs[f"{name}, {row}"]
-            optima = [SLOW_OPTIMUM] * len(LOT.vcs)
-            figures[f"convergence, {name}, {row}"] = converged(results, LOT.vcs, optima, LOT.bottleneck)
+            figures[f"convergence, {name}, {row}"] = converged(results, LOT.vcs, LOT.bottleneck)
             figures[f"longest class queue, {name}, {row}"] = longest(results, LOT.bottleneck)
             figures[f"all queues, {name}, {row}"] = [
                 float(np.max(cells)) / KCELLS for cells in waiting(results, LOT.ports)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidegate._tidegate import convergence_time
+from tidegate._tidegate import USUAL_NEARNESS, Scenario, convergence_time
+from tidegate.maxmin import Span, of_scenario
 from tidegate.papers import measures
 from tidegate.papers.measures import Row
 from tidegate.results import Results
@@ -46,7 +47,10 @@ MBIT = 1e6
 MILLISECOND = 1e-3
 KCELLS = 1e3
 
-NEAR = (5e-3, 0.1, 50.0)
+UTILISATION = 0.9
+"""The share of a link that ERICA aims at."""
+
+NEAR = USUAL_NEARNESS
 """Convergence: averages of ACR over 5 ms within 10 % of the optimum, and below 50 cells in the queue."""
 
 
@@ -101,13 +105,14 @@ def spacing(results: Results) -> float:
     return results.duration / len(first)
 
 
-def converged(
-    results: Results,
-    vcs: Sequence[str],
-    optima: Sequence[float],
-    queue: str,
-    span: tuple[float, float] | None = None,
-) -> Values:
+def optima(results: Results, vcs: Sequence[str], span: Span | None = None) -> list[float]:
+    """Return the max-min rates of some VCs in Mbit/s, of all flows that send in a span in seconds."""
+    scenario = Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
+    rates = {share.flow: share.rate / MBIT for share in of_scenario(scenario, UTILISATION, span).shares}
+    return [rates[vc] for vc in vcs]
+
+
+def converged(results: Results, vcs: Sequence[str], queue: str, span: Span | None = None) -> Values:
     """Return after how many ms the rates of some VCs converge, from the beginning of a span in seconds on.
 
     None where they do not converge in the span, which is the whole run unless it is stated.
@@ -116,8 +121,9 @@ def converged(
     begin, end = (0.0, results.duration) if span is None else span
     part = slice(round(begin / step), round(end / step))
     queues = samples(results, queue, "queue")
+    best = optima(results, vcs, span)
     times = [
-        convergence_time(step, [list(rate[part]) for rate in rates], list(optima), list(waiting[part]), NEAR)
+        convergence_time(step, [list(rate[part]) for rate in rates], best, list(waiting[part]), NEAR)
         for rates, waiting in zip(acr(results, vcs), queues, strict=True)
     ]
     return [None if time is None else time / MILLISECOND for time in times]

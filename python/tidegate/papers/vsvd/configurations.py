@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tidegate.maxmin import Span
 from tidegate.papers.claims import MAIN, Columns
 from tidegate.papers.paper import Measure, Runs
 from tidegate.papers.vsvd.common import (
@@ -22,12 +23,6 @@ from tidegate.results import Results
 from tidegate.source import Overrides
 from tidegate.summary import Values
 
-TARGET = 0.9 * 155.52
-"""The target rate of a link in Mbit/s."""
-
-UPSTREAM_SHARE = TARGET / 15
-"""What each of 15 VCs has of it."""
-
 
 @dataclass(frozen=True)
 class Configuration:
@@ -37,15 +32,15 @@ class Configuration:
         row: Its row in the tables.
         link: The bottleneck.
         vcs: The VCs whose cells Table 3 counts.
-        optima: What the rates of VCs come to, by VC; empty where Table 4 has no row of it.
+        converging: The VCs whose rates Table 4 looks at; empty where it has no row.
         span: The seconds in which Table 4 looks at them; None for the whole run.
     """
 
     row: str
     link: str
     vcs: tuple[str, ...] = ()
-    optima: Mapping[str, float] | None = None
-    span: tuple[float, float] | None = None
+    converging: tuple[str, ...] = ()
+    span: Span | None = None
 
     def figures(self, runs: Runs, _: Mapping[str, Columns]) -> Columns:
         """Return what the tables hold of this configuration, and how their columns compare."""
@@ -53,7 +48,7 @@ class Configuration:
         if self.vcs:
             self._add(figures, runs, "Kcells received", lambda results: received(results, self.vcs))
             figures["Kcells received, greatest over least"] = _spread(figures, "Kcells received", self.row)
-        if self.optima is not None:
+        if self.converging:
             figures |= self._convergence(runs)
         self._add(figures, runs, "longest queue", lambda results: longest(results, self.link))
         figures["longest queue, D over no VS/VD"] = _over(
@@ -63,14 +58,12 @@ class Configuration:
         return {MAIN: figures}
 
     def _convergence(self, runs: Runs) -> Figures:
-        optima = self.optima or {}
-        vcs, rates = tuple(optima), tuple(optima.values())
         figures: Figures = {}
         self._add(
             figures,
             runs,
             "convergence",
-            lambda results: converged(results, vcs, rates, self.link, self.span),
+            lambda results: converged(results, self.converging, self.link, self.span),
         )
         fastest = [figures[f"convergence, {name}, {self.row}"] for name in COLUMNS if name != "D"]
         figures["convergence, D behind the fastest"] = [
@@ -110,24 +103,20 @@ LOT = Configuration(
     "parking lot",
     "sw2->sw3",
     vcs=("vc1", "vc2", "vc3"),
-    optima=dict.fromkeys(("vc1", "vc2", "vc3"), TARGET / 3),
+    converging=("vc1", "vc2", "vc3"),
 )
 
 HELD_BACK = Configuration(
     "upstream bottleneck",
     "sw2->sw3",
     vcs=("vc16", "vc17"),
-    optima={
-        "vc15": UPSTREAM_SHARE,
-        "vc16": (TARGET - UPSTREAM_SHARE) / 2,
-        "vc17": (TARGET - UPSTREAM_SHARE) / 2,
-    },
+    converging=("vc15", "vc16", "vc17"),
 )
 
 COMES_ON = Configuration(
     "transient",
     "sw1->sw2",
-    optima={"vc1": TARGET / 2, "vc2": TARGET / 2},
+    converging=("vc1", "vc2"),
     span=(0.1, 0.24),
 )
 

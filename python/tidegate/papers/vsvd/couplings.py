@@ -62,15 +62,16 @@ class Sweep:
     @property
     def _measured(self) -> Mapping[str, Callable[[Results], Values]]:
         one = self.configuration
-        optima = one.optima or {}
         queues: dict[str, Callable[[Results], Values]] = {
             QUEUE: lambda results: longest(results, one.link),
             PER_VC: lambda results: held(results, one.link),
         }
-        if not optima:
+        if not one.converging:
             return queues
-        vcs, rates = tuple(optima), tuple(optima.values())
-        return {CONVERGENCE: lambda results: converged(results, vcs, rates, one.link, one.span), **queues}
+        return {
+            CONVERGENCE: lambda results: converged(results, one.converging, one.link, one.span),
+            **queues,
+        }
 
     def figures(self, runs: Runs, _: Mapping[str, Columns]) -> Columns:
         """Return the cells of the tables."""

@@ -11,20 +11,18 @@ from tidegate.papers.paper import Measure, Runs
 from tidegate.papers.vsvd.common import (
     KCELLS,
     MILLISECOND,
+    NEAR,
     NONE,
     SETTINGS,
     Figures,
     acr,
     coupled,
+    optima,
     samples,
     spacing,
 )
-from tidegate.papers.vsvd.configurations import TARGET
 from tidegate.results import Results
 from tidegate.summary import Values
-
-OPTIMUM = TARGET / 3
-"""What each VC of the parking lot comes to, in Mbit/s."""
 
 REJECTED = "row 4"
 """The coupling of Figure 11: row 4 of Table 1, previous loop only, updated at FRM1."""
@@ -55,12 +53,12 @@ def _figure_11(runs: Runs, _: Mapping[str, Columns]) -> Columns:
 
 def _figure_12(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     results = runs["D"]
-    step = spacing(results)
+    step, best = spacing(results), optima(results, LOT)
     times = [
         convergence_time(
             step,
             [list(rate) for rate in rates],
-            [OPTIMUM] * len(LOT),
+            best,
             [0.0] * len(rates[0]),
             (step, 0.1, 1.0),
         )
@@ -73,23 +71,25 @@ def _figure_12(runs: Runs, _: Mapping[str, Columns]) -> Columns:
 def _response(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     figures: Figures = {}
     for name, results in runs.items():
-        step = spacing(results)
+        step, best = spacing(results), optima(results, LOT)
         times = [
-            response_time(step, [list(rate) for rate in rates], [OPTIMUM] * len(LOT), 0.1)
-            for rates in acr(results, LOT)
+            response_time(step, [list(rate) for rate in rates], best, NEAR[1]) for rates in acr(results, LOT)
         ]
         figures[f"response, {name}"] = [None if one is None else one / MILLISECOND for one in times]
     return {MAIN: figures}
 
 
 def _curves(
-    results: Results, vcs: tuple[str, ...], link: str, optimum: float | None, name: str
+    results: Results, vcs: tuple[str, ...], link: str, name: str, *, moves: bool = False
 ) -> tuple[Panel, ...]:
-    """Return ACR and queues of the first run over time, as in the paper's figures."""
+    """Return ACR and queues of the first run over time, as in the paper's figures.
+
+    An optimum that VBR moves is not drawn.
+    """
     step = spacing(results) / MILLISECOND
     rates, *_ = acr(results, vcs)
     times = [step * (1 + at) for at in range(len(rates[0]))]
-    levels = () if optimum is None else (Level(optimum, "max-min"),)
+    levels = () if moves else tuple(Level(best, "max-min") for best in {*optima(results, vcs)})
     queue, *_ = samples(results, link, "queue")
     return (
         Panel(
@@ -112,17 +112,15 @@ def _curves(
 
 
 def _panels_11(runs: Runs) -> tuple[Panel, ...]:
-    return _curves(runs[REJECTED], ("vc1", "vc2"), "sw1->sw2", None, REJECTED)
+    return _curves(runs[REJECTED], ("vc1", "vc2"), "sw1->sw2", REJECTED, moves=True)
 
 
 def _panels_12(runs: Runs) -> tuple[Panel, ...]:
-    return _curves(runs["D"], LOT, "sw2->sw3", OPTIMUM, "D")
+    return _curves(runs["D"], LOT, "sw2->sw3", "D")
 
 
 def _panels_14(runs: Runs) -> tuple[Panel, ...]:
-    return tuple(
-        panel for name in (NONE, "D") for panel in _curves(runs[name], LOT, "sw2->sw3", OPTIMUM, name)[:1]
-    )
+    return tuple(panel for name in (NONE, "D") for panel in _curves(runs[name], LOT, "sw2->sw3", name)[:1])
 
 
 FIGURE_11 = Measure(

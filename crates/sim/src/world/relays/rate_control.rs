@@ -8,7 +8,6 @@ use crate::fabric::Fabric;
 use crate::network::{FlowSetup, Network, RateControlPlan};
 use crate::probe::Subject;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
-use crate::source::Traffic;
 use std::collections::BTreeMap;
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::coupling::Coupled;
@@ -131,7 +130,7 @@ impl RateControlled {
         let crossings: Vec<(usize, usize, usize)> = crossings.collect();
         for &(flow, nth, port) in &crossings {
             let setup = &network.flows[flow];
-            if let Some(terms) = source_terms(network, setup) {
+            if let Some(terms) = setup.source_terms(network) {
                 let hop = first_hops[flow] + nth as u32;
                 let vc = relay.open(network, first_hops, (flow, hop), port, nth == 0, terms)?;
                 relay.passing[flow].out = Some((port, Leaves::Cells(vc)));
@@ -142,8 +141,7 @@ impl RateControlled {
         }
         for (flow, _, port) in crossings {
             let setup = &network.flows[flow];
-            let answers =
-                setup.peer.is_some_and(|peer| source_terms(network, &network.flows[peer]).is_some());
+            let answers = setup.peer.is_some_and(|peer| network.flows[peer].source_terms(network).is_some());
             if relay.passing[flow].out.is_none() {
                 let leaves = match answers {
                     true => Some(Leaves::Answers),
@@ -307,17 +305,6 @@ pub(super) fn set_pace(cx: &mut RelayCx<'_>, hop: u32, acr: f64) {
     let rate = Rate::from_bits_per_second((acr as u64).max(1));
     let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
     cx.set_pace(hop, rate.map(plan));
-}
-
-/// What is agreed on for the VC that a flow is, or that carries it, if there is one.
-fn source_terms(network: &Network, setup: &FlowSetup) -> Option<SourceTerms> {
-    if setup.vc.is_some() {
-        return setup.vc;
-    }
-    match &setup.traffic {
-        Traffic::Endpoint(factory) => factory.source_terms(network.links[setup.route[0]].rate),
-        _ => None,
-    }
 }
 
 /// The FRM cell that a packet of a VC is.

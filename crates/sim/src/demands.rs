@@ -1,0 +1,117 @@
+//! What does each flow ask for, and of which capacities? The input of a max-min allocation of a scenario's network.
+//!
+//! A capacity is a link's, or the ceiling of a class at a port, which the flows of the class share.
+
+use crate::network::{FlowSetup, Network};
+use tidegate_core::shaper::Excess;
+use tidegate_core::units::{Rate, Span};
+use tidegate_spec::{NodeKind, Scenario, Source};
+
+/// A rate that flows share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    /// Its name: that of the link, or `class on link`.
+    pub name: String,
+    /// Index of the link.
+    pub link: usize,
+    /// In bit/s; of a link with a trace, the mean.
+    pub rate: f64,
+    /// Whether a switch sends on the link, not a host.
+    pub switched: bool,
+}
+
+/// What a flow asks for of the network.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Asks {
+    /// As much as it gets: a greedy source, or a connection with endless data.
+    Everything,
+    /// The mean rate of its source, in bit/s.
+    Rate(f64),
+    /// It is not stated: a recording, finite or intermittent data of a connection.
+    Unknown,
+    /// It answers the data of a connection.
+    Nothing,
+}
+
+/// What one flow asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// Indexes of the capacities that it shares, each once.
+    pub capacities: Vec<usize>,
+    /// What it asks for.
+    pub asks: Asks,
+    /// The least of its ceilings in bit/s: at switches, of its envelope, the peak cell rate of its ABR VC.
+    pub ceiling: Option<f64>,
+    /// When it starts.
+    pub start: Span,
+    /// When it stops; `None` at the end of the run.
+    pub stop: Option<Span>,
+    /// Whether its times or its rate are only known in a run: drawn, granted by admission, or changed.
+    pub varies: bool,
+}
+
+/// The capacities of a scenario's network, links first and in their order, and what each of its flows asks for.
+pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<Demand>) {
+    let mut capacities: Vec<Capacity> = network
+        .links
+        .iter()
+        .enumerate()
+        .map(|(ix, link)| {
+            let own = link.rate.bits_per_second();
+            let rate = link.port.ceiling.map_or(own, |ceiling| ceiling.bits_per_second().min(own));
+            let switched = scenario.nodes[link.from].kind == NodeKind::Switch;
+            Capacity { name: link.name.clone(), link: ix, rate, switched }
+        })
+        .collect();
+    let mut of_class = vec![vec![None; network.classes.len()]; network.links.len()];
+    for (link, plan) in network.links.iter().enumerate() {
+        for (class, ceiling) in plan.port.classes.iter().map(|class| class.ceiling).enumerate() {
+            // The classes of a gate are its file's own.
+            let Some(ceiling) = ceiling.filter(|_| scenario.links[link].gate.is_none()) else { continue };
+            of_class[link][class] = Some(capacities.len());
+            let name = format!("{} on {}", network.classes[class], plan.name);
+            capacities.push(Capacity { name, link, rate: ceiling.bits_per_second(), switched: true });
+        }
+    }
+    let demand = |flow: &FlowSetup| {
+        let shared = flow.route.iter().zip(&flow.plans).flat_map(|(link, plan)| {
+            let classes = &network.links[*link].port.classes;
+            let parent = |class: &u16| classes.get(*class as usize)?.parent;
+            let ceilings = core::iter::successors(plan.class, parent)
+                .filter_map(|class| of_class[*link].get(class as usize).copied().flatten());
+            core::iter::once(*link).chain(ceilings)
+        });
+        let life = &flow.life;
+        Demand {
+            capacities: shared.collect(),
+            asks: asks(&scenario.groups[flow.group].source, flow),
+            ceiling: ceiling(flow, network),
+            start: life.start,
+            stop: life.stop,
+            varies: life.set_up
+                || life.every.is_some()
+                || life.lasts.is_some()
+                || life.changes.iter().any(|change| change.pace.is_some()),
+        }
+    };
+    let demands = network.flows.iter().map(demand).collect();
+    (capacities, demands)
+}
+
+fn asks(source: &Source, flow: &FlowSetup) -> Asks {
+    match source {
+        Source::Greedy { .. } => Asks::Everything,
+        Source::Sender { application, .. } if application.is_endless() => Asks::Everything,
+        Source::Receiver { .. } => Asks::Nothing,
+        _ => flow.traffic.mean_bits_per_second().map_or(Asks::Unknown, Asks::Rate),
+    }
+}
+
+fn ceiling(flow: &FlowSetup, network: &Network) -> Option<f64> {
+    let at_switches = flow.plans.iter().filter_map(|plan| plan.ceiling);
+    let envelope =
+        flow.envelope.iter().filter(|envelope| envelope.excess != Excess::Mark).map(|one| one.rate);
+    let stated = at_switches.chain(envelope).map(Rate::bits_per_second);
+    let peak = flow.source_terms(network).map(|terms| terms.pcr);
+    stated.chain(peak).min_by(f64::total_cmp)
+}

@@ -1,0 +1,306 @@
+"""How fast and how closely the rates of a run come to the max-min fair ones.
+
+Response and convergence times are those of Kalyanaraman et al. 1998, section 6.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate import _tidegate
+from tidegate._tidegate import USUAL_NEARNESS, TidegateError
+from tidegate.maxmin import EXACT, MaxMin, Share, Span, of_scenario
+from tidegate.results import Results
+from tidegate.rows import Rows
+from tidegate.show import quantity
+from tidegate.summary import Estimate, Values, estimate
+
+Array = npt.NDArray[np.float64]
+
+LAST = 4
+"""Final figures are means over the last of so many equal parts of the span."""
+
+
+@dataclass(frozen=True)
+class Nearness:
+    """What a rate comes to: of one flow, or of all flows of a group together.
+
+    Attributes:
+        subject: Name of the flow or of the group.
+        metric: The series that is its rate: `acr` or `throughput`.
+        optimum: Its max-min fair rate in bit/s.
+        bottleneck: What limits it, as in `Share`.
+        mean: Its mean rate in the last quarter of the span, in bit/s.
+        off: By how much that is above the optimum, as a share of it.
+    """
+
+    subject: str
+    metric: str
+    optimum: float
+    bottleneck: str | None
+    mean: Estimate
+    off: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class Fairness:
+    """How fast and how closely the rates of a run come to the max-min fair ones.
+
+    Times are in seconds from the start of the first sample of the span; a list has one figure for each
+    replication (of identical ones there is one), None for a run in which it never happened.
+
+    Attributes:
+        results: What was measured.
+        optimum: The max-min fair rates.
+        spacing: Seconds from one sample to the next.
+        rows: One for each rate.
+        queues: Links whose queues must be short for convergence; empty where queues do not matter.
+        response: Until every rate has come within 10 % of its optimum or has passed it, each at a time of
+            its own.
+        convergence: Until the averages of all rates over 5 ms (or one sample, if that is longer) are within
+            10 % of their optima, and fewer than 50 packets are in each of `queues`, both for good.
+        final: Mean distance in the last quarter of the span.
+        time: Ends of the samples, in seconds from the start of the run.
+        rates: Each rate over time in bit/s, by replication and sample; NaN where there is none.
+        distance: At each sample the greatest |rate - optimum| / optimum, by replication and sample.
+    """
+
+    results: Results
+    optimum: MaxMin
+    spacing: float
+    rows: Rows[Nearness]
+    queues: tuple[str, ...]
+    response: Values
+    convergence: Values
+    final: Values
+    time: Array
+    rates: dict[str, Array]
+    distance: Array
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the rates over time, in SI base units; the distance is a mean over runs."""
+        figures = {"response": self.response, "convergence": self.convergence, "final_distance": self.final}
+        window, tolerance, packets = USUAL_NEARNESS
+        begin, end = self.optimum.span
+        return {
+            "scenario": self.results.scenario_name,
+            "scenario_sha256": self.results.scenario_hash,
+            "tidegate_version": self.results.version,
+            "seeds": list(self.results.seeds),
+            "notes": self.results.notes,
+            "aim": self.optimum.aim,
+            "from": begin,
+            "to": end,
+            "sample": self.spacing,
+            "tolerance": tolerance,
+            "window": window,
+            "queue_below": packets if self.queues else None,
+            "queues": list(self.queues),
+            "rates": self.rows.to_dicts(),
+            **{
+                name: {**estimate(values)._asdict(), "replications": list(values)}
+                for name, values in figures.items()
+            },
+            "time": self.time.tolist(),
+            "distance": [_known(one) for one in self.distance.mean(axis=0).tolist()],
+            "left_out": self.optimum.left_out,
+        }
+
+
+def measure_fairness(
+    results: Results, *, aim: float = 1.0, groups: Sequence[str] | None = None, span: Span | None = None
+) -> Fairness:
+    """Compare the rates of a run with the max-min fair ones, over time.
+
+    The rate of a flow is its series `acr` where it has one. Else the throughput of its group stands for all
+    flows of the group. Where every rate is an ACR, convergence also needs short queues at the bottlenecks
+    (a transport that probes with losses keeps them filled).
+
+    Args:
+        results: What was measured, with series: from `simulate(..., series=True)` or `tidegate run --out`.
+        aim: Share of the links that switches send on to divide, as in `max_min`.
+        groups: Groups whose rates are looked at; by default those of flows that ask for as much as they get.
+            Others keep their part of the optimum.
+        span: The seconds in which to look, (from, to); by default the whole run. Only flows that send in
+            the whole span have a part.
+
+    Raises:
+        TidegateError: The results hold no series, the span has no sample, no flow counts, a group is unknown
+            or has no max-min fair rate, or an argument is out of range.
+    """
+    scenario = _tidegate.Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
+    optimum = of_scenario(scenario, aim, span)
+    if results.series.num_rows == 0:
+        raise TidegateError(
+            "these results have no rates over time\n  help: `tidegate run --out` records them, unless there "
+            "are too many points, and so does `simulate(..., series=True)`"
+        )
+    part = _samples_in(optimum.span, scenario)
+    chosen = _chosen(optimum, scenario.groups, groups)
+    runs = 1 if results.identical else results.replications
+    recorded = _Recorded(results, runs, scenario, part)
+    tracks = _tracks(chosen, recorded)
+    spacing = scenario.sample
+    rates, optima = {one.subject: one.rates for one in tracks}, [one.optimum for one in tracks]
+    queues = _queues(tracks, scenario.links)
+    longest = np.max(list(recorded.of(queues, "queue").values()), axis=0) if queues else None
+    tolerance = USUAL_NEARNESS[1]
+    response: Values = []
+    convergence: Values = []
+    distances = []
+    for run in range(runs):
+        courses = [one.rates[run].tolist() for one in tracks]
+        waiting = [0.0] * len(courses[0]) if longest is None else longest[run].tolist()
+        response.append(_tidegate.response_time(spacing, courses, optima, tolerance))
+        convergence.append(_tidegate.convergence_time(spacing, courses, optima, waiting, USUAL_NEARNESS))
+        distances.append(_tidegate.distances(courses, optima))
+    distance = np.array(distances)
+    return Fairness(
+        results=results,
+        optimum=optimum,
+        spacing=spacing,
+        rows=Rows(one.nearness() for one in tracks),
+        queues=queues,
+        response=response,
+        convergence=convergence,
+        final=_last_mean(distance),
+        time=spacing * (1.0 + np.arange(part.start, part.stop)),
+        rates=rates,
+        distance=distance,
+    )
+
+
+def _samples_in(span: Span, scenario: _tidegate.Scenario) -> slice:
+    """Return the samples that are wholly in a span.
+
+    Raises:
+        TidegateError: There are none.
+    """
+    begin, end = (at / scenario.sample for at in span)
+    first, last = math.ceil(begin - EXACT * begin), min(math.floor(end + EXACT * end), scenario.samples)
+    if first >= last:
+        raise TidegateError(
+            f"there is no sample from {quantity(span[0], 's')} to {quantity(span[1], 's')}\n"
+            f"  help: one is taken every {quantity(scenario.sample, 's')} (`sample` of the scenario)"
+        )
+    return slice(first, last)
+
+
+def _chosen(optimum: MaxMin, every: Sequence[str], wanted: Sequence[str] | None) -> dict[str, list[Share]]:
+    """Return the flows that are looked at, by group.
+
+    Raises:
+        TidegateError: There are none, or a group is unknown or has no max-min fair rate.
+    """
+    by_group: dict[str, list[Share]] = {}
+    for share in optimum.shares:
+        by_group.setdefault(share.group, []).append(share)
+    if wanted is None:
+        found = {name: flows for name, flows in by_group.items() if flows[0].greedy}
+        if not found:
+            begin, end = (quantity(at, "s") for at in optimum.span)
+            raise TidegateError(
+                f"no flow asks for as much as it gets in the whole span from {begin} to {end}\n"
+                "  help: a greedy source and a connection with endless data do; another span may have some, "
+                "and other groups can be named"
+            )
+        return found
+    from tidegate.plots.style import chosen
+
+    names, _ = chosen(every, wanted, len(every))
+    for name in names:
+        if name not in by_group:
+            why = next((why for flow, why in optimum.left_out.items() if _is_of(flow, name)), "it answers")
+            raise TidegateError(f"group `{name}` has no max-min fair rate: {why}")
+    return {name: by_group[name] for name in names}
+
+
+def _is_of(flow: str, group: str) -> bool:
+    return flow == group or flow.startswith(f"{group}/")
+
+
+@dataclass(frozen=True)
+class _Track:
+    """A rate over time, and what it should be."""
+
+    subject: str
+    metric: str
+    optimum: float
+    bottlenecks: tuple[str, ...]
+    rates: Array
+
+    def nearness(self) -> Nearness:
+        means = _last_mean(self.rates)
+        off: Values = [None if mean is None else mean / self.optimum - 1.0 for mean in means]
+        first = next(iter(self.bottlenecks), None)
+        return Nearness(self.subject, self.metric, self.optimum, first, estimate(means), estimate(off))
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """The series of results, in some samples of some replications."""
+
+    results: Results
+    runs: int
+    scenario: _tidegate.Scenario
+    part: slice
+
+    def of(self, subjects: Sequence[str], metric: str) -> dict[str, Array]:
+        """Return the samples of each subject that has the metric, by replication; NaN where there is none."""
+        table: Any = self.results.series
+        table = table.filter(pc.equal(pc.cast(table["metric"], pa.string()), metric))
+        place = pc.index_in(pc.cast(table["subject"], pa.string()), value_set=pa.array(subjects, pa.string()))
+        known = place.is_valid()
+        table, place = table.filter(known), place.filter(known).to_numpy()
+        values = np.full((len(subjects), self.results.replications, self.scenario.samples), np.nan)
+        # A series begins when its subject does.
+        sample = np.rint(table["time"].to_numpy() / self.scenario.sample).astype(int) - 1
+        values[place, table["replication"].to_numpy(), sample] = table["value"].to_numpy()
+        return {subjects[at]: values[at, : self.runs, self.part] for at in np.unique(place)}
+
+
+def _tracks(chosen: Mapping[str, Sequence[Share]], recorded: _Recorded) -> list[_Track]:
+    """Return the rate of each flow that has an ACR, and else of each group."""
+    acr = recorded.of([share.flow for shares in chosen.values() for share in shares], "acr")
+    throughput = recorded.of(list(chosen), "throughput")
+    tracks = []
+    for group, shares in chosen.items():
+        if all(share.flow in acr for share in shares):
+            tracks += [_Track(one.flow, "acr", one.rate, _limits([one]), acr[one.flow]) for one in shares]
+        else:
+            # A packet is received once by each of its destinations.
+            total = sum(share.rate * share.receivers for share in shares)
+            tracks.append(_Track(group, "throughput", total, _limits(shares), throughput[group]))
+    return tracks
+
+
+def _limits(shares: Sequence[Share]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.bottleneck for one in shares if one.bottleneck is not None))
+
+
+def _queues(tracks: Sequence[_Track], links: Sequence[str]) -> tuple[str, ...]:
+    """Return the bottlenecks whose queues must be short: none unless rates are explicit."""
+    if any(one.metric != "acr" for one in tracks):
+        return ()
+    limits = dict.fromkeys(limit for one in tracks for limit in one.bottlenecks)
+    # Behind the name of a class is that of its link.
+    at_links = (limit if limit in links else limit.rpartition(" on ")[2] for limit in limits)
+    return tuple(dict.fromkeys(at_links))
+
+
+def _last_mean(values: Array) -> Values:
+    """Return for each replication the mean of the samples that there are in the last quarter."""
+    last = values[:, -max(1, values.shape[1] // LAST) :]
+    return [_known(float(run[~np.isnan(run)].mean())) if (~np.isnan(run)).any() else None for run in last]
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
