@@ -69,7 +69,7 @@ impl<T: Copy> Ring<T> {
     /// Takes the first value out, which is there.
     #[inline(always)]
     pub fn skip(&mut self) {
-        debug_assert!(self.len() > 0);
+        debug_assert!(!self.is_empty());
         self.first = self.first.wrapping_add(1);
     }
 
