@@ -151,7 +151,10 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered_with_them():
     assert all(name in listed.stdout for name in experiments.NAMES)
     wrong = call("lab", "speech")
     assert wrong.exit_code == 1
-    assert "it is one of voice, shaping, fairness, starvation, reports, late, gigabit" in wrong.stderr
+    assert (
+        "it is one of voice, shaping, fairness, household, starvation, reports, overload, late, gigabit"
+        in wrong.stderr
+    )
 
 
 def test_without_root_or_tools_there_is_one_clear_message(monkeypatch):
@@ -271,7 +274,7 @@ def test_a_call_beside_bulk_waits_for_one_packet():
             "VirtualClock, bulk flows apart",
         },
     )
-    assert len(done.rows) == 6
+    assert len(done.rows) == 18
 
 
 @needs_verify

@@ -125,7 +125,7 @@ class Gate(Record):
     Switches inside and outside, and between them the link that a gate file describes: each direction has the
     gate's rate, framing, policies and flows, and its memory. A given key of `port` or `switch` replaces the
     gate's, to try another scheduler or buffer with the same file; the scenario's classes and contracts have
-    no effect there. A flow needs `headers` to pass, or a `capture` that has them.
+    no effect there. A flow or a connection needs `headers` to pass, or a `capture` that has them.
 
     Attributes:
         file: Gate file; the names of its interfaces are ignored.
@@ -1596,9 +1596,28 @@ class OnOffData(Record):
     periods: Literal["exponential", "fixed"] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TraceData(Record):
+    """Trace data.
+
+    Writes data at the times and with the sizes of a file, as the source `trace` sends packets: lines of a
+    time in seconds and a size in bytes. Times count from the first line, at the connection's start. Data that
+    the connection cannot carry wait at the sender, without limit.
+
+    Attributes:
+        file: File to play.
+        speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "trace-data"
+
+    file: str
+    speed: float | None = None
+
+
 ApplicationName = Literal["bulk", "transfers"]
 
-ApplicationKind = Bulk | Transfers | OnOffData
+ApplicationKind = Bulk | Transfers | OnOffData | TraceData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1743,10 +1762,15 @@ class Connection(Record):
             "400kbit").
         answers: Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it
             are that of the data's flow. Default: Answers().
+        headers: Headers of the data for a gate on its route; acknowledgements have the same with both ends
+            exchanged.
         adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
             the packets before (none or aal5). Default: none.
+        preparation: Time that the sending host takes for each packet before it hands the cells to its first
+            port, once the last cell of the packet before has left there; above zero it needs `adaptation` (a
+            time such as "5ms"). Default: 0s.
         vc: ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`. Without it,
             the cells of a packet reach the first port together.
         start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
@@ -1779,7 +1803,9 @@ class Connection(Record):
     class_: str | None = None
     ceiling: str | None = None
     answers: Answers | None = None
+    headers: Headers | None = None
     adaptation: Literal["none", "aal5"] | None = None
+    preparation: str | None = None
     vc: Vc | None = None
     start: str | None = None
     stop: str | None = None

@@ -6,6 +6,26 @@ use common::BINARY;
 use std::path::Path;
 use std::process::Command;
 
+/// A gate file that a page shows is in order.
+#[test]
+fn the_files_of_the_page_on_tc_are_in_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = std::fs::read_to_string(root.join("docs/gate-from-tc.md")).unwrap();
+    let files: Vec<&str> =
+        page.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    let files = files.into_iter().filter(|text| text.starts_with("version"));
+    let mut checked = 0;
+    for text in files {
+        let path = std::env::temp_dir().join(format!("tidegate-docs-{}-{checked}.toml", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        let told = Command::new(BINARY).arg("check").arg(&path).output().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+        checked += 1;
+    }
+    assert!(checked > 0);
+}
+
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn the_page_can_be_followed() {

@@ -171,6 +171,11 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
+    /// The packet of which this one is an ATM cell, if it is one.
+    pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
+        self.content(id).and_then(|content| content.cell)
+    }
+
     /// Writes a packet's payload; takes no memory for none.
     #[inline(always)]
     pub(crate) fn set_payload(&mut self, id: BodyId, payload: &Payload) {

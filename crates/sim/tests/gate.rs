@@ -188,3 +188,36 @@ fn a_capture_the_other_way_is_refused() {
     let said = try_network(&gate("", ""), &scenario(&flow)).unwrap_err();
     assert!(said.contains("goes up through the gate"), "{said}");
 }
+
+/// Data and acknowledgements of a connection find their flows by their headers, in both directions, and congestion marks of
+/// the gate reach the sender.
+#[test]
+fn a_connection_passes_a_gate_both_ways() {
+    let file = "port = { scheduler = \"wf2q-plus\", dropper = { kind = \"codel\", scope = \"flow\" } }\n\
+                [[flow]]\nname = \"hosts\"\nmatch = { inside = \"10.0.0.0/24\", outside_port = 443 }\neach = \"host\"\n";
+    let connection = |ecn: &str, from: &str, to: &str, flow: &str| {
+        let text = scenario(&format!(
+            "[[connection]]\nname = \"c\"\ncount = 3\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"1514B\"\n\
+             headers = {{ flow = \"{flow}\" }}\ntransport = {{ kind = \"tcp\", header = \"66B\", ecn = \"{ecn}\" }}\n"
+        ));
+        run(&network(&gate("", file), &text))
+    };
+    for (up, from, to, flow) in [
+        (Direction::Up, "inside", "outside", "10.0.0.1:5001>192.0.2.1:443/tcp"),
+        (Direction::Down, "outside", "inside", "192.0.2.1:443>10.0.0.1:5001/tcp"),
+    ] {
+        let [plain, marked] = ["off", "on"].map(|ecn| connection(ecn, from, to, flow));
+        for world in [&plain, &marked] {
+            let [data, answers] = [up, up.opposite()].map(|way| gate_flow(world, way, Some(0)));
+            assert_eq!((data.flows, answers.flows), (3, 3));
+            // The link is full, and every acknowledgement passes.
+            assert!(data.counters.sent.bytes > 19_000_000, "{data:?}");
+            assert!(answers.counters.sent.packets > 10_000, "{answers:?}");
+            for way in Direction::BOTH {
+                assert_eq!(gate_flow(world, way, None).counters.arrived.packets, 0);
+            }
+        }
+        let dropped = |world: &World<Calendar>| gate_flow(world, up, Some(0)).counters.dropped.packets;
+        assert!(dropped(&plain) > 20 && dropped(&marked) == 0, "{} {}", dropped(&plain), dropped(&marked));
+    }
+}

@@ -256,3 +256,13 @@ fn what_a_gate_must_have_is_required() {
     assert_eq!(schema["required"], serde_json::json!(["version", "gate"]));
     assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside"]));
 }
+
+/// A gate's name begins each line of its log, and a file may be called anything.
+#[test]
+fn the_name_of_a_file_forges_no_line_of_the_log() {
+    let text = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"1mbit\" }\n";
+    for odd in ['\n', '\r', '\u{1b}', '\u{85}', '\u{2028}', '\u{202e}', '\u{2066}'] {
+        let file = GateFile::parse(text, &format!("/etc/tidegate/a{odd}lan0: stopped.toml"), &[]).unwrap();
+        assert_eq!(file.name, "a_lan0: stopped");
+    }
+}

@@ -1,8 +1,9 @@
 """When packets came: the kernel's own time stamps, in a ring of memory that is read when all is over.
 
-`python -m tidegate.lab.capture INTERFACE PACKETS [PORT …]` says `ready`, lets the kernel write the beginning
-of every packet that comes in into a ring, and prints it when its input is closed. During the experiment it
-does not run at all. UDP for one of the ports has a receiver.
+`python -m tidegate.lab.capture INTERFACE PACKETS ONLY [PORT …]` says `ready`, lets the kernel write the
+beginning of every packet that comes in into a ring, and prints it when its input is closed. During the
+experiment it does not run at all. Where ONLY is a port and not 0, the ring has only UDP packets for that
+port. UDP for one of the other ports has a receiver.
 
 The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair
 that is within the call that sent it at the other end, so what comes in at a host is stamped when the box
@@ -13,12 +14,14 @@ Source: the kernel's Documentation/networking/packet_mmap.rst and net/packet/af_
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import socket
 import struct
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate._tidegate import TidegateError
@@ -32,6 +35,7 @@ SOL_PACKET = 263
 PACKET_RX_RING, PACKET_STATISTICS, PACKET_VERSION, PACKET_IGNORE_OUTGOING = 5, 6, 10, 23
 TPACKET_V2 = 1
 SO_TIMESTAMPNS = 35
+SO_ATTACH_FILTER = 26
 ETH_P_ALL, ETH_P_IP = 0x0003, 0x0800
 
 SLOT = 128
@@ -103,13 +107,36 @@ def parse(ring: bytes) -> Packets:
 
 
 class Capture:
-    """What comes in at an interface from now on, until it is read."""
+    """What comes in at an interface from now on, until it is read.
 
-    def __init__(self, net: Net, place: str, interface: str, most: int, ports: tuple[int, ...] = ()) -> None:
-        words = [sys.executable, "-m", __name__, interface, str(most), *map(str, ports)]
+    Args:
+        net: Where.
+        place: The namespace.
+        interface: The interface.
+        most: For how many packets there is room.
+        ports: Ports of UDP that get a receiver.
+        only: The port of the only UDP packets to keep; 0 for all packets.
+    """
+
+    def __init__(
+        self,
+        net: Net,
+        place: str,
+        interface: str,
+        most: int,
+        ports: tuple[int, ...] = (),
+        only: int = 0,
+    ) -> None:
+        words = [sys.executable, "-m", __name__, interface, str(most), str(only), *map(str, ports)]
         self._process: subprocess.Popen[bytes] = net.start(place, words)
         self._name = f"{interface} of {place}"
         wait_until_ready(self._process, f"the capture at {self._name}")
+
+    def frames(self, interface: str, sent: bool = False) -> int:
+        """Return how many frames an interface beside it has received, or sent, so far."""
+        rows = Path(f"/proc/{self._process.pid}/net/dev").read_text().splitlines()
+        row = next(row for row in rows if row.strip().startswith(f"{interface}:"))
+        return int(row.split(":")[1].split()[9 if sent else 1])
 
     def read(self) -> Packets:
         """End it, and return what came.
@@ -123,9 +150,9 @@ class Capture:
         return parse(ring)
 
 
-def at_host(net: Net, place: str, most: int, ports: tuple[int, ...] = ()) -> Capture:
+def at_host(net: Net, place: str, most: int, ports: tuple[int, ...] = (), only: int = 0) -> Capture:
     """Return a capture of what comes in at a host."""
-    return Capture(net, place, HOST, most, ports)
+    return Capture(net, place, HOST, most, ports, only)
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], what: str) -> None:
@@ -139,7 +166,27 @@ def wait_until_ready(process: subprocess.Popen[bytes], what: str) -> None:
         raise TidegateError(f"{what} did not start")
 
 
-def main(interface: str, most: int, ports: tuple[int, ...]) -> None:
+def keep_only(recorder: socket.socket, port: int) -> None:
+    """Let a packet socket receive IPv4 packets without options that are UDP for one port, and no others."""
+    load_half, load_byte, equal, result = 0x28, 0x30, 0x15, 0x06
+    code = (
+        (load_half, 0, 0, 12),
+        (equal, 0, 5, ETH_P_IP),
+        (load_byte, 0, 0, 23),
+        (equal, 0, 3, UDP),
+        (load_half, 0, 0, 36),
+        (equal, 0, 1, port),
+        (result, 0, 0, 0xFFFF),
+        (result, 0, 0, 0),
+    )
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
+    described = struct.pack(
+        "HxxxxxxQ" if sys.maxsize > 2**32 else "HxxI", len(code), ctypes.addressof(program)
+    )
+    recorder.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, described)
+
+
+def main(interface: str, most: int, only: int, ports: tuple[int, ...]) -> None:
     """Record until the input is closed, then print the ring."""
     blocks = -(-most * SLOT // BLOCK)
     sinks = []
@@ -153,6 +200,8 @@ def main(interface: str, most: int, ports: tuple[int, ...]) -> None:
         recorder.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         # Without this no packet is stamped before it is written into the ring.
         recorder.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        if only:
+            keep_only(recorder, only)
         recorder.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
         request = struct.pack("IIII", BLOCK, blocks, SLOT, BLOCK // SLOT * blocks)
         recorder.setsockopt(SOL_PACKET, PACKET_RX_RING, request)
@@ -168,4 +217,4 @@ def main(interface: str, most: int, ports: tuple[int, ...]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), tuple(map(int, sys.argv[3:])))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), tuple(map(int, sys.argv[4:])))

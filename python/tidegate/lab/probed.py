@@ -21,7 +21,7 @@ from tidegate.lab.capture import Capture, Packets
 from tidegate.lab.gate import Gate
 from tidegate.lab.kernel import HtbClass
 from tidegate.lab.measures import Bar, Column, Outcome, Row
-from tidegate.lab.net import GATE_INSIDE, SECOND, Net, processors
+from tidegate.lab.net import GATE_INSIDE, GATE_OUTSIDE, SECOND, Net, processors
 
 PORT = 5004
 ROOM = 1000
@@ -30,6 +30,8 @@ OTHERS = 100
 """HTB sets this part of the rate aside for packets of no class, as the gate does."""
 WINDOW = 100_000_000
 """In ns: of the probe, the least part is looked for that passes in such a time."""
+PROBES = 100_000_000
+"""In bit/s: what is sent, at most, of packets that a capture of probes alone has to keep."""
 SETTLE = 0.5
 
 COLUMNS = (
@@ -39,6 +41,9 @@ COLUMNS = (
     Column("least", "least in 100 ms", "share"),
     Column("lost", "lost", "share"),
     Column("load", "load", "bit/s"),
+    Column("offered", "frames/s offered", "count"),
+    Column("passed", "passed", "count"),
+    Column("over", "offered / passed", "count"),
     Column("lateness_p99", "late p99", "s"),
     Column("off", "reported off", "s"),
     Column("flows", "open flows", "count"),
@@ -83,24 +88,27 @@ def _measure(way: str, plan: dict[str, Any], seconds: float) -> _Run:
     here, there = processors()
     rate = _tidegate.parse_rate(plan["rate"])
     history = _tidegate.parse_time(plan["history"])
-    probe, tcps = plan["probe"], plan.get("tcps", 0)
+    probe, tcps, flood = plan["probe"], plan.get("tcps", 0), plan.get("flood", 0)
     with Net() as net:
         net.add_second_host()
         gate = _arrange(net, way, plan, rate, there)
-        most = int((history + seconds + 5) * (rate / 8 / 400)) + 1000
-        far = capture.at_host(net, "outside", most, (PORT,))
-        near = Capture(net, "box", GATE_INSIDE, most)
+        # Of a flood only the probe is kept.
+        most = int((history + seconds + 5) * ((PROBES if flood else rate) / 8 / 400)) + 1000
+        far = capture.at_host(net, "outside", most, (PORT,), PORT if flood else 0)
+        near = Capture(net, "box", GATE_INSIDE, most, (), PORT if flood else 0)
         traffic.open_flows(net, plan.get("idle_flows", 0), here)
         if gate is not None:
             traffic.start_scrapers(net, plan.get("scrapers", 0), here)
         traffic.start_busy(net, plan.get("busy", 0), there)
         _receiver = traffic.Receiver(net, tcps, here)
         traffic.start_tcp(net, tcps, "cubic", here)
+        if flood:
+            traffic.start_flood(net, flood, here)
         time.sleep(history)
-        start = time.time_ns()
+        start, before = time.time_ns(), _frames(near)
         traffic.start_udp(net, PORT, probe["frame"], _tidegate.parse_rate(probe["rate"]), here, SECOND)
         time.sleep(seconds)
-        end = time.time_ns()
+        end, after = time.time_ns(), _frames(near)
         time.sleep(SETTLE)
         report = gate.stop() if gate is not None else None
         sent, came = near.read(), far.read()
@@ -118,12 +126,20 @@ def _measure(way: str, plan: dict[str, Any], seconds: float) -> _Run:
         "lost": lost / len(sent),
         "load": float(load.length.sum()) * 8e9 / (end - start),
     }
+    if flood:
+        offered, passed = ((after - before) * 1e9 / (end - start)).tolist()
+        figures |= {"offered": offered, "passed": passed, "over": offered / passed}
     if report is not None:
         up = report["directions"]["up"]
         figures["lateness_p99"] = up["lateness"]["p99"]
         figures["flows"] = float(sum(flow["flows"] for flow in up["flows"]))
         figures["off"] = abs(figures["lateness_p99"] - measures.quantile(all_delays, 0.99))
     return _Run(Row(way, figures), delays)
+
+
+def _frames(box: Capture) -> npt.NDArray[np.int64]:
+    """Return the frames that have come in at the box and left it so far."""
+    return np.array([box.frames(GATE_INSIDE), box.frames(GATE_OUTSIDE, sent=True)])
 
 
 def _probe(packets: Packets) -> Packets:

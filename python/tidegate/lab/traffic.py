@@ -30,6 +30,10 @@ TCP_PORT = 5201
 FIRST_PORT = 2000
 DISCARD = 9
 """The port of the discard service (RFC 863)."""
+FLOOD_PORT = 7000
+UDP_SEGMENT = 103
+"""The option by which the kernel cuts what is sent into datagrams (udp(7)); Python has no name for it."""
+SEGMENTS = 40
 METRICS = ("127.0.0.1", 9273)
 
 
@@ -55,15 +59,27 @@ class Receiver:
         return int(row.split(":")[1].split()[0])
 
 
-def start_tcp(net: Net, flows: int, congestion: str, processor: int) -> None:
-    """Start TCP flows from the inside that send all they may."""
-    _start(net, "inside", ("send", str(flows), congestion), processor)
+def start_tcp(
+    net: Net, flows: int, congestion: str, processor: int, address: str = INSIDE, first: int = 0
+) -> None:
+    """Start TCP flows of a host inside that send all they may, to the receiver's flows from `first` on."""
+    _start(net, "inside", ("send", str(flows), congestion, address, str(first)), processor)
 
 
-def start_udp(net: Net, port: int, frame: int, rate: float, processor: int, address: str = INSIDE) -> None:
+def start_udp(
+    net: Net, port: int, frame: int, rate: float, processor: int, address: str = INSIDE, dscp: int = 0
+) -> None:
     """Start frames of `frame` bytes at `rate` bit/s, evenly as far as a process can, before all others."""
-    source = _start(net, "inside", ("udp", str(port), str(frame), str(rate), address), processor)
+    words = ("udp", str(port), str(frame), str(rate), address, str(dscp))
+    source = _start(net, "inside", words, processor)
     os.sched_setscheduler(source.pid, os.SCHED_FIFO, os.sched_param(1))
+
+
+def start_flood(net: Net, frame: int, processor: int) -> None:
+    """Start frames of `frame` bytes from the inside, as many as the processor can send."""
+    # The kernel cuts a long datagram into frames where it leaves the host: less work than sending each.
+    net.command(net.name("inside"), *f"ethtool -K {HOST} tx-udp-segmentation off".split())
+    _start(net, "inside", ("flood", str(frame)), processor)
 
 
 def open_flows(net: Net, count: int, processor: int) -> None:
@@ -92,9 +108,10 @@ def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subp
     return process
 
 
-def send_udp(port: int, frame: int, rate: float, address: str) -> None:
+def send_udp(port: int, frame: int, rate: float, address: str, dscp: int) -> None:
     """Send numbered frames at a rate; what a late wake-up missed is made up for, 100 ms at most."""
     peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
     peer.bind((address, 0))
     peer.connect((OUTSIDE, port))
     gap = frame * 8 / rate
@@ -112,6 +129,20 @@ def send_udp(port: int, frame: int, rate: float, address: str) -> None:
             number += 1
             due += gap
         time.sleep(max(due - time.monotonic(), min(gap, LONGEST_SLEEP)))
+
+
+def send_flood(frame: int) -> None:
+    """Send frames to nobody without a pause, many in a call."""
+    peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    peer.setsockopt(socket.SOL_UDP, UDP_SEGMENT, frame - HEADERS)
+    peer.bind((INSIDE, 0))
+    peer.connect((OUTSIDE, FLOOD_PORT))
+    segments = bytes((frame - HEADERS) * SEGMENTS)
+    print("ready", flush=True)
+    while True:
+        # The far end has no receiver, and says so now and then.
+        with contextlib.suppress(OSError):
+            peer.send(segments)
 
 
 def send_from_ports(count: int) -> None:
@@ -150,13 +181,13 @@ def keep_busy() -> None:
         pass
 
 
-def send_tcp(flows: int, congestion: str) -> None:
+def send_tcp(flows: int, congestion: str, address: str, first: int) -> None:
     """Send without an end on so many connections."""
     peers = []
-    for ix in range(flows):
+    for ix in range(first, first + flows):
         peer = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
-        peer.bind(("", 40_000 + ix))
+        peer.bind((address, 40_000 + ix))
         peer.connect((OUTSIDE, TCP_PORT + ix))
         peers.append(peer)
     print("ready", flush=True)
@@ -198,16 +229,18 @@ def receive_tcp(flows: int) -> None:
 def main(words: list[str]) -> None:
     """Do what the words say."""
     match words:
-        case ["udp", port, frame, rate, address]:
-            send_udp(int(port), int(frame), float(rate), address)
+        case ["udp", port, frame, rate, address, dscp]:
+            send_udp(int(port), int(frame), float(rate), address, int(dscp))
+        case ["flood", frame]:
+            send_flood(int(frame))
         case ["open", count]:
             send_from_ports(int(count))
         case ["scrape"]:
             scrape()
         case ["busy"]:
             keep_busy()
-        case ["send", flows, congestion]:
-            send_tcp(int(flows), congestion)
+        case ["send", flows, congestion, address, first]:
+            send_tcp(int(flows), congestion, address, int(first))
         case ["receive", flows]:
             receive_tcp(int(flows))
         case _:

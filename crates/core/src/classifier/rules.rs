@@ -26,6 +26,14 @@ impl Direction {
             Direction::Down => "down",
         }
     }
+
+    /// The other one.
+    pub const fn opposite(self) -> Direction {
+        match self {
+            Direction::Up => Direction::Down,
+            Direction::Down => Direction::Up,
+        }
+    }
 }
 
 /// An address, or all addresses that start alike: `10.0.0.0/24`, `2001:db8::/32`.

@@ -46,7 +46,7 @@ fn no_frame_is_early_at_a_late_gate() {
     for _ in 0..20_000 {
         // 934 bytes take a millisecond: up to two in a row, at times when something is overdue.
         bench.now += Span::from_micros(rng.below(4000));
-        let arrived = bench.now.min(bench.engine.next_event());
+        let arrived = bench.now.min(bench.engine.next_event(Direction::Up));
         for _ in 0..rng.below(3) {
             let frame = udp(1, 934);
             let at = Arrival { switch: arrived, ..Arrival::at(bench.now) };
@@ -161,7 +161,7 @@ fn a_rules_codepoint_is_set_as_its_frames_leave() {
     let (mine, other) = (udp(1, 100), udp(2, 100));
     bench.receive(Direction::Up, &mine);
     bench.receive(Direction::Up, &other);
-    bench.engine.advance(at(5));
+    bench.engine.advance(at(5), usize::MAX);
     let frames: Vec<Vec<u8>> = bench
         .engine
         .departures(Direction::Up)

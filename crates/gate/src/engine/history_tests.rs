@@ -73,7 +73,7 @@ impl Line {
 
     fn serve(&mut self, until: Time, sent: &mut Vec<(u8, Span, u64)>) {
         self.bench.now = until;
-        self.bench.engine.advance(until);
+        self.bench.engine.advance(until, usize::MAX);
         let leaving = self.bench.engine.departures(Direction::Up).to_vec();
         for one in &leaving {
             let bytes = self.bench.engine.frame(Direction::Up, *one);
@@ -270,7 +270,7 @@ fn what_keeps_the_link_working_never_waits_for_long() {
         for step in 0..20_000 {
             let at = Time::ORIGIN + Span::from_millis(step);
             bench.now = at;
-            bench.engine.advance(at);
+            bench.engine.advance(at, usize::MAX);
             let leaving = bench.engine.departures(Direction::Up).to_vec();
             for one in leaving {
                 let frame = bench.engine.frame(Direction::Up, one);

@@ -24,6 +24,12 @@ impl Engine {
         self.switch.backlog(ix).packets - in_service + (port.departures.len() + port.line.in_flight()) as u64
     }
 
+    /// Frames that were sent in both directions, and their bytes.
+    pub(crate) fn sent(&self) -> Count {
+        let [up, down] = Direction::BOTH.map(|direction| self.counters(direction));
+        Count { packets: up.sent + down.sent, bytes: up.sent_bytes + down.sent_bytes }
+    }
+
     /// Checks that the running sums of every rule are what its flows add up to.
     #[cfg(test)]
     pub(crate) fn check_sums(&self, direction: Direction) {
@@ -60,7 +66,8 @@ impl Engine {
 
     /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead that was seen of late.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
-        self.ports[direction as usize].edge.steering().lead(self.clock, &self.switch, rule)
+        let port = &self.ports[direction as usize];
+        port.edge.steering().lead(port.clock, &self.switch, rule)
     }
 
     /// Counters of a rule's flows in a direction, and how many flows are open.

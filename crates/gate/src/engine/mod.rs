@@ -70,8 +70,6 @@ pub(crate) struct Engine {
     names: Vec<String>,
     rng: Rng,
     effects: Vec<Effect>,
-    /// The latest time that the switch was given.
-    clock: Time,
     idle_check_at: Time,
 }
 
@@ -90,7 +88,6 @@ impl Engine {
             names: plan.names.clone(),
             rng: Rng::named(1, "gate"),
             effects: Vec::new(),
-            clock: now,
             idle_check_at: now + IDLE_CHECK_INTERVAL,
         })
     }
@@ -134,15 +131,15 @@ impl Engine {
         port.arena.set_arrival(body, at);
         let length = port.arena.frame(body).len();
         port.counters.received_bytes += length as u64;
-        self.clock = self.clock.max(at.switch);
-        let Steered { leg, charged, mark } =
-            port.edge.steer(self.clock, &mut self.switch, headers, length as u32);
+        port.clock = port.clock.max(at.switch);
+        let now = port.clock;
+        let Steered { leg, charged, mark } = port.edge.steer(now, &mut self.switch, headers, length as u32);
         let mut packet = Packet::new(body, charged);
         packet.mark = mark;
         if let Some(counters) = port.counters_of(leg.flow) {
             counters.arrived.add(charged);
         }
-        let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+        let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
         if ready.should_start() {
@@ -150,8 +147,10 @@ impl Engine {
         }
     }
 
-    /// Carries out everything that is due by `now`, each event at its own time.
-    pub(crate) fn advance(&mut self, now: Time) {
+    /// Carries out what is due by `now`, each event at its own time. A direction that has `most` departures goes no further:
+    /// its packets stay in their queues, where the scheduler decides which of them are sent, until those are handed over. Returns
+    /// whether one had as many.
+    pub(crate) fn advance(&mut self, now: Time, most: usize) -> bool {
         let floor = now.before(MAX_CATCH_UP);
         for port in &mut self.ports {
             let late = if port.free_at < floor { &mut port.free_at } else { &mut port.open_at };
@@ -162,14 +161,14 @@ impl Engine {
             }
         }
         loop {
-            let [up, down] = [0, 1].map(|ix| self.ports[ix].next_event());
+            let [up, down] = [0, 1].map(|ix| self.ports[ix].next_step(most));
             let (direction, due) = if up <= down { (Direction::Up, up) } else { (Direction::Down, down) };
             if due > now {
                 break;
             }
-            self.clock = self.clock.max(due);
             let port = &mut self.ports[direction as usize];
-            let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+            port.clock = port.clock.max(due);
+            let mut cx = Ctx { now: port.clock, rng: &mut self.rng, out: &mut self.effects };
             if port.free_at == due {
                 port.free_at = Time::NEVER;
                 // The frame's buffer is freed when the frame is sent or lost.
@@ -188,20 +187,23 @@ impl Engine {
             self.take_effects();
             self.start(direction);
         }
-        self.clock = self.clock.max(now);
         for port in &mut self.ports {
+            if port.next_event() > now {
+                port.clock = port.clock.max(now);
+            }
             port.land(now);
         }
-        if self.clock >= self.idle_check_at {
-            self.idle_check_at = self.clock + IDLE_CHECK_INTERVAL;
+        if now >= self.idle_check_at {
+            self.idle_check_at = now + IDLE_CHECK_INTERVAL;
             for (ix, port) in self.ports.iter_mut().enumerate() {
-                port.edge.look_at_leads(self.clock, &self.switch, MOST_LEADS);
+                port.edge.look_at_leads(port.clock, &self.switch, MOST_LEADS);
                 // While something is queued, only packets close flows, as in the simulator.
                 if self.switch.backlog(PortIx(ix as u16)).packets == 0 {
-                    port.edge.close_idle(self.clock, &mut self.switch);
+                    port.edge.close_idle(port.clock, &mut self.switch);
                 }
             }
         }
+        self.ports.iter().any(|port| port.departures.len() >= most)
     }
 
     /// Starts the next packet if the line is free and open: its first bit is due now.
@@ -210,29 +212,29 @@ impl Engine {
         if port.free_at != Time::NEVER {
             return;
         }
-        let opens = port.line.opens(self.clock);
-        if opens > self.clock {
+        let now = port.clock;
+        let opens = port.line.opens(now);
+        if opens > now {
             let waits = self.switch.backlog(ix).packets > 0;
             port.open_at = if waits { opens } else { Time::NEVER };
             return;
         }
-        let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+        let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         if let Some(packet) = self.switch.start(&mut cx, ix) {
             if packet.mark.is_news() {
                 rewrite::write_mark(port.arena.frame_mut(packet.body), packet.mark);
             }
             let arrival = port.arena.arrival(packet.body);
-            port.statistics_of(packet.flow).record_delay(self.clock.since(arrival.kernel));
-            port.free_at = port.line.begin(self.clock, packet.len);
+            // A late gate may be at an earlier event: the frame was not there before it came.
+            let due = now.max(arrival.kernel);
+            port.statistics_of(packet.flow).record_delay(due.since(arrival.kernel));
+            port.free_at = port.line.begin(now, packet.len);
             // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
-            let leaves = if port.emulated {
-                port.free_at.max(arrival.read + port.free_at.since(self.clock))
-            } else {
-                self.clock
-            };
-            match port.line.fly(self.clock, leaves, packet.body, &mut port.loss_rng) {
+            let leaves =
+                if port.emulated { port.free_at.max(arrival.read + port.free_at.since(now)) } else { now };
+            match port.line.fly(now, leaves, packet.body, &mut port.loss_rng) {
                 Flight::Arrived => {
-                    port.departures.push(Departure { body: packet.body, due: self.clock });
+                    port.departures.push(Departure { body: packet.body, due });
                 }
                 Flight::InFlight { .. } => {}
                 Flight::Lost => {
@@ -286,9 +288,9 @@ impl Engine {
         self.ports.iter().map(next).fold(Time::NEVER, Time::min)
     }
 
-    /// When the switch or a link has its next event, landings on an emulated link aside.
-    pub(crate) fn next_event(&self) -> Time {
-        self.ports.iter().map(Port::next_event).fold(Time::NEVER, Time::min)
+    /// When a direction's port or its link has its next event, landings on an emulated link aside.
+    pub(crate) fn next_event(&self, direction: Direction) -> Time {
+        self.ports[direction as usize].next_event()
     }
 
     /// Whether an emulated link follows in a direction.
@@ -315,6 +317,14 @@ impl Engine {
     /// The bytes of a frame that is due in a direction.
     pub(crate) fn frame(&self, direction: Direction, departure: Departure) -> &[u8] {
         self.ports[direction as usize].arena.frame(departure.body)
+    }
+
+    /// Counts a frame of so many bytes as lost that was completed as sent: the kernel has refused it later.
+    pub(crate) fn refused(&mut self, direction: Direction, length: usize) {
+        let counters = &mut self.ports[direction as usize].counters;
+        counters.sent -= 1;
+        counters.sent_bytes -= length as u64;
+        counters.count_loss(LossReason::Device);
     }
 
     /// Completes departures: the kernel took the first `sent` frames and refused the `refused` frames after them.

@@ -20,6 +20,8 @@ pub(crate) struct Departure {
 }
 
 pub(super) struct Port {
+    /// The latest time that the switch was given for this port.
+    pub(super) clock: Time,
     pub(super) edge: Edge,
     /// The frames that came in this direction and are still here.
     pub(super) arena: Arena,
@@ -57,6 +59,7 @@ impl Port {
         let edge = plan.edges[side].clone();
         let statistics = vec![FlowStatistics::new(); edge.rules.len() + 1];
         Ok(Port {
+            clock: now,
             edge: Edge::new(now, switch, ix, direction, edge)?,
             arena: Arena::new(plan.buffers[side], longest_frame),
             line: Line::new(now, &plan.lines[side]),
@@ -74,6 +77,11 @@ impl Port {
     /// When the switch has something to do at this port.
     pub(super) fn next_event(&self) -> Time {
         self.free_at.min(self.open_at).min(self.wake_at)
+    }
+
+    /// The same, or [`Time::NEVER`] while `most` frames are due and not yet handed to the kernel.
+    pub(super) fn next_step(&self, most: usize) -> Time {
+        if self.departures.len() < most { self.next_event() } else { Time::NEVER }
     }
 
     /// Moves the frames that have left the emulated link by `now` to the departures.

@@ -30,16 +30,17 @@ impl Engine {
             let steering = self.ports[direction as usize].edge.steering();
             changes.extend(steering.changes(&edge.rules, &from, edge.rest, classes));
         }
-        self.clock = self.clock.max(now);
-        let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+        let now = self.ports.iter().map(|port| port.clock).fold(now, Time::max);
+        let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         // Every port is asked to start below.
         _ = self.switch.reconfigure(&mut cx, &wanted, &changes)?;
         for direction in Direction::BOTH {
             let side = direction as usize;
             let port = &mut self.ports[side];
-            port.edge.replan(self.clock, &mut self.switch, plan.edges[side].clone(), &from);
+            port.clock = now;
+            port.edge.replan(now, &mut self.switch, plan.edges[side].clone(), &from);
             port.arena.grow_to(plan.buffers[side]);
-            port.line.change(self.clock, &plan.lines[side]);
+            port.line.change(now, &plan.lines[side]);
             port.emulated = plan.emulated[side];
             port.open_at = Time::NEVER;
             let rest = port.statistics.len() - 1;
@@ -51,7 +52,7 @@ impl Engine {
         self.names.clone_from(&plan.names);
         self.take_effects();
         for direction in Direction::BOTH {
-            self.reassign(direction)?;
+            self.reassign(now, direction)?;
             self.ports[direction as usize].sum_up(&self.switch);
             self.start(direction);
         }
@@ -60,7 +61,7 @@ impl Engine {
 
     /// Moves queued frames to the flows that the rules now say. Otherwise later frames of the same conversation
     /// would overtake them.
-    fn reassign(&mut self, direction: Direction) -> Result<(), Refused> {
+    fn reassign(&mut self, now: Time, direction: Direction) -> Result<(), Refused> {
         let ix = PortIx(direction as u16);
         let waiting: Vec<_> = self.switch.waiting(ix).map(|(flow, packet)| (packet.body, flow)).collect();
         let mut flows = BTreeMap::new();
@@ -69,12 +70,12 @@ impl Engine {
             let frame = self.ports[direction as usize].arena.frame(body);
             let (headers, length) = (Headers::read(LinkType::Ethernet, frame), frame.len() as u32);
             let edge = &mut self.ports[direction as usize].edge;
-            let leg = edge.steer(self.clock, &mut self.switch, &headers, length).leg;
+            let leg = edge.steer(now, &mut self.switch, &headers, length).leg;
             moved |= leg.flow != flow;
             flows.insert(body, leg.flow);
         }
         if moved {
-            let mut cx = Ctx { now: self.clock, rng: &mut self.rng, out: &mut self.effects };
+            let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
             _ = self
                 .switch
                 .reassign(&mut cx, ix, |packet| flows.get(&packet.body).copied().unwrap_or(packet.flow))?;

@@ -19,7 +19,7 @@ impl Bench {
     /// Sends what is due until `at`: ports and numbers in their order, and when each was due.
     fn numbers(&mut self, at: Time) -> Vec<(Time, u16, u64)> {
         self.now = at;
-        self.engine.advance(at);
+        self.engine.advance(at, usize::MAX);
         let leaving = self.engine.departures(Direction::Up).to_vec();
         let read = |departure: &super::super::Departure| {
             let frame = self.engine.frame(Direction::Up, *departure);

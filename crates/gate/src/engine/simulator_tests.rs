@@ -81,7 +81,7 @@ fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> 
         loop {
             let at = bench.engine.next_due().min(until);
             bench.now = at;
-            bench.engine.advance(at);
+            bench.engine.advance(at, usize::MAX);
             for direction in Direction::BOTH {
                 let leaving = bench.engine.departures(direction).to_vec();
                 left.extend(leaving.iter().map(|one| (whose(bench.engine.frame(direction, *one)), one.due)));

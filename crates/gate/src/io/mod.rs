@@ -3,11 +3,14 @@
 //! The unsafe code of the data path is below here. A received frame has a virtio-net header that describes its
 //! offloads. A frame that is sent has none left.
 
+mod hosts;
 mod packet;
 mod ring;
 mod tap;
 #[cfg(feature = "xdp")]
 mod xdp;
+
+pub(crate) use packet::Sender as SendSocket;
 
 use crate::error::GateError;
 use crate::frame::offload::{HEADER, Offloaded};
@@ -15,6 +18,7 @@ use crate::stats::LossReason;
 use crate::sys::interface::Interface;
 use std::io;
 use std::os::fd::BorrowedFd;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_spec::Io;
 
 /// The most frames that are received or sent at once.
@@ -34,11 +38,11 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Opens an interface.
+    /// Opens an interface. What comes in there goes in `direction`.
     ///
     /// # Errors
     /// When it is missing, down, not Ethernet, or cannot be opened.
-    pub(crate) fn open(io: Io, name: &str) -> Result<Side, GateError> {
+    pub(crate) fn open(io: Io, name: &str, direction: Direction) -> Result<Side, GateError> {
         if io == Io::Tap {
             let (interface, receiver, sender) = tap::open(name)?;
             return Ok(Side { interface, receiver: Receiver::Tap(receiver), sender: Sender::Tap(sender) });
@@ -51,7 +55,7 @@ impl Side {
         let receiver = match io {
             Io::Ring => ring::slots::Receiver::open(index, mtu).map(Receiver::Slots),
             Io::RingBatch => ring::blocks::Receiver::open(index).map(Receiver::Blocks),
-            Io::Packet | Io::Tap | Io::Xdp => packet::Receiver::open(index, |_| Ok(())).map(Receiver::Packet),
+            Io::Packet | Io::Tap | Io::Xdp => hosts::Receiver::open(index, direction).map(Receiver::Packet),
         };
         let opened = receiver.and_then(|receiver| {
             let sender = Sender::Packet(packet::Sender::open(index)?);
@@ -81,7 +85,7 @@ impl Side {
 /// Receives the frames that come in at an interface, whatever their destination, and not those that this host
 /// sends there.
 pub(crate) enum Receiver {
-    Packet(packet::Receiver),
+    Packet(hosts::Receiver),
     Slots(ring::slots::Receiver),
     Blocks(ring::blocks::Receiver),
     Tap(tap::Receiver),
@@ -102,19 +106,28 @@ impl Receiver {
         }
     }
 
-    /// Passes up to [`BATCH`] frames to `take`, as many as are there, and returns how many there were.
+    /// The sockets that receive, for their filters.
+    pub(crate) fn sockets(&self) -> Vec<BorrowedFd<'_>> {
+        match self {
+            Receiver::Packet(receiver) => receiver.sockets().collect(),
+            _ => vec![self.fd()],
+        }
+    }
+
+    /// Passes frames to `take`, as many as are there, but not so many that sending stands still meanwhile. Returns whether
+    /// more may be there.
     ///
     /// # Errors
     /// The system's: `EAGAIN` when there is none, `ENETDOWN` once when the interface went down, `EINVAL`
     /// when a super-packet was dropped of a kind which a virtio-net header cannot describe.
-    pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<usize> {
+    pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         match self {
             Receiver::Packet(receiver) => receiver.receive(take),
-            Receiver::Slots(receiver) => receiver.receive(take),
-            Receiver::Blocks(receiver) => receiver.receive(take),
-            Receiver::Tap(receiver) => receiver.receive(take),
+            Receiver::Slots(receiver) => receiver.receive(take).map(|count| count == ring::AT_ONCE),
+            Receiver::Blocks(receiver) => receiver.receive(take).map(|count| count == ring::AT_ONCE),
+            Receiver::Tap(receiver) => receiver.receive(take).map(|count| count == BATCH),
             #[cfg(feature = "xdp")]
-            Receiver::Xdp(receiver) => receiver.receive(take),
+            Receiver::Xdp(receiver) => receiver.receive(take).map(|count| count == ring::AT_ONCE),
         }
     }
 
@@ -161,6 +174,16 @@ impl Sender {
             Sender::Tap(sender) => sender.send(frames),
             #[cfg(feature = "xdp")]
             Sender::Xdp(sender) => sender.send(frames),
+        }
+    }
+}
+
+impl Sender {
+    /// A second way to the same socket, for another thread; `None` where a thread of its own does not send.
+    pub(crate) fn another(&self) -> io::Result<Option<SendSocket>> {
+        match self {
+            Sender::Packet(sender) => sender.try_clone().map(Some),
+            _ => Ok(None),
         }
     }
 }

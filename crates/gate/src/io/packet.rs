@@ -17,15 +17,16 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Bytes of the buffer for one frame.
 const BUFFER: usize = (TAG + MAX_FRAME).next_multiple_of(64);
-/// Bytes of memory that the kernel may hold for a socket: 20 ms of 10 Gbit/s, twice over.
-const SOCKET_BUFFER: c_int = 64 << 20;
+/// Bytes of memory that the kernel may hold, of which it allows twice as many, for super-packets that have no room in a ring.
+const RING_OVERFLOW_BUFFER: c_int = 16 << 20;
+/// The same for a socket that sends.
+const SEND_BUFFER: c_int = 64 << 20;
 /// Control messages with a `timespec` and a `tpacket_auxdata`, in whole words so that they are aligned.
 const CONTROL_WORDS: usize = 10;
 
 /// Sets the size of a socket's buffer; without the privilege, up to the system's limit.
-fn set_buffer(socket: &OwnedFd, forced: c_int, plain: c_int) -> io::Result<()> {
-    set(socket, libc::SOL_SOCKET, forced, &SOCKET_BUFFER)
-        .or_else(|_| set(socket, libc::SOL_SOCKET, plain, &SOCKET_BUFFER))
+fn set_buffer(socket: &OwnedFd, [forced, plain]: [c_int; 2], bytes: c_int) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, forced, &bytes).or_else(|_| set(socket, libc::SOL_SOCKET, plain, &bytes))
 }
 
 /// A packet socket that receives nothing before it is bound.
@@ -64,61 +65,85 @@ fn bind(socket: &OwnedFd, index: u32, protocol: c_int) -> io::Result<()> {
     checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
 }
 
-/// Receives what comes in at an interface.
-pub(crate) struct Receiver {
-    socket: OwnedFd,
+/// A socket for what comes in at the interface with this index. `prepare` is called with it before the first frame can come in.
+///
+/// # Errors
+/// The system's: `EPERM` without CAP_NET_RAW.
+pub(super) fn receiving(
+    index: u32,
+    buffer: c_int,
+    prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
+) -> io::Result<OwnedFd> {
+    let socket = open()?;
+    let on: c_int = 1;
+    for option in [libc::PACKET_VNET_HDR, libc::PACKET_AUXDATA, libc::PACKET_IGNORE_OUTGOING] {
+        set(&socket, libc::SOL_PACKET, option, &on)?;
+    }
+    set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+    set_buffer(&socket, [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF], buffer)?;
+    prepare(&socket)?;
+    join(&socket, index)?;
+    bind(&socket, index, libc::ETH_P_ALL)?;
+    Ok(socket)
+}
+
+/// Frames that the kernel dropped since the last call because they were not read in time.
+pub(super) fn missed(socket: &OwnedFd) -> u64 {
+    let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
+    let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `stats`, which holds as many.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            (&raw mut stats).cast(),
+            &raw mut length,
+        )
+    };
+    if result < 0 { 0 } else { u64::from(stats.tp_drops) }
+}
+
+/// What the kernel says of a frame besides its bytes.
+#[derive(Clone, Copy, Default)]
+struct Described {
+    length: usize,
+    stamp: Option<u64>,
+    tag: Option<[u8; TAG]>,
+    truncated: bool,
+}
+
+/// Room for [`BATCH`] frames.
+pub(super) struct Batch {
     bytes: Box<[u8]>,
     headers: Box<[[u8; HEADER]; BATCH]>,
     controls: Box<[[u64; CONTROL_WORDS]; BATCH]>,
+    described: [Described; BATCH],
 }
 
-impl Receiver {
-    /// A receiver of the frames that come in at the interface with this index. `prepare` is called with the socket
-    /// before the first frame can come in.
-    ///
-    /// # Errors
-    /// The system's: `EPERM` without CAP_NET_RAW.
-    pub(super) fn open(index: u32, prepare: impl FnOnce(&OwnedFd) -> io::Result<()>) -> io::Result<Receiver> {
-        let socket = open()?;
-        let on: c_int = 1;
-        for option in [libc::PACKET_VNET_HDR, libc::PACKET_AUXDATA, libc::PACKET_IGNORE_OUTGOING] {
-            set(&socket, libc::SOL_PACKET, option, &on)?;
-        }
-        set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
-        set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?;
-        prepare(&socket)?;
-        join(&socket, index)?;
-        bind(&socket, index, libc::ETH_P_ALL)?;
-        Ok(Receiver {
-            socket,
+impl Batch {
+    pub(super) fn new() -> Batch {
+        Batch {
             bytes: vec![0; BUFFER * BATCH].into_boxed_slice(),
             headers: Box::new([[0; HEADER]; BATCH]),
             controls: Box::new([[0; CONTROL_WORDS]; BATCH]),
-        })
+            described: [Described::default(); BATCH],
+        }
     }
 
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    /// See [`super::Receiver::receive`].
-    pub(super) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<usize> {
-        self.receive_at_most(BATCH, take)
-    }
-
-    /// The same for at most `most` frames, and at most [`BATCH`].
-    pub(super) fn receive_at_most(
-        &mut self,
-        most: usize,
-        mut take: impl FnMut(Received<'_>),
-    ) -> io::Result<usize> {
+    /// Receives frames of a socket, at most `most`, into the places from `first` on; how many there were.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn fill(&mut self, socket: &OwnedFd, first: usize, most: usize) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { zeroed() };
+        let most = most.min(BATCH - first);
         let buffers =
             self.bytes.chunks_exact_mut(BUFFER).zip(self.headers.iter_mut()).zip(self.controls.iter_mut());
         for (((buffer, header), control), (parts, message)) in
-            buffers.zip(parts.iter_mut().zip(&mut messages))
+            buffers.skip(first).take(most).zip(parts.iter_mut().zip(&mut messages))
         {
             *parts = [
                 libc::iovec { iov_base: header.as_mut_ptr().cast(), iov_len: HEADER },
@@ -129,25 +154,70 @@ impl Receiver {
             message.msg_hdr.msg_control = control.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = size_of_val(control) as _;
         }
-        let (fd, most) = (self.socket.as_raw_fd(), most.min(BATCH) as libc::c_uint);
-        // SAFETY: every message points to memory of this receiver and of this frame of the stack, which
+        let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT as _);
+        // SAFETY: the first `most` messages point to memory of this batch and of this frame of the stack, which
         // nothing else uses during the call, with its true lengths; no time-out is passed.
         let count = checked(unsafe {
-            libc::recvmmsg(fd, messages.as_mut_ptr(), most, libc::MSG_DONTWAIT as _, std::ptr::null_mut())
+            libc::recvmmsg(fd, messages.as_mut_ptr(), most as libc::c_uint, flags, std::ptr::null_mut())
         })? as usize;
-        let buffers = self.bytes.chunks_exact_mut(BUFFER).zip(self.headers.iter()).zip(self.controls.iter());
-        for (((buffer, header), control), message) in buffers.zip(&messages[..count]) {
-            let length = (message.msg_len as usize).saturating_sub(HEADER).min(BUFFER - TAG);
+        let controls = self.controls[first..].iter();
+        let described = self.described[first..].iter_mut();
+        for ((described, control), message) in described.zip(controls).zip(&messages[..count]) {
             let (stamp, tag) = controls_of(control, message.msg_hdr.msg_controllen);
-            take(Received {
-                header: *header,
-                bytes: &mut buffer[..TAG + length],
+            *described = Described {
+                length: (message.msg_len as usize).saturating_sub(HEADER).min(BUFFER - TAG),
                 stamp,
                 tag,
-                loss: (message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0).then_some(LossReason::TooLong),
-            });
+                truncated: message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
+            };
         }
         Ok(count)
+    }
+
+    /// When the frame in a place was received; 0 where the kernel does not say.
+    pub(super) fn stamp(&self, place: usize) -> u64 {
+        self.described[place].stamp.unwrap_or(0)
+    }
+
+    /// The frame in a place.
+    pub(super) fn frame(&mut self, place: usize) -> Received<'_> {
+        let Described { length, stamp, tag, truncated } = self.described[place];
+        Received {
+            header: self.headers[place],
+            bytes: &mut self.bytes[place * BUFFER..][..TAG + length],
+            stamp,
+            tag,
+            loss: truncated.then_some(LossReason::TooLong),
+        }
+    }
+}
+
+/// Receives what comes in at an interface: beside a ring, what has no room in it.
+pub(crate) struct Receiver {
+    socket: OwnedFd,
+    batch: Batch,
+}
+
+impl Receiver {
+    /// A receiver of the frames that come in at the interface with this index. `prepare` is called with the socket
+    /// before the first frame can come in.
+    ///
+    /// # Errors
+    /// The system's: `EPERM` without CAP_NET_RAW.
+    pub(super) fn open(index: u32, prepare: impl FnOnce(&OwnedFd) -> io::Result<()>) -> io::Result<Receiver> {
+        Ok(Receiver { socket: receiving(index, RING_OVERFLOW_BUFFER, prepare)?, batch: Batch::new() })
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Passes a frame to `take`.
+    pub(super) fn receive_one(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<()> {
+        for place in 0..self.batch.fill(&self.socket, 0, 1)? {
+            take(self.batch.frame(place));
+        }
+        Ok(())
     }
 
     pub(super) fn socket(&self) -> &OwnedFd {
@@ -161,19 +231,7 @@ impl Receiver {
 
     /// See [`super::Receiver::missed`].
     pub(super) fn missed(&self) -> u64 {
-        let mut stats = libc::tpacket_stats { tp_packets: 0, tp_drops: 0 };
-        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `length` bytes to `stats`, which holds as many.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                (&raw mut stats).cast(),
-                &raw mut length,
-            )
-        };
-        if result < 0 { 0 } else { u64::from(stats.tp_drops) }
+        missed(&self.socket)
     }
 }
 
@@ -239,13 +297,24 @@ impl Sender {
         let socket = open()?;
         let on: c_int = 1;
         set(&socket, libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, &on)?;
-        set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)?;
+        set_buffer(&socket, [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF], SEND_BUFFER)?;
         bind(&socket, index, 0)?;
         Ok(Sender { socket })
     }
 
+    /// A second one of the same socket.
+    pub(super) fn try_clone(&self) -> io::Result<Sender> {
+        Ok(Sender { socket: self.socket.try_clone()? })
+    }
+
+    /// A sender by a socket that is connected.
+    #[cfg(test)]
+    pub(crate) fn of(socket: OwnedFd) -> Sender {
+        Sender { socket }
+    }
+
     /// See [`super::Sender::send`].
-    pub(super) fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+    pub(crate) fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([libc::iovec; BATCH], [libc::mmsghdr; BATCH]) = unsafe { zeroed() };
         let mut count = 0;

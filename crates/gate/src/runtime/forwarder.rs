@@ -1,10 +1,12 @@
 //! The forwarding loop of a bump-in-the-wire bridge: frames from one interface to the other, through the
 //! engine.
 
+mod departures;
 mod reports;
 
 use super::batching::Batching;
 use super::commands::{Command, CommandQueue};
+use super::sending::{Division, SendingThread};
 use super::wait::{self, WaitMode};
 use crate::config::link_speed;
 use crate::config::plan::Plan;
@@ -39,6 +41,9 @@ const MAX_DEFERRAL: Span = Span::from_millis(5);
 /// A frame that has waited for longer until it is read is dropped: who waits for it has given it up, and it would delay others.
 const MOST_AGE: Span = Span::from_millis(200);
 
+/// When the threads that send take no more, for how long the forwarder waits at most: half of the time in which one has sent a batch.
+const HAND_OVER: Span = Span::from_micros(30);
+
 /// How often the receivers are checked, and an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
 /// How often the interfaces' MTUs are looked at: nothing tells that one was raised.
@@ -67,6 +72,10 @@ pub(crate) struct Forwarder {
     /// When each receiver was last read to its end.
     all_read_at: [Time; 2],
     senders: [Sender; 2],
+    /// Threads that may send in their place.
+    threads: [Option<SendingThread>; 2],
+    /// Whether they do.
+    divided: bool,
     engine: Engine,
     clock: Clock,
     /// From when a frame was due until it was handed to the kernel, in nanoseconds.
@@ -106,12 +115,14 @@ impl Forwarder {
             (Mode::Observe, Io::Xdp) => Io::Packet,
             (_, io) => io,
         };
-        let [inside, outside] = [Side::open(io, &file.inside)?, Side::open(io, &file.outside)?];
+        let [inside, outside] =
+            [Side::open(io, &file.inside, Direction::Up)?, Side::open(io, &file.outside, Direction::Down)?];
         link_speed::check_rates(&file)?;
         let mtu = inside.interface.mtu.max(outside.interface.mtu);
         let longest = mtu + HEADER_ROOM;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
-        let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 3);
+        // Every report reads all of a histogram, between two frames: two digits are an eighth of three.
+        let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 2);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
         };
@@ -128,6 +139,8 @@ impl Forwarder {
             receivers: [inside.receiver, outside.receiver],
             all_read_at: [Time::ORIGIN; 2],
             senders: [outside.sender, inside.sender],
+            threads: [None, None],
+            divided: false,
             engine,
             clock: Clock::start(),
             lateness: [up, down],
@@ -158,19 +171,22 @@ impl Forwarder {
         // By default the kernel may delay a wake-up by 50 µs to join it with others.
         set_current_timer_slack(NonZeroU64::new(1))
             .map_err(|error| GateError::system("timer slack", error))?;
+        self.start_threads()?;
         let start = self.clock.now();
-        let mut scheduling = RealTime::request(wait_mode == WaitMode::RealTime, start, Clock::cpu_time());
+        let mut division = Division::new(start);
+        let mut scheduling = RealTime::request(wait_mode == WaitMode::RealTime, start, Clock::thread_time());
         self.real_time = scheduling.was_granted();
         let mut manager = Notifier::from_environment();
         manager.ready();
         let until = duration.map_or(Time::NEVER, |duration| start + duration);
-        let (mut more, mut batching) = (false, Batching::new(start));
+        let (mut more, mut blocked, mut batching) = (false, false, Batching::new(start));
         loop {
             let now = self.clock.now();
             if now >= until {
-                return Ok(());
+                break;
             }
-            scheduling.adapt(now, Clock::cpu_time);
+            scheduling.adapt(now, Clock::thread_time);
+            self.divided = division.adapt(now, Clock::thread_time, self.threads.iter().flatten());
             if now >= self.interface_check_at {
                 self.check_interfaces(now)?;
             }
@@ -184,36 +200,48 @@ impl Forwarder {
             let deferrable = due.since(now) <= MAX_DEFERRAL;
             let polled = Direction::BOTH.map(|direction| !(deferrable && self.engine.is_busy(direction)));
             let idle = !more && wait_mode != WaitMode::Busy;
-            let asleep = match idle {
-                true => coalesce.max(batching.sleep(now, self.engine.frames_wait())),
+            let asleep = match idle && !blocked {
+                true => coalesce.max(batching.sleep(now, self.engine.frames_wait(), || self.engine.sent())),
                 false => Span::ZERO,
             };
             if asleep > Span::ZERO {
                 wait::sleep(asleep);
             }
-            let span = if idle { due.since(now + asleep) } else { Span::ZERO };
+            let span = match (idle, blocked) {
+                (true, false) => due.since(now + asleep),
+                (true, true) => HAND_OVER,
+                (false, _) => Span::ZERO,
+            };
             let ready = wait::wait(&self.receivers, commands, polled, span)?;
             let now = self.clock.now();
             more = false;
             for direction in Direction::BOTH {
                 let side = direction as usize;
                 if ready.receivers[side] || !polled[side] {
-                    more |= self.receive(direction)? == BATCH;
+                    more |= self.receive(direction)?;
                 }
             }
-            self.engine.advance(now);
+            let held = self.engine.advance(now, BATCH);
             for direction in Direction::BOTH {
-                batching.departed(self.send(direction));
+                self.send(direction);
             }
+            blocked = Direction::BOTH.iter().any(|direction| !self.engine.departures(*direction).is_empty());
+            more |= held && !blocked;
             if ready.commands {
                 if commands.stop_requested() {
-                    return Ok(());
+                    break;
                 }
                 while let Some(command) = commands.next() {
                     self.execute(command);
                 }
             }
         }
+        // What was handed over is sent, and counted.
+        for direction in Direction::BOTH {
+            self.threads[direction as usize].iter_mut().for_each(SendingThread::finish);
+            self.collect(direction);
+        }
+        Ok(())
     }
 
     /// Executes a command. Its sender may no longer wait for the answer.
@@ -244,21 +272,22 @@ impl Forwarder {
         let Some(guard) = self.failover.as_ref().and_then(|failover| failover.guard.as_ref()) else {
             return Ok(());
         };
-        self.receivers.iter().try_for_each(|receiver| guard.filter(receiver.fd()))?;
+        let sockets = || self.receivers.iter().flat_map(Receiver::sockets);
+        sockets().try_for_each(|socket| guard.filter(socket))?;
         std::thread::sleep(DRAIN_DELAY);
         // The bridge has forwarded what the sockets hold. The filter lets no more in, so this ends.
         for receiver in &mut self.receivers {
             while match receiver.receive(|_| {}) {
-                Ok(count) => count > 0,
+                Ok(_) => true,
                 Err(error) => matches!(error.raw_os_error(), Some(libc::EINTR | libc::EINVAL)),
             } {}
         }
         guard.activate()?;
-        self.receivers.iter().try_for_each(|receiver| Guard::unfilter(receiver.fd()))
+        self.receivers.iter().flat_map(Receiver::sockets).try_for_each(Guard::unfilter)
     }
 
-    /// Receives the frames that are there, at most [`BATCH`], and returns how many there were.
-    fn receive(&mut self, direction: Direction) -> Result<usize, GateError> {
+    /// Receives frames, and returns whether more may be there.
+    fn receive(&mut self, direction: Direction) -> Result<bool, GateError> {
         let Forwarder { receivers, engine, clock, all_read_at, .. } = self;
         let emulated = engine.is_emulated(direction);
         let (now, wall, earliest) = (clock.now(), Clock::wall(), all_read_at[direction as usize]);
@@ -272,16 +301,16 @@ impl Forwarder {
                 Ok(frame) => {
                     let read = if emulated { clock.now() } else { now };
                     // It is taken to have arrived before any event of the switch that is due by now.
-                    let switch = kernel.min(engine.next_event());
+                    let switch = kernel.min(engine.next_event(direction));
                     engine.receive(Arrival { switch, kernel, read }, direction, &frame);
                 }
                 Err(loss) => engine.count_lost(direction, loss),
             }
         });
-        if received.as_ref().map_or(true, |count| *count < BATCH) {
+        if !matches!(received, Ok(true)) {
             all_read_at[direction as usize] = now;
         }
-        received.or_else(|error| self.receive_failed(direction, &error).map(|()| 0))
+        received.or_else(|error| self.receive_failed(direction, &error).map(|()| false))
     }
 
     #[cold]
@@ -345,32 +374,5 @@ impl Forwarder {
         let mtu = |name: &String| Interface::find(name).ok().map(|interface| interface.mtu);
         let raised = |name| mtu(name).filter(|mtu| *mtu > self.mtu);
         self.raised_mtus = [&self.file.inside, &self.file.outside].map(raised);
-    }
-
-    /// Hands every frame that is due to the kernel; how many there were.
-    fn send(&mut self, direction: Direction) -> u64 {
-        let (side, mut count) = (direction as usize, 0);
-        loop {
-            let departures = self.engine.departures(direction);
-            let departures = &departures[..departures.len().min(BATCH)];
-            if departures.is_empty() {
-                return count;
-            }
-            count += departures.len() as u64;
-            let now = self.clock.now();
-            for departure in departures {
-                let late = now.since(departure.due).ticks() / TICKS_PER_NANOSECOND;
-                self.lateness[side].saturating_record(late);
-            }
-            let frames = departures.iter().map(|departure| self.engine.frame(direction, *departure));
-            let (sent, refused) = match &self.failover {
-                None => (departures.len(), 0),
-                Some(_) => match self.senders[side].send(frames) {
-                    Ok(sent) => (sent, 0),
-                    Err(_) => (0, 1),
-                },
-            };
-            self.engine.complete(direction, sent, refused);
-        }
     }
 }

@@ -3,6 +3,7 @@
 mod batching;
 pub(crate) mod commands;
 pub(crate) mod forwarder;
+mod sending;
 mod wait;
 
 pub(crate) use wait::WaitMode;

@@ -29,6 +29,11 @@ impl Clock {
         Span::from_ticks(Clock::nanoseconds(ClockId::ProcessCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
     }
 
+    /// User and system time of this thread.
+    pub(crate) fn thread_time() -> Span {
+        Span::from_ticks(Clock::nanoseconds(ClockId::ThreadCPUTime).saturating_mul(TICKS_PER_NANOSECOND))
+    }
+
     /// CLOCK_REALTIME in nanoseconds, as the kernel stamps the frames that it receives.
     pub(crate) fn wall() -> u64 {
         Clock::nanoseconds(ClockId::Realtime)

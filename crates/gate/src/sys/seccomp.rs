@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 #[rustfmt::skip]
 const CALLS: &[libc::c_long] = &[
     // Frames, clients, and what is waited for.
-    libc::SYS_read, libc::SYS_readv, libc::SYS_write, libc::SYS_writev, libc::SYS_ppoll, libc::SYS_ioctl,
+    libc::SYS_read, libc::SYS_readv, libc::SYS_write, libc::SYS_writev, libc::SYS_ppoll, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2,
+    libc::SYS_ioctl,
     libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_recvmmsg,
     libc::SYS_accept4, libc::SYS_connect, libc::SYS_shutdown, libc::SYS_getsockopt, libc::SYS_setsockopt, libc::SYS_getsockname,
     libc::SYS_close, libc::SYS_fcntl,
@@ -38,7 +39,7 @@ const CALLS: &[libc::c_long] = &[
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER_CALLS: &[libc::c_long] = &[
-    libc::SYS_poll, libc::SYS_open, libc::SYS_stat, libc::SYS_lstat, libc::SYS_mkdir, libc::SYS_rename, libc::SYS_unlink,
+    libc::SYS_poll, libc::SYS_epoll_wait, libc::SYS_open, libc::SYS_stat, libc::SYS_lstat, libc::SYS_mkdir, libc::SYS_rename, libc::SYS_unlink,
     libc::SYS_readlink, libc::SYS_arch_prctl,
 ];
 #[cfg(not(target_arch = "x86_64"))]

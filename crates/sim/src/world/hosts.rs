@@ -1,5 +1,6 @@
 //! What sends: sources of their own pattern on the fast path, endpoints through their contexts.
 
+use super::mail::Letter;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::host::{Sending, Source, Task};
@@ -160,7 +161,8 @@ impl<Q: EventQueue> World<Q> {
     ) {
         let flow = &mut self.flows[ix as usize];
         if flow.aal5 && hop.is_none() {
-            return self.send_cells(ix, len, mark, payload, first_sent);
+            let payload = *payload;
+            return self.send_packet(Sending { flow: ix, hop, len, mark, payload, first_sent });
         }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
@@ -189,7 +191,7 @@ impl<Q: EventQueue> World<Q> {
         let way = &self.fabric.hops[flow.first_hop as usize..body.hop as usize];
         let back = way.iter().map(|hop| self.fabric.links[hop.link as usize].line.delay());
         let at = back.fold(self.now, |at, delay| at + delay);
-        self.mail.send(at, body.flow, notice);
+        self.mail.send(at, body.flow, Letter::Notice(notice));
         self.set_due();
     }
 }

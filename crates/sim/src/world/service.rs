@@ -266,6 +266,9 @@ impl<Q: EventQueue> World<Q> {
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
             self.outbox.notify(flow, Notice::Left);
         }
+        if self.ends_packet(&packet) {
+            self.packet_left(flow);
+        }
         self.settle();
         if self.may_have_next(ix) {
             self.start(ix);

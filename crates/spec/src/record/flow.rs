@@ -27,7 +27,7 @@ fn change() -> Section {
     Section::new("change", "Change", help, fields).citing("Zhang 1991, sections 2.1 and 2.2")
 }
 
-fn headers() -> Section {
+pub(super) fn headers() -> Section {
     let fields = vec![
         required(
             "flow",

@@ -95,8 +95,8 @@ pub(super) fn shape() -> Shape {
         "Switches inside and outside, and between them the link that a gate file describes: each direction \
          has the gate's rate, framing, policies and flows, and its memory. A given key of `port` \
          or `switch` replaces the gate's, to try another scheduler or buffer with the same file; the \
-         scenario's classes and contracts have no effect there. A flow needs `headers` to pass, or a \
-         `capture` that has them.",
+         scenario's classes and contracts have no effect there. A flow or a connection needs `headers` to \
+         pass, or a `capture` that has them.",
         vec![
             required("file", Shape::File, "Gate file; the names of its interfaces are ignored"),
             defaulted("delay", time(), "0s", "Propagation delay of the link, in each direction"),

@@ -72,10 +72,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     let is_capture = source.section.name == "capture";
     let first = route.first().is_some_and(|link| links[*link].gate.is_some());
     if crossing(route, links).is_none() {
-        if values.given("headers") {
-            let complaint = Complaint::new("`headers` have no effect: no gate is on the route");
-            report.add(values.place_of("headers"), complaint.help("leave them out"));
-        }
+        refuse_headers(values, report);
         if source.given("inside") {
             let complaint = Complaint::new("`inside` has no effect: no gate is on the route");
             report.add(source.place_of("inside"), complaint.help("leave it out"));
@@ -99,11 +96,6 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
             "add `headers`, as in headers = { flow = \"10.0.0.1:5004>192.0.2.1:5060/udp\", dscp = 46 }";
         report.add(values.place, Complaint::new(message).help(help));
     }
-    if values.given("colour") {
-        let complaint = Complaint::new("`colour` has no effect before a gate, which reads headers")
-            .help("state an assured-forwarding `dscp` in `headers`, as in dscp = \"af13\" for red");
-        report.add(values.place_of("colour"), complaint);
-    }
     if first && values.given("envelope") {
         let complaint =
             Complaint::new("an `envelope` needs a port of the flow's own, and the first is the gate's");
@@ -111,6 +103,44 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
             values.place_of("envelope"),
             complaint.help("start at a [[node]] of its own, joined by a [[link]] to the gate's side"),
         );
+    }
+    check_terms(values, route, report);
+}
+
+/// Whether a connection says what a gate on the way there or back has to know, and nothing that would not hold there.
+pub(super) fn check_connection(values: &Values, routes: [&[usize]; 2], links: &[Link], report: &mut Report) {
+    let name = values.text("name").unwrap_or("");
+    let crossings = routes.map(|route| crossing(route, links));
+    if crossings == [None; 2] {
+        return refuse_headers(values, report);
+    }
+    if !values.given("headers") {
+        let message = format!("connection `{name}` passes a gate, which needs the headers of its packets");
+        let help = "add `headers`, as in headers = { flow = \"10.0.0.1:5001>192.0.2.1:443/tcp\" }";
+        report.add(values.place, Complaint::new(message).help(help));
+    }
+    for (values, route, crossing) in
+        [(Some(values), routes[0], crossings[0]), (values.table("answers"), routes[1], crossings[1])]
+    {
+        if let (Some(values), Some(_)) = (values, crossing) {
+            check_terms(values, route, report);
+        }
+    }
+}
+
+fn refuse_headers(values: &Values, report: &mut Report) {
+    if values.given("headers") {
+        let complaint = Complaint::new("`headers` have no effect: no gate is on the route");
+        report.add(values.place_of("headers"), complaint.help("leave them out"));
+    }
+}
+
+/// Whether a flow over a gate states nothing that has no effect there.
+fn check_terms(values: &Values, route: &[usize], report: &mut Report) {
+    if values.given("colour") {
+        let complaint = Complaint::new("`colour` has no effect before a gate, which reads headers")
+            .help("state an assured-forwarding `dscp` in `headers`, as in dscp = \"af13\" for red");
+        report.add(values.place_of("colour"), complaint);
     }
     if route.len() == 1 {
         for key in CONTRACT.iter().map(|param| param.name).chain(["profile", "weight", "class", "ceiling"]) {

@@ -51,6 +51,20 @@ impl HeadersSpec {
         Some(spec)
     }
 
+    /// The headers of what goes back: both ends are exchanged.
+    pub(super) fn reversed(self) -> HeadersSpec {
+        let first = match self.first {
+            FiveTuple::Ip { source, destination, ports, protocol } => FiveTuple::Ip {
+                source: destination,
+                destination: source,
+                ports: ports.map(|(from, to)| (to, from)),
+                protocol,
+            },
+            FiveTuple::Other => FiveTuple::Other,
+        };
+        HeadersSpec { first, direction: self.direction.opposite(), ..self }
+    }
+
     fn check(&self, values: &Values, count: u32, report: &mut Report) -> Option<()> {
         let mut add = |place: Place, message: String| report.add(place, Complaint::new(message));
         if self.first == FiveTuple::Other && values.given("dscp") {

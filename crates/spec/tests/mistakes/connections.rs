@@ -290,6 +290,25 @@ fn neither_passes_a_gate() {
          \"window\"",
         "a.toml:16:1: connection `c` passes a gate, which needs the headers of its packets",
     );
+    let passing = |more: &str| {
+        format!(
+            "[[connection]]\nname = \"c\"\ncount = 3\nfrom = \"inside\"\nto = \"outside\"\nsize = \"1kB\"\n\
+             transport = \"window\"\nheaders = {{ flow = \"10.0.0.1:5001>192.0.2.1:443/tcp\" }}\n{more}"
+        )
+    };
+    expect(
+        &passing("reserve = \"1kbit\""),
+        "a.toml:24:11: `reserve` has no effect: only the gate is on the route",
+    );
+    expect(
+        &passing("answers = { ceiling = \"1kbit\" }"),
+        "a.toml:24:23: `ceiling` has no effect: only the gate is on the route",
+    );
+    expect(&passing("adaptation = \"aal5\""), "a.toml:24:14: a gate has whole packets");
+    let other = passing("").replace("10.0.0.1:5001>192.0.2.1:443/tcp", "10.0.0.1:5001");
+    expect(&other, "a.toml:23:20: `10.0.0.1:5001` is not a flow");
+    let elsewhere = passing("").replace("inside", "a").replace("to = \"outside", "to = \"b");
+    expect(&elsewhere, "a.toml:23:11: `headers` have no effect: no gate is on the route");
     expect(
         "[[flow]]\nname = \"m\"\nfrom = \"inside\"\nto = [\"a\", \"b\"]\nsize = \"1kB\"\n\
          source = { kind = \"cbr\", rate = \"1mbit\" }\nheaders = { flow = \"10.0.0.1>192.0.2.1/icmp\" }",

@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code)]
 
+use super::super::Received;
 use super::super::packet;
-use super::super::{BATCH, Received};
-use super::{Entry, RING, make};
+use super::{AT_ONCE, Entry, RING, make};
 use crate::sys::calls::Mapping;
 use std::io;
 use std::mem::size_of;
@@ -63,7 +63,7 @@ impl Receiver {
     /// See [`super::super::Receiver::receive`].
     pub(in super::super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
         let mut count = 0;
-        while count < BATCH {
+        while count < AT_ONCE {
             let block = self.ring.at(self.block * BLOCK, BLOCK);
             // SAFETY: a block starts with this, aligned.
             let status = unsafe {
@@ -79,7 +79,7 @@ impl Receiver {
                 let header = unsafe { (*block.cast::<libc::tpacket_block_desc>()).hdr.bh1 };
                 (self.left, self.at) = (header.num_pkts, header.offset_to_first_pkt as usize);
             }
-            while count < BATCH && self.left > 0 {
+            while count < AT_ONCE && self.left > 0 {
                 count += 1;
                 self.left -= 1;
                 if self.at + size_of::<libc::tpacket3_hdr>() > BLOCK {

@@ -14,7 +14,7 @@ pub(super) mod blocks;
 pub(super) mod slots;
 
 use super::packet::vlan_tag;
-use super::{Received, TAG};
+use super::{BATCH, Received, TAG};
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;
 use crate::sys::calls::{Mapping, set};
@@ -24,6 +24,11 @@ use std::os::fd::OwnedFd;
 
 /// Memory of a ring, in bytes.
 const RING: usize = 16 << 20;
+
+/// The most frames that are read at once. Reading one costs a fraction of sending it, so that when more frames come than the gate
+/// can send, nearly all of them reach their queues, where the scheduler decides which are sent. In the ring they wait in the order
+/// in which they came.
+pub(super) const AT_ONCE: usize = 8 * BATCH;
 
 /// Gives a packet socket a ring of a version and maps it.
 fn make<R: Copy>(socket: &OwnedFd, version: libc::tpacket_versions, request: &R) -> io::Result<Mapping> {

@@ -6,9 +6,9 @@
 
 #![allow(unsafe_code)]
 
+use super::super::Received;
 use super::super::packet;
-use super::super::{BATCH, Received};
-use super::{Entry, RING, make};
+use super::{AT_ONCE, Entry, RING, make};
 use crate::sys::calls::{Mapping, set};
 use libc::c_int;
 use std::io;
@@ -57,7 +57,7 @@ impl Receiver {
 
     /// See [`super::super::Receiver::receive`].
     pub(in super::super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
-        for count in 0..BATCH {
+        for count in 0..AT_ONCE {
             let slot = self.ring.at(self.next * self.slot, self.slot);
             // SAFETY: a slot starts with its status, aligned, and both sides use it as an atomic only.
             let status = unsafe { AtomicU32::from_ptr(slot.cast()) };
@@ -74,12 +74,12 @@ impl Receiver {
             status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
             self.next = (self.next + 1) % (RING / self.slot);
         }
-        Ok(BATCH)
+        Ok(AT_ONCE)
     }
 
     fn take(&mut self, slot: *mut u8, header: &libc::tpacket2_hdr, take: &mut impl FnMut(Received<'_>)) {
         if header.tp_status & libc::TP_STATUS_COPY != 0 {
-            let received = self.packets.receive_at_most(1, &mut *take);
+            let received = self.packets.receive_one(&mut *take);
             self.lost += u64::from(received.is_err());
             return;
         }

@@ -15,6 +15,7 @@ mod ring;
 mod settings;
 
 use super::packet::promiscuous;
+use super::ring::AT_ONCE;
 use super::{BATCH, Received, TAG};
 use crate::error::GateError;
 use crate::frame::offload::HEADER;
@@ -135,7 +136,7 @@ impl Receiver {
 
     /// See [`super::Receiver::receive`].
     pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
-        let count = self.received.available().min(BATCH as u32);
+        let count = self.received.available().min(AT_ONCE as u32);
         if count == 0 {
             return Err(pending_error(&self.socket));
         }

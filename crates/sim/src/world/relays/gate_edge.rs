@@ -127,7 +127,12 @@ impl Relay for GateEdge {
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
         let passing = &mut self.passing[at.flow as usize];
         let edge = &mut self.edges[usize::from(hop.link as usize == self.links[1])];
-        let steered = edge.steer_again(cx.now, switch, &passing.headers, packet.len, &mut passing.cached);
+        // A sender that responds to congestion marks says so packet by packet.
+        let mut headers = passing.headers;
+        if let Some(ip) = headers.ip.as_mut().filter(|_| packet.mark.is_ecn_capable()) {
+            ip.ecn = packet.mark.ecn();
+        }
+        let steered = edge.steer_again(cx.now, switch, &headers, packet.len, &mut passing.cached);
         hop.leg = steered.leg;
         let body = packet.body.0 as usize;
         if self.lengths.len() <= body {

@@ -6,9 +6,12 @@ use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::check_promise;
 use crate::scenario::gate;
+use crate::scenario::headers::HeadersSpec;
 use crate::source::Source;
 use crate::values::Values;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
+use tidegate_core::units::Span;
 
 /// What stands behind a connection's name in that of its answers' flow.
 pub(crate) const ANSWERS: &str = "/ack";
@@ -28,13 +31,14 @@ impl Builder<'_> {
         let there = self.routes.of_flow(values, from?, to?, report)?;
         let back = self.routes.back(values, &there, report)?;
         let links = &self.around.network.links;
-        if [&there, &back].into_iter().any(|route| gate::crossing(route, links).is_some()) {
-            let message =
-                format!("connection `{name}` passes a gate, which needs the headers of its packets");
-            let complaint = Complaint::new(message).help("only a [[flow]] with `headers` passes a gate");
-            report.add(values.place, complaint);
-            return None;
-        }
+        gate::check_connection(values, [&there, &back], links, report);
+        // The direction in which data pass a gate, or would if only their answers do.
+        let way = gate::crossing(&there, links);
+        let way = way.or_else(|| gate::crossing(&back, links).map(Direction::opposite));
+        let headers = match (values.table("headers"), way) {
+            (Some(headers), Some(way)) => Some(HeadersSpec::read(headers, count, way, report)?),
+            _ => None,
+        };
         let transport: Chosen<BuiltInTransport> = transport?;
         let data = values.table("data")?;
         let application = application::build(data, self.around.base_dir, report);
@@ -54,6 +58,7 @@ impl Builder<'_> {
         let aal5 = adaptation::of_connection(values, &transport, [&there, &back], links, report);
         let first = there.first().map(|first| links[*first].rate);
         let vc = first.and_then(|first| adaptation::vc(values, aal5, first, report));
+        let preparation = adaptation::preparation(values, aal5, report);
         let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
             name: name.to_owned(),
@@ -70,6 +75,7 @@ impl Builder<'_> {
             ceiling,
             sizes: vec![size?],
             aal5,
+            preparation,
             vc,
             start,
             stop,
@@ -79,7 +85,7 @@ impl Builder<'_> {
             warned: WhenWarned::Ignore,
             ecn: false,
             changes: Vec::new(),
-            headers: None,
+            headers,
             source: Source::Sender { transport: transport.clone(), application: application? },
             envelope: None,
             place: values.place,
@@ -100,11 +106,13 @@ impl Builder<'_> {
             class: class?,
             ceiling,
             sizes: vec![answer?],
+            preparation: Span::ZERO,
             vc: None,
             // It answers for as long as data come.
             stop: None,
             every: None,
             lasts: None,
+            headers: headers.map(HeadersSpec::reversed),
             source: Source::Receiver { transport },
             reserve_place: answers.place_of("reserve"),
             interval_place: answers.place_of("interval"),

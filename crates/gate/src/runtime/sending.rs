@@ -1,0 +1,264 @@
+//! Who hands a direction's frames to the kernel: the thread that forwards, or beside it one of their own?
+//!
+//! Most of a frame's cost is the kernel's for sending it. While one processor is enough for everything, the thread that
+//! forwards sends, and no frame waits for another thread. When it has little of a processor left, a second thread sends, and
+//! the first one receives and schedules. Between them are a few batches of frames: what is handed over cannot be overtaken.
+
+use crate::io::{BATCH, SendSocket};
+use crate::sys::clock::Clock;
+use crate::sys::log::log;
+use crate::sys::privileges;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
+use tidegate_core::units::{Span, Time};
+
+/// Batches of a direction: one is sent, and one waits.
+const BATCHES: usize = 2;
+/// How often the shares of a processor are measured.
+const WINDOW: Span = Span::from_millis(100);
+/// The second thread sends when the first one uses more than this share of a processor.
+const START_ABOVE: f64 = 0.7;
+/// It stops when both together use less.
+const STOP_BELOW: f64 = 0.5;
+
+/// Frames that are sent together.
+pub(super) struct Batch {
+    /// Their bytes, one after the other.
+    bytes: Vec<u8>,
+    /// Where each ends, and when it was due.
+    frames: Vec<(usize, Time)>,
+    /// When the batch was sent.
+    at: Time,
+    /// The lengths of the frames that the kernel refused.
+    refused: Vec<usize>,
+}
+
+impl Batch {
+    fn new() -> Batch {
+        Batch { bytes: Vec::new(), frames: Vec::new(), at: Time::ORIGIN, refused: Vec::new() }
+    }
+
+    fn push(&mut self, frame: &[u8], due: Time) {
+        self.bytes.extend_from_slice(frame);
+        self.frames.push((self.bytes.len(), due));
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.frames.iter().map(|(end, _)| *end));
+        starts.zip(&self.frames).map(|(start, (end, _))| &self.bytes[start..*end])
+    }
+
+    /// How late each frame was sent.
+    pub(super) fn lateness(&self) -> impl Iterator<Item = Span> {
+        self.frames.iter().map(|(_, due)| self.at.since(*due))
+    }
+
+    /// The lengths of the frames that the kernel refused.
+    pub(super) fn refused(&self) -> impl Iterator<Item = usize> {
+        self.refused.iter().copied()
+    }
+
+    /// Hands all frames to the kernel.
+    fn send(&mut self, socket: &SendSocket) {
+        let mut next = 0;
+        while next < self.frames.len() {
+            match socket.send(self.iter().skip(next)) {
+                Ok(sent) => next += sent,
+                Err(_) => {
+                    let refused = self.iter().nth(next).map_or(0, <[u8]>::len);
+                    self.refused.push(refused);
+                    next += 1;
+                }
+            }
+        }
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames.clear();
+        self.refused.clear();
+    }
+}
+
+/// A thread that sends the frames of a direction, in the order in which they are handed over.
+pub(super) struct SendingThread {
+    batches: Option<SyncSender<Batch>>,
+    done: Receiver<Batch>,
+    free: Vec<Batch>,
+    /// The processor's time that it has used, in ticks.
+    used: Arc<AtomicU64>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl SendingThread {
+    /// Starts a thread that sends by this socket.
+    ///
+    /// # Errors
+    /// When the system has no thread left.
+    pub(super) fn start(socket: SendSocket, clock: Clock) -> io::Result<SendingThread> {
+        let (batches, waiting) = sync_channel::<Batch>(BATCHES);
+        let (finished, done) = channel();
+        let used = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&used);
+        let work = move || {
+            // It keeps none of what the thread that forwards may have kept.
+            if let Err(error) = privileges::drop_all(false) {
+                log(&format!("warning: dropping privileges: {error}"));
+            }
+            for mut batch in waiting {
+                batch.at = clock.now();
+                batch.send(&socket);
+                count.store(Clock::thread_time().ticks(), Ordering::Relaxed);
+                // After the gate's end nobody asks.
+                let _ = finished.send(batch);
+            }
+        };
+        let thread = std::thread::Builder::new().name("send".into()).spawn(work)?;
+        let free = (0..BATCHES).map(|_| Batch::new()).collect();
+        Ok(SendingThread { batches: Some(batches), done, free, used, thread: Some(thread) })
+    }
+
+    /// The batches that were sent since the last call, each passed to `see`.
+    pub(super) fn collect(&mut self, mut see: impl FnMut(&Batch)) {
+        while let Ok(mut batch) = self.done.try_recv() {
+            see(&batch);
+            batch.clear();
+            self.free.push(batch);
+        }
+    }
+
+    /// Whether frames that were handed over are not sent yet.
+    pub(super) fn is_sending(&self) -> bool {
+        self.free.len() < BATCHES
+    }
+
+    /// Hands frames over, with the times at which they were due; how many. None while as many batches wait as may.
+    pub(super) fn hand_over<'f>(&mut self, frames: impl Iterator<Item = (&'f [u8], Time)>) -> usize {
+        let Some(mut batch) = self.free.pop() else { return 0 };
+        frames.take(BATCH).for_each(|(frame, due)| batch.push(frame, due));
+        let count = batch.frames.len();
+        if let Some(batches) = &self.batches {
+            // There is room for every batch, and the thread ends after this value.
+            let _ = batches.send(batch);
+        }
+        count
+    }
+
+    /// Waits until all that was handed over is sent. Nothing can be handed over afterwards.
+    pub(super) fn finish(&mut self) {
+        self.batches = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+
+    fn used(&self) -> Span {
+        Span::from_ticks(self.used.load(Ordering::Relaxed))
+    }
+}
+
+impl Drop for SendingThread {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+/// Decides whether threads of their own send.
+pub(super) struct Division {
+    active: bool,
+    window_start: Time,
+    /// The processor's time that this thread and the others had used until then.
+    own: Span,
+    others: Span,
+}
+
+impl Division {
+    pub(super) fn new(now: Time) -> Division {
+        Division { active: false, window_start: now, own: Clock::thread_time(), others: Span::ZERO }
+    }
+
+    /// Whether the threads send from now on.
+    pub(super) fn adapt<'t>(
+        &mut self,
+        now: Time,
+        own: impl FnOnce() -> Span,
+        threads: impl Iterator<Item = &'t SendingThread>,
+    ) -> bool {
+        let passed = now.since(self.window_start);
+        if passed >= WINDOW {
+            let others = threads.map(SendingThread::used).fold(Span::ZERO, |sum, used| sum + used);
+            self.decide(passed, own(), others);
+            self.window_start = now;
+        }
+        self.active
+    }
+
+    fn decide(&mut self, passed: Span, own: Span, others: Span) {
+        let share = |now: Span, before: Span| (now - before).as_secs_f64() / passed.as_secs_f64();
+        let (here, there) = (share(own, self.own), share(others, self.others));
+        self.active = if self.active { here + there >= STOP_BELOW } else { here > START_ABOVE };
+        (self.own, self.others) = (own, others);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixDatagram;
+
+    /// Frames of a direction in their order, by either thread, and those that the kernel refuses are known.
+    #[test]
+    fn what_is_handed_over_is_sent_in_order() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let clock = Clock::start();
+        let mut thread = SendingThread::start(SendSocket::of(near.into()), clock).unwrap();
+        let frames: Vec<Vec<u8>> = (0..500_u32).map(|number| number.to_be_bytes().repeat(20)).collect();
+        let (mut next, mut seen, mut late) = (0, 0, 0);
+        while seen < frames.len() {
+            let due = frames[next..].iter().map(|frame| (frame.as_slice(), Time::ORIGIN));
+            next += thread.hand_over(due.take(1 + next % 40));
+            let mut bytes = [0; 100];
+            while next > seen {
+                let length = far.recv(&mut bytes).unwrap();
+                assert_eq!(&bytes[..length], frames[seen]);
+                seen += 1;
+            }
+            thread.collect(|batch| {
+                assert_eq!(batch.refused().count(), 0);
+                late += batch.lateness().filter(|late| *late > Span::ZERO).count();
+            });
+        }
+        drop(far);
+        let lengths: Vec<usize> = std::iter::from_fn(|| {
+            let mut lengths = Vec::new();
+            thread.collect(|batch| lengths.extend(batch.refused()));
+            (!lengths.is_empty()).then_some(lengths).or_else(|| {
+                thread.hand_over([(&[7; 60][..], Time::ORIGIN)].into_iter());
+                Some(Vec::new())
+            })
+        })
+        .find(|lengths| !lengths.is_empty())
+        .unwrap();
+        assert!(lengths.iter().all(|length| *length == 60) && late > 0, "{lengths:?} {late}");
+    }
+
+    #[test]
+    fn threads_send_while_one_processor_is_not_enough() {
+        let mut division = Division::new(Time::ORIGIN);
+        let (mut own, mut others) = (division.own, division.others);
+        let mut pass = |here: u64, there: u64| {
+            own += Span::from_millis(here);
+            others += Span::from_millis(there);
+            division.decide(WINDOW, own, others);
+            division.active
+        };
+        let shares = [(60, 0), (75, 0), (20, 60), (10, 45), (10, 30), (60, 0), (90, 0)];
+        assert_eq!(
+            shares.map(|(here, there)| pass(here, there)),
+            [false, true, true, true, false, false, true]
+        );
+    }
+}
