@@ -31,6 +31,9 @@ impl Pair {
         let port = PortPlan { rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };
         let plan = SwitchPlan { ports: vec![port], buffer, ..SwitchPlan::default() };
         let (mut after, mut at_once) = (World::new(&plan), World::new(&plan));
+        for world in [&mut after, &mut at_once] {
+            world.switch.report_conforming(true);
+        }
         let mut legs = Vec::new();
         for flow in 0..FLOWS {
             let mut plan = reserved(80_000);
@@ -56,7 +59,25 @@ impl Pair {
         if ready.should_start() {
             self.after.start(0);
         }
-        match self.at_once.cx(|switch, cx| switch.arrive_and_start(cx, leg, &mut packet, true)) {
+        let entry = self.at_once.cx(|switch, cx| switch.arrive_and_start(cx, leg, &mut packet, || true));
+        self.start_at_once(entry);
+    }
+
+    /// Ends the service, lets go what shapers have kept until now, and starts the next packet.
+    fn turn(&mut self) {
+        self.both(|world| {
+            if world.switch.in_service(PORT).is_some() {
+                world.finish(0);
+            }
+        });
+        self.after.timer(0);
+        self.after.start(0);
+        let entry = self.at_once.cx(|switch, cx| switch.timer_and_start(cx, PORT, || true));
+        self.start_at_once(entry);
+    }
+
+    fn start_at_once(&mut self, entry: Entry) {
+        match entry {
             Entry::Started => self.started += 1,
             Entry::Waits(ready) if ready.should_start() => _ = self.at_once.start(0),
             Entry::Waits(_) => {}
@@ -104,13 +125,7 @@ fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
                 let flow = rng.below(FLOWS) as usize;
                 match rng.below(20) {
                     0..7 => pair.arrive(flow, pick(&mut rng, &[1, 40, 500, 1500]), rng.below(1000) as i64),
-                    7..15 => pair.both(|world| {
-                        if world.switch.in_service(PORT).is_some() {
-                            world.finish(0);
-                        }
-                        world.timer(0);
-                        world.start(0);
-                    }),
+                    7..15 => pair.turn(),
                     15..18 => {
                         let span = Span::from_micros(700 * rng.below(9));
                         pair.both(|world| world.wait(span));

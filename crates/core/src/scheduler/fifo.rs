@@ -113,11 +113,11 @@ impl Scheduler for Fifo {
 
     #[inline]
     fn pass(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
-        let in_order = !self.ranking && queues.arriving() >= queues.latest();
-        if in_order {
-            packet.tag = queues.arriving();
+        if self.ranking {
+            return false;
         }
-        in_order
+        packet.tag = queues.arriving();
+        true
     }
 
     #[inline]

@@ -62,6 +62,31 @@ pub enum Entry {
     Waits(Ready),
 }
 
+/// A packet in service whose last bit is out.
+#[must_use = "it is in service until it has left"]
+pub struct Departing<'a> {
+    port: &'a mut Port,
+    pool: &'a mut Pool,
+}
+
+impl<'a> Departing<'a> {
+    /// The packet.
+    #[inline(always)]
+    pub fn packet(&self) -> Packet {
+        self.port.serving
+    }
+
+    /// [`Switch::finish`] and [`Switch::start`] at once. Says whether the packet's body is still held, and which packet's first
+    /// bit leaves now.
+    #[inline(always)]
+    pub fn leave(self, cx: &mut Ctx<'_>) -> (Body, Option<&'a Packet>) {
+        self.port.finish(cx, self.pool);
+        let body = self.pool.release(&self.port.serving);
+        let started = self.port.start(cx, self.pool);
+        (body, started.then_some(&self.port.serving))
+    }
+}
+
 /// A switch: output ports, over one pool of memory or one each.
 pub struct Switch {
     ports: Vec<Port>,
@@ -186,7 +211,7 @@ impl Switch {
         packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
         // Each port has its own copy to write on.
-        let arrive = |ready: bool, leg: &Leg| match self.arrive_at(cx, *leg, &mut { packet }, false) {
+        let arrive = |ready: bool, leg: &Leg| match self.arrive_at(cx, *leg, &mut { packet }, || false) {
             Entry::Waits(Ready(this)) => this | ready,
             Entry::Started => ready,
         };
@@ -203,21 +228,21 @@ impl Switch {
     /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
     #[inline(always)]
     pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
-        match self.arrive_and_start(cx, leg, packet, false) {
+        match self.arrive_and_start(cx, leg, packet, || false) {
             Entry::Waits(ready) => ready,
             Entry::Started => Ready::NO,
         }
     }
 
-    /// The same for a port whose link is free, if `is_free`, whenever the port is idle. A packet that finds nothing there is
-    /// [started](Self::start) at once, where that takes no more than the order of service; the driver starts others.
+    /// The same for a port whose link may be free: a packet that finds nothing there, with the link free, is
+    /// [started](Self::start) at once, where that takes no more than the order of service. The driver starts others.
     #[inline(always)]
     pub fn arrive_and_start(
         &mut self,
         cx: &mut Ctx<'_>,
         leg: Leg,
         packet: &mut Packet,
-        is_free: bool,
+        is_free: impl FnOnce() -> bool,
     ) -> Entry {
         packet.shared = 0;
         packet.arrived = cx.now;
@@ -231,14 +256,20 @@ impl Switch {
 
     /// The packet is in for one port.
     #[inline(always)]
-    fn arrive_at(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet, may_start: bool) -> Entry {
+    fn arrive_at(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        leg: Leg,
+        packet: &mut Packet,
+        is_free: impl FnOnce() -> bool,
+    ) -> Entry {
         packet.flow = leg.flow;
         tally(&mut self.orders, 1);
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
             self.unroutable(cx, leg, *packet);
             return Entry::Waits(Ready::NO);
         };
-        match port.arrive(cx, &mut self.pool, packet, self.orders, may_start) {
+        match port.arrive(cx, &mut self.pool, packet, self.orders, is_free) {
             true => Entry::Started,
             false => Entry::Waits(port.ready()),
         }
@@ -268,23 +299,11 @@ impl Switch {
         port.finish(cx, &self.pool).then(|| (port.serving, self.pool.release(&port.serving)))
     }
 
-    /// [`finish`](Self::finish) and [`start`](Self::start) at once. Writes the packet that has left to `left`. Says whether its
-    /// body is still held, and which packet's first bit leaves now; `None` when no packet was in service.
+    /// The packet in service at a port, whose last bit is out; `None` when no packet was in service.
     #[inline(always)]
-    pub fn finish_and_start(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        port: PortIx,
-        left: &mut Packet,
-    ) -> Option<(Body, Option<&Packet>)> {
+    pub fn departing(&mut self, port: PortIx) -> Option<Departing<'_>> {
         let port = self.ports.get_mut(usize::from(port.0))?;
-        if !port.finish(cx, &self.pool) {
-            return None;
-        }
-        *left = port.serving;
-        let body = self.pool.release(&port.serving);
-        let started = port.start(cx, &mut self.pool);
-        Some((body, started.then_some(&port.serving)))
+        port.busy.then_some(Departing { port, pool: &mut self.pool })
     }
 
     /// The packet in service at a port.
@@ -295,8 +314,25 @@ impl Switch {
 
     /// The time that an [`Effect::Wake`] asked for has come.
     pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Ready {
-        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ready::NO };
-        port.timer(cx, &mut self.pool, &mut self.orders);
-        port.ready()
+        match self.timer_and_start(cx, port, || false) {
+            Entry::Waits(ready) => ready,
+            Entry::Started => Ready::NO,
+        }
+    }
+
+    /// The same for a port whose link may be free: a packet that a shaper lets go may be [started](Self::arrive_and_start) at
+    /// once.
+    #[inline(always)]
+    pub fn timer_and_start(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        port: PortIx,
+        is_free: impl FnOnce() -> bool,
+    ) -> Entry {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Entry::Waits(Ready::NO) };
+        match port.timer(cx, &mut self.pool, &mut self.orders, is_free) {
+            true => Entry::Started,
+            false => Entry::Waits(port.ready()),
+        }
     }
 }

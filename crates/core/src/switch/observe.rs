@@ -77,6 +77,12 @@ impl Switch {
         self.ports.get(usize::from(port.0)).is_some_and(|port| !port.busy)
     }
 
+    /// Whether there is nothing that a port could send, now or later: it has no queue, and its shapers and ceilings hold nothing.
+    #[inline(always)]
+    pub fn is_empty(&self, port: PortIx) -> bool {
+        self.ports.get(usize::from(port.0)).is_none_or(Port::is_empty)
+    }
+
     /// The port's queue, the packet in service included.
     pub fn backlog(&self, port: PortIx) -> Count {
         self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()

@@ -164,6 +164,12 @@ impl Shaping {
         }
     }
 
+    /// Whether `pop` has something now.
+    #[inline]
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.release.top().is_some_and(|((at, _), _)| Time::from_ticks(at) <= now)
+    }
+
     /// When `pop` has something next.
     pub(super) fn next(&self) -> Option<Time> {
         self.release.top().map(|((at, _), _)| Time::from_ticks(at))

@@ -11,9 +11,9 @@ use crate::packets::PacketBody;
 use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::aal5::{self, Cell, Reassembled, Reassembly};
 use tidegate_core::endpoint::Payload;
-use tidegate_core::packet::{Mark, Packet};
+use tidegate_core::packet::Packet;
 use tidegate_core::stats::{Count, tally};
-use tidegate_core::units::{Span, Time};
+use tidegate_core::units::Span;
 
 /// The two ends of each flow that goes as cells.
 #[derive(Debug, Default)]
@@ -45,19 +45,13 @@ pub struct PacketCounts {
 
 impl<Q: EventQueue> World<Q> {
     /// A packet of a flow that goes as cells: a host that takes time for each prepares it when the one before has left.
-    pub(super) fn send_packet(
-        &mut self,
-        ix: u32,
-        len: u32,
-        mark: Mark,
-        payload: &Payload,
-        first_sent: Option<Time>,
-    ) {
+    pub(super) fn send_packet(&mut self, sending: Sending) {
+        let ix = sending.flow;
         if self.flows[ix as usize].preparation == Span::ZERO {
-            return self.send_cells(ix, len, mark, payload, first_sent);
+            return self.send_cells(&sending);
         }
         let ends = self.aal5.ends.entry(ix).or_default();
-        ends.waiting.push_back(Sending { flow: ix, hop: None, len, mark, payload: *payload, first_sent });
+        ends.waiting.push_back(sending);
         if !core::mem::replace(&mut ends.is_busy, true) {
             self.prepare(ix);
         }
@@ -71,8 +65,8 @@ impl<Q: EventQueue> World<Q> {
     /// The host of a flow has prepared a packet.
     pub(super) fn prepared(&mut self, ix: u32) {
         let ends = self.aal5.ends.entry(ix).or_default();
-        if let Some(Sending { len, mark, payload, first_sent, .. }) = ends.waiting.pop_front() {
-            self.send_cells(ix, len, mark, &payload, first_sent);
+        if let Some(sending) = ends.waiting.pop_front() {
+            self.send_cells(&sending);
         }
     }
 
@@ -96,7 +90,8 @@ impl<Q: EventQueue> World<Q> {
 
     /// A packet that a host hands out enters the network cell by cell.
     #[inline(never)]
-    fn send_cells(&mut self, ix: u32, len: u32, mark: Mark, payload: &Payload, first_sent: Option<Time>) {
+    fn send_cells(&mut self, sending: &Sending) {
+        let Sending { flow: ix, len, payload, first_sent, .. } = *sending;
         let ends = self.aal5.ends.entry(ix).or_default();
         let number = ends.next;
         ends.next = number.wrapping_add(1);
@@ -112,10 +107,10 @@ impl<Q: EventQueue> World<Q> {
             tally(&mut flow.next_sequence, 1);
             let colour = flow.mark.colour();
             self.measures.records[ix as usize].count_sent(aal5::CELL);
-            let payload = if cell.trailer.is_some() { *payload } else { Payload::None };
+            let payload = if cell.trailer.is_some() { payload } else { Payload::None };
             let mut packet =
                 Packet::new(self.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
-            packet.mark = mark.coloured(mark.colour().max(colour));
+            packet.mark = sending.mark.coloured(sending.mark.colour().max(colour));
             self.enter(hop, &mut packet, None);
             while let Some(between) = self.outbox.next_send() {
                 let Sending { flow, hop, len, mark, payload, first_sent } = between;

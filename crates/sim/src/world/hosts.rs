@@ -161,7 +161,8 @@ impl<Q: EventQueue> World<Q> {
     ) {
         let flow = &mut self.flows[ix as usize];
         if flow.aal5 && hop.is_none() {
-            return self.send_packet(ix, len, mark, payload, first_sent);
+            let payload = *payload;
+            return self.send_packet(Sending { flow: ix, hop, len, mark, payload, first_sent });
         }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();

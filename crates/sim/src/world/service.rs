@@ -32,19 +32,23 @@ impl<Q: EventQueue> World<Q> {
     fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
         let Hop { link: ix, node: at, leg, .. } = self.fabric.hops[hop as usize];
         let node = &mut self.fabric.nodes[at as usize];
-        let link = &mut self.fabric.links[ix as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let entry = node.switch.arrive_and_start(&mut cx, leg, packet, link.is_free());
-        if entry == Entry::Started {
-            self.events.depart(ix, link.begin_at_once(self.now, packet.len));
+        let links = &mut self.fabric.links;
+        match node.switch.arrive_and_start(&mut cx, leg, packet, || links[ix as usize].is_free()) {
+            Entry::Started => {
+                let at = links[ix as usize].begin_at_once(self.now, packet.len);
+                self.events.depart(ix, at);
+            }
+            Entry::Waits(ready) if ready.should_start() => {
+                if !self.fabric.out.is_empty() {
+                    self.effects(at);
+                }
+                return self.start(ix);
+            }
+            Entry::Waits(_) => {}
         }
         if !self.fabric.out.is_empty() {
             self.effects(at);
-        }
-        if let Entry::Waits(ready) = entry
-            && ready.should_start()
-        {
-            self.start(ix);
         }
     }
 
@@ -223,9 +227,9 @@ impl<Q: EventQueue> World<Q> {
         let waited = link.waiting;
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let mut packet = Packet::NONE;
-        let left = node.switch.finish_and_start(&mut cx, link.port, &mut packet);
-        let Some((held, next)) = left else { return };
+        let Some(departing) = node.switch.departing(link.port) else { return };
+        let mut packet = departing.packet();
+        let (held, next) = departing.leave(&mut cx);
         debug_assert_eq!(held, Body::Released, "a link that multicast packets pass goes step by step");
         let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
         self.events.set(Event::Departed(ix), at);
@@ -266,8 +270,18 @@ impl<Q: EventQueue> World<Q> {
             self.packet_left(flow);
         }
         self.settle();
-        self.start(ix);
+        if self.may_have_next(ix) {
+            self.start(ix);
+        }
         self.sent(ix, &mut packet, waited);
+    }
+
+    /// Whether a link has a packet at its port or a cell of its own to send.
+    #[inline(always)]
+    fn may_have_next(&self, ix: u32) -> bool {
+        let link = &self.fabric.links[ix as usize];
+        let has_cell = link.control.as_ref().is_some_and(|control| control.due);
+        has_cell || !self.fabric.nodes[link.node as usize].switch.is_empty(link.port)
     }
 
     /// The last bit of a packet that has waited so long is out of a link.
@@ -357,15 +371,23 @@ impl<Q: EventQueue> World<Q> {
     /// A port asked to be woken now, or something may have made it ready.
     #[inline(never)]
     pub(super) fn timer(&mut self, ix: u32) {
-        let Link { node: at, port, .. } = self.fabric.links[ix as usize];
         self.measures.log(self.now, ix, What::Woken);
+        let link = &mut self.fabric.links[ix as usize];
+        let at = link.node;
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let ready = node.switch.timer(&mut cx, port);
+        let entry = node.switch.timer_and_start(&mut cx, link.port, || link.is_free());
+        if entry == Entry::Started
+            && let Some(packet) = node.switch.in_service(link.port)
+        {
+            self.events.depart(ix, link.begin_at_once(self.now, packet.len));
+        }
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
-        if ready.should_start() {
+        if let Entry::Waits(ready) = entry
+            && ready.should_start()
+        {
             self.start(ix);
         }
     }

@@ -11,8 +11,8 @@ use crate::switch::shaping::Shaped;
 use crate::units::Time;
 
 impl Port {
-    /// The packet's last bit is in. With `may_start` its first bit leaves at once where nothing else waits, and where nothing
-    /// on the way through the port but the order of service has a say. Whether it does.
+    /// The packet's last bit is in. Its first bit leaves at once where nothing else waits, the link is free, and nothing on the
+    /// way through the port but the order of service has a say. Whether it does.
     #[inline(always)]
     pub(in crate::switch) fn arrive(
         &mut self,
@@ -20,7 +20,7 @@ impl Port {
         pool: &mut Pool,
         packet: &mut Packet,
         order: u64,
-        may_start: bool,
+        is_free: impl FnOnce() -> bool,
     ) -> bool {
         let entry = match self.table.flows.get_mut(packet.flow.ix()) {
             Some(entry) if entry.state == State::Open => entry,
@@ -35,7 +35,7 @@ impl Port {
         if !plain && !self.conforms(cx, pool, packet, order, shaped) {
             return false;
         }
-        if may_start && self.is_plain && self.backlog.packets == 0 && self.pass(cx, pool, packet, order) {
+        if self.backlog.packets == 0 && self.is_plain && is_free() && self.pass(cx, pool, packet, order) {
             return true;
         }
         self.admit(cx, pool, packet, order, place);
@@ -44,7 +44,7 @@ impl Port {
 
     /// The packet reaches an empty port without classes, meters and droppers: whether its first bit leaves now.
     #[inline(always)]
-    fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
+    pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
         // With an exhausted pool it may have to go.
         if self.table.with_ceiling > 0 || pool.exhausted() || !self.tree.pass(cx, packet, order) {
             return false;

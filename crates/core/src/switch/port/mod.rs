@@ -144,6 +144,12 @@ impl Port {
         Ready(!self.busy)
     }
 
+    /// Whether nothing is at the port: neither in its queue or in service, nor in its shapers, and no ceiling holds a flow.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.backlog.packets == 0 && self.shaping.next().is_none() && self.held.is_empty()
+    }
+
     /// The packet in service.
     #[inline(always)]
     pub(super) fn in_service(&self) -> Option<&Packet> {

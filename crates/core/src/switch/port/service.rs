@@ -24,7 +24,7 @@ impl Port {
         };
         if !taken {
             // With nothing at the port there is nothing to be woken for.
-            if self.backlog.packets > 0 || self.shaping.next().is_some() || !self.held.is_empty() {
+            if !self.is_empty() {
                 self.ask(cx);
             }
             return false;

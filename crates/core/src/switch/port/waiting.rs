@@ -63,19 +63,33 @@ impl Port {
         }
     }
 
-    /// Lets go what had to wait until now. `orders` numbers what leaves the shapers.
-    pub(in crate::switch) fn timer(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, orders: &mut u64) {
+    /// Lets go what had to wait until now. `orders` numbers what leaves the shapers. Whether the first of it starts at once, as
+    /// when it [arrives](Self::arrive).
+    #[inline(always)]
+    pub(in crate::switch) fn timer(
+        &mut self,
+        cx: &mut Ctx<'_>,
+        pool: &mut Pool,
+        orders: &mut u64,
+        is_free: impl FnOnce() -> bool,
+    ) -> bool {
         if self.wake_at <= cx.now {
             self.wake_at = Time::NEVER;
         }
+        let starts = self.backlog.packets == 0 && self.is_plain && self.shaping.is_due(cx.now) && is_free();
+        let mut started = false;
         while let Some(packet) = self.shaping.pop(cx.now) {
             let flow = packet.flow;
             *orders += 1;
             let mut packet = Packet { arrived: cx.now, ..packet };
             self.report_conforming(cx, &packet);
-            let entry = &self.table.flows[flow.ix()];
-            let place = (usize::from(entry.node), entry.slot);
-            self.admit(cx, pool, &mut packet, *orders, place);
+            if starts && !started && self.backlog.packets == 0 && self.pass(cx, pool, &mut packet, *orders) {
+                started = true;
+            } else {
+                let entry = &self.table.flows[flow.ix()];
+                let place = (usize::from(entry.node), entry.slot);
+                self.admit(cx, pool, &mut packet, *orders, place);
+            }
             if self.table.closing > 0 {
                 self.retire_if_drained(cx.now, flow);
             }
@@ -88,6 +102,7 @@ impl Port {
             true => self.ask_at(cx, Time::NEVER),
             false => self.ask(cx),
         }
+        started
     }
 
     /// Lets go what ceilings held until now.
@@ -124,7 +139,8 @@ impl Port {
 
     /// Asks to be woken when something that waits may go: now, for what is overdue since the link was busy.
     pub(in crate::switch) fn ask(&mut self, cx: &mut Ctx<'_>) {
-        let tree_at = if self.busy { None } else { self.tree.not_before(cx.now) };
+        let waits = !self.busy && self.backlog.packets > 0;
+        let tree_at = if waits { self.tree.not_before(cx.now) } else { None };
         self.ask_at(cx, tree_at.unwrap_or(Time::NEVER));
     }
 

@@ -20,6 +20,7 @@ pub(super) use rate_control::RateControlled;
 use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::Hop;
+use crate::packets::PacketBody;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
@@ -76,7 +77,7 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn pass_relay(&mut self, relay: u32, at: Crossing, packet: &mut Packet) -> bool {
         if let AnyRelay::RateControlled(control) = &mut self.relays[relay as usize]
             && !self.packets.has_content(packet.body)
-            && control.counts(self.now, at, packet.len)
+            && control.counts(self.now, at, packet, &mut self.outbox)
         {
             return true;
         }
@@ -159,7 +160,14 @@ impl<Q: EventQueue> World<Q> {
 
     /// The shaper in front of the port of a packet's hop has let the packet go, and relays are told.
     pub(super) fn let_go_relays(&mut self, packet: &Packet) {
-        let hop = self.packets.body(packet.body).hop;
+        let PacketBody { hop, flow, .. } = *self.packets.body(packet.body);
+        let set = usize::from(self.fabric.hops[hop as usize].relays);
+        if let [relay] = *self.fabric.relay_sets[set]
+            && let AnyRelay::RateControlled(control) = &mut self.relays[relay as usize]
+            && !self.packets.has_content(packet.body)
+        {
+            return control.lets_go(self.now, flow, packet.len);
+        }
         self.show_relays(hop, packet.body, |relay, cx, flow, payload| {
             relay.let_go(cx, flow, hop, packet, payload);
         });

@@ -4,15 +4,15 @@
 //! There is one relay for a node. A VC is the flow of a connection's data whose transport heeds RM cells; its answers come
 //! back on the other flow. What else leaves a port goes before the ABR class, unless its class is less urgent than theirs.
 
+mod setup;
+
 use crate::fabric::Fabric;
-use crate::network::{FlowSetup, Network, RateControlPlan};
+use crate::host::{Outbox, Sending};
 use crate::probe::Subject;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
-use std::collections::BTreeMap;
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::coupling::Coupled;
-use tidegate_core::abr::{OutputPort, RateControl, SourceTerms, VcIx};
-use tidegate_core::contract::Refused;
+use tidegate_core::abr::{OutputPort, RateControl, VcIx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -61,8 +61,6 @@ struct Vc {
     rm_cell: u32,
     /// With VS/VD the flow of its answers, and that flow's hop from here.
     back: Option<(u32, u32)>,
-    /// Whether its cells wait in a queue of the VC before they enter the class queue.
-    queued: bool,
 }
 
 /// What a flow is to a node.
@@ -70,6 +68,8 @@ struct Vc {
 struct Passing {
     /// The port by which it leaves, and as what.
     out: Option<(usize, Leaves)>,
+    /// Whether its cells wait in a queue of the VC before they enter the class queue.
+    queued: bool,
     /// The VC whose answers it carries.
     answers: Option<(usize, VcIx)>,
 }
@@ -86,131 +86,43 @@ enum Leaves {
 }
 
 impl RateControlled {
-    /// The relays of a network: one for each node with such a port.
-    ///
-    /// # Errors
-    /// When an algorithm refuses its parameters, or a VC has no loop before a port with VS/VD.
-    pub(in crate::world) fn all(
-        network: &Network,
-        first_hops: &[u32],
-    ) -> Result<Vec<RateControlled>, Refused> {
-        let mut nodes: BTreeMap<usize, Vec<&RateControlPlan>> = BTreeMap::new();
-        for plan in &network.rate_control {
-            nodes.entry(network.links[plan.link].from).or_default().push(plan);
-        }
-        nodes
-            .into_iter()
-            .map(|(node, plans)| RateControlled::new(network, first_hops, node, &plans))
-            .collect()
-    }
-
-    fn new(
-        network: &Network,
-        first_hops: &[u32],
-        node: usize,
-        plans: &[&RateControlPlan],
-    ) -> Result<RateControlled, Refused> {
-        let mut ports = Vec::with_capacity(plans.len());
-        let mut of_link = BTreeMap::new();
-        for plan in plans {
-            let rate = network.links[plan.link].port.ceiling.unwrap_or(network.links[plan.link].rate);
-            let control = match &plan.coupling {
-                None => Control::Plain(OutputPort::new(&plan.algorithm, rate, Time::ORIGIN)?),
-                Some(coupling) => Control::Coupled(coupling.build(&plan.algorithm, rate, Time::ORIGIN)?),
-            };
-            of_link.insert(plan.link, ports.len());
-            ports.push(Port { link: plan.link as u32, control, vcs: Vec::new() });
-        }
-        let mut relay =
-            RateControlled { node, ports, passing: vec![Passing::default(); network.flows.len()] };
-        let crossings = network.flows.iter().enumerate().filter_map(|(flow, setup)| {
-            let nth = setup.route.iter().position(|link| network.links[*link].from == node)?;
-            Some((flow, nth, *of_link.get(&setup.route[nth])?))
-        });
-        let crossings: Vec<(usize, usize, usize)> = crossings.collect();
-        for &(flow, nth, port) in &crossings {
-            let setup = &network.flows[flow];
-            if let Some(terms) = setup.source_terms(network) {
-                let hop = first_hops[flow] + nth as u32;
-                let vc = relay.open(network, first_hops, (flow, hop), port, nth == 0, terms)?;
-                relay.passing[flow].out = Some((port, Leaves::Cells(vc)));
-                if let Some(peer) = setup.peer {
-                    relay.passing[peer].answers = Some((port, vc));
-                }
-            }
-        }
-        for (flow, _, port) in crossings {
-            let setup = &network.flows[flow];
-            let answers = setup.peer.is_some_and(|peer| network.flows[peer].source_terms(network).is_some());
-            if relay.passing[flow].out.is_none() {
-                let leaves = match answers {
-                    true => Some(Leaves::Answers),
-                    false => relay.goes_above(network, port, setup).then_some(Leaves::Above),
-                };
-                relay.passing[flow].out = leaves.map(|leaves| (port, leaves));
-            }
-        }
-        Ok(relay)
-    }
-
-    /// Opens the VC that a flow is, at one of the ports.
-    fn open(
-        &mut self,
-        network: &Network,
-        first_hops: &[u32],
-        (flow, hop): (usize, u32),
-        port: usize,
-        is_first: bool,
-        terms: SourceTerms,
-    ) -> Result<VcIx, Refused> {
-        let setup = &network.flows[flow];
-        let back = setup.peer.and_then(|peer| {
-            let nth =
-                network.flows[peer].route.iter().position(|link| network.links[*link].from == self.node);
-            Some((peer as u32, first_hops[peer] + nth? as u32))
-        });
-        let port = &mut self.ports[port];
-        let queued = matches!(port.control, Control::Coupled(_)) || (is_first && setup.vc.is_some());
-        let vc = match &mut port.control {
-            Control::Plain(plain) => plain.open(),
-            Control::Coupled(coupled) => {
-                if is_first || back.is_none() {
-                    let node = &network.nodes[self.node].name;
-                    let what = "starts there, or its answers do not pass";
-                    return Err(Refused(format!("{node} has VS/VD, and `{}` {what}", setup.name)));
-                }
-                coupled.open(terms)
-            }
-        };
-        port.vcs.push(Vc { flow: flow as u32, hop, rm_cell: terms.rm_cell, back, queued });
-        Ok(vc)
-    }
-
-    /// Whether what a flow that is no VC sends goes before the VCs of a port: unless its class is less urgent.
-    fn goes_above(&self, network: &Network, port: usize, setup: &FlowSetup) -> bool {
-        let Port { link, vcs, .. } = &self.ports[port];
-        let Some(vc) = vcs.first() else { return false };
-        let classes = &network.links[*link as usize].port.classes;
-        let urgency = |setup: &FlowSetup| {
-            let nth = setup.route.iter().position(|on| *on == *link as usize)?;
-            let plan = setup.plans.get(nth)?;
-            let class = plan.class.and_then(|class| classes.get(usize::from(class)));
-            Some(class.map_or(plan.contract.priority, |class| class.contract.priority))
-        };
-        urgency(setup) <= urgency(&network.flows[vc.flow as usize])
-    }
-
-    /// Counts a packet without content. Whether that is all there is to do: it is a data cell of a VC, at a port without
-    /// VS/VD. Otherwise nothing is done.
+    /// A packet that is no RM cell is in at the node. If it is a cell of a VC on its way through a port, it is counted and goes
+    /// on: true. Otherwise nothing is done.
     #[inline(always)]
-    pub(in crate::world) fn counts(&mut self, now: Time, at: Crossing, len: u32) -> bool {
-        let Some((port, Leaves::Cells(vc))) = self.passing[at.flow as usize].out else { return false };
-        let Port { control: Control::Plain(plain), vcs, .. } = &mut self.ports[port] else { return false };
-        let counts = at.to.is_some() && !vcs[vc.ix()].queued;
-        if counts {
-            plain.cell(now, vc, len, None);
+    pub(in crate::world) fn counts(
+        &mut self,
+        now: Time,
+        at: Crossing,
+        packet: &mut Packet,
+        outbox: &mut Outbox,
+    ) -> bool {
+        let Passing { out, queued, .. } = self.passing[at.flow as usize];
+        let (Some(_), Some((port, Leaves::Cells(vc)))) = (at.to, out) else { return false };
+        let Port { control, vcs, .. } = &mut self.ports[port];
+        match control {
+            Control::Plain(plain) if !queued => plain.cell(now, vc, packet.len, None),
+            Control::Coupled(coupled) if at.from.is_some() => {
+                if coupled.data(now, vc, packet.len, &mut packet.mark) {
+                    vcs[vc.ix()].send_frm(outbox);
+                }
+            }
+            // It is counted when its queue lets it go, or it was made here.
+            Control::Plain(_) | Control::Coupled(_) => {}
         }
-        counts
+        true
+    }
+
+    /// A packet of a flow that is no RM cell goes from the queue of its VC to the class queue.
+    #[inline(always)]
+    pub(in crate::world) fn lets_go(&mut self, now: Time, flow: u32, len: u32) {
+        let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
+            return;
+        };
+        match &mut self.ports[port].control {
+            Control::Plain(plain) if queued => plain.cell(now, vc, len, None),
+            Control::Plain(_) => {}
+            Control::Coupled(coupled) => coupled.let_go(now, vc, len, None),
+        }
     }
 
     pub(in crate::world) fn node(&self) -> usize {
@@ -264,33 +176,40 @@ impl RateControlled {
     }
 }
 
-/// A packet of a VC is at a port with VS/VD: whether it goes on to the per-VC queue.
+/// An FRM cell of so many bytes is at a port with VS/VD, which ends its loop.
 #[inline(never)]
 fn end_loop(
     cx: &mut RelayCx<'_>,
     coupled: &mut Coupled,
     (vc, state): (VcIx, &Vc),
-    packet: &mut Packet,
-    payload: &Payload,
+    frm: &RmCell,
+    len: u32,
     link: u32,
-) -> Passage {
-    let (is_due, passage) = match payload {
-        Payload::Rm(frm) => {
-            let before = coupled.acr(vc);
-            let (brm, is_first) = coupled.frm(cx.now(), vc, frm, packet.len, cx.queue_of(link));
-            if let Some((peer, hop)) = state.back {
-                cx.send(peer, hop, packet.len, Mark::NONE, Payload::Rm(brm));
-            }
-            pace(cx, state.hop, before, coupled.acr(vc));
-            (is_first, Passage::Absorb)
-        }
-        _ => (coupled.data(cx.now(), vc, packet.len, &mut packet.mark), Passage::Forward),
-    };
-    if is_due {
-        // What it says is written when it goes to the class queue.
-        cx.send(state.flow, state.hop, state.rm_cell, Mark::NONE, Payload::Rm(RmCell::default()));
+) {
+    let before = coupled.acr(vc);
+    let (brm, is_first) = coupled.frm(cx.now(), vc, frm, len, cx.queue_of(link));
+    if let Some((peer, hop)) = state.back {
+        cx.send(peer, hop, len, Mark::NONE, Payload::Rm(brm));
     }
-    passage
+    pace(cx, state.hop, before, coupled.acr(vc));
+    if is_first {
+        state.send_frm(cx.outbox);
+    }
+}
+
+impl Vc {
+    /// An FRM cell enters the per-VC queue. What it says is written when it goes to the class queue.
+    #[inline(never)]
+    fn send_frm(&self, outbox: &mut Outbox) {
+        outbox.send(Sending {
+            flow: self.flow,
+            hop: Some(self.hop),
+            len: self.rm_cell,
+            mark: Mark::NONE,
+            payload: Payload::Rm(RmCell::default()),
+            first_sent: None,
+        });
+    }
 }
 
 /// The queue of a VC at a hop is served at ACR from now on, where it was served at `before`.
@@ -331,7 +250,10 @@ impl Relay for RateControlled {
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {
-        let Passing { out, answers } = self.passing[at.flow as usize];
+        if !matches!(payload, Payload::Rm(_)) && self.counts(cx.now, at, packet, cx.outbox) {
+            return Passage::Forward;
+        }
+        let Passing { out, queued, answers } = self.passing[at.flow as usize];
         if let (Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. }), Some((port, vc))) =
             (&mut *payload, answers)
             && self.answered(cx, at, port, vc, brm) == Passage::Absorb
@@ -341,11 +263,14 @@ impl Relay for RateControlled {
         let (Some(_), Some((port, leaves))) = (at.to, out) else { return Passage::Forward };
         let Port { link, control, vcs } = &mut self.ports[port];
         match (leaves, control) {
-            (Leaves::Cells(vc), Control::Plain(plain)) if !vcs[vc.ix()].queued => {
+            (Leaves::Cells(vc), Control::Plain(plain)) if !queued => {
                 plain.cell(cx.now(), vc, packet.len, frm_of(payload));
             }
             (Leaves::Cells(vc), Control::Coupled(coupled)) if at.from.is_some() => {
-                return end_loop(cx, coupled, (vc, &vcs[vc.ix()]), packet, payload, *link);
+                if let Payload::Rm(frm) = payload {
+                    end_loop(cx, coupled, (vc, &vcs[vc.ix()]), frm, packet.len, *link);
+                    return Passage::Absorb;
+                }
             }
             (Leaves::Answers, Control::Plain(plain)) => {
                 plain.algorithm_mut().arrived(cx.now(), None, packet.len);
@@ -357,17 +282,17 @@ impl Relay for RateControlled {
     }
 
     fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
-        let Some((port, Leaves::Cells(vc))) = self.passing[flow as usize].out else { return };
+        let Payload::Rm(frm) = payload else { return self.lets_go(cx.now, flow, packet.len) };
+        let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
+            return;
+        };
         let Port { control, vcs, .. } = &mut self.ports[port];
         match control {
-            Control::Plain(plain) if vcs[vc.ix()].queued => {
-                plain.cell(cx.now(), vc, packet.len, frm_of(payload));
-            }
+            Control::Plain(plain) if queued => plain.cell(cx.now(), vc, packet.len, Some(frm)),
             Control::Plain(_) => {}
             Control::Coupled(coupled) => {
                 let before = coupled.acr(vc);
-                let frm = if let Payload::Rm(frm) = payload { Some(frm) } else { None };
-                coupled.let_go(cx.now(), vc, packet.len, frm);
+                coupled.let_go(cx.now(), vc, packet.len, Some(frm));
                 pace(cx, vcs[vc.ix()].hop, before, coupled.acr(vc));
             }
         }

@@ -1,4 +1,4 @@
-//! Credit cells and credit_check cells on their way from one end of a link to the other.
+//! Credit cells and credit_check cells: which does a link send, and what follows when one has come?
 
 use super::Credit;
 use crate::control::ControlCell;
@@ -8,7 +8,7 @@ use tidegate_core::credit::messages::{CreditCell, CreditCheck};
 
 /// What a cell of a link's own says.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Message {
+enum Message {
     Credit(CreditCell),
     Check(CreditCheck),
 }

@@ -1,0 +1,125 @@
+//! Which VCs pass the rate-controlling ports of a node, and what else does?
+
+use super::{Control, Leaves, Passing, Port, RateControlled, Vc};
+use crate::network::{FlowSetup, Network, RateControlPlan};
+use std::collections::BTreeMap;
+use tidegate_core::abr::{OutputPort, SourceTerms, VcIx};
+use tidegate_core::contract::Refused;
+use tidegate_core::units::Time;
+
+impl RateControlled {
+    /// The relays of a network: one for each node with such a port.
+    ///
+    /// # Errors
+    /// When an algorithm refuses its parameters, or a VC has no loop before a port with VS/VD.
+    pub(in crate::world) fn all(
+        network: &Network,
+        first_hops: &[u32],
+    ) -> Result<Vec<RateControlled>, Refused> {
+        let mut nodes: BTreeMap<usize, Vec<&RateControlPlan>> = BTreeMap::new();
+        for plan in &network.rate_control {
+            nodes.entry(network.links[plan.link].from).or_default().push(plan);
+        }
+        nodes
+            .into_iter()
+            .map(|(node, plans)| RateControlled::new(network, first_hops, node, &plans))
+            .collect()
+    }
+
+    fn new(
+        network: &Network,
+        first_hops: &[u32],
+        node: usize,
+        plans: &[&RateControlPlan],
+    ) -> Result<RateControlled, Refused> {
+        let mut ports = Vec::with_capacity(plans.len());
+        let mut of_link = BTreeMap::new();
+        for plan in plans {
+            let rate = network.links[plan.link].port.ceiling.unwrap_or(network.links[plan.link].rate);
+            let control = match &plan.coupling {
+                None => Control::Plain(OutputPort::new(&plan.algorithm, rate, Time::ORIGIN)?),
+                Some(coupling) => Control::Coupled(coupling.build(&plan.algorithm, rate, Time::ORIGIN)?),
+            };
+            of_link.insert(plan.link, ports.len());
+            ports.push(Port { link: plan.link as u32, control, vcs: Vec::new() });
+        }
+        let mut relay =
+            RateControlled { node, ports, passing: vec![Passing::default(); network.flows.len()] };
+        let crossings = network.flows.iter().enumerate().filter_map(|(flow, setup)| {
+            let nth = setup.route.iter().position(|link| network.links[*link].from == node)?;
+            Some((flow, nth, *of_link.get(&setup.route[nth])?))
+        });
+        let crossings: Vec<(usize, usize, usize)> = crossings.collect();
+        for &(flow, nth, port) in &crossings {
+            let setup = &network.flows[flow];
+            if let Some(terms) = setup.source_terms(network) {
+                let hop = first_hops[flow] + nth as u32;
+                let vc = relay.open(network, first_hops, (flow, hop), port, nth == 0, terms)?;
+                relay.passing[flow].out = Some((port, Leaves::Cells(vc)));
+                if let Some(peer) = setup.peer {
+                    relay.passing[peer].answers = Some((port, vc));
+                }
+            }
+        }
+        for (flow, _, port) in crossings {
+            let setup = &network.flows[flow];
+            let answers = setup.peer.is_some_and(|peer| network.flows[peer].source_terms(network).is_some());
+            if relay.passing[flow].out.is_none() {
+                let leaves = match answers {
+                    true => Some(Leaves::Answers),
+                    false => relay.goes_above(network, port, setup).then_some(Leaves::Above),
+                };
+                relay.passing[flow].out = leaves.map(|leaves| (port, leaves));
+            }
+        }
+        Ok(relay)
+    }
+
+    /// Opens the VC that a flow is, at one of the ports.
+    fn open(
+        &mut self,
+        network: &Network,
+        first_hops: &[u32],
+        (flow, hop): (usize, u32),
+        port: usize,
+        is_first: bool,
+        terms: SourceTerms,
+    ) -> Result<VcIx, Refused> {
+        let setup = &network.flows[flow];
+        let back = setup.peer.and_then(|peer| {
+            let nth =
+                network.flows[peer].route.iter().position(|link| network.links[*link].from == self.node);
+            Some((peer as u32, first_hops[peer] + nth? as u32))
+        });
+        let port = &mut self.ports[port];
+        self.passing[flow].queued =
+            matches!(port.control, Control::Coupled(_)) || (is_first && setup.vc.is_some());
+        let vc = match &mut port.control {
+            Control::Plain(plain) => plain.open(),
+            Control::Coupled(coupled) => {
+                if is_first || back.is_none() {
+                    let node = &network.nodes[self.node].name;
+                    let what = "starts there, or its answers do not pass";
+                    return Err(Refused(format!("{node} has VS/VD, and `{}` {what}", setup.name)));
+                }
+                coupled.open(terms)
+            }
+        };
+        port.vcs.push(Vc { flow: flow as u32, hop, rm_cell: terms.rm_cell, back });
+        Ok(vc)
+    }
+
+    /// Whether what a flow that is no VC sends goes before the VCs of a port: unless its class is less urgent.
+    fn goes_above(&self, network: &Network, port: usize, setup: &FlowSetup) -> bool {
+        let Port { link, vcs, .. } = &self.ports[port];
+        let Some(vc) = vcs.first() else { return false };
+        let classes = &network.links[*link as usize].port.classes;
+        let urgency = |setup: &FlowSetup| {
+            let nth = setup.route.iter().position(|on| *on == *link as usize)?;
+            let plan = setup.plans.get(nth)?;
+            let class = plan.class.and_then(|class| classes.get(usize::from(class)));
+            Some(class.map_or(plan.contract.priority, |class| class.contract.priority))
+        };
+        urgency(setup) <= urgency(&network.flows[vc.flow as usize])
+    }
+}
