@@ -7,7 +7,7 @@ PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -
 
 RECORDS := $(shell find crates/core/src crates/spec/src -name '*.rs') crates/spec/examples/spec_docs.rs
 
-.PHONY: help demo test lint verify fuzz bench wheel generated clean
+.PHONY: help demo test lint verify fuzz bench bench-readme wheel generated clean
 
 help:
 	@echo "make demo       real traffic across a congested path, under FIFO and under VirtualClock"
@@ -16,17 +16,18 @@ help:
 	@echo "make lint       formatting, clippy, ruff, mypy, generated pages"
 	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
-	@echo "make bench      instructions, speed and memory, in one report"
+	@echo "make bench      instructions, speed and memory, in one report; bench-readme writes it into the pages"
 	@echo "make generated  reference pages and Python types, from the records of policies and files"
 	@echo "make clean      remove $(VENV) and target"
 
 # The fully optimized wheel, if it is installed and up to date; else one that is built faster.
 demo:
-	@$(MAKE) --question $(VENV)/installed 2>/dev/null || $(MAKE) --no-print-directory $(VENV)/demo
+	@$(MAKE) --no-print-directory --question $(VENV)/installed 2>/dev/null || \
+	  $(MAKE) --no-print-directory $(VENV)/demo
 	$(BIN)/tidegate demo
 
 $(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
-	@echo "Building tidegate for the demo. This takes three to five minutes on two cores."
+	@echo "Building tidegate for the demo. This takes one to three minutes on two cores."
 	$(BIN)/maturin build --profile demo --no-default-features --out target/demo-wheel -i $(BIN)/python
 	rm -f $(VENV)/installed
 	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
@@ -69,6 +70,11 @@ bench: $(VENV)/installed
 	cargo build --release --benches --package tidegate-sim
 	$(BIN)/python benches/report.py
 
+# The same, into README.md and docs/performance.md.
+bench-readme: $(VENV)/installed
+	cargo build --release --benches --package tidegate-sim
+	$(BIN)/python benches/report.py --readme
+
 wheel: $(VENV)/wheel
 
 # The reference pages and the Python types, from the records of policies, scenarios and gate files. They are committed,
@@ -84,12 +90,12 @@ target/generated: $(RECORDS)
 $(VENV)/python: constraints.txt
 	@echo "Setting up Python in $(VENV)."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check -c constraints.txt maturin typer rich pyarrow matplotlib
+	$(BIN)/pip install --disable-pip-version-check --no-compile -c constraints.txt maturin typer rich pyarrow matplotlib
 	touch $@
 
 # What its tests and its linters need besides.
 $(VENV)/tools: $(VENV)/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt \
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 	  pytest hypothesis jsonschema pandas polars mypy ruff
 	touch $@
 

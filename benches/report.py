@@ -1,19 +1,22 @@
 """Runs the benchmarks and prints them beside the peers' figures and the bars.
 
-Instruction counts (callgrind) and ratios taken within one run are what to compare: machines are noisy.
-With `--readme`, the tables also go into README.md and docs/performance.md between their `bench` markers.
+Instruction counts (cachegrind) and ratios taken within one run are what to compare: machines are noisy.
+Times are taken one after the other, counts on every processor at once: nothing else changes a count.
+With `--readme` (`make bench-readme`), the tables also go into README.md and docs/performance.md.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rich.console import Console
@@ -31,6 +34,8 @@ PEERS = [
     ("ns.py 0.4.3", "0.10", "72,900"),
 ]
 BARS = {"fifo": 700, "virtual-clock": 900}
+REFUSED = 1
+"""Exit code of a benchmark that refuses its arguments."""
 WIDTH = 200
 """Columns when the output is no terminal: nothing is cut off."""
 TITLES = {"fifo": "FIFO", "virtual-clock": "VirtualClock"}
@@ -61,19 +66,45 @@ def cpu_seconds(*command: object) -> tuple[float, str]:
 
 
 def instructions(*command: object) -> tuple[int, str]:
-    """Instructions that callgrind counts, and what the command prints."""
+    """Instructions that cachegrind counts, and what the command prints."""
     with tempfile.NamedTemporaryFile() as out:
-        words = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out.name}", *map(str, command)]
-        done = subprocess.run(words, check=True, capture_output=True, text=True)
+        tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={out.name}"]
+        done = subprocess.run([*tool, *map(str, command)], check=True, capture_output=True, text=True)
         lines = Path(out.name).read_text().splitlines()
     summary = next(line for line in lines if line.startswith("summary:"))
     return int(summary.split()[1]), done.stdout
 
 
-def per_hop(binary: str, scheduler: str) -> float:
-    """Instructions per packet-hop: two runs of different length, so that setting up does not count."""
-    (short, first), (long, second) = (instructions(binary, scheduler, seconds) for seconds in (1, 4))
-    return (long - short) / (int(second.split()[2]) - int(first.split()[2]))
+Command = tuple[object, ...]
+Pair = Sequence[Command]
+"""The same command for a short and for a long run."""
+Difference = tuple[int, str, str]
+"""Instructions of a longer run less those of a shorter one, and what each prints."""
+
+
+def differences(pairs: Iterable[Pair]) -> list[Difference | None]:
+    """Count pairs, so that setting up does not count; None for one that is refused."""
+
+    def count(pair: Pair) -> Difference | None:
+        try:
+            (short, first), (long, second) = (instructions(*command) for command in pair)
+        except subprocess.CalledProcessError as error:
+            # A frame of slots has no room for so many flows.
+            if error.returncode != REFUSED:
+                raise
+            return None
+        return long - short, first, second
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(count, pairs))
+
+
+def per(pairs: Iterable[Pair], column: int) -> list[float]:
+    """Instructions for each unit that runs print in a column."""
+    found = [one for one in differences(pairs) if one is not None]
+    return [
+        more / (int(second.split()[column]) - int(first.split()[column])) for more, first, second in found
+    ]
 
 
 def speed(binary: str, scheduler: str) -> float:
@@ -87,9 +118,10 @@ def speed(binary: str, scheduler: str) -> float:
 
 def chain(binary: str, counts: bool) -> list[list[str]]:
     """Rows of the five-server chain, ours first."""
+    pairs = [tuple((binary, scheduler, seconds) for seconds in (1, 4)) for scheduler in TITLES]
+    counted = [f"{cost:,.0f}" for cost in per(pairs, 2)] if counts else ["no valgrind"] * len(pairs)
     rows = []
-    for scheduler, title in TITLES.items():
-        count = f"{per_hop(binary, scheduler):,.0f}" if counts else "no valgrind"
+    for (scheduler, title), count in zip(TITLES.items(), counted, strict=True):
         name, rate = f"**tidegate, {title}**", f"{speed(binary, scheduler):.1f}"
         rows.append([name, rate, count, str(BARS[scheduler])])
     return rows + [[*peer, ""] for peer in PEERS]
@@ -116,32 +148,34 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
         ],
     ]
     if counts:
-        (short, first), (long, second) = (instructions(binary, run) for run in (5, 20))
-        cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
+        (cost,) = per([((binary, 5), (binary, 20))], 1)
         rows.append([f"{what} a packet-hop", f"{cost:,.0f} instructions", "1,500"])
     return rows
 
 
 def abr(binary: str) -> list[list[str]]:
     """Rows of ABR connections in a parking lot and over ten switches, without VS/VD and with it."""
-    rows = []
-    for network, where, lengths in (
+    networks = (
         ("lot", "in the parking lot", (60, 120)),
         ("path", "of 1,000 VCs over ten switches", (15, 25)),
-    ):
-        for how, name in (("plain", "ERICA"), ("vsvd", "ERICA and VS/VD")):
-            (short, first), (long, second) = (instructions(binary, network, how, run) for run in lengths)
-            cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
-            rows.append([f"a cell-hop {where}, {name}", f"{cost:,.0f} instructions", "900"])
-    return rows
+    )
+    hows = (("plain", "ERICA"), ("vsvd", "ERICA and VS/VD"))
+    pairs = [
+        tuple((binary, network, how, run) for run in lengths)
+        for network, _, lengths in networks
+        for how, _ in hows
+    ]
+    names = [f"a cell-hop {where}, {name}" for _, where, _ in networks for _, name in hows]
+    return [
+        [name, f"{cost:,.0f} instructions", "900"] for name, cost in zip(names, per(pairs, 1), strict=True)
+    ]
 
 
 def credit(binary: str, counts: bool) -> list[list[str]]:
     """Row of a thousand VCs with credit over ten switches."""
     if not counts:
         return []
-    (short, first), (long, second) = (instructions(binary, milliseconds) for milliseconds in (10, 30))
-    cost = (long - short) / (int(second.split()[1]) - int(first.split()[1]))
+    (cost,) = per([((binary, 10), (binary, 30))], 1)
     what = "1,000 VCs with credit over ten switches: a cell-hop, its credit cells included"
     return [[what, f"{cost:,.0f} instructions", "1,000"]]
 
@@ -159,18 +193,15 @@ def decisions(binary: str, counts: bool) -> list[list[str]]:
         entry = json.loads(line)
         taken.setdefault(entry["name"], {})[entry["states"]] = entry["ns"]
 
-    def cost(name: str, states: int) -> float:
-        (short, _), (long, _) = (
-            instructions(binary, "count", name, states, decided) for decided in (0, 100_000)
-        )
-        return (long - short) / 100_000
-
+    keys = [(name, states) for name, of_states in taken.items() for states in of_states] if counts else []
+    pairs = [tuple((binary, "count", *key, decided) for decided in (0, 100_000)) for key in keys]
+    found = zip(keys, differences(pairs), strict=True)
+    costs = {key: one[0] / 100_000 for key, one in found if one is not None}
     rows = []
     own = taken.pop("nothing")
-    own_counts = {states: cost("nothing", states) for states in own if counts}
-    for name, states in taken.items():
-        row = [f"`{name}`", *(f"{ns - own[count]:.0f}" for count, ns in states.items())]
-        row += [f"{cost(name, count) - taken_by_loop:,.0f}" for count, taken_by_loop in own_counts.items()]
+    for name, of_states in taken.items():
+        row = [f"`{name}`", *(f"{ns - own[states]:.0f}" for states, ns in of_states.items())]
+        row += [f"{costs[name, states] - costs['nothing', states]:,.0f}" for states in of_states if counts]
         row += ["no valgrind"] * (5 - len(row))
         rows.append([*row, str(DECISION_BARS.get(name, ""))])
     return rows
@@ -201,33 +232,43 @@ def disciplines(binary: str, counts: bool) -> list[list[str]]:
         entry = json.loads(line)
         longest = f"longest {entry['longest_ns'] / 1000:,.1f} µs"
         cells[entry["name"]][entry["flows"]] = f"{entry['ns']:,.0f} ns, {entry['ratio']:.2f}, {longest}"
-    for name, row in cells.items():
-        for flows in BACKLOGGED if counts else ():
-            try:
-                (short, _), (long, _) = (
-                    instructions(binary, "count", name, flows, flows + more) for more in (0, 50_000)
-                )
-            except subprocess.CalledProcessError:
-                # A frame of slots has no room for so many.
-                row[flows] = "refused"
-                continue
-            cost = f"{(long - short) / 50_000:,.0f} instructions"
-            row[flows] = f"{row[flows]}, {cost}" if flows in row else cost
+    keys = [(name, flows) for name in cells for flows in BACKLOGGED] if counts else []
+    pairs = [
+        tuple((binary, "count", name, flows, flows + more) for more in (0, 50_000)) for name, flows in keys
+    ]
+    for (name, flows), one in zip(keys, differences(pairs), strict=True):
+        cost = "refused" if one is None else f"{one[0] / 50_000:,.0f} instructions"
+        cells[name][flows] = f"{cells[name][flows]}, {cost}" if flows in cells[name] else cost
     return [[f"`{name}`", *(row.get(flows, "") for flows in BACKLOGGED)] for name, row in cells.items()]
 
 
-def push_out(binary: str, flows: int) -> float:
-    """Instructions per arriving packet under sustained push-out."""
-    (short, _), (long, _) = (instructions(binary, flows, packets) for packets in (20_000, 120_000))
-    return (long - short) / 100_000
+def push_out(binary: str) -> list[list[str]]:
+    """Rows of an arriving packet under sustained push-out."""
+    sizes = (1_000, 65_536)
+    found = differences(((binary, flows, 20_000), (binary, flows, 120_000)) for flows in sizes)
+    return [
+        [
+            f"a packet under sustained push-out, {flows:,} flows",
+            f"{one[0] / 100_000:,.0f} instructions",
+            "not linear in flows",
+        ]
+        for flows, one in zip(sizes, found, strict=True)
+        if one is not None
+    ]
 
 
-def per_packet(binary: str, subscribers: int, sites: int) -> float:
-    """Instructions per packet of subscribers with ceilings in sites with ceilings."""
-    (short, first), (long, second) = (
-        instructions(binary, subscribers, sites, packets) for packets in (20_000, 120_000)
-    )
-    return (long - short) / (int(second) - int(first))
+def of_subscribers(binary: str) -> list[list[str]]:
+    """Rows of a packet of subscribers with ceilings in sites with ceilings."""
+    sizes = ((100, 2), (20_000, 400))
+    pairs = [tuple((binary, *size, packets) for packets in (20_000, 120_000)) for size in sizes]
+    return [
+        [
+            f"a packet of one of {subscribers:,} subscribers in {sites} sites",
+            f"{cost:,.0f} instructions",
+            "flat",
+        ]
+        for (subscribers, sites), cost in zip(sizes, per(pairs, 0), strict=True)
+    ]
 
 
 def others(found: dict[str, str], counts: bool) -> list[list[str]]:
@@ -260,12 +301,8 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", "well under 1"])
     if counts:
         rows += abr(found["abr"])
-        for flows in (1_000, 65_536):
-            cost = f"{push_out(found['push_out'], flows):,.0f} instructions"
-            rows.append([f"a packet under sustained push-out, {flows:,} flows", cost, "not linear in flows"])
-        for subscribers, sites in ((100, 2), (20_000, 400)):
-            cost = f"{per_packet(found['subscribers'], subscribers, sites):,.0f} instructions"
-            rows.append([f"a packet of one of {subscribers:,} subscribers in {sites} sites", cost, "flat"])
+        rows += push_out(found["push_out"])
+        rows += of_subscribers(found["subscribers"])
     return rows
 
 
@@ -305,7 +342,7 @@ def main() -> None:
         (fourth, lambda: disciplines(found["schedulers"], counts)),
     ]
     tables = []
-    # Each is shown as soon as it is known: the last one takes most of an hour.
+    # Each is shown as soon as it is known: the last one takes most of the time.
     for header, measure in parts:
         rows = measure()
         show("", header, rows)

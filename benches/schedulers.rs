@@ -267,6 +267,8 @@ impl<H: Hold> Run for H {
 const MEASURED: &str = "virtual-clock";
 const HEAP: &str = "heap";
 const SWITCH: &str = "switch";
+/// Rounds of a comparison.
+const ROUNDS: usize = 9;
 
 /// A discipline with queues for so many flows, or one of what stands beside it, by its name.
 fn make(name: &str, flows: u32) -> Result<Box<dyn Run>, String> {
@@ -287,19 +289,18 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
+/// The same, in the steady state.
+fn settled(name: &str, flows: u32) -> Result<Box<dyn Run>, String> {
+    let mut one = make(name, flows)?;
+    black_box(one.run(&sizes(), 3 * flows as usize));
+    Ok(one)
+}
+
 /// Nanoseconds per packet of each of these, interleaved; the medians.
-fn compare(names: &[&str], flows: u32) -> Result<Vec<f64>, String> {
-    const ROUNDS: usize = 15;
+fn compare(held: &mut [&mut dyn Run], flows: u32) -> Vec<f64> {
     let sizes = sizes();
     let operations = (flows as usize / 4).max(100_000);
-    let mut held = Vec::new();
-    for name in names {
-        let mut one = make(name, flows)?;
-        // Into the steady state.
-        black_box(one.run(&sizes, 3 * flows as usize));
-        held.push(one);
-    }
-    let mut taken = vec![Vec::new(); names.len()];
+    let mut taken = vec![Vec::new(); held.len()];
     for _ in 0..ROUNDS {
         for (one, taken) in held.iter_mut().zip(&mut taken) {
             let start = Instant::now();
@@ -307,15 +308,15 @@ fn compare(names: &[&str], flows: u32) -> Result<Vec<f64>, String> {
             taken.push(start.elapsed().as_nanos() as f64 / operations as f64);
         }
     }
-    Ok(taken.into_iter().map(median).collect())
+    taken.into_iter().map(median).collect()
 }
 
-/// The longest single operation, in nanoseconds: of each operation the shortest of five equal runs, so that
+/// The longest single operation, in nanoseconds: of each operation the shortest of three equal runs, so that
 /// what else the machine does is left out.
 fn longest(name: &str, flows: u32) -> Result<u32, String> {
     let sizes = sizes();
     let mut least = vec![u32::MAX; (3 * flows as usize).max(200_000)];
-    for _ in 0..5 {
+    for _ in 0..3 {
         make(name, flows)?.time(&sizes, &mut least);
     }
     Ok(least.into_iter().max().unwrap_or(0))
@@ -327,22 +328,28 @@ fn names() -> Vec<&'static str> {
 }
 
 fn show(json: bool, barred_only: bool, flows: &[u32]) -> Result<(), String> {
-    // Those of the bars in one run, each of the others with the heap.
-    let barred = [HEAP, MEASURED, SWITCH];
-    let others = names().into_iter().filter(|name| !barred_only && !barred.contains(name));
+    // Those of the bars in one run, each of the others by itself, and always the same heap beside them: to fill one
+    // takes long.
+    let barred = [MEASURED, SWITCH];
+    let others = names().into_iter().filter(|name| !barred_only && *name != HEAP && !barred.contains(name));
     let groups: Vec<Vec<&str>> =
-        std::iter::once(barred.to_vec()).chain(others.map(|name| vec![HEAP, name])).collect();
+        std::iter::once(barred.to_vec()).chain(others.map(|name| vec![name])).collect();
     for &flows in flows {
+        let mut heap = settled(HEAP, flows)?;
         for group in &groups {
-            let taken = match compare(group, flows) {
-                Ok(taken) => taken,
-                // A frame of slots has no room for so many.
-                Err(refused) => {
-                    eprintln!("{:>16}  {flows:>9} flows  {refused}", group[1]);
-                    continue;
-                }
-            };
-            for (name, ns) in group.iter().zip(&taken).skip(1) {
+            let mut others =
+                match group.iter().map(|name| settled(name, flows)).collect::<Result<Vec<_>, _>>() {
+                    Ok(others) => others,
+                    // A frame of slots has no room for so many.
+                    Err(refused) => {
+                        eprintln!("{:>16}  {flows:>9} flows  {refused}", group[0]);
+                        continue;
+                    }
+                };
+            let mut held: Vec<&mut dyn Run> = vec![&mut *heap];
+            held.extend(others.iter_mut().map(|one| &mut **one as &mut dyn Run));
+            let taken = compare(&mut held, flows);
+            for (name, ns) in group.iter().zip(&taken[1..]) {
                 let (heap, ratio) = (taken[0], ns / taken[0]);
                 let worst = longest(name, flows)?;
                 if json {

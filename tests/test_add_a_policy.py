@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 COPY = ROOT / "target" / "add-a-policy" / "tidegate"
 FOLDERS = ("crates", "python", "benches", "examples", "docs")
 STEP = re.compile(r"<!-- (create|after|before) (\S+)(?: \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"^\$ (tidegate .*)$", re.MULTILINE)
 TEST = re.compile(r"^\$ cargo test -p (tidegate-\w+) --test (\w+)$", re.MULTILINE)
 NAME = re.compile(r"^ {8}name: \"(.+)\",$", re.MULTILINE)
 PAGES = sorted((ROOT / "docs").glob("add-a*.md"), key=lambda page: page.stem)
@@ -127,6 +129,32 @@ def test_each_page_stands_alone(page: Path) -> None:
     ((crate, test),) = TEST.findall(page.read_text(encoding="utf-8"))
     cargo("test", "-p", crate, "--test", test)
     cargo("clippy", "-p", "tidegate-core", "-p", "tidegate-sim", "--all-targets", "--", "-D", "warnings")
+
+
+@needs_cargo
+@pytest.mark.skipif(not VERIFY, reason="long: set TIDEGATE_VERIFY=1")
+def test_the_commands_of_the_pages_know_their_policies(tmp_path: Path) -> None:
+    copy_with(PAGES)
+    cargo("build", "-p", "tidegate-bindings", "--no-default-features", "--features", "pyo3/extension-module")
+    built = COPY.parent / "target" / "debug" / "lib_tidegate.so"
+    shutil.copytree(COPY / "python", tmp_path / "python")
+    shutil.copy(built, tmp_path / "python" / "tidegate" / "_tidegate.abi3.so")
+    program = tmp_path / "tidegate"
+    program.write_text(f"#!{sys.executable}\nfrom tidegate.cli import main\n\nmain()\n")
+    program.chmod(0o755)
+    found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(tmp_path / "python")}
+    commands = [line for page in PAGES for line in COMMAND.findall(page.read_text(encoding="utf-8"))]
+    assert len(commands) == 5
+    for line in commands:
+        done = subprocess.run(
+            ["sh", "-c", line],
+            cwd=ROOT,
+            env=os.environ | found,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, line + done.stdout + done.stderr
 
 
 @needs_cargo

@@ -1,6 +1,8 @@
 """The `tidegate` command, within this process."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -128,6 +130,21 @@ def test_check_json_is_one_document(chain):
         "groups": ["voice", "data"],
         "flows": 5,
     }
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+@pytest.mark.parametrize("command", ["", *COMMANDS, "credit size", "gate up", "gate observe", "gate status"])
+def test_help_has_one_style(command, columns):
+    """No broken line, no summary cut short, no word broken at its hyphen, no type of Python."""
+    words = [sys.executable, "-c", "from tidegate.cli import main; main()", *command.split(), "--help"]
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    shown = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+    lines = shown.splitlines()
+    assert lines[0].startswith("Usage: tidegate")
+    assert max(map(len, lines)) <= 80
+    assert not [line for line in lines if line.endswith(("...", "-")) and not line.startswith("Usage")]
+    assert not re.search(r"<(bool|int|float|str|path)", shown)
+    assert "Options:" in shown
 
 
 def test_every_command_has_json(chain, tmp_path):

@@ -6,8 +6,11 @@ import pytest
 
 import tidegate
 from conftest import CHAIN, call
-from tidegate import plots
-from tidegate.plots import numbers, style
+from tidegate import papers, plots
+from tidegate.papers.claims import Claim, Finding
+from tidegate.papers.curves import Curve, Panel
+from tidegate.plots import numbers, style, sweeps
+from tidegate.summary import Estimate
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -129,7 +132,7 @@ def test_monitored_flows_have_their_leads_and_warnings(results):
     monitored = tidegate.simulate(source, replications=2, series=True)
     figure = plots.overview(monitored)
     assert titles(figure)[4:] == [
-        "VirtualClock ahead of real time: the most of any flow of a group",
+        "VirtualClock ahead of real time: most of any flow",
         "Warnings over time (n = 2, 95 % intervals)",
     ]
     leads = numbers.lines(monitored, "lead", ["liar", "call"])
@@ -205,3 +208,52 @@ def test_the_command(results, comparison, tmp_path, monkeypatch):
     assert done.exit_code == 1
     assert "did you mean `voice`" in done.stderr
     assert call("plot", tmp_path / "nothing").exit_code == 1
+
+
+def panels(*slopes, quantity="queue (packets)"):
+    of_panel = []
+    for slope in slopes:
+        lines = [Curve(name, (1, 2), [[slope], [2 * slope]]) for name in ("one", "same")]
+        lines.append(Curve("other", (1, 2), [[slope], [3 * slope]]))
+        of_panel.append(Panel("title", "time (s)", quantity, tuple(lines)))
+    return of_panel
+
+
+def drawn(of_panel):
+    figure = style.new_figure(10, 4)
+    axes = figure.subplots(1, len(of_panel), squeeze=False)[0]
+    sweeps.draw(axes, of_panel)
+    return axes
+
+
+def test_panels_of_a_quantity_have_one_axis_unless_one_would_look_flat():
+    near, far = drawn(panels(1.0, 3.0))
+    assert near.get_ylim() == far.get_ylim()
+    small, large = drawn(panels(1.0, 30.0))
+    assert small.get_ylim()[1] < 5 < large.get_ylim()[1]
+    queue, rate = drawn([*panels(1.0), *panels(3.0, quantity="rate (bit/s)")])
+    assert queue.get_ylim() != rate.get_ylim()
+
+
+def test_no_legend_is_over_lines_and_equal_lines_are_one():
+    first, last = drawn(panels(1.0, 3.0))
+    assert first.get_legend() is None
+    last.figure.canvas.draw()
+    assert last.get_legend().get_window_extent().x0 >= last.get_window_extent().x1
+    assert [text.get_text() for text in last.get_legend().get_texts()] == ["one = same", "other"]
+
+
+def test_a_figure_says_which_groups_it_leaves_out(results):
+    assert "1 of 2 groups" in plots.overview(results, ["data"])._supxlabel.get_text()
+    assert "groups" not in plots.overview(results, ["voice", "data"])._supxlabel.get_text()
+
+
+def test_figures_without_a_published_number_have_a_panel_for_each_unit(tmp_path):
+    paper = papers.load("axel")
+    claims = [Claim("delay", "ms"), Claim("longest delay", "ms"), Claim("queue", "packets")]
+    findings = tuple(Finding(claim, Estimate(3.0, 0.5), None, {}) for claim in claims)
+    outcome = papers.Outcome(paper.experiments[0], findings, (1, 2), 1.0, 0.0, {}, {})
+    figure = plots.claims(outcome, papers.Report(paper, 2, (outcome,), 1.0, "0"))
+    assert [axes.get_xlabel() for axes in figure.axes] == ["ms", "packets"]
+    assert [len(axes.get_yticks()) for axes in figure.axes] == [2, 1]
+    assert plots.save(figure, tmp_path / "alone.png").stat().st_size > 10_000

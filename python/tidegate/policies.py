@@ -1596,9 +1596,28 @@ class OnOffData(Record):
     periods: Literal["exponential", "fixed"] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TraceData(Record):
+    """Trace data.
+
+    Writes data at the times and with the sizes of a file, as the source `trace` sends packets: lines of a
+    time in seconds and a size in bytes. Times count from the first line, at the connection's start. Data that
+    the connection cannot carry wait at the sender, without limit.
+
+    Attributes:
+        file: File to play.
+        speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
+    """
+
+    _kind: ClassVar[str | None] = "trace-data"
+
+    file: str
+    speed: float | None = None
+
+
 ApplicationName = Literal["bulk", "transfers"]
 
-ApplicationKind = Bulk | Transfers | OnOffData
+ApplicationKind = Bulk | Transfers | OnOffData | TraceData
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1749,6 +1768,9 @@ class Connection(Record):
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
             the packets before (none or aal5). Default: none.
+        preparation: Time that the sending host takes for each packet before it hands the cells to its first
+            port, once the last cell of the packet before has left there; above zero it needs `adaptation` (a
+            time such as "5ms"). Default: 0s.
         vc: ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`. Without it,
             the cells of a packet reach the first port together.
         start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
@@ -1783,6 +1805,7 @@ class Connection(Record):
     answers: Answers | None = None
     headers: Headers | None = None
     adaptation: Literal["none", "aal5"] | None = None
+    preparation: str | None = None
     vc: Vc | None = None
     start: str | None = None
     stop: str | None = None

@@ -3,7 +3,7 @@
 use crate::host::Source;
 use core::ops::Range;
 use tidegate_core::packet::Mark;
-use tidegate_core::units::Time;
+use tidegate_core::units::{Span, Time};
 
 /// A flow at work.
 pub(crate) struct Flow {
@@ -22,6 +22,8 @@ pub(crate) struct Flow {
     pub(crate) mark: Mark,
     /// Whether its packets go as ATM cells.
     pub(crate) aal5: bool,
+    /// How long its host takes for each packet before its cells; zero for no time.
+    pub(crate) preparation: Span,
     /// Whether meters at the first port of its route follow its endpoint's round-trip time.
     pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.

@@ -78,6 +78,8 @@ pub struct FlowSetup {
     pub largest: u32,
     /// Whether its packets go as ATM cells, by AAL5.
     pub aal5: bool,
+    /// How long its host takes for each packet before its cells, when the one before has left; zero for no time.
+    pub preparation: Span,
     /// What is agreed on for the ABR VC that carries its cells; `None` for none.
     pub vc: Option<SourceTerms>,
     /// What its source does when it is warned.

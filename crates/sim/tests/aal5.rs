@@ -136,3 +136,33 @@ fn tcp_over_cells_fills_its_link() {
     assert!(data.received.packets > 1000 && answers.received.packets * 3 > data.received.packets);
     assert_eq!((data.discarded_cells, answers.discarded_cells), (0, 0));
 }
+
+/// A host that prepares one packet after the other sends one in the time of its cells and of the preparation, however many wait,
+/// and also where the first port drops the last cell of a packet.
+#[test]
+fn a_host_prepares_a_packet_when_the_one_before_has_left() {
+    let size = 9188;
+    let cells_at_first = Span::from_micros(10 * u64::from(cells(size)));
+    for (preparation, dropper) in
+        [(0, ""), (100, ""), (1000, ""), (1000, "dropper = { kind = \"drop-tail\", limit = \"100p\" }")]
+    {
+        let link = format!("rate = \"42400kbit\"\ndelay = \"10us\"\n{dropper}");
+        let connection = format!(
+            "[[connection]]\nname = \"c\"\nfrom = \"s0\"\nto = \"s1\"\nsize = \"{size}B\"\nadaptation = \"aal5\"\n\
+             preparation = \"{preparation}us\"\n\
+             transport = {{ kind = \"tcp\", receiver_window = \"128kB\" }}\n"
+        );
+        let world = run(&chain(1, &link, "10s", &connection), 1);
+        let counts = packets(&world);
+        let time = cells_at_first + Span::from_micros(preparation);
+        let most = Span::from_millis(10_000).ticks() / time.ticks();
+        assert!(counts.received.packets <= most, "{preparation} us: {counts:?}");
+        if dropper.is_empty() {
+            // In the long run nothing else takes time.
+            assert!(counts.received.packets * 100 >= most * 98, "{preparation} us: {counts:?} of {most}");
+        } else {
+            // No packet is whole, and the host goes on.
+            assert!(counts.received.packets == 0 && counts.sent.packets > 3, "{counts:?}");
+        }
+    }
+}

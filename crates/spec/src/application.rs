@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tidegate_core::units::Span;
 
 /// The application at the sending end of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Application {
     /// Data without end.
     Bulk,
@@ -26,6 +26,13 @@ pub enum Application {
         on: Lasts,
         /// How long it is off.
         off: Lasts,
+    },
+    /// What a file says, at its times.
+    Trace {
+        /// Resolved against the scenario's folder; it could be opened.
+        file: PathBuf,
+        /// How many times as fast.
+        speed: f64,
     },
 }
 
@@ -70,6 +77,9 @@ pub(crate) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Op
             }
             let period = |key| lasts(values, key, "periods");
             Some(Application::OnOff { rate: values.rate("rate")?, on: period("on")?, off: period("off")? })
+        }
+        "trace-data" => {
+            Some(Application::Trace { file: file(values, base_dir, report)?, speed: values.number("speed")? })
         }
         _ => None,
     }

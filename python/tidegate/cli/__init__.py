@@ -53,10 +53,14 @@ class LazyGroup(TyperGroup):
         if hasattr(module, "app"):
             group = typer.main.get_group(module.app)
             group.name = cmd_name
+            for one in group.commands.values():
+                _name_arguments(one)
             return group
         single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(cmd_name, **getattr(module, "SETTINGS", {}))(module.command)
-        return typer.main.get_command(single)
+        command = typer.main.get_command(single)
+        _name_arguments(command)
+        return command
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an error becomes one message and an exit code."""
@@ -81,6 +85,17 @@ class LazyGroup(TyperGroup):
             _end(f"{where}{error.strerror or error}", BAD_INPUT)
         except MemoryError:
             _end("not enough memory", BAD_INPUT)
+
+
+def _name_arguments(command: Any) -> None:
+    """Leave the types of arguments out of the help of a command: `FILE`, not `FILE <path>`."""
+    for parameter in command.params:
+        if parameter.param_type_name == "argument":
+            parameter.display_type_rich = _no_type
+
+
+def _no_type(**_: Any) -> None:
+    return None
 
 
 def _end(message: str, code: int) -> None:

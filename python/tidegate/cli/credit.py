@@ -52,7 +52,10 @@ def size(
     ] = 1,
     n2: Annotated[
         int | None,
-        _option("Cells forwarded for each credit record; by default for 1 % of credit cells.", "N"),
+        _option(
+            "Cells forwarded for each credit record; by default the smallest with 1 % of credit cells.",
+            "N",
+        ),
     ] = None,
     cell: Annotated[
         str, typer.Option(metavar="SIZE", help="Size of a cell, or of the smallest packet, on the link.")
@@ -76,7 +79,7 @@ def size(
     ] = 2,
     as_json: Json = False,
 ) -> None:
-    """Compute the buffer that each VC needs for a rate, or the rate of a buffer.
+    """Compute the buffer of each VC for a rate, or the rate of a buffer.
 
     As in: tidegate credit size --link 100gbit --length 2km --vcs 8
     """

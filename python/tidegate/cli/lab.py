@@ -26,7 +26,7 @@ VERDICTS = {True: "yes", None: "inconclusive", False: "no"}
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Experiment; without it, list all.", show_default=False),
+        typer.Argument(metavar="NAME", help="Experiment; without it, list all.", show_default=False),
     ] = None,
     seconds: Annotated[
         float,

@@ -30,12 +30,12 @@ VERDICTS = {True: "yes", None: "undecided", False: "no"}
 def command(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Paper; without it, list all.", show_default=False),
+        typer.Argument(metavar="NAME", help="Paper; without it, list all.", show_default=False),
     ] = None,
     experiments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPERIMENT]...",
+            metavar="EXPERIMENT",
             help="Experiments to run, also of those beyond the paper; without one, all of the paper.",
             show_default=False,
         ),

@@ -69,7 +69,12 @@ def command(
         ),
     ] = None,
     scheduler: Annotated[
-        str, typer.Option(metavar="NAME,NAME", help="Schedulers to compare.")
+        str,
+        typer.Option(
+            metavar="NAME,NAME",
+            help="Schedulers to compare: fifo,virtual-clock by default.",
+            show_default=False,
+        ),
     ] = "fifo,virtual-clock",
     buffer: Annotated[
         str | None,

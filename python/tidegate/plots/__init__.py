@@ -93,7 +93,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
         if monitored:
             factor, unit = style.scale((float(line.mean.max()) for line in leads.values()), style.TIMES)
             panels.over_time(axes[-1][0], leads, factor, looks)
-            axes[-1][0].set_title("VirtualClock ahead of real time: the most of any flow of a group")
+            axes[-1][0].set_title("VirtualClock ahead of real time: most of any flow")
             axes[-1][0].set_ylabel(f"lead ({unit})")
             panels.over_time(axes[-1][1], warnings, 1.0, looks)
             axes[-1][1].set_title(f"Warnings over time ({style.runs(results)})")
@@ -185,16 +185,18 @@ def claims(outcome: Outcome, report: Report) -> Figure:
 
     drawn = [one for one in outcome.findings if findings.comparable(one)]
     with mpl.rc_context(style.RC):
-        figure = style.new_figure(9.5, 1.3 + 0.24 * len(drawn) if drawn else 3.6)
-        axes = figure.subplots()
+        figure = style.new_figure(9.5, findings.height(outcome.findings))
         if drawn:
+            axes = figure.subplots()
             findings.beside_published(axes, drawn)
             entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
             figure.legend(entries.values(), entries.keys(), loc="outside upper right", ncols=len(entries))
         else:
-            findings.alone(axes, outcome.findings)
+            findings.alone(figure, outcome.findings)
         shown = "published and measured" if drawn else "measured"
         meanings = "grey: tolerance · * required · " if drawn else ""
+        if drawn and len(drawn) < len(outcome.findings):
+            meanings += f"{len(drawn)} of {len(outcome.findings)} figures · "
         _frame(figure, outcome, report, f"{outcome.experiment.title}: {shown}", meanings)
     return figure
 
@@ -207,10 +209,7 @@ def curves(outcome: Outcome, report: Report) -> Figure:
 
     with mpl.rc_context(style.RC):
         figure = style.new_figure(max(8.0, 5.4 * len(outcome.panels)), 4.2)
-        for axes, panel in zip(
-            figure.subplots(1, len(outcome.panels), squeeze=False)[0], outcome.panels, strict=True
-        ):
-            sweeps.draw(axes, panel)
+        sweeps.draw(figure.subplots(1, len(outcome.panels), squeeze=False)[0], outcome.panels)
         _frame(figure, outcome, report, f"{outcome.experiment.title}: {outcome.experiment.about}", "")
     return figure
 

@@ -47,12 +47,12 @@ def curve(found: ContractCurve) -> Figure:
         style.log_time_axis(delays, "y")
         delays.set_title("Delay that smoothing to the rate costs")
         delays.set_ylabel("delay")
-        delays.legend(loc="best")
+        delays.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
         for axes in (ahead, delays):
             axes.set_xlabel(f"rate r ({unit})")
             if rates[-1] > 30 * rates[0]:
                 axes.set_xscale("log")
-        ahead.set_yscale("log")
+        style.log_axis(ahead)
         flow = "" if found.flow is None else f" · {found.flow}"
         figure.supxlabel(
             f"{found.file.name}{flow} · tidegate {__version__}",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 TAIL = 0.01
 """Share of packets beyond the 99 % quantile."""
+LEGEND = 44
+"""Letters of a row of names above lines over time."""
 RAREST = 1e-5
 """Least share of packets that is drawn."""
 
@@ -48,8 +50,9 @@ def over_time(axes: Axes, subjects: Mapping[str, Line], factor: float, looks: Ma
             )
     axes.set_xlim(left=0)
     # Room for the legend above the lines: long names in fewer columns.
-    columns = 4 if sum(len(name) for name in list(subjects)[:4]) <= 48 else 2
-    axes.set_ylim(0, (1.25 if len(subjects) <= 2 * columns else 1.45) * axes.get_ylim()[1])
+    columns = max(1, min(4, LEGEND // max(map(len, subjects), default=1)))
+    rows = -(-len(subjects) // columns)
+    axes.set_ylim(0, (1.12 + 0.07 * rows) * axes.get_ylim()[1])
     spacing = max((line.spacing for line in subjects.values()), default=0.0)
     axes.set_xlabel(f"time (s), averages over {style.as_time(float(f'{spacing:.3g}'))}")
     if subjects:

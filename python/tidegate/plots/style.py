@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidegate._tidegate import TidegateError
@@ -23,6 +23,9 @@ MOST = len(COLOURS) * len(DASHES)
 """Most lines of one panel."""
 
 MUTED = "#666666"
+
+NARROW = 5
+"""Span of a logarithmic axis below which its ticks are even steps."""
 
 RC: Any = {
     "font.size": 9,
@@ -89,7 +92,9 @@ def chosen(available: Sequence[str], wanted: Sequence[str] | None, most: int) ->
             raise TidegateError(f"there is no group `{name}`\n  help: {hint}")
     if len(wanted) > most:
         raise TidegateError(f"a figure can show {most} groups, not {len(wanted)}")
-    return list(dict.fromkeys(wanted)), ""
+    names = list(dict.fromkeys(wanted))
+    whole = len(names) == len(available)
+    return names, "" if whole else f"{len(names)} of {len(available)} groups"
 
 
 def runs(results: Results) -> str:
@@ -116,15 +121,28 @@ def foot(figure: Figure, results: Results, remark: str = "") -> None:
 
 def log_time_axis(axes: Axes, which: str = "x") -> None:
     """Make an axis of seconds logarithmic, with ticks such as `10 ms`."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    _plain_log_ticks(axes, which, as_time)
+
+
+def log_axis(axes: Axes) -> None:
+    """Make a vertical axis logarithmic, with plain numbers at its ticks."""
+    axes.set_yscale("log")
+    _plain_log_ticks(axes, "y", lambda value: f"{value:g}")
+
+
+def _plain_log_ticks(axes: Axes, which: str, name: Callable[[float], str]) -> None:
+    """Place as many ticks on a logarithmic axis as there is room for."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     span = high / max(low, 1e-12)
     marks = (1.0, 2.0, 5.0) if span < 30 else (1.0, 3.0) if span < 1000 else (1.0,)
-    axis.set_major_locator(LogLocator(subs=marks, numticks=12))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: as_time(value)))
+    # Of less than a decade, even steps: too few of the others are in it.
+    near = MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
+    axis.set_major_locator(near if span < NARROW else LogLocator(subs=marks, numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: name(value)))
     axis.set_minor_formatter(NullFormatter())
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tidegate.papers.curves import Curve, HeatMap, Panel
@@ -22,12 +24,49 @@ DARK = 0.7
 """Where on the scale of colours black figures can no longer be read."""
 
 
-def draw(axes: Axes, panel: Panel | HeatMap) -> None:
-    """Draw a panel."""
-    if isinstance(panel, HeatMap):
-        _heat_map(axes, panel)
-    else:
-        _lines(axes, panel)
+LEAST_SHARE = 0.25
+"""Share of a common axis below which a panel would look flat, so that every panel keeps its own."""
+
+
+def draw(places: Sequence[Axes], panels: Sequence[Panel | HeatMap]) -> None:
+    """Draw panels side by side, with common axes where they can be compared and no legend over lines."""
+    for axes, panel in zip(places, panels, strict=True):
+        if isinstance(panel, HeatMap):
+            _heat_map(axes, panel)
+        else:
+            _lines(axes, panel)
+    of_lines = [(axes, panel) for axes, panel in zip(places, panels, strict=True) if isinstance(panel, Panel)]
+    for which in ("x", "y"):
+        _align(of_lines, which)
+    for axes, panel in of_lines:
+        # With the limits as they are now.
+        _plain_ticks(axes, panel)
+    _legends([axes for axes, _ in of_lines])
+
+
+def _align(drawn: Sequence[tuple[Axes, Panel]], which: str) -> None:
+    """Give panels of the same quantity the same axis, unless the lines of one would look flat on it."""
+    alike: dict[tuple[str, bool], list[Axes]] = {}
+    for axes, panel in drawn:
+        quantity = (panel.x, panel.log_x) if which == "x" else (panel.y, panel.log_y)
+        alike.setdefault(quantity, []).append(axes)
+    for (_, log), group in alike.items():
+        limits = [axes.get_xlim() if which == "x" else axes.get_ylim() for axes in group]
+        low, high = min(low for low, _ in limits), max(high for _, high in limits)
+        if not log and min(end - start for start, end in limits) < LEAST_SHARE * (high - low):
+            continue
+        for axes in group:
+            (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)
+
+
+def _legends(places: Sequence[Axes]) -> None:
+    """Write the names of lines to the right of each panel, or of the last if all have the same."""
+    entries = [axes.get_legend_handles_labels() for axes in places]
+    names = [labels for _, labels in entries]
+    shared = all(one == names[0] for one in names)
+    for axes, (handles, labels) in zip(places, entries, strict=True):
+        if len(labels) > 1 and (axes is places[-1] or not shared):
+            axes.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _heat_map(axes: Axes, panel: HeatMap) -> None:
@@ -58,7 +97,7 @@ def _heat_map(axes: Axes, panel: HeatMap) -> None:
 def _lines(axes: Axes, panel: Panel) -> None:
     from matplotlib.patheffects import withStroke
 
-    for index, curve in enumerate(panel.curves):
+    for index, curve in _apart(panel.curves):
         _line(axes, curve, index, panel.log_y)
     for level in panel.levels:
         axes.axhline(level.y, color=style.MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
@@ -83,12 +122,22 @@ def _lines(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     if panel.least is not None:
         axes.set_ylim(bottom=panel.least)
-    _plain_ticks(axes, panel)
     axes.set_title(panel.title, fontsize=9, fontweight="normal")
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
-    if len(axes.get_legend_handles_labels()[0]) > 1:
-        axes.legend(loc="best")
+
+
+def _apart(curves: Sequence[Curve]) -> list[tuple[int, Curve]]:
+    """Return the curves with their numbers; those of equal values as one: the last hides the others."""
+    found: list[tuple[int, Curve]] = []
+    for index, curve in enumerate(curves):
+        for place, (first, one) in enumerate(found):
+            if (list(one.x), list(one.y)) == (list(curve.x), list(curve.y)):
+                found[place] = (first, replace(one, name=f"{one.name} = {curve.name}"))
+                break
+        else:
+            found.append((index, curve))
+    return found
 
 
 def _line(axes: Axes, curve: Curve, index: int, log: bool) -> None:

@@ -1,9 +1,11 @@
 //! What gives a connection its data: an application that hands them over, piece by piece.
 
 use super::on_off::{OnOff, Writer};
+use super::recorded::Player;
 use super::transfers::{Transfer, Transferring, Transfers};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
+use std::sync::Arc;
 
 /// Data that do not go on without end.
 #[derive(Clone, Debug)]
@@ -12,6 +14,8 @@ pub enum Data {
     Transfers(Transfers),
     /// A constant rate for a time, and silence for a time, in turn.
     OnOff(OnOff),
+    /// Pieces of so many bytes at times from the start on, in order of time.
+    Recorded(Arc<[(Span, u32)]>),
 }
 
 /// How long something lasts, time after time.
@@ -40,6 +44,8 @@ pub enum Application {
     Transferring(Transferring),
     /// It writes at a rate, now and then.
     Writing(Writer),
+    /// It writes what was recorded.
+    Playing(Player),
 }
 
 impl Application {
@@ -48,6 +54,7 @@ impl Application {
         match data {
             Data::Transfers(transfers) => Application::Transferring(Transferring::new(transfers, rng)),
             Data::OnOff(on_off) => Application::Writing(Writer::new(on_off, piece, start, rng)),
+            Data::Recorded(pieces) => Application::Playing(Player::new(pieces, start)),
         }
     }
 
@@ -56,6 +63,7 @@ impl Application {
         match self {
             Application::Transferring(transferring) => transferring.next_at(),
             Application::Writing(writer) => writer.next_at(),
+            Application::Playing(player) => player.next_at(),
         }
     }
 
@@ -64,6 +72,7 @@ impl Application {
         match self {
             Application::Transferring(transferring) => transferring.begin(now),
             Application::Writing(writer) => writer.write(now),
+            Application::Playing(player) => player.write(now),
         }
     }
 
@@ -78,7 +87,7 @@ impl Application {
     pub fn done(&self) -> &[Transfer] {
         match self {
             Application::Transferring(transferring) => transferring.done(),
-            Application::Writing(_) => &[],
+            Application::Writing(_) | Application::Playing(_) => &[],
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::error::GateError;
 use crate::runtime::WaitMode;
 use crate::sys::log::log;
 use crate::sys::privileges;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -29,9 +29,14 @@ const USAGE: u8 = 2;
 /// Half of the lateness that a link makes up for.
 const MAX_COALESCE: Span = Span::from_millis(10);
 
-/// Traffic management on a real link: a bump in the wire between two interfaces.
+/// The parts of a help text in the order of the other `tidegate` commands.
+const HELP: &str = "{usage-heading} {usage}\n\n  {about}\n\n{all-args}{after-help}";
+/// Columns of a help text at most, as of the other `tidegate` commands.
+const WIDTH: usize = 80;
+
+/// Run, monitor and reconfigure a gate on a real link.
 #[derive(Parser)]
-#[command(name = "tidegate-gate", version)]
+#[command(name = "tidegate-gate", version, max_term_width = WIDTH)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -39,22 +44,20 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Forwards between the file's interfaces until SIGINT or SIGTERM, then prints a report.
-    ///
-    /// With `fail = "open"`, traffic then passes unshaped through a bridge.
+    /// Forward between a file's interfaces until SIGINT or SIGTERM, then report.
+    #[command(after_help = "With `fail = \"open\"`, traffic then passes unshaped through a bridge.")]
     Up(Up),
-    /// Measures the traffic between the interfaces without touching a packet, until SIGINT or SIGTERM; then prints
-    /// the file with the reservations that it suggests.
+    /// Measure the traffic without touching a packet, then print the file with reservations.
     Observe(Observe),
-    /// Reads a gate file and reports its mistakes.
+    /// Check a gate file and summarise it.
     Check(Check),
-    /// Stops a running gate and removes the bridge that it made: then nothing passes.
+    /// Stop a running gate and remove the bridge that it made: then nothing passes.
     Down(Asked),
-    /// Prints a report of a running gate.
+    /// Print a report of a running gate.
     Status(Status),
-    /// Shows every second what each flow sends and how long it waits.
+    /// Show every second what each flow sends and how long it waits.
     Top(Top),
-    /// Makes a running gate follow its file as it is now: all of it, or nothing.
+    /// Make a running gate follow its file as it is now: all of it, or nothing.
     Reload(Asked),
 }
 
@@ -62,17 +65,17 @@ enum Command {
 struct Observe {
     #[command(flatten)]
     source: File,
-    /// Stops after this time, as in 60s.
+    /// Stop after this time, as in 60s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Span>,
-    /// Prints the report and the suggested reservations as JSON.
+    /// Print the report and the suggested reservations as JSON.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 struct Running {
-    /// The gate's file, or its name.
+    /// Gate file, or the name of the gate.
     gate: PathBuf,
 }
 
@@ -81,7 +84,7 @@ struct Running {
 struct Asked {
     #[command(flatten)]
     running: Running,
-    /// Prints JSON.
+    /// Print one JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -90,7 +93,7 @@ struct Asked {
 struct Check {
     #[command(flatten)]
     source: File,
-    /// Prints JSON.
+    /// Print one JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -99,10 +102,10 @@ struct Check {
 struct Status {
     #[command(flatten)]
     running: Running,
-    /// Prints the counters of every circuit that has had packets instead, by bytes sent, the most first.
+    /// Print instead the counters of every circuit that has had packets, by bytes sent, the most first.
     #[arg(long)]
     circuits: bool,
-    /// Prints JSON.
+    /// Print one JSON document.
     #[arg(long)]
     json: bool,
 }
@@ -111,41 +114,41 @@ struct Status {
 struct Top {
     #[command(flatten)]
     running: Running,
-    /// Stops after so many tables.
+    /// Stop after so many tables.
     #[arg(long, value_name = "COUNT")]
     times: Option<u32>,
-    /// Prints JSON, a document on a line of its own for each table.
+    /// Print JSON, a document on a line of its own for each table.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Args)]
 struct File {
-    /// The gate file.
+    /// Gate file.
     file: PathBuf,
-    /// Changes one value before the file is read, as in gate.up=20mbit.
-    #[arg(long, value_name = "PATH=VALUE", value_parser = parse_override)]
+    /// Override one value, as in gate.up=20mbit. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
     set: Vec<(String, String)>,
 }
 
 /// A gate file, or a line without one.
 #[derive(Args)]
 struct Line {
-    /// The gate file.
+    /// Gate file.
     #[arg(required_unless_present = "inside")]
     file: Option<PathBuf>,
-    /// In the place of a file, with --outside and --rate: the interface towards those whom the link serves. The gate is
-    /// fair by host, and what hosts mark as calls waits for nothing else that they send.
+    /// In place of a file, with --outside and --rate: the interface towards the hosts that the link serves. The gate is
+    /// fair by host, and what a host marks as a call waits for nothing else that the host sends.
     #[arg(long, value_name = "INTERFACE", requires_all = ["outside", "rate"], conflicts_with_all = ["file", "keep"])]
     inside: Option<String>,
-    /// The interface towards the rest of the world.
+    /// Interface towards the rest of the world.
     #[arg(long, value_name = "INTERFACE", requires = "inside")]
     outside: Option<String>,
-    /// The rate in each direction, a little below what the line carries, as in 50mbit.
+    /// Rate in each direction, a little below what the line carries, as in 50mbit.
     #[arg(long, value_name = "RATE", value_parser = parse_line_rate, requires = "inside")]
     rate: Option<u64>,
-    /// Changes one value before the file is read, as in gate.up=20mbit.
-    #[arg(long, value_name = "PATH=VALUE", value_parser = parse_override)]
+    /// Override one value, as in gate.up=20mbit. May be repeated.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
     set: Vec<(String, String)>,
 }
 
@@ -153,30 +156,30 @@ struct Line {
 struct Up {
     #[command(flatten)]
     source: Line,
-    /// Stops after this time, as in 10s.
+    /// Stop after this time, as in 10s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Span>,
-    /// Polls without sleeping: takes a whole core, and frames leave less late.
+    /// Poll without sleeping: takes a whole core, and frames leave less late.
     #[arg(long)]
     busy: bool,
-    /// Does not request real-time scheduling: other processes get more of the core, and frames leave later under
+    /// Do not request real-time scheduling: other processes get more of the core, and frames leave later under
     /// load.
     #[arg(long, conflicts_with = "busy")]
     no_real_time: bool,
-    /// Sleeps for so long after each time that it has sent something, as in 2ms, 10 ms at most: takes less of the
+    /// Sleep for so long after each time that something was sent, as in 2ms, at most 10 ms: takes less of the
     /// processor, and frames leave together, up to so much late.
     #[arg(long, value_name = "TIME", value_parser = parse_coalesce, conflicts_with = "busy")]
     coalesce: Option<Span>,
-    /// Keeps the last good file in this folder, and starts with that one when FILE holds mistakes.
-    #[arg(long, value_name = "FOLDER")]
+    /// Keep the last good file in this folder, and start with that one when FILE has mistakes.
+    #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Prints the report as JSON.
+    /// Print the report as JSON.
     #[arg(long)]
     json: bool,
 }
 
 fn parse_override(text: &str) -> Result<(String, String), String> {
-    let (path, value) = text.split_once('=').ok_or("write PATH=VALUE, as in gate.up=20mbit")?;
+    let (path, value) = text.split_once('=').ok_or("write KEY=VALUE, as in gate.up=20mbit")?;
     Ok((path.to_owned(), value.to_owned()))
 }
 
@@ -199,7 +202,9 @@ fn parse_coalesce(text: &str) -> Result<Span, String> {
 /// Runs the command in `args`, of which the first is the program's name. Returns the exit code: 0, 1 for what
 /// failed, 2 for wrong arguments. Results go to standard output, everything else to standard error.
 pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    let command = Cli::command().help_template(HELP).mut_subcommands(|one| one.help_template(HELP));
+    let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are not errors, and go to standard output.

@@ -213,6 +213,7 @@ fn set_up(
         largest: if group.aal5 { aal5::CELL } else { traffic.largest() },
         traffic,
         aal5: group.aal5,
+        preparation: group.preparation,
         vc: group.vc,
         colour: group.colour,
         headers,

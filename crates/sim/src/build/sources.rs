@@ -226,6 +226,17 @@ impl Recordings {
                 let (on, off) = (period(*on), period(*off));
                 return Ok(Some(Data::OnOff(OnOff { rate: rate(*bits as f64, scenario, place)?, on, off })));
             }
+            Application::Trace { file, speed } => {
+                let trace = self.get(file, false, scenario, place)?;
+                let [flow] = trace else {
+                    let message =
+                        format!("{} holds {} flows, and a connection plays one", file.display(), trace.len());
+                    return Err(fail(scenario, place, message, None));
+                };
+                let schedule = flow.schedule(*speed, 1);
+                let schedule = schedule.map_err(|error| fail(scenario, place, error.to_string(), None))?;
+                return Ok(Some(Data::Recorded(schedule.collect())));
+            }
             Application::Transfers { sizes, think } => (sizes, period(*think)),
         };
         let sizes = match sizes {

@@ -4,14 +4,16 @@
 //! sends and what receives the flow sees packets.
 
 use super::World;
+use super::mail::Letter;
 use crate::event_queue::EventQueue;
 use crate::host::Sending;
 use crate::packets::PacketBody;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::aal5::{self, Cell, Reassembled, Reassembly};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::{Count, tally};
+use tidegate_core::units::Span;
 
 /// The two ends of each flow that goes as cells.
 #[derive(Debug, Default)]
@@ -19,8 +21,11 @@ pub(super) struct Aal5 {
     ends: BTreeMap<u32, Ends>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 struct Ends {
+    /// Packets that the host has not prepared, and whether it is preparing or sending one.
+    waiting: VecDeque<Sending>,
+    is_busy: bool,
     /// The number of the next packet.
     next: u32,
     reassembly: Reassembly,
@@ -39,9 +44,53 @@ pub struct PacketCounts {
 }
 
 impl<Q: EventQueue> World<Q> {
+    /// A packet of a flow that goes as cells: a host that takes time for each prepares it when the one before has left.
+    pub(super) fn send_packet(&mut self, sending: Sending) {
+        let ix = sending.flow;
+        if self.flows[ix as usize].preparation == Span::ZERO {
+            return self.send_cells(&sending);
+        }
+        let ends = self.aal5.ends.entry(ix).or_default();
+        ends.waiting.push_back(sending);
+        if !core::mem::replace(&mut ends.is_busy, true) {
+            self.prepare(ix);
+        }
+    }
+
+    fn prepare(&mut self, ix: u32) {
+        self.mail.send(self.now + self.flows[ix as usize].preparation, ix, Letter::Prepared);
+        self.set_due();
+    }
+
+    /// The host of a flow has prepared a packet.
+    pub(super) fn prepared(&mut self, ix: u32) {
+        let ends = self.aal5.ends.entry(ix).or_default();
+        if let Some(sending) = ends.waiting.pop_front() {
+            self.send_cells(&sending);
+        }
+    }
+
+    /// Whether a host waits for this packet, a cell of one of its flows, to leave its first port: the last one of a packet.
+    pub(super) fn ends_packet(&self, packet: &Packet) -> bool {
+        let body = self.packets.body(packet.body);
+        let flow = &self.flows[body.flow as usize];
+        flow.preparation > Span::ZERO
+            && body.hop == flow.first_hop
+            && self.packets.cell(packet.body).is_some_and(|cell| cell.trailer.is_some())
+    }
+
+    /// The last cell of a packet has left the first port of its flow, or was dropped there.
+    pub(super) fn packet_left(&mut self, ix: u32) {
+        let ends = self.aal5.ends.entry(ix).or_default();
+        ends.is_busy = !ends.waiting.is_empty();
+        if ends.is_busy {
+            self.prepare(ix);
+        }
+    }
+
     /// A packet that a host hands out enters the network cell by cell.
     #[inline(never)]
-    pub(super) fn send_cells(&mut self, sending: &Sending) {
+    fn send_cells(&mut self, sending: &Sending) {
         let Sending { flow: ix, len, payload, first_sent, .. } = *sending;
         let ends = self.aal5.ends.entry(ix).or_default();
         let number = ends.next;

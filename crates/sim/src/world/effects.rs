@@ -95,6 +95,9 @@ impl<Q: EventQueue> World<Q> {
     /// Whether it was dropped before it left the port says `before`.
     fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body, before: bool) {
         let body = *self.packets.body(packet.body);
+        if before && self.ends_packet(&packet) {
+            self.packet_left(body.flow);
+        }
         if held == Body::Released {
             self.packets.forget(packet.body);
         }

@@ -1,5 +1,6 @@
 //! What sends: sources of their own pattern on the fast path, endpoints through their contexts.
 
+use super::mail::Letter;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::host::{Sending, Source};
@@ -117,7 +118,7 @@ impl<Q: EventQueue> World<Q> {
         let Sending { flow: ix, hop, len, mark, payload, first_sent } = sending;
         let flow = &mut self.flows[ix as usize];
         if flow.aal5 && hop.is_none() {
-            return self.send_cells(&sending);
+            return self.send_packet(sending);
         }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
@@ -146,7 +147,7 @@ impl<Q: EventQueue> World<Q> {
         let way = &self.fabric.hops[flow.first_hop as usize..body.hop as usize];
         let back = way.iter().map(|hop| self.fabric.links[hop.link as usize].line.delay());
         let at = back.fold(self.now, |at, delay| at + delay);
-        self.mail.send(at, body.flow, notice);
+        self.mail.send(at, body.flow, Letter::Notice(notice));
         self.set_due();
     }
 }

@@ -38,7 +38,7 @@ use crate::host::Outbox;
 use crate::measures::Measures;
 use crate::packets::Packets;
 use aal5::Aal5;
-use mail::Mail;
+use mail::{Letter, Mail};
 use pending::Pending;
 use relays::AnyRelay;
 use tidegate_core::units::{Span, Time};
@@ -137,7 +137,7 @@ impl<Q: EventQueue> World<Q> {
         event
     }
 
-    /// Does what is due: ends the warm-up, wakes a relay, hands over a notice, or takes a sample.
+    /// Does what is due: ends the warm-up, wakes a relay, hands over a letter, or takes a sample.
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self) {
@@ -149,10 +149,12 @@ impl<Q: EventQueue> World<Q> {
             self.wake_relay(relay);
         } else if self.due_at == self.mail.next() {
             self.pass_to(self.due_at);
-            if let Some((flow, notice)) = self.mail.pop() {
-                self.outbox.notices.push_back((flow, notice));
-                self.settle();
+            match self.mail.pop() {
+                Some((flow, Letter::Notice(notice))) => self.outbox.notices.push_back((flow, notice)),
+                Some((flow, Letter::Prepared)) => self.prepared(flow),
+                None => {}
             }
+            self.settle();
         } else {
             self.end_windows(self.due_at);
             self.sample(self.due_at);

@@ -256,6 +256,9 @@ impl<Q: EventQueue> World<Q> {
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
             self.outbox.notices.push_back((flow, Notice::Left));
         }
+        if self.ends_packet(&packet) {
+            self.packet_left(flow);
+        }
         self.settle();
         self.start_next(ix);
         self.sent(ix, &mut packet, waited);

@@ -180,6 +180,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
         group: setup.group as u32,
         mark: Mark::NONE.coloured(setup.colour),
         aal5: setup.aal5,
+        preparation: setup.preparation,
         tells_round_trip: false,
         peer,
     }
@@ -259,7 +260,8 @@ fn lay_route(
             |relay: &u32| relays.all[*relay as usize].relay().sees_leaving(flow as u32, *link as u32);
         let seen_leaving = passed.iter().any(sees_leaving);
         let link = &mut fabric.links[*link];
-        link.stepwise |= seen_leaving || credit || forks || followed;
+        link.stepwise |=
+            seen_leaving || credit || forks || followed || (ix == 0 && setup.preparation > Span::ZERO);
         let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
         fabric.hops.push(Hop {
             link: setup.route[ix] as u32,

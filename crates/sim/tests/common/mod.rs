@@ -66,6 +66,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         largest: traffic.largest(),
         traffic,
         aal5: false,
+        preparation: Span::ZERO,
         vc: None,
         colour: Colour::Green,
         headers: None,

@@ -66,6 +66,22 @@ pub(super) fn shape() -> Shape {
                 ),
             ],
         ),
+        Section::new(
+            "trace-data",
+            "Trace data",
+            "Writes data at the times and with the sizes of a file, as the source `trace` sends packets: lines of a time \
+             in seconds and a size in bytes. Times count from the first line, at the connection's start. Data that the \
+             connection cannot carry wait at the sender, without limit.",
+            vec![
+                required("file", Shape::File, "File to play"),
+                defaulted(
+                    "speed",
+                    Shape::Value(Kind::Number(0.001, 1000.0)),
+                    "1",
+                    "Speed of playback: at 2, gaps are half as long",
+                ),
+            ],
+        ),
     ];
     Shape::OneOf(OneOf { what: "application", default_kind: None, options })
 }

@@ -1,7 +1,7 @@
 //! A connection's keys.
 
 use super::flow::{MOST_FLOWS, adaptation, headers, life, terms};
-use super::{Field, Section, Shape, application, defaulted, optional, policies, required};
+use super::{Field, Section, Shape, application, defaulted, optional, policies, required, time};
 use tidegate_core::endpoint;
 use tidegate_core::endpoint::abr::{self, AbrParams};
 use tidegate_core::params::{Kind, Param, Parameters};
@@ -66,6 +66,13 @@ pub(super) fn connection() -> Section {
         "Headers of the data for a gate on its route; acknowledgements have the same with both ends exchanged",
     ));
     fields.push(adaptation());
+    fields.push(defaulted(
+        "preparation",
+        time(),
+        "0s",
+        "Time that the sending host takes for each packet before it hands the cells to its first port, once the last cell \
+         of the packet before has left there; above zero it needs `adaptation`",
+    ));
     fields.push(vc());
     fields.extend(life());
     let help = "A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for \

@@ -70,7 +70,7 @@ kinds, it takes a kind's name, `\"fifo\"`, or a table with `kind` and the keys o
 const OVERRIDES: &str = "\
                          ## Overrides
 
-`--set PATH=VALUE` changes one value before the scenario is read: `--set duration=10s`,
+`--set KEY=VALUE` changes one value before the scenario is read: `--set duration=10s`,
 `--set port.scheduler=fifo`, `--set flow.voice.source.rate=2mbit`. Name a node, a class or a flow by its name, and a link by its two ends: `--set link.s9-s1.rate=2mbit`. The value is TOML if it parses as such, and
 plain text otherwise.
 

@@ -46,6 +46,12 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
 /// The keys of a connection, where the mistake is in the file, and what is said.
 const VCS: &[(&str, &str, &str, Option<&str>)] = &[
     (
+        "preparation = \"1ms\"",
+        "9:15",
+        "a host prepares packets that it cuts into cells, and these are not cut",
+        Some("add `adaptation = \"aal5\"`"),
+    ),
+    (
         "vc = {}",
         "9:6",
         "a VC carries ATM cells, and the packets are not cut into cells",

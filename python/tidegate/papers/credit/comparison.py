@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from tidegate.papers import measures
@@ -41,10 +42,23 @@ NRM = 32
 """In-rate cells of an ABR source for each RM cell, that one included."""
 
 BOTTLENECK = "s1->s2"
-LOADS = ("greedy", "on-off")
+BACK = ("d->s2", "s2->s1", "s1->h")
+"""The links that only answers pass."""
+
+SWITCHES = ("s1->s2", "s2->s3", "s3->s4", "s4->s5")
+"""The links between switches in the Generic Fairness Configuration."""
+OPEN = ("greedy", "on-off")
+"""Loads that are flows, and ABR connections under rate control."""
+
+TCP = ("TCP", "files")
+"""Loads that are connections of TCP, whose cells go over ABR VCs under rate control."""
+
 MULTIPLES = {"10 VCs": 10, "20 VCs": 20}
-FILES = (STATIC, "adaptive credit", "no control")
-"""Controls under which TCP runs: none of its packets goes over an ABR connection."""
+TRACE = Path("../shared/data/packets/BC-pAug89-first100001.TL.gz")
+"""Packets of an Ethernet, August 1989 (Leland and Wilson, Internet Traffic Archive): 1.71 Mbit/s of cells."""
+
+SPEEDS = {"10 VCs": "0.21", "20 VCs": "0.105"}
+"""At which the recording is played, so that all VCs together bring 85 % of the bottleneck's rate."""
 
 
 def _rows(results: Results, groups: tuple[str, ...]) -> list[list[dict[str, Any]]]:
@@ -74,12 +88,13 @@ def _lost(results: Results, groups: tuple[str, ...]) -> Values:
 def _overhead(results: Results, groups: tuple[str, ...]) -> Values:
     """Return the bytes of credit cells, or of RM cells both ways, in per cent of those of the data.
 
-    Credit cells are those of a link on average, since data pass several.
+    Credit cells are those of a link on average, since data pass several; links on which only answers go do
+    not count.
     """
-    rows = results.credit.to_pylist()
     costs: list[list[float]] = [[] for _ in range(results.replications)]
+    rows = results.credit.to_pylist()
     for row in rows:
-        if row["overhead"] is not None:
+        if row["link"] not in BACK and row["overhead"] is not None:
             costs[row["replication"]].append(100 * row["overhead"])
     if rows:
         return [sum(run) / len(run) if run else None for run in costs]
@@ -87,9 +102,14 @@ def _overhead(results: Results, groups: tuple[str, ...]) -> Values:
     shares: Values = []
     for there, back in zip(_rows(results, groups), answers, strict=True):
         received = sum(row["received_packets"] for row in there)
-        backward = sum(row["received_packets"] for row in back)
-        forward = received / NRM if back else 0.0
-        shares.append(100 * (forward + backward) / (received - forward) if received else None)
+        # The destination of a VC that carries another transport absorbs its RM cells, and answers each.
+        forward = sum(row["absorbed_packets"] for row in there)
+        backward: float = forward
+        if groups[0].startswith("abr-"):
+            forward = received / NRM
+            received -= forward
+            backward = sum(row["received_packets"] for row in back)
+        shares.append(100 * (forward + backward) / received if received else None)
     return shares
 
 
@@ -99,12 +119,22 @@ def _peak(results: Results, *links: str) -> Values:
     return [max(run) for run in zip(*peaks, strict=True)]
 
 
-def _memory(results: Results) -> Values:
-    """Return the cells for which switches have memory at a port, or a receiver with credit, at most."""
-    held = [0.0] * results.replications
-    for row in results.credit.to_pylist():
-        held[row["replication"]] = max(held[row["replication"]], float(row["memory"]))
-    return [cells or float(MEMORY) for cells in held]
+def _memory(results: Results, control: str, group: str) -> Values:
+    """Return the cells for which a port or a receiver has memory, at most.
+
+    Of static credit it is the memory of the VCs of a group alone.
+    """
+    held: list[dict[str, float]] = [{} for _ in range(results.replications)]
+    if control == STATIC:
+        flows = {row["flow"] for row in results.flows.to_pylist() if row["group"] == group}
+        for row in results.credit_vcs.to_pylist():
+            if row["flow"] in flows:
+                cells = held[row["replication"]]
+                cells[row["link"]] = cells.get(row["link"], 0.0) + row["buf_alloc"]
+    else:
+        for row in results.credit.to_pylist():
+            held[row["replication"]][row["link"]] = float(row["memory"])
+    return [max(cells.values(), default=float(MEMORY)) for cells in held]
 
 
 def _used(results: Results, link: str) -> Values:
@@ -112,42 +142,52 @@ def _used(results: Results, link: str) -> Values:
 
 
 def _group(control: str, load: str) -> str:
-    return f"abr-{load}" if control in RATED else load
+    return f"abr-{load}" if control in RATED and load not in TCP else load
+
+
+def _at(results: Results, control: str, load: str, vcs: str) -> Figures:
+    """Return what is compared of a load of so many VCs."""
+    groups = (_group(control, load),)
+    figures: Figures = {
+        f"utilisation, {load}, {vcs}": _used(results, BOTTLENECK),
+        f"cells dropped, {load}, {vcs}": _lost(results, groups),
+        f"most cells at s1, {load}, {vcs}": _peak(results, BOTTLENECK),
+        f"Jain index, {load}, {vcs}": [
+            _jain([row["throughput"] for row in rows]) for rows in _rows(results, groups)
+        ],
+        f"overhead, {load}, {vcs}": _overhead(results, groups),
+    }
+    if load == "files":
+        rows = [row for row in results.tables["groups"].to_pylist() if row["group"] == load]
+        rows.sort(key=lambda row: int(row["replication"]))
+        figures[f"95 % of transfers within, {vcs}"] = [row["transfer_p95"] for row in rows]
+        figures[f"transfers, {vcs}"] = [row["transfers"] for row in rows]
+    return figures
 
 
 def _one_bottleneck(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     columns: dict[str, Figures] = {}
     for control in CONTROLS:
         figures: Figures = {}
-        for load in LOADS:
+        for load in (*OPEN, *TCP):
             for vcs in MULTIPLES:
-                results = runs[f"{control}, {load}, {vcs}"]
-                groups = (_group(control, load),)
-                figures[f"utilisation, {load}, {vcs}"] = _used(results, BOTTLENECK)
-                figures[f"cells dropped, {load}, {vcs}"] = _lost(results, groups)
-                figures[f"most cells at s1, {load}, {vcs}"] = _peak(results, BOTTLENECK)
-                figures[f"Jain index, {load}, {vcs}"] = [
-                    _jain([row["throughput"] for row in rows]) for rows in _rows(results, groups)
-                ]
-                figures[f"overhead, {load}, {vcs}"] = _overhead(results, groups)
-        figures["memory at a port, 10 VCs"] = _memory(runs[f"{control}, greedy, 10 VCs"])
-        if control in FILES:
-            results = runs[f"{control}, files"]
-            times = {
-                row["replication"]: row
-                for row in results.tables["groups"].to_pylist()
-                if row["group"] == "files"
-            }
-            figures["95 % of transfers within, TCP"] = [
-                times[number]["transfer_p95"] for number in range(results.replications)
-            ]
-            figures["transfers, TCP"] = [times[number]["transfers"] for number in range(results.replications)]
-            figures["cells dropped, TCP"] = _lost(results, ("files",))
+                figures |= _at(runs[f"{control}, {load}, {vcs}"], control, load, vcs)
+        for vcs in MULTIPLES:
+            figures[f"memory at a port, {vcs}"] = _memory(
+                runs[f"{control}, greedy, {vcs}"], control, "greedy"
+            )
         columns[MAIN if control == STATIC else control] = figures
     return columns
 
 
-SWITCHES = ("s1->s2", "s2->s3", "s3->s4", "s4->s5")
+def _traced(runs: Runs, _: Mapping[str, Columns]) -> Columns:
+    columns: dict[str, Figures] = {}
+    for control in CONTROLS:
+        figures: Figures = {}
+        for vcs in MULTIPLES:
+            figures |= _at(runs[f"{control}, {vcs}"], control, "traced", vcs)
+        columns[MAIN if control == STATIC else control] = figures
+    return columns
 
 
 def _gfc(runs: Runs, _: Mapping[str, Columns]) -> Columns:
@@ -185,20 +225,54 @@ def _increase(control: str, name: str) -> Overrides:
     return [(f"connection.{name}.transport.rif", RATED[control])] if control in RATED else []
 
 
+HALVED: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "on-off": {"flow": ("source.rate", "180kbit"), "connection": ("data.off", "451111us")},
+    "files": {"connection": ("data.think", "850ms")},
+}
+"""What twice the VCs change for an equal load: bursts are as long, and half as frequent; so are files."""
+
+
 def _bottleneck_settings(control: str, keys: Overrides) -> dict[str, Overrides]:
     settings: dict[str, Overrides] = {}
-    for load in LOADS:
+    for load in (*OPEN, *TCP):
         for vcs, count in MULTIPLES.items():
-            kind, name = ("connection" if control in RATED else "flow"), _group(control, load)
+            name = _group(control, load)
+            kind = "connection" if control in RATED or load in TCP else "flow"
             active = [(f"{kind}.{name}.start", "0s"), (f"{kind}.{name}.count", str(count))]
-            if load == "on-off":
-                # At equal load: bursts are as long, and half as frequent.
-                rates = {"flow": ("source.rate", "180kbit"), "connection": ("data.off", "451111us")}
-                key, half = rates[kind]
-                active += [(f"{kind}.{name}.{key}", half)] if count > min(MULTIPLES.values()) else []
-            settings[f"{control}, {load}, {vcs}"] = [*keys, *active, *_increase(control, name)]
-    if control in FILES:
-        settings[f"{control}, files"] = [*keys, ("connection.files.start", "0s")]
+            if load in HALVED and count > min(MULTIPLES.values()):
+                key, half = HALVED[load][kind]
+                active.append((f"{kind}.{name}.{key}", half))
+            if load in TCP and control in RATED:
+                active.append(
+                    (f"{kind}.{name}.vc", f'{{ pcr = "4240kbit", icr = "400kbit", rif = {RATED[control]} }}')
+                )
+            increase = _increase(control, name) if load in OPEN else []
+            settings[f"{control}, {load}, {vcs}"] = [*keys, *active, *increase]
+    return settings
+
+
+def _traced_settings(control: str, keys: Overrides) -> dict[str, Overrides]:
+    name = _group(control, "traced")
+    settings: dict[str, Overrides] = {}
+    for vcs, count in MULTIPLES.items():
+        played = f'file = "{TRACE.resolve()}", speed = {SPEEDS[vcs]}'
+        source = (
+            ("connection", "data", f'{{ kind = "trace-data", {played} }}')
+            if control in RATED
+            else ("flow", "source", f'{{ kind = "trace", {played} }}')
+        )
+        kind, key, value = source
+        settings[f"{control}, {vcs}"] = [
+            *keys,
+            (f"{kind}.{name}.start", "0s"),
+            (f"{kind}.{name}.count", str(count)),
+            # The VCs play the same recording, each from its beginning on.
+            (f"{kind}.{name}.every", f"{10 / count:g}s"),
+            (f"{kind}.{name}.{key}", value),
+            ("duration", "80s"),
+            ("warmup", "20s"),
+            *_increase(control, name),
+        ]
     return settings
 
 
@@ -227,6 +301,15 @@ MEASURES = {
             for control, keys in CONTROLS.items()
             for name, overrides in _bottleneck_settings(control, keys).items()
         },
+    ),
+    "comparison-traced": Measure(
+        _traced,
+        {
+            name: overrides
+            for control, keys in CONTROLS.items()
+            for name, overrides in _traced_settings(control, keys).items()
+        },
+        needs=TRACE,
     ),
     "comparison-gfc": Measure(
         _gfc,

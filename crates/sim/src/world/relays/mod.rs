@@ -78,8 +78,7 @@ impl<Q: EventQueue> World<Q> {
                 Passage::Forward => {}
                 Passage::Absorb => {
                     self.tell_dropped(&relays[..place], at.flow, at.to, packet);
-                    self.measures.records[at.flow as usize].absorbed += 1;
-                    self.packets.forget(packet.body);
+                    self.absorbed(at.flow, packet);
                     return false;
                 }
                 Passage::Drop => {
@@ -93,6 +92,14 @@ impl<Q: EventQueue> World<Q> {
         true
     }
 
+    /// A relay has taken a packet for itself.
+    fn absorbed(&mut self, flow: u32, packet: &Packet) {
+        if self.packets.body(packet.body).born >= self.measures.warm_at {
+            self.measures.records[flow as usize].absorbed += 1;
+        }
+        self.packets.forget(packet.body);
+    }
+
     /// A packet is in at a node and is counted for the credit of the link over which it has come: whether there is a
     /// place for it. That comes before all relays.
     #[inline(always)]
@@ -104,8 +111,7 @@ impl<Q: EventQueue> World<Q> {
                 false
             }
             Some(Passage::Absorb) => {
-                self.measures.records[at.flow as usize].absorbed += 1;
-                self.packets.forget(packet.body);
+                self.absorbed(at.flow, packet);
                 false
             }
         }

@@ -10,7 +10,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::endpoint::abr::AbrParams;
 use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
 use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams};
-use tidegate_core::units::Rate;
+use tidegate_core::units::{Rate, Span};
 
 /// Whether a flow over the links `route` goes as cells. What does not fit is reported.
 pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) -> bool {
@@ -95,6 +95,17 @@ pub(super) fn vc(values: &Values, aal5: bool, first: Rate, report: &mut Report) 
             None
         }
     }
+}
+
+/// How long the sending host takes for each packet before its cells. What does not fit is reported.
+pub(super) fn preparation(values: &Values, aal5: bool, report: &mut Report) -> Span {
+    let preparation = values.time("preparation").unwrap_or(Span::ZERO);
+    if preparation > Span::ZERO && !aal5 {
+        let complaint =
+            Complaint::new("a host prepares packets that it cuts into cells, and these are not cut");
+        report.add(values.place_of("preparation"), complaint.help("add `adaptation = \"aal5\"`"));
+    }
+    preparation
 }
 
 fn wanted(values: &Values) -> bool {

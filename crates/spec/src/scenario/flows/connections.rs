@@ -11,6 +11,7 @@ use crate::source::Source;
 use crate::values::Values;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
+use tidegate_core::units::Span;
 
 /// What stands behind a connection's name in that of its answers' flow.
 pub(crate) const ANSWERS: &str = "/ack";
@@ -57,6 +58,7 @@ impl Builder<'_> {
         let aal5 = adaptation::of_connection(values, &transport, [&there, &back], links, report);
         let first = there.first().map(|first| links[*first].rate);
         let vc = first.and_then(|first| adaptation::vc(values, aal5, first, report));
+        let preparation = adaptation::preparation(values, aal5, report);
         let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
             name: name.to_owned(),
@@ -73,6 +75,7 @@ impl Builder<'_> {
             ceiling,
             sizes: vec![size?],
             aal5,
+            preparation,
             vc,
             start,
             stop,
@@ -103,6 +106,7 @@ impl Builder<'_> {
             class: class?,
             ceiling,
             sizes: vec![answer?],
+            preparation: Span::ZERO,
             vc: None,
             // It answers for as long as data come.
             stop: None,

@@ -69,6 +69,8 @@ pub struct FlowGroup {
     pub sizes: Vec<u32>,
     /// Whether each of its packets goes as ATM cells, by AAL5.
     pub aal5: bool,
+    /// How long the host takes for each packet before its cells; zero for no time.
+    pub preparation: Span,
     /// What is agreed on for the ABR VC that carries its cells; `None` for none.
     pub vc: Option<SourceTerms>,
     /// When it starts to send.
@@ -352,6 +354,7 @@ impl Builder<'_> {
             ceiling,
             sizes: sizes?,
             aal5,
+            preparation: Span::ZERO,
             vc: None,
             start,
             stop,

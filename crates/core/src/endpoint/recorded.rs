@@ -1,0 +1,57 @@
+//! Recorded data: an application that writes what was recorded, at the times at which it was.
+//!
+//! It does not wait for acknowledgements: what the connection cannot carry waits at the sender, which has room for it.
+
+use crate::units::{Span, Time};
+use std::sync::Arc;
+
+/// An application that writes recorded data.
+#[derive(Debug)]
+pub struct Player {
+    /// From the start on, in order of time, each with its bytes.
+    pieces: Arc<[(Span, u32)]>,
+    start: Time,
+    next: usize,
+}
+
+impl Player {
+    /// An application that begins at `start`.
+    pub fn new(pieces: Arc<[(Span, u32)]>, start: Time) -> Player {
+        Player { pieces, start, next: 0 }
+    }
+
+    /// When it writes next; [`Time::NEVER`] after the last piece.
+    pub fn next_at(&self) -> Time {
+        self.pieces.get(self.next).map_or(Time::NEVER, |(at, _)| self.start + *at)
+    }
+
+    /// Writes the next piece, if it is time for it. Returns the bytes.
+    pub fn write(&mut self, now: Time) -> Option<u64> {
+        let (at, bytes) = *self.pieces.get(self.next)?;
+        if self.start + at > now {
+            return None;
+        }
+        self.next += 1;
+        Some(bytes.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_piece_is_written_once_at_its_time() {
+        let start = Time::ORIGIN + Span::from_millis(3);
+        let ms = Span::from_millis;
+        let mut player = Player::new([(ms(0), 10), (ms(4), 20), (ms(4), 30)].into(), start);
+        let mut written = Vec::new();
+        while player.next_at() < Time::NEVER {
+            let now = player.next_at();
+            assert_eq!(player.write(now.before(Span::TICK)), None);
+            written.push((now.since(start), player.write(now).unwrap()));
+        }
+        assert_eq!(written, [(ms(0), 10), (ms(4), 20), (ms(4), 30)]);
+        assert_eq!(player.write(Time::NEVER), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! Credit cells and credit_check cells on their way from one end of a link to the other.
+
+use super::Credit;
+use crate::control::ControlCell;
+use crate::relay::RelayCx;
+use std::collections::VecDeque;
+use tidegate_core::credit::messages::{CreditCell, CreditCheck};
+
+/// What a cell of a link's own says.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Message {
+    Credit(CreditCell),
+    Check(CreditCheck),
+}
+
+/// A cell of a link's own on its way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell {
+    /// The place of the link that it is about.
+    place: u32,
+    /// On which of the links back it is.
+    leg: usize,
+    message: Message,
+}
+
+impl Credit {
+    /// What a link of the network has to send of its own, made now.
+    pub(in crate::world) fn next_cell(&mut self, cx: &mut RelayCx<'_>, link: u32) -> Option<ControlCell> {
+        if let Some(id) = self.passing.get_mut(&link).and_then(VecDeque::pop_front) {
+            let Cell { place, .. } = self.cells[id as usize];
+            return Some(ControlCell { id: u64::from(id), len: self.links[place as usize].plan.credit_cell });
+        }
+        for nth in 0..self.back[link as usize].len() {
+            let place = self.back[link as usize][nth];
+            if let Some(cell) = self.links[place as usize].receiver.take_credit_cell() {
+                return Some(self.send(place, Message::Credit(cell)));
+            }
+        }
+        if let Some(place) = self.forward[link as usize] {
+            let check = self.links[place as usize].take_check(cx.now());
+            self.plan_wake(cx, place);
+            if let Some(check) = check {
+                return Some(self.send(place, Message::Check(check)));
+            }
+        }
+        if !self.has_repeats(link) || cx.queue_of(link).packets > 0 {
+            return None;
+        }
+        let repeat = |place: &u32| Some((*place, self.links[*place as usize].receiver.take_repeat_cell()?));
+        let (place, repeated) = self.back[link as usize].iter().find_map(repeat)?;
+        Some(self.send(place, Message::Credit(repeated)))
+    }
+
+    /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
+    pub(in crate::world) fn has_repeats(&self, link: u32) -> bool {
+        let waits = |place: &u32| self.links[*place as usize].receiver.repeats_wait();
+        self.back[link as usize].iter().any(waits)
+    }
+
+    fn send(&mut self, place: u32, message: Message) -> ControlCell {
+        let id = self.free.pop().unwrap_or(self.cells.len() as u32);
+        let cell = Cell { place, leg: 0, message };
+        match self.cells.get_mut(id as usize) {
+            Some(free) => *free = cell,
+            None => self.cells.push(cell),
+        }
+        let link = &mut self.links[place as usize];
+        let len = link.plan.credit_cell;
+        match message {
+            Message::Credit(_) => link.figures.credit_cells.add(len),
+            Message::Check(_) => link.figures.check_cells.add(len),
+        }
+        ControlCell { id: u64::from(id), len }
+    }
+
+    /// A cell that a link sent of its own is lost.
+    pub(in crate::world) fn cell_lost(&mut self, id: u64) {
+        let Cell { place, .. } = self.cells[id as usize];
+        self.free.push(id as u32);
+        self.links[place as usize].figures.lost_cells += 1;
+    }
+
+    /// A cell that a link sent of its own has reached its end.
+    pub(in crate::world) fn cell_arrived(&mut self, cx: &mut RelayCx<'_>, id: u64) {
+        let Cell { place, leg, message } = self.cells[id as usize];
+        let link = &mut self.links[place as usize];
+        match message {
+            Message::Credit(_) if leg + 1 < link.back.len() => {
+                let next = link.back[leg + 1];
+                self.cells[id as usize].leg += 1;
+                self.passing.entry(next).or_default().push_back(id as u32);
+                return cx.cells_due(next);
+            }
+            Message::Credit(cell) => {
+                if cell.records().iter().any(|record| record.allocation.is_some()) {
+                    self.count_in_service(cx, place);
+                }
+                self.links[place as usize].credited(cx, &cell);
+                self.plan_wake(cx, place);
+            }
+            Message::Check(check) if link.is_virtual() => link.send_check(cx, check),
+            Message::Check(check) => link.checked(cx, &check),
+        }
+        self.free.push(id as u32);
+    }
+}
