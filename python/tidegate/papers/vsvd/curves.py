@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import numpy as np
 
 from tidegate._tidegate import convergence_time, response_time
 from tidegate.papers.claims import MAIN, Columns
@@ -18,6 +20,7 @@ from tidegate.papers.vsvd.common import (
     acr,
     coupled,
     optima,
+    per_vc,
     samples,
     spacing,
 )
@@ -33,6 +36,9 @@ REJECTED_BOTH = "row 4, both loops"
 ROW_4 = 'vc_rate = "frm2", input_rate = "class"'
 
 LOT = ("vc1", "vc2", "vc3")
+
+CELL = 53 * 8
+"""Bits of a cell."""
 
 
 def _queues(results: Results) -> Values:
@@ -82,7 +88,7 @@ def _response(runs: Runs, _: Mapping[str, Columns]) -> Columns:
 def _curves(
     results: Results, vcs: tuple[str, ...], link: str, name: str, *, moves: bool = False
 ) -> tuple[Panel, ...]:
-    """Return ACR and queues of the first run over time, as in the paper's figures.
+    """Return ACR, queues and cells received of the first run over time, as in the paper's figures.
 
     An optimum that VBR moves is not drawn.
     """
@@ -91,22 +97,31 @@ def _curves(
     times = [step * (1 + at) for at in range(len(rates[0]))]
     levels = () if moves else tuple(Level(best, "max-min") for best in {*optima(results, vcs)})
     queue, *_ = samples(results, link, "queue")
+    by_vc = np.zeros(len(times)) + per_vc(results, [link])[0]
+    came = [np.cumsum(samples(results, vc, "throughput")[0]) * spacing(results) / CELL / KCELLS for vc in vcs]
+
+    def curve(title: str, values: Iterable[float]) -> Curve:
+        return Curve(title, times, [[float(one)] for one in values], points=False)
+
     return (
         Panel(
             f"ACR of the sources, {name}",
             "time (ms)",
             "ACR (Mbit/s)",
-            tuple(
-                Curve(vc, times, [[float(one)] for one in rate], points=False)
-                for vc, rate in zip(vcs, rates, strict=True)
-            ),
+            tuple(curve(vc, rate) for vc, rate in zip(vcs, rates, strict=True)),
             levels=levels,
         ),
         Panel(
-            f"Class queue of {link}, {name}",
+            f"Queues of {link}, {name}",
             "time (ms)",
             "queue (cells)",
-            (Curve("class queue", times, [[float(one)] for one in queue], points=False),),
+            (curve("class queue", queue), curve("per-VC queues", by_vc)),
+        ),
+        Panel(
+            f"Cells received, {name}",
+            "time (ms)",
+            "cells (thousands)",
+            tuple(curve(vc, cells) for vc, cells in zip(vcs, came, strict=True)),
         ),
     )
 
