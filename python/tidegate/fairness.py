@@ -101,7 +101,7 @@ class Fairness:
             "to": end,
             "sample": self.spacing,
             "tolerance": tolerance,
-            "window": window,
+            "averaged_over": window,
             "queue_below": packets if self.queues else None,
             "queues": list(self.queues),
             "rates": self.rows.to_dicts(),

@@ -164,7 +164,9 @@ impl Pace {
         }
         let whole = time_for(self.len, acr);
         let left = self.next_at.since(now).ticks() as f64 * (before / acr);
-        self.next_at = match before > 0.0 && acr > 0.0 {
+        // At a rate of next to nothing the time of a cell is beyond the clock's range, and what is left of it is not known.
+        let is_known = self.next_at < Time::NEVER;
+        self.next_at = match is_known && before > 0.0 && acr > 0.0 {
             true => now + Span::from_ticks(left.ceil() as u64).min(whole),
             false => now + whole,
         };
@@ -175,4 +177,20 @@ impl Pace {
 fn time_for(len: u32, rate: f64) -> Span {
     // A cast from f64 saturates, also of what is infinite.
     Span::from_ticks((f64::from(len) * 8.0 * TICKS_PER_SECOND as f64 / rate).ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A rate of next to nothing, at which the time of a cell is beyond the clock's range, gives no cell away.
+    #[test]
+    fn a_cell_time_beyond_the_clock_is_waited_for_anew() {
+        let now = Time::ORIGIN + Span::from_secs(1);
+        let mut pace = Pace::new(now);
+        pace.sent(now, 53, 1e-9);
+        assert_eq!(pace.next_at(), Time::NEVER);
+        pace.change(now, 1e-9, 424.0);
+        assert_eq!(pace.next_at(), now + Span::from_secs(1));
+    }
 }
