@@ -344,8 +344,8 @@ fn steer(mut bytes: Bytes<'_>) {
                 }
                 most = bytes.below(8);
                 rules = next;
-                let plan = switch_plan(&mut bytes);
-                let changes = steering.changes(&plain(&rules), &from, rest, 0);
+                let mut plan = switch_plan(&mut bytes);
+                let changes = steering.changes(&plain(&rules), &from, rest, &mut plan.ports[0].classes);
                 _ = switch.reconfigure(&mut cx, &plan, &changes).expect("a plan");
                 steering.replan(now, &mut switch, plain(&rules), &from, rest, most);
             }
