@@ -1,7 +1,7 @@
 //! What packets pass: switches, the links behind their ports, and the hops of every flow's route.
 
 use crate::control::Control;
-use crate::flights::Lane;
+use crate::flights::Flights;
 use std::collections::BTreeMap;
 use tidegate_core::context::Effect;
 use tidegate_core::link::Line;
@@ -22,7 +22,7 @@ pub(crate) struct Fabric {
     /// The hops onto which a multicast packet forks, by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
     /// What is in flight on links with nothing but a propagation delay, by the delay.
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) flights: Vec<Flights>,
     /// Sets of relays, of which hops have an index: the first one is empty.
     pub(crate) relay_sets: Vec<Box<[u32]>>,
     /// Reports of switches that the world has still to handle.
@@ -50,8 +50,8 @@ pub(crate) struct Link {
     pub(crate) starts_are_seen: bool,
     pub(crate) rate: Rate,
     pub(crate) line: Line<Packet>,
-    /// What is in flight on it, and on others; `None` where the line keeps that itself.
-    pub(crate) lane: Option<u32>,
+    /// The index of the flights on links of its propagation delay; `None` where the line keeps what is in flight itself.
+    pub(crate) flights: Option<u32>,
     /// For what the line loses.
     pub(crate) rng: Rng,
     /// The node at its end.

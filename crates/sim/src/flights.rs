@@ -9,7 +9,7 @@ use tidegate_core::units::{Span, Time};
 
 /// What is in flight on the links of one propagation delay.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Flights {
     delay: Span,
     in_flight: Ring<Flight>,
 }
@@ -21,9 +21,9 @@ struct Flight {
     packet: Packet,
 }
 
-impl Lane {
-    pub(crate) fn new(delay: Span) -> Lane {
-        Lane { delay, in_flight: Ring::default() }
+impl Flights {
+    pub(crate) fn new(delay: Span) -> Flights {
+        Flights { delay, in_flight: Ring::default() }
     }
 
     /// The last bit of a packet has left a link: when it arrives. Links with the same time come in the order of their indexes.

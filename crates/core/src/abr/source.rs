@@ -164,7 +164,7 @@ impl Pace {
         }
         let whole = time_for(self.len, acr);
         let left = self.next_at.since(now).ticks() as f64 * (before / acr);
-        // At a rate of next to nothing the time of a cell is beyond the clock's range, and what is left of it is not known.
+        // At a rate near zero the time of a cell is beyond the clock's range, and what is left of it is not known.
         let is_known = self.next_at < Time::NEVER;
         self.next_at = match is_known && before > 0.0 && acr > 0.0 {
             true => now + Span::from_ticks(left.ceil() as u64).min(whole),
@@ -183,7 +183,7 @@ fn time_for(len: u32, rate: f64) -> Span {
 mod tests {
     use super::*;
 
-    /// A rate of next to nothing, at which the time of a cell is beyond the clock's range, gives no cell away.
+    /// A rate near zero, at which the time of a cell is beyond the clock's range, gives no cell away.
     #[test]
     fn a_cell_time_beyond_the_clock_is_waited_for_anew() {
         let now = Time::ORIGIN + Span::from_secs(1);

@@ -43,7 +43,7 @@ impl VirtualSource {
         is_due
     }
 
-    /// Whether no FRM cell has entered the queue; one is to enter now then.
+    /// Whether the first FRM cell is to enter the queue now: none has entered it yet.
     #[must_use]
     pub fn begins(&mut self) -> bool {
         let begins = self.since_frm.is_none();

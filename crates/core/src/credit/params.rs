@@ -85,7 +85,7 @@ parameters! {
 pub struct CreditLink {
     /// The rate of the slowest link there; with a trace, its mean.
     pub rate: Rate,
-    /// The rates of the links there after the first one.
+    /// The rates of the forward links after the first.
     pub further: Vec<Rate>,
     /// Of each link back its rate, and the largest packet of the flows on it in bytes, 0 without flows.
     pub back: Vec<(Rate, u32)>,
@@ -102,7 +102,7 @@ pub struct CreditLink {
 }
 
 impl CreditLink {
-    /// The time of `bytes` on the links there after the first one, whose end is where the RTT begins.
+    /// The time of `bytes` on the forward links after the first, at whose end the RTT begins.
     fn further(&self, bytes: u32) -> Span {
         self.further.iter().fold(Span::ZERO, |sum, rate| sum + rate.time_for(bytes))
     }

@@ -62,6 +62,17 @@ pub enum Entry {
     Waits(Ready),
 }
 
+impl Entry {
+    /// Whether the port is ready: not where the packet is in service already.
+    #[inline(always)]
+    fn ready(self) -> Ready {
+        match self {
+            Entry::Waits(ready) => ready,
+            Entry::Started => Ready::NO,
+        }
+    }
+}
+
 /// A packet in service whose last bit is out.
 #[must_use = "it is in service until it has left"]
 pub struct Departing<'a> {
@@ -211,10 +222,8 @@ impl Switch {
         packet.arrived = cx.now;
         self.pool.store(&packet, to.len());
         // Each port has its own copy to write on.
-        let arrive = |ready: bool, leg: &Leg| match self.arrive_at(cx, *leg, &mut { packet }, || false) {
-            Entry::Waits(Ready(this)) => this | ready,
-            Entry::Started => ready,
-        };
+        let arrive =
+            |ready: bool, leg: &Leg| self.arrive_at(cx, *leg, &mut { packet }, || false).ready().0 | ready;
         let ready = Ready(to.iter().fold(false, arrive));
         if to.is_empty() {
             self.pool.release(&packet);
@@ -228,10 +237,7 @@ impl Switch {
     /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
     #[inline(always)]
     pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
-        match self.arrive_and_start(cx, leg, packet, || false) {
-            Entry::Waits(ready) => ready,
-            Entry::Started => Ready::NO,
-        }
+        self.arrive_and_start(cx, leg, packet, || false).ready()
     }
 
     /// The same for a port whose link may be free: a packet that finds nothing there, with the link free, is
@@ -314,10 +320,7 @@ impl Switch {
 
     /// The time that an [`Effect::Wake`] asked for has come.
     pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Ready {
-        match self.timer_and_start(cx, port, || false) {
-            Entry::Waits(ready) => ready,
-            Entry::Started => Ready::NO,
-        }
+        self.timer_and_start(cx, port, || false).ready()
     }
 
     /// The same for a port whose link may be free: a packet that a shaper lets go may be [started](Self::arrive_and_start) at

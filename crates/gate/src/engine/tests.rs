@@ -72,7 +72,6 @@ impl Bench {
     }
 }
 
-/// However late it wakes up, a backlogged link's frames are due one after the other at its rate.
 /// A gate that cannot send as fast as its link takes no more from the queues than it sends: a packet that comes late is still
 /// ahead of those of a flow that sends more than its share, and the other direction is not held up.
 #[test]
@@ -118,6 +117,7 @@ fn what_is_not_sent_stays_in_its_queue() {
     assert!((0.11..=0.145).contains(&stalled.as_secs_f64()), "{stalled:?}");
 }
 
+/// However late it wakes up, a backlogged link's frames are due one after the other at its rate.
 #[test]
 fn departures_are_due_at_the_rate() {
     let mut bench = Bench::new("port = { scheduler = \"fifo\" }\nswitch = { buffer = \"5000p\" }");

@@ -4,7 +4,7 @@
 //! sends and what receives the flow sees packets.
 
 use super::World;
-use super::mail::Letter;
+use super::host_events::HostEvent;
 use crate::event_queue::EventQueue;
 use crate::host::Sending;
 use crate::packets::PacketBody;
@@ -58,7 +58,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     fn prepare(&mut self, ix: u32) {
-        self.mail.send(self.now + self.flows[ix as usize].preparation, ix, Letter::Prepared);
+        self.host_events.schedule(self.now + self.flows[ix as usize].preparation, ix, HostEvent::Prepared);
         self.set_due();
     }
 

@@ -1,6 +1,6 @@
 //! What sends: sources of their own pattern on the fast path, endpoints through their contexts.
 
-use super::mail::Letter;
+use super::host_events::HostEvent;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::host::{Sending, Source, Task};
@@ -191,7 +191,7 @@ impl<Q: EventQueue> World<Q> {
         let way = &self.fabric.hops[flow.first_hop as usize..body.hop as usize];
         let back = way.iter().map(|hop| self.fabric.links[hop.link as usize].line.delay());
         let at = back.fold(self.now, |at, delay| at + delay);
-        self.mail.send(at, body.flow, Letter::Notice(notice));
+        self.host_events.schedule(at, body.flow, HostEvent::Notice(notice));
         self.set_due();
     }
 }

@@ -14,8 +14,8 @@ mod control;
 mod counting;
 mod delivery;
 mod effects;
+mod host_events;
 mod hosts;
-mod mail;
 mod measuring;
 mod pending;
 mod provisioning;
@@ -38,7 +38,7 @@ use crate::host::Outbox;
 use crate::measures::Measures;
 use crate::packets::Packets;
 use aal5::Aal5;
-use mail::{Letter, Mail};
+use host_events::{HostEvent, HostEvents};
 use pending::Pending;
 use relays::AnyRelay;
 use tidegate_core::units::{Span, Time};
@@ -71,7 +71,7 @@ pub struct World<Q> {
     /// The one that is the credit of links, if any has it.
     credit: Option<u32>,
     outbox: Outbox,
-    mail: Mail,
+    host_events: HostEvents,
     aal5: Aal5,
     measures: Measures,
 }
@@ -137,7 +137,7 @@ impl<Q: EventQueue> World<Q> {
         event
     }
 
-    /// Does what is due: ends the warm-up, wakes a relay, hands over a letter, or takes a sample.
+    /// Does what is due: ends the warm-up, wakes a relay, does what is due at a host, or takes a sample.
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self) {
@@ -147,11 +147,11 @@ impl<Q: EventQueue> World<Q> {
         } else if self.due_at == relay_at {
             self.pass_to(relay_at);
             self.wake_relay(relay);
-        } else if self.due_at == self.mail.next() {
+        } else if self.due_at == self.host_events.next() {
             self.pass_to(self.due_at);
-            match self.mail.pop() {
-                Some((flow, Letter::Notice(notice))) => self.outbox.notify(flow, notice),
-                Some((flow, Letter::Prepared)) => self.prepared(flow),
+            match self.host_events.pop() {
+                Some((flow, HostEvent::Notice(notice))) => self.outbox.notify(flow, notice),
+                Some((flow, HostEvent::Prepared)) => self.prepared(flow),
                 None => {}
             }
             self.settle();
@@ -169,7 +169,7 @@ impl<Q: EventQueue> World<Q> {
         let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
         let look_at = sample_at.min(self.measures.in_traffic.next());
         let (relay_at, _) = self.events.relays.first();
-        self.due_at = warm_at.min(look_at + Span::TICK).min(self.mail.next()).min(relay_at);
+        self.due_at = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(relay_at);
     }
 
     /// The run is over: brings the clock and the series to its end.

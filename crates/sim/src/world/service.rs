@@ -320,13 +320,13 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn send_off(&mut self, ix: u32, packet: &Packet) -> Flight {
         let link = &mut self.fabric.links[ix as usize];
-        let Some(lane) = link.lane else { return self.send_off_alone(ix, packet) };
+        let Some(flights) = link.flights else { return self.send_off_alone(ix, packet) };
         if link.line.loses(&mut link.rng) {
             return Flight::Lost;
         }
-        let lane = &mut self.fabric.lanes[lane as usize];
-        let first = lane.is_empty();
-        let at = lane.send(self.now, ix, packet);
+        let flights = &mut self.fabric.flights[flights as usize];
+        let first = flights.is_empty();
+        let at = flights.send(self.now, ix, packet);
         if first {
             self.events.arrives(ix, at);
         }
@@ -348,11 +348,11 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn arrived(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
-        let landed = match link.lane {
-            Some(lane) => {
-                let lane = &mut self.fabric.lanes[lane as usize];
-                let landed = lane.land();
-                self.events.landed(ix, lane.next());
+        let landed = match link.flights {
+            Some(flights) => {
+                let flights = &mut self.fabric.flights[flights as usize];
+                let landed = flights.land();
+                self.events.landed(ix, flights.next());
                 landed
             }
             None => {

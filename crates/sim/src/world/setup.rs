@@ -1,7 +1,7 @@
 //! From a network to a world: switches, links, flows, and what is known to happen from the start.
 
 use super::aal5::Aal5;
-use super::mail::Mail;
+use super::host_events::HostEvents;
 use super::measuring::measures;
 use super::pending::Pending;
 use super::relay_sets::Relays;
@@ -9,7 +9,7 @@ use super::relays::AnyRelay;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
-use crate::flights::Lane;
+use crate::flights::Flights;
 use crate::flow::Flow;
 use crate::host::{Greedy, Outbox, Restrained, Restraint, Source};
 use crate::network::{FlowSetup, Network, NodePlan};
@@ -89,7 +89,7 @@ impl<Q: EventQueue> World<Q> {
             relays: relays.all,
             credit,
             outbox: Outbox::default(),
-            mail: Mail::default(),
+            host_events: HostEvents::default(),
             aal5: Aal5::default(),
             measures: measures(network, probes)?,
         };
@@ -119,13 +119,13 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }
     let reverse = network.reverse_links();
-    let mut lanes = Vec::new();
-    let mut lane_of = BTreeMap::new();
-    let mut lane = |line: &Line<Packet>| {
+    let mut flights = Vec::new();
+    let mut flights_of = BTreeMap::new();
+    let mut flights_on = |line: &Line<Packet>| {
         let delay = line.only_delay().filter(|delay| *delay > Span::ZERO)?;
-        Some(*lane_of.entry(delay).or_insert_with(|| {
-            lanes.push(Lane::new(delay));
-            lanes.len() as u32 - 1
+        Some(*flights_of.entry(delay).or_insert_with(|| {
+            flights.push(Flights::new(delay));
+            flights.len() as u32 - 1
         }))
     };
     let link = |(ix, link): (usize, &crate::network::LinkPlan)| {
@@ -143,7 +143,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
             stepwise: link.trace.is_some(),
             starts_are_seen: link.trace.is_some(),
             rate: link.rate,
-            lane: lane(&line),
+            flights: flights_on(&line),
             line,
             rng: Rng::named(seed, &format!("link/{}", link.name)),
             to: link.to as u32,
@@ -159,7 +159,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
     Ok(Fabric {
         nodes,
         links,
-        lanes,
+        flights,
         hops: Vec::new(),
         forks: BTreeMap::new(),
         relay_sets: Vec::new(),

@@ -1,4 +1,4 @@
-//! Hosts whose cells go over ABR VCs: the source and the destination of each VC, for cells of whatever connection.
+//! Hosts whose cells go over ABR VCs: the source and the destination of each VC, for the cells of any connection.
 //!
 //! There is one relay for a node. The cells of a VC wait in a queue of the VC before the host's first port, which is served at
 //! ACR; the destination turns RM cells round. The rules are core's.
@@ -130,7 +130,7 @@ impl Relay for AbrEnds {
             }
             (_, Crossing { to: None, .. }) => {
                 if let Some(receiver) = self.destinations.get_mut(&crossing.flow) {
-                    // EFCI is said to the VC's destination, and not to what the cells are for.
+                    // EFCI is for the VC's destination: the connection that it carries does not see it.
                     receiver.destination.data(packet.mark);
                     packet.mark = packet.mark.congestion_cleared();
                 }

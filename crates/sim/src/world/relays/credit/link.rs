@@ -31,18 +31,19 @@ pub(super) struct CreditLink {
     pub(super) check_due: bool,
     /// When it is to be woken, as was asked for.
     wake_at: Time,
-    /// What repeats credit cells; `None` where none comes twice.
-    repeater: Option<Repeater>,
+    /// What duplicates credit cells; `None` where none arrives twice.
+    duplication: Option<Duplication>,
     pub(super) figures: Figures,
 }
 
-/// Of the credit cells of a link, those that arrive twice.
+/// The duplication of credit cells on the way back.
 #[derive(Debug)]
-struct Repeater {
-    duplicate: f64,
+struct Duplication {
+    /// The probability that a cell arrives twice.
+    probability: f64,
     rng: Rng,
-    /// The cell that is to come once more, behind the next one.
-    late: Option<CreditCell>,
+    /// The cell whose copy arrives behind the next one.
+    copy: Option<CreditCell>,
 }
 
 /// What is known of a VC besides what both ends count.
@@ -81,10 +82,10 @@ impl CreditLink {
             allocation_at: interval.map_or(Time::NEVER, |interval| Time::ORIGIN + interval),
             check_due: false,
             wake_at: Time::NEVER,
-            repeater: (plan.duplicate > 0.0).then_some(Repeater {
-                duplicate: plan.duplicate,
+            duplication: (plan.duplicate > 0.0).then_some(Duplication {
+                probability: plan.duplicate,
                 rng,
-                late: None,
+                copy: None,
             }),
             figures: Figures::default(),
         };
@@ -213,14 +214,14 @@ impl CreditLink {
         }
     }
 
-    /// A credit cell has come to the sender, and behind it the one before once more, if that comes twice.
+    /// A credit cell has come to the sender; behind it comes the copy of the one before, if that is duplicated.
     pub(super) fn credited(&mut self, cx: &mut RelayCx<'_>, cell: &CreditCell) {
         self.take_credit(cx, cell);
-        let Some(Repeater { duplicate, rng, late }) = &mut self.repeater else { return };
-        let twice = rng.chance(*duplicate).then_some(*cell);
-        if let Some(late) = core::mem::replace(late, twice) {
+        let Some(Duplication { probability, rng, copy }) = &mut self.duplication else { return };
+        let next = rng.chance(*probability).then_some(*cell);
+        if let Some(copy) = core::mem::replace(copy, next) {
             self.figures.duplicated_cells += 1;
-            self.take_credit(cx, &late);
+            self.take_credit(cx, &copy);
         }
     }
 
