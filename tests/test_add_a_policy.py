@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# The copy and its target folder are kept between runs, so that only the first one is slow.
+# The copy is kept between runs, and what it is built from besides is in the target folder of the sources, so that only
+# the first run is slow.
 COPY = ROOT / "target" / "add-a-policy" / "tidegate"
+TARGET = ROOT / "target"
+# All are built together, so that their dependencies are built once.
+CRATES = ("-p", "tidegate-core", "-p", "tidegate-spec", "-p", "tidegate-sim")
 FOLDERS = ("crates", "python", "benches", "examples", "docs")
 STEP = re.compile(r"<!-- (create|after|before) (\S+)(?: \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (tidegate .*)$", re.MULTILINE)
@@ -20,10 +24,7 @@ NAME = re.compile(r"^ {8}name: \"(.+)\",$", re.MULTILINE)
 PAGES = sorted((ROOT / "docs").glob("add-a*.md"), key=lambda page: page.stem)
 VERIFY = os.environ.get("TIDEGATE_VERIFY") == "1"
 # The tests that loop over every record, beside each page's own.
-LOOPS = [
-    ("tidegate-core", ("conservation", "metamorphic", "params", "push_out", "tree")),
-    ("tidegate-spec", ("names",)),
-]
+LOOPS = ("conservation", "metamorphic", "params", "push_out", "tree", "names")
 
 needs_cargo = pytest.mark.skipif(shutil.which("cargo") is None, reason="needs cargo")
 
@@ -74,7 +75,7 @@ def copy_with(pages: list[Path]) -> None:
 def cargo(*arguments: str) -> str:
     # Its long runs are those of the sources themselves: `make verify` carries them out there.
     environment = {name: value for name, value in os.environ.items() if name != "TIDEGATE_VERIFY"}
-    environment |= {"CARGO_TARGET_DIR": str(COPY.parent / "target"), "INSTA_UPDATE": "no"}
+    environment |= {"CARGO_TARGET_DIR": str(TARGET), "INSTA_UPDATE": "no"}
     done = subprocess.run(
         ["cargo", *arguments], cwd=COPY, env=environment, capture_output=True, text=True, check=False
     )
@@ -109,14 +110,15 @@ def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
 def test_the_pages_lead_to_policies_that_work() -> None:
     copy_with(PAGES)
     cargo("fmt", "--all", "--check")
-    own = [TEST.findall(page.read_text(encoding="utf-8"))[0] for page in PAGES]
-    for crate, loops in [*LOOPS, ("tidegate-sim", ())]:
-        tests = [test for of, test in own if of == crate] + list(loops)
-        printed = cargo("test", "-p", crate, *(part for test in tests for part in ("--test", test)))
-        assert printed.count("test result: ok. ") == len(tests)
-        assert "test result: ok. 0 passed" not in printed
+    own = [TEST.findall(page.read_text(encoding="utf-8"))[0][1] for page in PAGES]
+    tests = [*own, *LOOPS]
+    printed = cargo("test", *CRATES, *(part for test in tests for part in ("--test", test)))
+    assert printed.count("test result: ok. ") == len(tests)
+    assert "test result: ok. 0 passed" not in printed
+    cargo("build", *CRATES, "--example", "spec_docs")
     for outlet in ("schema", "reference", "python"):
-        text = cargo("run", "-p", "tidegate-spec", "--example", "spec_docs", outlet)
+        written = [str(TARGET / "debug" / "examples" / "spec_docs"), outlet]
+        text = subprocess.run(written, cwd=COPY, capture_output=True, text=True, check=True).stdout
         for name in (name for page in PAGES for name in records(page)):
             assert name in text, f"{name} is not in the {outlet}"
 
@@ -136,7 +138,7 @@ def test_each_page_stands_alone(page: Path) -> None:
 def test_the_commands_of_the_pages_know_their_policies(tmp_path: Path) -> None:
     copy_with(PAGES)
     cargo("build", "-p", "tidegate-bindings", "--no-default-features", "--features", "pyo3/extension-module")
-    built = COPY.parent / "target" / "debug" / "lib_tidegate.so"
+    built = TARGET / "debug" / "lib_tidegate.so"
     shutil.copytree(COPY / "python", tmp_path / "python")
     shutil.copy(built, tmp_path / "python" / "tidegate" / "_tidegate.abi3.so")
     program = tmp_path / "tidegate"

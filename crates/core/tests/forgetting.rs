@@ -6,7 +6,7 @@ mod common;
 use common::{World, every_work_conserving_scheduler, pick, rate, rounds};
 use std::collections::BTreeMap;
 use tidegate_core::contract::Contract;
-use tidegate_core::packet::Leg;
+use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
@@ -202,4 +202,49 @@ fn forgetting_flows_changes_no_departure() {
         }
         assert!(closed > 500 && closed_late > 25, "{name}: {closed} forgotten, {closed_late} of them later");
     }
+}
+
+/// A flow far ahead of its clock is closed. A new tree has no memory of it, so the next flow takes its index.
+#[test]
+fn a_new_tree_remembers_no_closed_flow() {
+    for classes in [0, 1] {
+        let plan = |scheduler: &str| {
+            let class = ClassPlan::new(common::kind(scheduler));
+            let port = PortPlan { classes: vec![class; classes], ..PortPlan::new(common::kind(scheduler)) };
+            SwitchPlan { ports: vec![port], ..SwitchPlan::default() }
+        };
+        let flow = FlowPlan { class: (classes > 0).then_some(0), ..common::reserved(1_000) };
+        let mut world = World::new(&plan("virtual-clock"));
+        let leg = world.open(0, &flow);
+        for _ in 0..10 {
+            world.arrive(&[leg], 1_500);
+            world.send(0);
+        }
+        world.close(leg);
+        assert_ne!(world.open(0, &flow).flow, leg.flow, "its clock is two minutes ahead");
+        world.reconfigure(&plan("fifo"), &[]);
+        assert_eq!(world.open(0, &flow).flow, leg.flow, "{classes} classes");
+    }
+}
+
+/// Flows were closed while all were members of the root. Those of a class that is opened then take their indexes.
+#[test]
+fn flows_of_a_class_take_the_indexes_that_the_root_has_left() {
+    let mut world = World::with(common::kind("virtual-clock"));
+    let legs: Vec<Leg> = (0..5).map(|_| world.open(0, &common::reserved(1_000))).collect();
+    legs.iter().for_each(|leg| world.close(*leg));
+    let class = ClassPlan::new(common::kind("fifo"));
+    let now = world.now;
+    let class = world.switch.open_class(now, PortIx(0), &class).unwrap();
+    let flow = FlowPlan { class: Some(class), ..FlowPlan::default() };
+    let mut indexes: Vec<_> = (0..5).map(|_| world.open(0, &flow).flow).collect();
+    indexes.sort_unstable();
+    assert!(indexes.iter().eq(legs.iter().map(|leg| &leg.flow)), "{indexes:?}");
+    let (first, second) =
+        (Leg { port: PortIx(0), flow: indexes[0] }, Leg { port: PortIx(0), flow: indexes[1] });
+    for (leg, len) in [(first, 100), (second, 200), (first, 300)] {
+        world.arrive(&[leg], len);
+    }
+    let sent: Vec<u32> = (0..3).map(|_| world.send(0).unwrap().len).collect();
+    assert_eq!(sent, [100, 200, 300]);
 }

@@ -290,42 +290,27 @@ mod tap {
 #[cfg(feature = "xdp")]
 mod af_xdp {
     use super::*;
-    use common::BINARY;
+    use common::{BINARY, NONE_LEFT};
     use rustix::process::Signal;
-
-    /// Switches off the offloads of both ends of both links that AF_XDP cannot carry out.
-    fn switch_off(net: &Net, far: &[&str]) {
-        let near: &[&str] = &["gro", "off", "lro", "off", "rxvlan", "off"];
-        let gate = Place::Gate;
-        for (place, interface, features) in
-            [(gate, "gi", near), (gate, "go", near), (Place::Inside, "a0", far), (Place::Outside, "b0", far)]
-        {
-            // A feature that cannot be changed is off.
-            let set = net.output(place, "ethtool", &[&["-K", interface], features].concat());
-            assert_ne!(set.status.code(), Some(127), "these tests need ethtool");
-        }
-    }
 
     fn start(far: &[&str], rate: &str, rest: &str) -> (Net, Gate) {
         let net = Net::new();
-        switch_off(&net, far);
+        net.switch_off_offloads(far);
         let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &["--set", "gate.io=xdp"]);
         (net, gate)
     }
 
-    const DONE: [&str; 4] = ["tx", "off", "txvlan", "off"];
-
     #[test]
     #[ignore = "needs root, network namespaces and ethtool"]
     fn tcp_passes_whole() {
-        let (net, gate) = start(&DONE, "400mbit", "");
+        let (net, gate) = start(&NONE_LEFT, "400mbit", "");
         super::tcp_passes_whole(&net, gate);
     }
 
     #[test]
     #[ignore = "needs root, network namespaces and ethtool"]
     fn frames_pass_unchanged() {
-        let (net, gate) = start(&DONE, "100mbit", TAGGED);
+        let (net, gate) = start(&NONE_LEFT, "100mbit", TAGGED);
         super::frames_pass_unchanged(&net, gate);
     }
 
@@ -333,7 +318,7 @@ mod af_xdp {
     #[test]
     #[ignore = "needs root, network namespaces and ethtool"]
     fn after_a_kill_traffic_passes() {
-        let (net, gate) = start(&DONE, "100mbit", "");
+        let (net, gate) = start(&NONE_LEFT, "100mbit", "");
         assert!(net.ping(2));
         gate.signal(Signal::KILL);
         assert!(!gate.wait().0.success());

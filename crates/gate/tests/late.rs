@@ -28,6 +28,9 @@ struct Stopped {
 /// Sends a packet every two milliseconds for two seconds, stops the gate meanwhile, and lets it go on a second later.
 fn stopped_for_a_second(io: &str) -> Stopped {
     let net = Net::new();
+    if io == "xdp" {
+        net.switch_off_offloads(&common::NONE_LEFT);
+    }
     let file = TempFile::gate("10mbit", "10mbit", "");
     let text =
         std::fs::read_to_string(file.path()).unwrap().replacen("up = ", &format!("io = \"{io}\", up = "), 1);
@@ -113,7 +116,10 @@ fn a_gate_that_stands_still_is_not_taken_for_alive() {
 #[ignore = "needs root and network namespaces"]
 fn what_has_waited_for_too_long_is_dropped_and_counted() {
     // A ring of blocks holds less than a fifth of a second of so few packets.
-    for io in ["packet", "ring"] {
+    for io in ["packet", "ring", "xdp"] {
+        if io == "xdp" && cfg!(not(feature = "xdp")) {
+            continue;
+        }
         let Stopped { before, since, report, log } = stopped_for_a_second(io);
         let maximum = |delays: &[f64]| delays.iter().copied().fold(0.0, f64::max);
         let late = maximum(&since);

@@ -129,6 +129,17 @@ class Net:
         mac = run("ip", "-n", inside, "-br", "link", "show", HOST).split()[2]
         run(*f"ip -n {outside} neigh add {SECOND} lladdr {mac} dev {HOST}".split())
 
+    def receive_on(self, processor: int) -> None:
+        """Let both hosts join frames (GRO) and take them in on one processor (receive packet steering).
+
+        On a pair of veth the call that sends does the receiving host's work otherwise, on the sender's processor.
+        """
+        for place in ("inside", "outside"):
+            host = self.name(place)
+            self.command(host, *f"ethtool -K {HOST} gro on".split())
+            steer = f"echo {1 << processor:x} > /sys/class/net/{HOST}/queues/rx-0/rps_cpus"
+            self.command(host, "sh", "-c", steer)
+
     def command(self, namespace: str, *words: str) -> str:
         """Carry out a command in a namespace and return what it printed."""
         return run("ip", "netns", "exec", namespace, *words)

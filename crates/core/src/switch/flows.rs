@@ -76,8 +76,7 @@ pub(super) struct FlowTable {
     pub(super) with_ceiling: u32,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
-    /// The closed flows that have no index of their own in the tree, since it was built after they were closed;
-    /// by when they may be forgotten.
+    /// The closed flows that have no index of their own in the tree any more, by when they may be forgotten.
     unplaced: BinaryHeap<Reverse<(Time, FlowIx)>>,
     /// What closed flows have sent whose index was given to others.
     pub(super) forgotten: Count,
@@ -105,9 +104,14 @@ impl FlowTable {
         self.unplaced.pop().map(|Reverse((_, flow))| flow)
     }
 
-    /// The flow is as it was before [`unplaced`](Self::unplaced) took it.
-    pub(super) fn return_unplaced(&mut self, now: Time, flow: FlowIx) {
-        self.unplaced.push(Reverse((now, flow)));
+    /// All closed flows give up their places in the tree, so that flows of any node may take their indexes.
+    pub(super) fn unplace_all(&mut self) {
+        self.unplaced.extend(self.forgettable.drain(..).flatten());
+    }
+
+    /// The closed flow has no place in the tree; it may be forgotten at `at`.
+    pub(super) fn unplace(&mut self, flow: FlowIx, at: Time) {
+        self.unplaced.push(Reverse((at, flow)));
     }
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
@@ -203,20 +207,19 @@ impl FlowTable {
         }
     }
 
-    /// There is a new tree. Closed flows have their places in it, or all stand at `vacant`, where there
-    /// never is a packet.
-    pub(super) fn replanted(&mut self, vacant: Option<(u16, FlowIx)>) {
-        let mut closed = core::mem::take(&mut self.unplaced);
-        closed.extend(self.forgettable.drain(..).flatten());
-        match vacant {
-            Some((node, slot)) => {
-                for entry in self.flows.iter_mut().filter(|entry| entry.state == State::Closed) {
-                    (entry.node, entry.slot) = (node, slot);
-                }
-                self.unplaced = closed;
+    /// There is a new tree. Closed flows have their places in it, or all stand at `vacant`, where there never is a
+    /// packet. Returns them: when they may be forgotten is no longer known.
+    pub(super) fn unlist_closed(&mut self, vacant: Option<(u16, FlowIx)>) -> Vec<FlowIx> {
+        let placed = self.forgettable.drain(..).flatten();
+        let closed: Vec<FlowIx> =
+            placed.chain(self.unplaced.drain()).map(|Reverse((_, flow))| flow).collect();
+        if let Some((node, slot)) = vacant {
+            for flow in &closed {
+                let entry = &mut self.flows[flow.ix()];
+                (entry.node, entry.slot) = (node, slot);
             }
-            None => closed.into_iter().for_each(|Reverse((at, flow))| self.retire(flow, at)),
         }
+        closed
     }
 
     /// What the flow was planned to be, but for the profiles that it shares.

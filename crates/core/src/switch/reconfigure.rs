@@ -318,6 +318,17 @@ impl Port {
         }
     }
 
+    /// Finds out when closed flows may be forgotten, now that what the tree remembered of them is gone.
+    fn list_closed(&mut self, now: Time, vacant: Option<(u16, FlowIx)>) {
+        for flow in self.table.unlist_closed(vacant) {
+            let at = self.forgettable_at(now, flow).unwrap_or(now);
+            match vacant {
+                Some(_) => self.table.unplace(flow, at),
+                None => self.table.retire(flow, at),
+            }
+        }
+    }
+
     /// Moves all that is queued into the new tree, in the order of arrival; `whose` says of a packet,
     /// which has its flow's index at the port, which flow it belongs to from now on.
     fn replant(
@@ -352,7 +363,7 @@ impl Port {
         }
         let classes = self.tree.nodes.len() > 1;
         let closed = self.table.flows.iter().find(|entry| classes && entry.state == State::Closed);
-        self.table.replanted(closed.map(|entry| (entry.node, entry.slot)));
+        self.list_closed(cx.now, closed.map(|entry| (entry.node, entry.slot)));
         self.forget_held_nodes();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
             let entry = &self.table.flows[flow.ix()];

@@ -1,6 +1,7 @@
 use super::super::tests::{Bench, file, udp};
 use super::*;
 use proptest::prelude::*;
+use tidegate_core::rng::Rng;
 use tidegate_core::units::Span;
 
 /// A frame that carries a number of its own.
@@ -174,4 +175,43 @@ proptest! {
         prop_assert_eq!(&bench.engine.names, &fresh.engine.names);
         prop_assert_eq!(served(&mut bench, &burst), served(&mut fresh, &burst));
     }
+}
+
+/// Flows come and go under plans with classes, without, and with hosts that are classes. What they have left behind is
+/// theirs who come later.
+#[test]
+fn flows_that_come_and_go_between_plans_take_no_memory_for_good() {
+    const CYCLES: usize = 16;
+    let each = "[[flow]]\nname = \"each\"\neach = \"5-tuple\"\nidle = \"100ms\"\n";
+    let files = [
+        format!("port = {{ scheduler = \"virtual-clock\" }}\n{each}reserve = \"1kbit\"\n"),
+        format!(
+            "port = {{ scheduler = \"strict-priority\" }}\nswitch = {{ buffer = \"500p\" }}\n\
+             class = [{{ name = \"c\", scheduler = \"fifo\", ceiling = \"1mbit\" }}]\n{each}class = \"c\"\n"
+        ),
+        "port = { scheduler = \"virtual-clock\" }\n\
+         [[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"5-tuple\"\nidle = \"50ms\"\n"
+            .to_owned(),
+    ];
+    let mut bench = Bench::new(&files[0]);
+    let mut rng = Rng::named(1, "flows that come and go");
+    let mut memory = Vec::new();
+    for _ in 0..CYCLES {
+        for file in &files {
+            bench.reload(file);
+            for _ in 0..65 {
+                for _ in 0..10 {
+                    let mut frame = udp(rng.below(60_000) as u16, 100 + rng.below(1300) as usize);
+                    // Some host inside.
+                    frame[28..30].copy_from_slice(&(rng.below(60_000) as u16).to_be_bytes());
+                    bench.receive(Direction::Up, &frame);
+                }
+                bench.numbers(bench.now + Span::from_millis(1));
+            }
+        }
+        memory.push(bench.engine.switch.memory());
+    }
+    // How many hosts wait at the end of a cycle is chance.
+    let (early, late) = (memory[CYCLES / 4], memory[CYCLES - 1]);
+    assert!(early > 1_000_000 && late < early + early / 50, "{memory:?}");
 }

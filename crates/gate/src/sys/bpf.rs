@@ -73,6 +73,42 @@ impl Instruction {
         Instruction::new(0x61, [to, from], offset, 0)
     }
 
+    /// Register `to` becomes the value of register `from`.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn copy(to: u8, from: u8) -> Instruction {
+        Instruction::new(0xbf, [to, from], 0, 0)
+    }
+
+    /// Adds `value` to register `to`.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn add(to: u8, value: i32) -> Instruction {
+        Instruction::new(0x07, [to, 0], 0, value)
+    }
+
+    /// Each bit of register `of` becomes the other one.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn complement(of: u8) -> Instruction {
+        Instruction::new(0xa7, [of, 0], 0, -1)
+    }
+
+    /// The 64 bits at `offset` from the address in register `to` become the value of register `from`.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn store_at(to: u8, from: u8, offset: i16) -> Instruction {
+        Instruction::new(0x7b, [to, from], offset, 0)
+    }
+
+    /// Skips `count` instructions if register `of` is not zero.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn skip_unless_zero(of: u8, count: i16) -> Instruction {
+        Instruction::new(0x55, [of, 0], count, 0)
+    }
+
+    /// Skips `count` instructions if register `one` is greater than register `other`.
+    #[cfg(feature = "xdp")]
+    pub(crate) const fn skip_if_greater(one: u8, other: u8, count: i16) -> Instruction {
+        Instruction::new(0x2d, [one, other], count, 0)
+    }
+
     /// Register 0 becomes what one of the kernel's functions returns for registers 1 to 5.
     #[cfg(feature = "xdp")]
     pub(crate) const fn call(function: i32) -> Instruction {

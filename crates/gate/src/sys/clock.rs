@@ -39,6 +39,12 @@ impl Clock {
         Clock::nanoseconds(ClockId::Realtime)
     }
 
+    /// By how many nanoseconds CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
+    #[cfg(feature = "xdp")]
+    pub(crate) fn wall_ahead() -> u64 {
+        Clock::wall().saturating_sub(Clock::nanoseconds(ClockId::Monotonic))
+    }
+
     /// [`Time::ORIGIN`] and the time since the start.
     pub(crate) fn now(&self) -> Time {
         let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);

@@ -126,6 +126,19 @@ impl Net {
             .success()
     }
 
+    /// Switches off the offloads that AF_XDP cannot carry out: at the gate's interfaces, and `far` at the hosts'.
+    pub fn switch_off_offloads(&self, far: &[&str]) {
+        let near: &[&str] = &["gro", "off", "lro", "off", "rxvlan", "off"];
+        let gate = Place::Gate;
+        for (place, interface, features) in
+            [(gate, "gi", near), (gate, "go", near), (Place::Inside, "a0", far), (Place::Outside, "b0", far)]
+        {
+            // A feature that cannot be changed is off.
+            let set = self.output(place, "ethtool", &[&["-K", interface], features].concat());
+            assert_ne!(set.status.code(), Some(127), "these tests need ethtool");
+        }
+    }
+
     /// Packet sockets in the gate's namespace.
     pub fn packet_sockets(&self) -> usize {
         let table = self.output(Place::Gate, "cat", &["/proc/net/packet"]);
@@ -159,6 +172,9 @@ pub fn ip(args: &str) {
     let done = Command::new("ip").args(args.split(' ')).output().unwrap();
     assert!(done.status.success(), "ip {args}: {}", String::from_utf8_lossy(&done.stderr));
 }
+
+/// Switched off at a host, so that it leaves nothing of a frame to its card.
+pub const NONE_LEFT: [&str; 4] = ["tx", "off", "txvlan", "off"];
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_tidegate-gate");
 

@@ -29,7 +29,7 @@ impl Port {
             let slot = match self.tree.add(now, node, Member::Flow(flow), &plan.contract) {
                 Ok(slot) => slot,
                 Err(refused) => {
-                    self.table.return_unplaced(now, flow);
+                    self.table.unplace(flow, now);
                     return Err(refused);
                 }
             };
@@ -93,6 +93,10 @@ impl Port {
         if let Err(refused) = placed.and_then(|()| self.tree.add_class(now, plan)) {
             self.plan.classes.pop();
             return Err(refused);
+        }
+        if class == 0 {
+            // So far every flow was a member of the root.
+            self.table.unplace_all();
         }
         self.metering.add_class(&self.plan)?;
         self.guards.add_class(now, &self.plan)?;

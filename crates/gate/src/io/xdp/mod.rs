@@ -21,7 +21,9 @@ use crate::error::GateError;
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;
 use crate::sys::calls::{Mapping, pending_error};
+use crate::sys::clock::Clock;
 use crate::sys::interface::Interface;
+use program::{STAMP, stamp_of};
 use ring::{Consumer, Producer};
 use rustix::io::Errno;
 use rustix::net::xdp::{
@@ -140,9 +142,14 @@ impl Receiver {
         if count == 0 {
             return Err(pending_error(&self.socket));
         }
+        let ahead = Clock::wall_ahead();
         for _ in 0..count {
             let XdpDesc { addr, len, options } = self.received.pop();
             let (at, length) = (addr as usize, len as usize);
+            let metadata = self.memory.at(at - STAMP, STAMP).cast::<[u8; STAMP]>();
+            // SAFETY: the kernel keeps more bytes free in front of a frame than metadata have, in the chunk that the gate
+            // owns.
+            let stamp = stamp_of(unsafe { metadata.read() }).map(|time| time + ahead);
             let start = self.memory.at(at - TAG, TAG + length);
             // SAFETY: the gate owns the chunk until it is pushed below, and the kernel keeps more bytes free in
             // front of a frame than a tag has.
@@ -152,7 +159,7 @@ impl Receiver {
             } else {
                 partial_checksum::is_partial(&bytes[TAG..]).then_some(LossReason::Offload)
             };
-            take(Received { header: [0; HEADER], bytes, stamp: None, tag: None, loss });
+            take(Received { header: [0; HEADER], bytes, stamp, tag: None, loss });
             self.empty.push((at & !(self.chunk - 1)) as u64);
         }
         self.received.release();
