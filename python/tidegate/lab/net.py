@@ -132,7 +132,7 @@ class Net:
     def receive_on(self, processor: int) -> None:
         """Let both hosts join frames (GRO) and take them in on one processor (receive packet steering).
 
-        On a pair of veth the call that sends does the receiving host's work otherwise, on the sender's processor.
+        Otherwise, on a pair of veth, the call that sends does the receiving host's work.
         """
         for place in ("inside", "outside"):
             host = self.name(place)
