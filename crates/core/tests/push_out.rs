@@ -13,7 +13,7 @@ use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, PushOut, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::Span;
 
 const BOTH: [PushOut; 2] = [PushOut::Shares, PushOut::LongestQueue];
@@ -256,41 +256,5 @@ fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
             }
             assert!(gone > 100, "{scheduler:?}: {gone}");
         }
-    }
-}
-
-/// A class stands in its scheduler's order with one packet, and what is behind that counts as well: while classes fill the
-/// pool, a flow that sends less than its share loses nothing.
-#[test]
-fn a_full_class_loses_before_a_flow_within_its_share() {
-    for scheduler in ["wf2q-plus", "scfq", "sfq"] {
-        let class = ClassPlan::new(kind("fifo"));
-        let port = PortPlan { classes: vec![class; 3], ..PortPlan::new(kind(scheduler)) };
-        let plan =
-            SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(60)), ..SwitchPlan::default() };
-        let mut world = World::new(&plan);
-        let mut rng = Rng::named(1, scheduler);
-        let kept = world.open(0, &reserved(500_000));
-        let floods: Vec<Leg> = (0..3)
-            .map(|class| world.open(0, &FlowPlan { class: Some(class), ..FlowPlan::default() }))
-            .collect();
-        let (mut sent, mut dropped) = (Vec::new(), 0);
-        for _ in 0..rounds(10_000) {
-            // Now one class fills the pool, now another.
-            let flood = floods[(sent.len() / 40) % 3];
-            for _ in 0..rng.below(4) {
-                world.arrive(&[flood], 60 + rng.below(1_400) as u32);
-            }
-            if rng.chance(0.1) {
-                sent.push(world.arrive(&[kept], 60));
-            }
-            let lost = world.dropped();
-            dropped += lost.len();
-            for (body, ..) in lost {
-                assert!(!sent.contains(&body), "{scheduler}: {} of the flow within its share", sent.len());
-            }
-            world.send(0);
-        }
-        assert!(dropped > 1_000, "{scheduler}: the pool was full {dropped} times");
     }
 }

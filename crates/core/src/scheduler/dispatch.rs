@@ -139,10 +139,6 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.rank_to_lose(flow, last))
     }
 
-    fn rank_to_lose_behind(&self, flow: FlowIx, last: &Queued, behind: u64) -> u64 {
-        each!(self, s => s.rank_to_lose_behind(flow, last, behind))
-    }
-
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         each!(self, s => s.take_part(now, flow, before, queues))
     }

@@ -262,12 +262,6 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.flows[flow.ix()].last.rank_since(self.epoch)
     }
 
-    fn rank_to_lose_behind(&self, flow: FlowIx, _: &Queued, behind: u64) -> u64 {
-        let tags = &self.flows[flow.ix()];
-        let behind = u32::try_from(behind).unwrap_or(u32::MAX);
-        tags.last.after(behind, tags.weight).rank_since(self.epoch)
-    }
-
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         self.pass(now);
         let (was, is) = (before, queues.participation(flow));

@@ -138,12 +138,6 @@ pub trait Scheduler {
         0
     }
 
-    /// The same of a class that stands in line with one packet, for its latest packet, with so many bytes between them.
-    fn rank_to_lose_behind(&self, flow: FlowIx, last: &Queued, behind: u64) -> u64 {
-        let _ = behind;
-        self.rank_to_lose(flow, last)
-    }
-
     /// The flow takes part as [`Queues::participation`] says now, and took part as `before` says
     /// until now. Flows begin active.
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues);

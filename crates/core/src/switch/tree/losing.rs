@@ -1,10 +1,10 @@
 //! Which packet does push-out take? The index over a node's members that finds it in O(log n).
 
 use super::Member;
-use crate::flow_heap::FlowHeap;
+use crate::flow_heap::{FlowHeap, Rank};
 use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
-use crate::queues::Queues;
+use crate::queues::{Queued, Queues};
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 
@@ -17,20 +17,17 @@ pub(super) struct Losing {
     blocked: FlowHeap,
     /// What of each member may not be sent now.
     of: LazyTable<Count>,
-    /// Bytes of each class behind the packet with which it stands in line.
-    behind: LazyTable<u64>,
     /// What of all of them may not be sent now.
     total: Count,
 }
 
 impl Losing {
-    /// The index of members with what is queued; `beneath` says of a class what of it may not be sent now, and how many
-    /// bytes are queued in it.
+    /// The index of members with what is queued; `beneath` says of a class what of it may not be sent now.
     pub(super) fn new(
         queues: &Queues,
         scheduler: &AnyScheduler,
         members: &[Member],
-        beneath: impl Fn(usize) -> (Count, u64),
+        beneath: impl Fn(usize) -> Count,
     ) -> Losing {
         let mut losing = Losing::default();
         losing.reach(queues.flows());
@@ -56,25 +53,17 @@ impl Losing {
 
     /// A flow's queue or how it takes part has changed.
     pub(super) fn renew_flow(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
-        self.renew_blocked(slot, queues.blocked(slot));
-        self.renew(queues, scheduler, slot);
+        self.renew_class(queues, scheduler, slot, queues.blocked(slot));
     }
 
-    /// The same of a class, of which so much may not be sent now, and in which so many bytes are queued.
+    /// The same of a class, of which so much may not be sent now.
     pub(super) fn renew_class(
         &mut self,
         queues: &Queues,
         scheduler: &AnyScheduler,
         slot: FlowIx,
-        (blocked, bytes): (Count, u64),
+        blocked: Count,
     ) {
-        self.renew_blocked(slot, blocked);
-        let first = queues.first(slot).map_or(0, |first| u64::from(first.packet.len));
-        self.behind.set(slot, bytes.saturating_sub(first));
-        self.renew(queues, scheduler, slot);
-    }
-
-    fn renew_blocked(&mut self, slot: FlowIx, blocked: Count) {
         let before = self.of.get(slot);
         if before != blocked {
             self.total.packets = self.total.packets + blocked.packets - before.packets;
@@ -84,6 +73,7 @@ impl Losing {
                 self.blocked.remove(slot);
             }
         }
+        self.renew(queues, scheduler, slot);
     }
 
     /// The member's latest packet is another one, or ranks elsewhere.
@@ -93,7 +83,7 @@ impl Losing {
             self.blocked.remove(slot);
             return;
         };
-        let rank = (!scheduler.rank_to_lose_behind(slot, last, self.behind.get(slot)), !last.order);
+        let rank = rank(scheduler, slot, last);
         self.all.set(slot, rank);
         if self.of.get(slot).packets > 0 {
             self.blocked.set(slot, rank);
@@ -114,6 +104,11 @@ impl Losing {
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.all.memory() + self.blocked.memory() + self.of.memory() + self.behind.memory()
+        self.all.memory() + self.blocked.memory() + self.of.memory()
     }
+}
+
+/// The rank in an index with the first to lose on top.
+fn rank(scheduler: &AnyScheduler, slot: FlowIx, last: &Queued) -> Rank {
+    (!scheduler.rank_to_lose(slot, last), !last.order)
 }

@@ -90,8 +90,7 @@ impl Tree {
 
     fn index_node(&mut self, at: usize) {
         let Node { queues, scheduler, members, .. } = &self.nodes[at];
-        let beneath = |class| (self.nodes.blocked_in(class), self.nodes[class].beneath.bytes);
-        let losing = Losing::new(queues, scheduler, members, beneath);
+        let losing = Losing::new(queues, scheduler, members, |class| self.nodes.blocked_in(class));
         self.nodes[at].losing = Some(Box::new(losing));
     }
 
@@ -113,10 +112,10 @@ impl Tree {
             if self.nodes[at].losing.is_none() {
                 self.index_node(at);
             }
-            let beneath = (self.nodes.blocked_in(at), self.nodes[at].beneath.bytes);
+            let blocked = self.nodes.blocked_in(at);
             let Node { losing, queues, scheduler, .. } = &mut self.nodes[parent];
             if let Some(losing) = losing {
-                losing.renew_class(queues, scheduler, slot, beneath);
+                losing.renew_class(queues, scheduler, slot, blocked);
             }
             at = parent;
         }
