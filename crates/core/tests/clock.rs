@@ -12,6 +12,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::queues::{Queued, Queues};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{AnyScheduler, Participation, Removal, Scheduler, SchedulerKind, Select};
+use tidegate_core::stats::Count;
 use tidegate_core::units::{Rate, Span, Time};
 
 /// A scheduler that looks at the clock.
@@ -68,8 +69,8 @@ impl Scheduler for Watched {
         self.at(cx.now);
         self.inner.removed(cx, packet, queues, why);
     }
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
-        self.inner.rank_to_lose(flow, last)
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
+        self.inner.rank_to_lose(flow, last, behind)
     }
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         self.at(now);

@@ -13,7 +13,7 @@ use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::Span;
 
 const BOTH: [PushOut; 2] = [PushOut::Shares, PushOut::LongestQueue];
@@ -256,5 +256,47 @@ fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
             }
             assert!(gone > 100, "{scheduler:?}: {gone}");
         }
+    }
+}
+
+/// What a class has queued beyond its token counts in push-out: while classes fill the pool, a flow that sends less than
+/// its share loses nothing.
+#[test]
+fn a_full_class_loses_before_a_flow_within_its_share() {
+    let link = rate(10_000_000);
+    for scheduler in ["wfq", "wf2q-plus", "scfq", "sfq", "drr", "round-robin", "fq-codel", "virtual-clock"] {
+        // Without reservations all weigh the same; VirtualClock sends nothing ahead of its clock without one.
+        let share = if scheduler == "virtual-clock" { reserved(2_500_000) } else { FlowPlan::default() };
+        let class = ClassPlan { contract: share.contract, ..ClassPlan::new(kind("fifo")) };
+        let port = PortPlan { rate: Some(link), classes: vec![class; 3], ..PortPlan::new(kind(scheduler)) };
+        let plan =
+            SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(60)), ..SwitchPlan::default() };
+        let mut world = World::new(&plan);
+        let mut rng = Rng::named(1, scheduler);
+        let kept = world.open(0, &share);
+        let floods: Vec<Leg> = (0..3)
+            .map(|class| world.open(0, &FlowPlan { class: Some(class), ..FlowPlan::default() }))
+            .collect();
+        let (mut sent, mut dropped) = (Vec::new(), 0);
+        for _ in 0..rounds(10_000) {
+            // Now one class fills the pool, now another.
+            let flood = floods[(sent.len() / 40) % 3];
+            for _ in 0..rng.below(4) {
+                world.arrive(&[flood], 60 + rng.below(1_400) as u32);
+            }
+            if rng.chance(0.1) {
+                sent.push(world.arrive(&[kept], 60));
+            }
+            let lost = world.dropped();
+            dropped += lost.len();
+            for (body, ..) in lost {
+                assert!(!sent.contains(&body), "{scheduler}: {} of the flow within its share", sent.len());
+            }
+            if let Some(packet) = world.start(0) {
+                world.now += link.time_for(packet.len);
+                world.finish(0);
+            }
+        }
+        assert!(dropped > 1_000, "{scheduler}: the pool was full {dropped} times");
     }
 }

@@ -7,6 +7,7 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 impl AnyScheduler {
@@ -135,8 +136,8 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.removed(cx, packet, queues, why))
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
-        each!(self, s => s.rank_to_lose(flow, last))
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
+        each!(self, s => s.rank_to_lose(flow, last, behind))
     }
 
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {

@@ -29,6 +29,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::{Rate, Time};
 
 parameters! {
@@ -195,12 +196,16 @@ impl Drr {
 
     /// Notes in which round the flow sends the last of so many bytes, from the first that are queued on.
     fn note_latest(&mut self, flow: FlowIx, bytes: u64) {
+        self.flows[flow.ix()].latest = self.round_of(flow, bytes);
+    }
+
+    fn round_of(&self, flow: FlowIx, bytes: u64) -> u64 {
         let listed = self.turns.contains(flow);
         let round = if listed { self.turns.round(flow) } else { self.turns.next_round() };
-        let state = &mut self.flows[flow.ix()];
+        let state = &self.flows[flow.ix()];
         // The quantum of a turn that has begun is in the deficit.
         let turns = (state.turns_for(bytes) + u64::from(state.turn != Turn::Ahead)).max(1) - 1;
-        state.latest = round.saturating_add(turns);
+        round.saturating_add(turns)
     }
 }
 
@@ -273,8 +278,12 @@ impl Scheduler for Drr {
         self.note_latest(flow, queues.bytes_of(flow));
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
-        self.flows[flow.ix()].latest
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
+        match behind.bytes {
+            0 => self.flows[flow.ix()].latest,
+            // A token is alone in its queue.
+            bytes => self.round_of(flow, u64::from(last.packet.len) + bytes),
+        }
     }
 
     fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {

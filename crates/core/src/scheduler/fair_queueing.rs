@@ -23,6 +23,7 @@ use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 /// A scheduler that serves flows in the order of their first packets' tags, by rule `R`.
@@ -258,8 +259,10 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.place(packet.flow, queues);
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
-        self.flows[flow.ix()].last.rank_since(self.epoch)
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued, behind: Count) -> u64 {
+        let tags = &self.flows[flow.ix()];
+        let behind = u32::try_from(behind.bytes).unwrap_or(u32::MAX);
+        tags.last.after(behind, tags.weight).rank_since(self.epoch)
     }
 
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {

@@ -14,6 +14,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
 use crate::ring::Ring;
+use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
@@ -150,9 +151,9 @@ impl Scheduler for Fifo {
         }
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
         match &self.ranked {
-            Some(ranked) if self.ranking => ranked.rank_to_lose(flow, last),
+            Some(ranked) if self.ranking => ranked.rank_to_lose(flow, last, behind),
             _ => last.packet.tag,
         }
     }

@@ -30,6 +30,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
@@ -228,8 +229,9 @@ impl Scheduler for FqCodel {
         self.note_latest(packet.flow, queues.bytes_of(packet.flow) - last);
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
-        self.flows[flow.ix()].latest
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued, behind: Count) -> u64 {
+        let quanta = behind.bytes / self.quantum.unsigned_abs();
+        self.flows[flow.ix()].latest.saturating_add(quanta)
     }
 
     fn take_part(&mut self, _: Time, flow: FlowIx, before: Participation, queues: &Queues) {

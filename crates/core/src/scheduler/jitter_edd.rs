@@ -31,6 +31,7 @@ use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 parameters! {
@@ -183,7 +184,7 @@ impl Scheduler for JitterEdd {
         self.refresh(cx.now, packet.flow, queues);
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, _: Count) -> u64 {
         self.deadlines.key(flow, last.packet.tag)
     }
 

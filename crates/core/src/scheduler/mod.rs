@@ -40,6 +40,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 /// What a scheduler would send now.
@@ -131,10 +132,11 @@ pub trait Scheduler {
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal);
 
     /// Push-out's order among the latest packets of all flows: the greatest loses first, of
-    /// equal ones the latest arrival. May change only with the flow's latest packet, its contract
+    /// equal ones the latest arrival. A class has its token queued, as a packet, and `behind` is what it
+    /// has queued beyond that; of a flow it is nothing. May change only with these two, the flow's contract
     /// and how it takes part.
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
-        let _ = (flow, last);
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
+        let _ = (flow, last, behind);
         0
     }
 

@@ -19,6 +19,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyParams, words};
 use crate::queues::Queues;
+use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 words! {
@@ -159,6 +160,10 @@ impl<R: Restamp> StampRule for Restamped<R> {
     #[inline]
     fn key(&self, flow: FlowIx, tag: u64) -> u64 {
         self.baseline.key(flow, tag)
+    }
+
+    fn key_behind(&self, flow: FlowIx, tag: u64, behind: Count) -> u64 {
+        self.baseline.key_behind(flow, tag, behind)
     }
 
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues) {

@@ -13,6 +13,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
+use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
@@ -119,8 +120,8 @@ impl Scheduler for RoundRobin {
         }
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, _: &Queued) -> u64 {
-        self.latest[flow.ix()]
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued, behind: Count) -> u64 {
+        self.latest[flow.ix()].saturating_add(behind.packets)
     }
 
     fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {

@@ -9,6 +9,7 @@ use crate::flow_ranks::FlowRanks;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::run::Rank;
+use crate::stats::Count;
 use crate::units::{Span, Time};
 
 /// How packets are stamped. Stamps of one flow never decrease; equal keys are served in
@@ -32,6 +33,13 @@ pub trait StampRule {
 
     /// What a packet of `flow` is ranked by now: smaller is sooner.
     fn key(&self, flow: FlowIx, tag: u64) -> u64;
+
+    /// What push-out ranks the latest packet of `flow` by, when the last with a tag has this one; see
+    /// [`Scheduler::rank_to_lose`].
+    fn key_behind(&self, flow: FlowIx, tag: u64, behind: Count) -> u64 {
+        let _ = behind;
+        self.key(flow, tag)
+    }
 
     /// A packet has become the first of its flow: by its arrival, right after its stamp, or since the one before it has left.
     #[inline]
@@ -164,8 +172,8 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         }
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued) -> u64 {
-        self.rule.key(flow, last.packet.tag)
+    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
+        self.rule.key_behind(flow, last.packet.tag, behind)
     }
 
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {

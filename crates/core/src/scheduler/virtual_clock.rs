@@ -49,6 +49,7 @@ use crate::contract::{Contract, Refused};
 use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::Queues;
+use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 use core::hint::black_box;
 
@@ -276,6 +277,17 @@ impl StampRule for VirtualClock {
             return offsets.datagrams_at.filter(|_| reserves).map_or(tag, Time::ticks);
         }
         tag.wrapping_sub(offsets.pulled_back).saturating_add(offsets.shift.ticks()).min(LATEST)
+    }
+
+    fn key_behind(&self, flow: FlowIx, tag: u64, behind: Count) -> u64 {
+        let key = self.key(flow, tag);
+        match self.clocks[flow.ix()].reserve {
+            Some(reserve) if tag != Time::NEVER.ticks() => {
+                let behind = u32::try_from(behind.bytes).unwrap_or(u32::MAX);
+                key.saturating_add(reserve.time_for(behind).ticks()).min(LATEST)
+            }
+            _ => key,
+        }
     }
 
     #[inline]

@@ -7,7 +7,8 @@ use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{BuiltIn, Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PortPlan, PushOut, Scope};
-use tidegate_sim::network::Network;
+use tidegate_sim::network::{FlowSetup, Network};
+use tidegate_sim::source::Traffic;
 
 /// With shares, a switch counts as held what it has noted as held, and it notes that a ceiling is over when it looks at the
 /// port next. The model holds nothing beyond its time: of such switches only the invariants are checked.
@@ -53,8 +54,9 @@ pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     })
 }
 
-/// What markers write, some of them at random, is not modelled: where a dropper heeds colours in a network that has
-/// markers, and where a meter that clears marks may also drop, only the invariants are checked.
+/// What markers write, some of them at random, is not modelled, and neither is how ABR sources colour the cells that they
+/// send out of rate: where a dropper heeds colours in a network that has either, and where a meter that clears marks may also
+/// drop, only the invariants are checked.
 pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
     let meters = |port: &PortPlan| {
         let of_classes = port.classes.iter().flat_map(|class| class.meters.clone());
@@ -73,7 +75,12 @@ pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
     let heeds = |port: &PortPlan| {
         port.dropper.iter().chain(port.classes.iter().flat_map(|class| &class.dropper)).any(marked)
     };
-    let has_markers = network.links.iter().any(|link| meters(&link.port).iter().any(colours));
+    let is_abr = |flow: &FlowSetup| match &flow.traffic {
+        Traffic::Endpoint(factory) => factory.source_terms(network.links[flow.route[0]].rate).is_some(),
+        _ => flow.vc.is_some(),
+    };
+    let has_markers = network.links.iter().any(|link| meters(&link.port).iter().any(colours))
+        || network.flows.iter().any(is_abr);
     let mut here = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
     here.any(|port| (has_markers && heeds(port)) || meters(port).iter().any(drops))
 }

@@ -1,10 +1,10 @@
 //! Which packet does push-out take? The index over a node's members that finds it in O(log n).
 
 use super::Member;
-use crate::flow_heap::{FlowHeap, Rank};
+use crate::flow_heap::FlowHeap;
 use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
-use crate::queues::{Queued, Queues};
+use crate::queues::Queues;
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 
@@ -17,17 +17,20 @@ pub(super) struct Losing {
     blocked: FlowHeap,
     /// What of each member may not be sent now.
     of: LazyTable<Count>,
+    /// What each class has queued beyond its token.
+    behind: LazyTable<Count>,
     /// What of all of them may not be sent now.
     total: Count,
 }
 
 impl Losing {
-    /// The index of members with what is queued; `beneath` says of a class what of it may not be sent now.
+    /// The index of members with what is queued; `beneath` says of a class what of it may not be sent now, and what
+    /// is queued in it.
     pub(super) fn new(
         queues: &Queues,
         scheduler: &AnyScheduler,
         members: &[Member],
-        beneath: impl Fn(usize) -> Count,
+        beneath: impl Fn(usize) -> (Count, Count),
     ) -> Losing {
         let mut losing = Losing::default();
         losing.reach(queues.flows());
@@ -53,17 +56,26 @@ impl Losing {
 
     /// A flow's queue or how it takes part has changed.
     pub(super) fn renew_flow(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
-        self.renew_class(queues, scheduler, slot, queues.blocked(slot));
+        self.renew_blocked(slot, queues.blocked(slot));
+        self.renew(queues, scheduler, slot);
     }
 
-    /// The same of a class, of which so much may not be sent now.
+    /// The same of a class, of which so much may not be sent now, and in which so much is queued.
     pub(super) fn renew_class(
         &mut self,
         queues: &Queues,
         scheduler: &AnyScheduler,
         slot: FlowIx,
-        blocked: Count,
+        (blocked, beneath): (Count, Count),
     ) {
+        self.renew_blocked(slot, blocked);
+        let token = queues.bytes_of(slot);
+        let (packets, bytes) = (beneath.packets.saturating_sub(1), beneath.bytes.saturating_sub(token));
+        self.behind.set(slot, Count { packets, bytes });
+        self.renew(queues, scheduler, slot);
+    }
+
+    fn renew_blocked(&mut self, slot: FlowIx, blocked: Count) {
         let before = self.of.get(slot);
         if before != blocked {
             self.total.packets = self.total.packets + blocked.packets - before.packets;
@@ -73,7 +85,6 @@ impl Losing {
                 self.blocked.remove(slot);
             }
         }
-        self.renew(queues, scheduler, slot);
     }
 
     /// The member's latest packet is another one, or ranks elsewhere.
@@ -83,7 +94,7 @@ impl Losing {
             self.blocked.remove(slot);
             return;
         };
-        let rank = rank(scheduler, slot, last);
+        let rank = (!scheduler.rank_to_lose(slot, last, self.behind.get(slot)), !last.order);
         self.all.set(slot, rank);
         if self.of.get(slot).packets > 0 {
             self.blocked.set(slot, rank);
@@ -104,11 +115,6 @@ impl Losing {
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.all.memory() + self.blocked.memory() + self.of.memory()
+        self.all.memory() + self.blocked.memory() + self.of.memory() + self.behind.memory()
     }
-}
-
-/// The rank in an index with the first to lose on top.
-fn rank(scheduler: &AnyScheduler, slot: FlowIx, last: &Queued) -> Rank {
-    (!scheduler.rank_to_lose(slot, last), !last.order)
 }

@@ -90,7 +90,8 @@ impl Tree {
 
     fn index_node(&mut self, at: usize) {
         let Node { queues, scheduler, members, .. } = &self.nodes[at];
-        let losing = Losing::new(queues, scheduler, members, |class| self.nodes.blocked_in(class));
+        let beneath = |class| (self.nodes.blocked_in(class), self.nodes[class].beneath);
+        let losing = Losing::new(queues, scheduler, members, beneath);
         self.nodes[at].losing = Some(Box::new(losing));
     }
 
@@ -112,10 +113,10 @@ impl Tree {
             if self.nodes[at].losing.is_none() {
                 self.index_node(at);
             }
-            let blocked = self.nodes.blocked_in(at);
+            let beneath = (self.nodes.blocked_in(at), self.nodes[at].beneath);
             let Node { losing, queues, scheduler, .. } = &mut self.nodes[parent];
             if let Some(losing) = losing {
-                losing.renew_class(queues, scheduler, slot, blocked);
+                losing.renew_class(queues, scheduler, slot, beneath);
             }
             at = parent;
         }

@@ -269,12 +269,24 @@ impl Rule {
         }
     }
 
-    /// Push-out's order among the latest packets: the largest goes first.
-    pub fn rank_of_last(&self, place: usize, members: &[Member], last: &Queued) -> (u8, u128, u64) {
+    /// Push-out's order among the latest packets: the largest goes first. A class has so many packets and bytes
+    /// behind its token.
+    pub fn rank_of_last(
+        &self,
+        place: usize,
+        members: &[Member],
+        last: &Queued,
+        behind: (u64, u64),
+    ) -> (u8, u128, u64) {
         let member = &members[place];
         match self {
-            Rule::Fair(fair) => (0, fair.last(place, member), last.order),
-            Rule::Turns(turns) => (0, turns.round_of_last(place, members).into(), last.order),
+            Rule::Fair(fair) => (0, fair.last(place, member, behind.1), last.order),
+            Rule::Turns(turns) => (0, turns.round_of_last(place, members, behind).into(), last.order),
+            Rule::VirtualClock { .. } | Rule::Restamped(_) => {
+                let takes = |reserve: Rate| reserve.time_for(behind.1 as u32).ticks();
+                let further = member.contract.reserve.filter(|_| last.stamp != NEVER).map_or(0, takes);
+                (0, (last.stamp + further).into(), last.order)
+            }
             _ => {
                 let (level, stamp, order) = self.rank(member, last);
                 (level, stamp.into(), order)

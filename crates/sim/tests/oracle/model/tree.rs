@@ -238,8 +238,10 @@ impl Tree {
             } else {
                 self.nodes[at].uncharged = 0;
             }
-            self.remove_first(now, above, place);
-            charge(&mut self.nodes[above].ceiling);
+            let mut token = self.remove_first(now, above, place);
+            let node = &mut self.nodes[above];
+            node.rule.depart(now, &node.members[place], &mut token);
+            charge(&mut node.ceiling);
             at = above;
         }
         if announced_first {
@@ -282,7 +284,7 @@ impl Tree {
             let node = &self.nodes[at];
             let last = |place: &usize| {
                 let member = &node.members[*place];
-                let rank = |last| node.rule.rank_of_last(*place, &node.members, last);
+                let rank = |last| node.rule.rank_of_last(*place, &node.members, last, self.behind(member));
                 member.queue.last().map(|last| (rank(last), last.order))
             };
             let place = (0..node.members.len()).filter(|place| last(place).is_some()).max_by_key(last)?;
@@ -298,6 +300,27 @@ impl Tree {
                 }
             }
         }
+    }
+
+    /// Packets and bytes that a class has queued beyond its token.
+    fn behind(&self, member: &Member) -> (u64, u64) {
+        let Who::Node(class) = member.who else { return (0, 0) };
+        let (packets, bytes) = self.queued(class);
+        let token: u64 = member.queue.iter().map(|token| u64::from(token.len)).sum();
+        (packets.saturating_sub(1), bytes.saturating_sub(token))
+    }
+
+    /// Packets and bytes at a node, and beneath it.
+    fn queued(&self, at: usize) -> (u64, u64) {
+        let of = |member: &Member| match member.who {
+            Who::Node(class) => self.queued(class),
+            Who::Flow(_) => {
+                let bytes = member.queue.iter().map(|packet| u64::from(packet.len)).sum();
+                (member.queue.len() as u64, bytes)
+            }
+        };
+        let add = |sum: (u64, u64), more: (u64, u64)| (sum.0 + more.0, sum.1 + more.1);
+        self.nodes[at].members.iter().map(of).fold((0, 0), add)
     }
 
     /// Classes without packets have no token.

@@ -241,16 +241,12 @@ impl Fair {
         }
     }
 
-    /// The finish tag of the latest packet that a member has queued, in ticks.
-    pub fn last(&self, place: usize, member: &Member) -> u128 {
+    /// The finish tag of the latest packet that a member has queued, in ticks, and of so many bytes behind that.
+    pub fn last(&self, place: usize, member: &Member, behind: u64) -> u128 {
         let flow = &self.flows[place];
-        match flow.finishes.last() {
-            Some(last) => ticks(*last),
-            None => {
-                let behind = member.queue.iter().skip(1);
-                ticks(behind.fold(flow.finish, |last, packet| last + span(flow.rate, packet.len)))
-            }
-        }
+        let queued = member.queue.iter().skip(1).map(|packet| span(flow.rate, packet.len));
+        let last = flow.finishes.last().copied().unwrap_or_else(|| flow.finish + queued.sum::<Tag>());
+        ticks(last + span(flow.rate, behind as u32))
     }
 
     /// Who of those that are able to send does now.

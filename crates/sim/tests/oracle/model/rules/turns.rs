@@ -86,11 +86,12 @@ impl Turns {
         self.list.first().map(|turn| turn.place)
     }
 
-    /// The round in which a member's latest packet is sent.
-    pub fn round_of_last(&self, place: usize, members: &[Member]) -> u64 {
+    /// The round in which a member's latest packet is sent, when it has so many packets and bytes behind that.
+    pub fn round_of_last(&self, place: usize, members: &[Member], behind: (u64, u64)) -> u64 {
         let member = &members[place];
         let turn = self.list.iter().find(|turn| turn.place == place).expect("it has packets");
-        let need: u64 = member.queue.iter().map(|packet| self.cost(packet)).sum();
+        let behind = self.quantum.map_or(behind.0, |_| behind.1 * BYTE);
+        let need = member.queue.iter().map(|packet| self.cost(packet)).sum::<u64>() + behind;
         let (mut round, mut deficit) = (turn.round, turn.deficit);
         if !turn.begun {
             deficit += self.quantum_of(member);
