@@ -36,9 +36,38 @@ TABLES = (
 """Names of the tables, in the order in which they are stored."""
 
 
-def as_arrow(tables: Mapping[str, _tidegate.Table]) -> dict[str, pa.Table]:
-    """Return the tables of one run as Arrow tables; nothing is copied."""
-    return {name: pa.RecordBatchReader.from_stream(tables[name]).read_all() for name in TABLES}
+def as_arrow(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pa.Table]:
+    """Return the tables of one run as Arrow tables; their buffers are not copied."""
+    return {name: _table(tables[name]) for name in TABLES}
+
+
+def _table(table: Mapping[str, Any]) -> pa.Table:
+    arrays = [_array(column) for column in table["columns"]]
+    fields = [
+        pa.field(
+            column["name"],
+            array.type,
+            nullable=column["type"] == "number",
+            metadata={"description": column["description"], "unit": column["unit"]},
+        )
+        for column, array in zip(table["columns"], arrays, strict=True)
+    ]
+    return pa.table(arrays, schema=pa.schema(fields, metadata={"description": table["description"]}))
+
+
+def _array(column: Mapping[str, Any]) -> pa.Array:
+    values = pa.py_buffer(column["values"])
+    match column["type"]:
+        case "whole":
+            return pa.Array.from_buffers(pa.uint64(), values.size // 8, [None, values])
+        case "number":
+            valid = pa.py_buffer(column["valid"])
+            return pa.Array.from_buffers(pa.float64(), values.size // 8, [valid, values])
+        case "text":
+            keys = pa.Array.from_buffers(pa.uint32(), values.size // 4, [None, values])
+            return pa.DictionaryArray.from_arrays(keys, pa.array(column["words"], pa.string()))
+        case unknown:
+            raise TypeError(f"there is no column type {unknown!r}")
 
 
 def joined(runs: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:

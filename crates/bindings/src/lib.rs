@@ -111,7 +111,6 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<credit::CreditLink>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
-    module.add_class::<table::Table>()?;
     module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
     module.add_function(wrap_pyfunction!(contract::sniff, module)?)?;
     module.add_function(wrap_pyfunction!(credit::cable_delay, module)?)?;

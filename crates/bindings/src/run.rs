@@ -2,7 +2,7 @@
 
 use crate::TidegateError;
 use crate::scenario::Scenario;
-use crate::table::Table;
+use crate::table::handed_over;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -106,7 +106,7 @@ impl Run {
         let made = py.detach(|| tables(&self.network, &self.world(), self.replication, self.seed));
         let named = PyDict::new(py);
         for table in made {
-            named.set_item(table.record.name, Table::new(table)?)?;
+            named.set_item(table.record.name, handed_over(py, table)?)?;
         }
         Ok(named)
     }

@@ -1,66 +1,68 @@
-//! Result tables, handed over by the Arrow C stream interface.
+//! Result tables, handed over as the buffers of Arrow arrays.
+//!
+//! Python makes the arrays with pyarrow, which it has anyway: crates that make them here are a sixth of what `make demo` would
+//! compile. Values are copied once, column by column.
 
-use crate::TidegateError;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{
-    ArrayRef, DictionaryArray, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt32Array,
-    UInt64Array,
-};
-use arrow_schema::{DataType, Field, Schema};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
-use std::sync::Arc;
-use tidegate_sim::results::Values;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use tidegate_sim::results::{Table, Values};
 
-/// A result table. Anything that takes an Arrow C stream takes it as it is.
-#[pyclass(frozen, module = "tidegate._tidegate")]
-pub struct Table(RecordBatch);
+/// The table as a dictionary: its `description` and its `columns`.
+pub fn handed_over<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
+    let columns = PyList::empty(py);
+    for (record, values) in table.record.columns.iter().zip(table.columns) {
+        let column = arrays(py, values)?;
+        column.set_item("name", record.name)?;
+        column.set_item("unit", record.unit)?;
+        column.set_item("description", record.help)?;
+        columns.append(column)?;
+    }
+    let made = PyDict::new(py);
+    made.set_item("description", table.record.help)?;
+    made.set_item("columns", columns)?;
+    Ok(made)
+}
 
-impl Table {
-    pub(crate) fn new(table: tidegate_sim::results::Table) -> PyResult<Table> {
-        let mut fields = Vec::new();
-        let mut arrays: Vec<ArrayRef> = Vec::new();
-        for (column, values) in table.record.columns.iter().zip(table.columns) {
-            let array: ArrayRef = match values {
-                Values::Whole(values) => Arc::new(UInt64Array::from(values)),
-                Values::Number(values) => Arc::new(Float64Array::from(values)),
-                Values::Text { keys, words } => {
-                    let words = Arc::new(StringArray::from(words));
-                    Arc::new(DictionaryArray::try_new(UInt32Array::from(keys), words).map_err(broken)?)
-                }
-            };
-            let nullable = *array.data_type() == DataType::Float64;
-            fields.push(
-                Field::new(column.name, array.data_type().clone(), nullable)
-                    .with_metadata([("description", column.help), ("unit", column.unit)]),
-            );
-            arrays.push(array);
+/// A column's `type`, its `values` and, of numbers, which of them are `valid`; of text, the values are indexes into `words`.
+fn arrays(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyDict>> {
+    let column = PyDict::new(py);
+    match values {
+        Values::Whole(values) => {
+            column.set_item("type", "whole")?;
+            column.set_item("values", bytes(py, &values, |value| value.to_ne_bytes())?)?;
         }
-        let schema = Schema::new(fields).with_metadata([("description", table.record.help)]);
-        RecordBatch::try_new(Arc::new(schema), arrays).map(Table).map_err(broken)
+        Values::Number(values) => {
+            column.set_item("type", "number")?;
+            column.set_item("values", bytes(py, &values, |value| value.unwrap_or(0.0).to_ne_bytes())?)?;
+            column.set_item("valid", PyBytes::new(py, &bitmap(&values)))?;
+        }
+        Values::Text { keys, words } => {
+            column.set_item("type", "text")?;
+            column.set_item("values", bytes(py, &keys, |key| key.to_ne_bytes())?)?;
+            column.set_item("words", words)?;
+        }
     }
+    Ok(column)
 }
 
-fn broken(error: arrow_schema::ArrowError) -> PyErr {
-    TidegateError::new_err(format!("a result table could not be made: {error}"))
+/// One value behind the other.
+fn bytes<'py, T: Copy, const N: usize>(
+    py: Python<'py>,
+    values: &[T],
+    of: impl Fn(T) -> [u8; N],
+) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, N * values.len(), |buffer| {
+        for (place, value) in buffer.chunks_exact_mut(N).zip(values) {
+            place.copy_from_slice(&of(*value));
+        }
+        Ok(())
+    })
 }
 
-#[pymethods]
-impl Table {
-    /// Rows.
-    fn __len__(&self) -> usize {
-        self.0.num_rows()
-    }
-
-    /// The Arrow PyCapsule interface; `requested_schema` is not acted upon, as it allows.
-    #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyCapsule>> {
-        let _ = requested_schema;
-        let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
-        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
-    }
+/// A bit for each value, set when there is one; the first is the least significant of the first byte.
+fn bitmap(values: &[Option<f64>]) -> Vec<u8> {
+    let byte = |eight: &[Option<f64>]| {
+        eight.iter().enumerate().fold(0, |byte, (nth, value)| byte | u8::from(value.is_some()) << nth)
+    };
+    values.chunks(8).map(byte).collect()
 }
