@@ -16,7 +16,6 @@ __all__ = [
     "CreditLink",
     "Run",
     "Scenario",
-    "Table",
     "TidegateError",
     "__version__",
     "buffer_for",

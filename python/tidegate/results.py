@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate import _tidegate, summary
+from tidegate import summary
 from tidegate.rows import Rows
 from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
 
