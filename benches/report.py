@@ -17,12 +17,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PERFORMANCE = ROOT / "docs" / "performance.md"
 BUILD = ["cargo", "build", "--release", "--benches", "--package", "tidegate-sim", "--message-format=json"]
 # Five FIFO servers in a row, measured once on a machine of the same kind: packet-hops per CPU second
 # in millions, instructions per packet-hop.
@@ -335,21 +338,22 @@ def main() -> None:
         "bar",
     ]
     fourth = ["a packet, by backlogged flows", *(f"{flows:,}" for flows in BACKLOGGED)]
-    parts: list[tuple[list[str], Callable[[], list[list[str]]]]] = [
-        (first, lambda: chain(found["chain"], counts)),
-        (second, lambda: others(found, counts)),
-        (third, lambda: decisions(found["decisions"], counts)),
-        (fourth, lambda: disciplines(found["schedulers"], counts)),
+    parts: list[tuple[Path, list[str], Callable[[], list[list[str]]]]] = [
+        (README, first, lambda: chain(found["chain"], counts)),
+        (README, second, lambda: others(found, counts)),
+        (PERFORMANCE, third, lambda: decisions(found["decisions"], counts)),
+        (PERFORMANCE, fourth, lambda: disciplines(found["schedulers"], counts)),
     ]
-    tables = []
-    # Each is shown as soon as it is known: the last one takes most of the time.
-    for header, measure in parts:
-        rows = measure()
-        show("", header, rows)
-        tables.append((header, rows))
-    if "--readme" in sys.argv[1:]:
-        fill(ROOT / "README.md", tables[:2])
-        fill(ROOT / "docs" / "performance.md", tables[2:])
+    # Each table is shown as soon as it is known, and a page is written when all of its tables are. The last
+    # table takes most of the time.
+    for page, of_page in groupby(parts, key=lambda part: part[0]):
+        tables = []
+        for _, header, measure in of_page:
+            rows = measure()
+            show("", header, rows)
+            tables.append((header, rows))
+        if "--readme" in sys.argv[1:]:
+            fill(page, tables)
 
 
 def fill(page: Path, tables: list[tuple[list[str], list[list[str]]]]) -> None:
