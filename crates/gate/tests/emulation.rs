@@ -51,9 +51,7 @@ fn a_ping_takes_the_delay_of_both_directions_longer() {
 
 /// Sends packets of this size from the inside to a port outside, one each `gap`, and returns which arrived when.
 fn stream(net: &Net, port: u16, payload: usize, packets: u32, gap: Duration) -> Vec<(u32, f64)> {
-    let receiver = net.spawn(Place::Outside, move || {
-        let socket = UdpSocket::bind((OUTSIDE, port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(800))).unwrap();
+    let receiver = net.receive(Place::Outside, (OUTSIDE, port), Duration::from_millis(800), move |socket| {
         let (start, mut bytes, mut arrived) = (Instant::now(), [0; 2048], Vec::new());
         while socket.recv(&mut bytes).is_ok() {
             let number = u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
@@ -86,10 +84,17 @@ fn a_quarter_of_the_packets_is_lost() {
     let arrived = stream(&net, 9, 200, PACKETS, Duration::from_micros(300));
     let report = gate.stop();
     let up = &report["directions"]["up"];
-    let lost = f64::from(PACKETS) - arrived.len() as f64;
-    println!("{lost} of {PACKETS} lost, {} by the link", up["drops"]["emulated-loss"]);
-    assert!((lost / f64::from(PACKETS) - 0.25).abs() < 3.9 * (0.25 * 0.75 / f64::from(PACKETS)).sqrt());
-    assert!(up["drops"]["emulated-loss"].as_f64().unwrap() >= lost);
+    let [sent, dropped, missed] = ["sent", "dropped", "missed"].map(|key| up[key].as_f64().unwrap());
+    let (missing, by_link) =
+        (f64::from(PACKETS) - arrived.len() as f64, up["drops"]["emulated-loss"].as_f64().unwrap());
+    println!(
+        "{missing} of {PACKETS} missing; {by_link} lost by the link, {dropped} dropped, {missed} missed"
+    );
+    // Everything that reached the link was lost by it or sent. A gate that gets no processor drops more, but counts it.
+    let reached = sent + by_link;
+    assert!((by_link / reached - 0.25).abs() < 3.9 * (0.25 * 0.75 / reached).sqrt(), "{report:#}");
+    assert!(missing <= dropped + missed, "{report:#}");
+    assert!(sent + dropped + missed >= f64::from(PACKETS), "{report:#}");
     assert!(arrived.windows(2).all(|pair| pair[0].0 < pair[1].0));
     assert_eq!(report["directions"]["down"]["dropped"], 0, "{report:#}");
 }
@@ -166,13 +171,11 @@ fn a_codepoint_is_set_and_the_kernel_takes_the_packets() {
     let rules = "[[flow]]\nname = \"mine\"\nmatch = { outside_port = 7000 }\nset_dscp = 46\n";
     let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", rules));
     assert!(net.ping(1));
-    for destination in [OUTSIDE, OUTSIDE6] {
-        let destination: IpAddr = destination.parse().unwrap();
+    for far in [OUTSIDE, OUTSIDE6] {
+        let destination: IpAddr = far.parse().unwrap();
         for (port, expected) in [(7000_u16, 46), (7001, 0)] {
             let watching = watch(&net, port, 3);
-            let receiver = net.spawn(Place::Outside, move || {
-                let socket = UdpSocket::bind((destination, port)).unwrap();
-                socket.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
+            let receiver = net.receive(Place::Outside, (far, port), Duration::from_secs(3), |socket| {
                 let mut bytes = [0; 64];
                 (0..3).filter(|_| socket.recv(&mut bytes).is_ok_and(|length| length == 7)).count()
             });

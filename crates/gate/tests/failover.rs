@@ -40,9 +40,7 @@ fn flow(net: &Net, up: bool, port: u16, duration: Duration) -> JoinHandle<Arriva
     } else {
         ((Place::Outside, OUTSIDE), (Place::Inside, INSIDE))
     };
-    let receiver = net.spawn(to.0, move || {
-        let socket = UdpSocket::bind((to.1, port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let receiver = net.receive(to.0, (to.1, port), Duration::from_millis(100), move |socket| {
         let (start, mut bytes, mut arrivals) = (Instant::now(), [0; 64], Vec::new());
         while start.elapsed() < duration + Duration::from_millis(300) {
             if socket.recv(&mut bytes).is_ok() {
@@ -61,7 +59,7 @@ fn flow(net: &Net, up: bool, port: u16, duration: Duration) -> JoinHandle<Arriva
                 return;
             }
             std::thread::sleep(due.saturating_sub(start.elapsed()));
-            // Nobody may listen yet, or any more.
+            // The receiver may have ended.
             let _ = socket.send_to(&[&number.to_be_bytes()[..], &[0; 60]].concat(), (to.1, port));
         }
     });

@@ -38,11 +38,7 @@ fn stopped_for_a_second(io: &str) -> Stopped {
     let gate = Gate::start(&net, file);
     assert!(net.ping(2));
     let origin = Instant::now();
-    let (ready, bound) = std::sync::mpsc::channel();
-    let receiver = net.spawn(Place::Outside, move || {
-        let socket = UdpSocket::bind((OUTSIDE, 7000)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(1500))).unwrap();
-        ready.send(()).unwrap();
+    let receiver = net.receive(Place::Outside, (OUTSIDE, 7000), Duration::from_millis(1500), move |socket| {
         let (mut bytes, mut delays) = ([0; 8], Vec::new());
         while let Ok(8) = socket.recv(&mut bytes) {
             let sent = Duration::from_nanos(u64::from_be_bytes(bytes));
@@ -50,7 +46,6 @@ fn stopped_for_a_second(io: &str) -> Stopped {
         }
         delays
     });
-    bound.recv().unwrap();
     let sender = net.spawn(Place::Inside, move || {
         let socket = UdpSocket::bind((INSIDE, 0)).unwrap();
         for _ in 0..1000 {

@@ -88,9 +88,7 @@ fn blast(
 
 /// When packets arrived at `port` outside, until none arrived for a while.
 fn arrivals(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<f64>> {
-    net.spawn(Place::Outside, move || {
-        let socket = UdpSocket::bind((OUTSIDE, port)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_millis(600))).unwrap();
+    net.receive(Place::Outside, (OUTSIDE, port), Duration::from_millis(600), |socket| {
         let (start, mut bytes, mut times) = (Instant::now(), [0; 2048], Vec::new());
         while socket.recv(&mut bytes).is_ok() {
             times.push(start.elapsed().as_secs_f64());

@@ -57,20 +57,14 @@ fn send(net: &Net, port: u16, payload: usize, count: u32, gap: Duration) -> std:
 
 /// The numbers that arrived at a port outside, until none arrived for two seconds.
 fn numbers(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<u32>> {
-    let (ready, bound) = std::sync::mpsc::channel();
-    let thread = net.spawn(Place::Outside, move || {
-        let socket = UdpSocket::bind((OUTSIDE, port)).unwrap();
-        ready.send(()).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    net.receive(Place::Outside, (OUTSIDE, port), Duration::from_secs(2), |socket| {
         let (mut bytes, mut numbers) = ([0; 2048], Vec::new());
         while let Ok(length) = socket.recv(&mut bytes) {
             assert!(length >= 4);
             numbers.push(u32::from_be_bytes(bytes[..4].try_into().unwrap()));
         }
         numbers
-    });
-    bound.recv().unwrap();
-    thread
+    })
 }
 
 #[test]

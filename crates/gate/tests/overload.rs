@@ -50,11 +50,7 @@ fn a_host_that_floods_the_gate_delays_no_other() {
         net.spawn(Place::Inside, move || flood(&stop))
     });
     let origin = Instant::now();
-    let (ready, bound) = std::sync::mpsc::channel();
-    let receiver = net.spawn(Place::Outside, move || {
-        let socket = UdpSocket::bind((OUTSIDE, 7000)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-        ready.send(()).unwrap();
+    let receiver = net.receive(Place::Outside, (OUTSIDE, 7000), Duration::from_secs(1), move |socket| {
         let (mut bytes, mut delays) = ([0; 8], Vec::new());
         while let Ok(8) = socket.recv(&mut bytes) {
             let sent = Duration::from_nanos(u64::from_be_bytes(bytes));
@@ -62,7 +58,6 @@ fn a_host_that_floods_the_gate_delays_no_other() {
         }
         delays
     });
-    bound.recv().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let sender = net.spawn(Place::Inside, move || {
         let socket = UdpSocket::bind((SECOND, 0)).unwrap();

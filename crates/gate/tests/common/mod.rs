@@ -2,11 +2,13 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 
+use rustix::net::sockopt::set_socket_recv_buffer_size_force;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -116,6 +118,29 @@ impl Net {
             move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
             work()
         })
+    }
+
+    /// Receives UDP at an address of a namespace, on a thread of its own. The socket is open when this returns, and its
+    /// buffer holds seconds of a test's packets, so that none is lost while the thread waits for a processor. A receive
+    /// fails when no packet has arrived for `patience`.
+    pub fn receive<T: Send + 'static>(
+        &self,
+        place: Place,
+        address: (&str, u16),
+        patience: Duration,
+        work: impl FnOnce(UdpSocket) -> T + Send + 'static,
+    ) -> JoinHandle<T> {
+        let address = (address.0.to_owned(), address.1);
+        let (ready, open) = std::sync::mpsc::channel();
+        let thread = self.spawn(place, move || {
+            let socket = UdpSocket::bind((address.0.as_str(), address.1)).unwrap();
+            set_socket_recv_buffer_size_force(&socket, 1 << 26).unwrap();
+            socket.set_read_timeout(Some(patience)).unwrap();
+            ready.send(()).unwrap();
+            work(socket)
+        });
+        open.recv().unwrap();
+        thread
     }
 
     /// Whether a ping comes back from the far side.

@@ -91,11 +91,7 @@ fn kept_packets(net: &Net, stop: &Arc<AtomicBool>) -> Repeated {
 
 /// How many packets came, until none came for two seconds, and how often a number was not the next one.
 fn count_kept(net: &Net) -> JoinHandle<(u64, u64)> {
-    let (ready, bound) = std::sync::mpsc::channel();
-    let counting = net.spawn(Place::Outside, move || {
-        let socket = UdpSocket::bind((OUTSIDE, KEPT_PORT)).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
-        ready.send(()).unwrap();
+    net.receive(Place::Outside, (OUTSIDE, KEPT_PORT), Duration::from_secs(2), |socket| {
         let (mut bytes, mut count, mut next, mut jumps) = ([0; 100], 0, 0, 0);
         // Malformed frames may be for this port, too, but not in its turn.
         while let Ok(length) = socket.recv(&mut bytes) {
@@ -107,9 +103,7 @@ fn count_kept(net: &Net) -> JoinHandle<(u64, u64)> {
             }
         }
         (count, jumps)
-    });
-    bound.recv().unwrap();
-    counting
+    })
 }
 
 /// Work that a thread repeats until it is stopped, and how often it was done.
