@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,9 @@ from typer.testing import CliRunner, Result
 from captures import OFFICE
 from tidegate.cli import app
 from tidegate.replay import Replay, replay
+
+# A shell that starts the tests in the background has them ignore interrupts, which some tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 CHAIN = """\
 version = 1

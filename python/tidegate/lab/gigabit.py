@@ -22,6 +22,8 @@ ROOM = 12e-3
 BURST = 1e-3
 """Of HTB, in s: more than a super-packet has."""
 WARM_UP = 3.0
+PAYLOAD = 1448
+"""Bytes of TCP's payload in a full frame, with time stamps."""
 
 OFF = 0.015
 SPREAD = 0.01
@@ -86,15 +88,14 @@ def _measure(name: str, io: str | None, rate: int, seconds: float) -> Row:
         traffic.start_tcp(net, FLOWS, "cubic", here)
         time.sleep(WARM_UP)
         spent = gate.cpu() if gate is not None else 0.0
-        before = receiver.bytes()
-        start, bytes_before = time.monotonic(), receiver.on_wire()
+        start, before = time.monotonic(), receiver.bytes()
         time.sleep(seconds)
-        end, bytes_after = time.monotonic(), receiver.on_wire()
-        after = receiver.bytes()
+        end, after = time.monotonic(), receiver.bytes()
         spent = gate.cpu() - spent if gate is not None else 0.0
         report = gate.stop() if gate is not None else None
-    total = (bytes_after - bytes_before) * 8 / (end - start)
     shares = np.array(after, dtype=np.float64) - np.array(before, dtype=np.float64)
+    # Interfaces count the headers of a super-packet once, and the wire has them in each frame.
+    total = float(shares.sum()) * kernel.FRAME / PAYLOAD * 8 / (end - start)
     figures = {"total": total, "off": total / rate - 1, "spread": measures.spread(shares.tolist())}
     if report is not None:
         up = report["directions"]["up"]

@@ -16,7 +16,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 from tidegate.lab.capture import wait_until_ready
 from tidegate.lab.net import HOST, INSIDE, OUTSIDE, Net
@@ -51,12 +50,6 @@ class Receiver:
         self._process.stdin.flush()
         counts: list[int] = json.loads(self._process.stdout.readline())
         return counts
-
-    def on_wire(self) -> int:
-        """Return the bytes of all frames that have come in at the far host so far."""
-        rows = Path(f"/proc/{self._process.pid}/net/dev").read_text().splitlines()
-        row = next(row for row in rows if row.strip().startswith(f"{HOST}:"))
-        return int(row.split(":")[1].split()[0])
 
 
 def start_tcp(

@@ -18,7 +18,7 @@ pub(crate) use port::Departure;
 
 use crate::config::plan::Plan;
 use crate::frame::offload::Offloaded;
-use crate::frame::rewrite;
+use crate::frame::{rewrite, super_packet};
 use crate::stats::LossReason;
 use port::Port;
 use tidegate_core::classifier::rules::Direction;
@@ -312,6 +312,13 @@ impl Engine {
     /// The frames that are due in a direction, in order.
     pub(crate) fn departures(&self, direction: Direction) -> &[Departure] {
         &self.ports[direction as usize].departures
+    }
+
+    /// Puts the frames of each TCP connection that are due in a direction next to each other, as
+    /// [`super_packet::group`] says.
+    pub(crate) fn group_departures(&mut self, direction: Direction) {
+        let Port { departures, arena, .. } = &mut self.ports[direction as usize];
+        super_packet::group(departures, |departure| arena.frame(departure.body));
     }
 
     /// The bytes of a frame that is due in a direction.

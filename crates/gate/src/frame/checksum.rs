@@ -11,11 +11,14 @@ impl Sum {
         let mut words = bytes.chunks_exact(4);
         for word in words.by_ref() {
             // Two words at once: modulo 2¹⁶ − 1, both 2³² and 2¹⁶ are 1.
-            sum += u64::from(u32::from_be_bytes([word[0], word[1], word[2], word[3]]));
+            sum += u64::from(u32::from_ne_bytes([word[0], word[1], word[2], word[3]]));
         }
         let mut last = [0; 4];
         last[..words.remainder().len()].copy_from_slice(words.remainder());
-        Sum(self.folded() + sum + u64::from(u32::from_be_bytes(last)))
+        sum += u64::from(u32::from_ne_bytes(last));
+        // In the other byte order the sum is the same with its bytes exchanged (RFC 1071, section 2 (B)).
+        let sum = u16::from_be(Sum(sum).folded() as u16);
+        Sum(self.folded() + u64::from(sum))
     }
 
     /// Adds one word.

@@ -3,3 +3,4 @@
 pub(crate) mod checksum;
 pub(crate) mod offload;
 pub(crate) mod rewrite;
+pub(crate) mod super_packet;

@@ -14,20 +14,20 @@ use crate::frame::checksum::Sum;
 /// Bytes of a virtio-net header.
 pub(crate) const HEADER: usize = 10;
 
-const NEEDS_CHECKSUM: u8 = 1;
+pub(super) const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
-const GSO_TCP4: u8 = 1;
-const GSO_TCP6: u8 = 4;
+pub(super) const GSO_TCP4: u8 = 1;
+pub(super) const GSO_TCP6: u8 = 4;
 const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
-const ETHERNET: usize = 14;
+pub(super) const ETHERNET: usize = 14;
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-const FIN: u8 = 0x01;
-const PSH: u8 = 0x08;
+pub(super) const FIN: u8 = 0x01;
+pub(super) const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
-const TCP_CHECKSUM: usize = 16;
+pub(super) const TCP_CHECKSUM: usize = 16;
 const UDP_CHECKSUM: usize = 6;
 /// The greatest length that a header can state, in bytes.
 const MAX_LENGTH: usize = 0xffff;
@@ -259,14 +259,14 @@ fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
     }
 }
 
-fn get(bytes: &[u8], at: usize) -> u16 {
+pub(super) fn get(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }
 
-fn put(bytes: &mut [u8], at: usize, word: u16) {
+pub(super) fn put(bytes: &mut [u8], at: usize, word: u16) {
     bytes[at..at + 2].copy_from_slice(&word.to_be_bytes());
 }
 
 #[cfg(test)]
 #[path = "offload_tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -10,7 +10,7 @@ fn transport_checksum(source: &[u8], destination: &[u8], protocol: u8, segment: 
     slow_sum(&bytes)
 }
 
-fn slow_sum(bytes: &[u8]) -> u16 {
+pub(in crate::frame) fn slow_sum(bytes: &[u8]) -> u16 {
     let mut sum = 0_u32;
     for pair in bytes.chunks(2) {
         sum += u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
@@ -20,19 +20,19 @@ fn slow_sum(bytes: &[u8]) -> u16 {
 }
 
 #[derive(Clone, Debug)]
-struct Shape {
-    six: bool,
-    tcp: bool,
-    vlan: bool,
-    options: usize,
-    flags: u8,
-    sequence: u32,
-    identification: u16,
-    payload: Vec<u8>,
-    size: u16,
+pub(in crate::frame) struct Shape {
+    pub(in crate::frame) six: bool,
+    pub(in crate::frame) tcp: bool,
+    pub(in crate::frame) vlan: bool,
+    pub(in crate::frame) options: usize,
+    pub(in crate::frame) flags: u8,
+    pub(in crate::frame) sequence: u32,
+    pub(in crate::frame) identification: u16,
+    pub(in crate::frame) payload: Vec<u8>,
+    pub(in crate::frame) size: u16,
 }
 
-fn shapes() -> impl Strategy<Value = Shape> {
+pub(in crate::frame) fn shapes() -> impl Strategy<Value = Shape> {
     let payload = prop::collection::vec(any::<u8>(), 0..5000);
     (any::<[bool; 3]>(), 0usize..=10, any::<(u8, u32, u16)>(), payload, 1u16..2000).prop_map(
         |([six, tcp, vlan], options, (flags, sequence, identification), payload, size)| Shape {
@@ -50,7 +50,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 }
 
 /// A super-packet as the kernel would hand it over, and where its headers start.
-fn super_packet(shape: &Shape) -> (Vec<u8>, [u8; HEADER], usize, usize) {
+pub(in crate::frame) fn super_packet(shape: &Shape) -> (Vec<u8>, [u8; HEADER], usize, usize) {
     let mut frame = vec![2; 12];
     if shape.vlan {
         frame.extend([0x81, 0x00, 0x20, 0x07]);
@@ -113,7 +113,7 @@ fn addresses(frame: &[u8], ip: usize, six: bool) -> (&[u8], &[u8]) {
     }
 }
 
-fn pieces(offloaded: &Offloaded<'_>) -> Vec<Vec<u8>> {
+pub(in crate::frame) fn pieces(offloaded: &Offloaded<'_>) -> Vec<Vec<u8>> {
     let piece = |ix| {
         let mut place = vec![0xee; offloaded.longest()];
         let length = offloaded.write(ix, &mut place).unwrap();

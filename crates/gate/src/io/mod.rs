@@ -58,7 +58,7 @@ impl Side {
             Io::Packet | Io::Tap | Io::Xdp => hosts::Receiver::open(index, direction).map(Receiver::Packet),
         };
         let opened = receiver.and_then(|receiver| {
-            let sender = Sender::Packet(packet::Sender::open(index)?);
+            let sender = Sender::Packet(packet::Sender::open(index, mtu)?);
             Ok(Side { interface, receiver, sender })
         });
         opened.map_err(|error: io::Error| match error.kind() {
@@ -168,7 +168,7 @@ impl Sender {
     ///
     /// # Errors
     /// The system's, for the first frame; none was sent.
-    pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+    pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
         match self {
             Sender::Packet(sender) => sender.send(frames),
             Sender::Tap(sender) => sender.send(frames),

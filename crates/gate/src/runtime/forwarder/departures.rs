@@ -39,6 +39,7 @@ impl Forwarder {
         let side = direction as usize;
         self.collect(direction);
         loop {
+            self.engine.group_departures(direction);
             let Forwarder { engine, threads, clock, lateness, .. } = self;
             let departures = engine.departures(direction);
             let departures = &departures[..departures.len().min(BATCH)];
