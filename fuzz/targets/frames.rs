@@ -11,7 +11,7 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::headers::{Fragment, Headers, LinkType, has_ports};
 use tidegate_core::units::Span;
 use tidegate_fuzz::Bytes;
-use tidegate_gate::fuzzing::{Gate, GatePlan, segment};
+use tidegate_gate::fuzzing::{Gate, GatePlan, join, segment};
 use tidegate_spec::GateFile;
 
 fuzz_target!(|data: &[u8]| {
@@ -62,13 +62,17 @@ fn unfinished<'a>(bytes: &mut Bytes<'a>) -> ([u8; 10], usize, &'a [u8], usize) {
     (header, if tagged { 4 } else { 0 }, bytes.take(length.into()), zeroes.into())
 }
 
-/// What leaves is as long as it says, and has the checksums that it was asked to have.
+/// What leaves is as long as it says, and has the checksums that it was asked to have. What is joined of it for sending is
+/// segmented into the same again.
 fn whole(mut bytes: Bytes<'_>) {
     let (header, inserted, frame, zeroes) = unfinished(&mut bytes);
     let size = usize::from(u16::from_ne_bytes([header[4], header[5]]));
     // Thousands of frames from one say no more than some.
     let frame = [frame, &vec![0; zeroes.min(size * 64)]].concat();
     let Some((longest, pieces)) = segment(&header, &frame, inserted) else { return };
+    let sent = join(&pieces);
+    let again = sent.iter().flat_map(|(header, bytes)| segment(header, bytes, 0).expect("what is sent").1);
+    assert!(again.eq(pieces.iter().cloned()), "other frames leave than were joined");
     let field = |at: usize| usize::from(u16::from_ne_bytes([header[at], header[at + 1]]));
     let (start, offset) = (field(6) + inserted, field(8));
     let is_cut = header[1] & 0x7f != 0;

@@ -5,6 +5,7 @@ pub use crate::control::fuzzing::ControlServer;
 use crate::config::plan::Plan;
 use crate::engine::{Arrival, Engine};
 use crate::frame::offload::{HEADER, Offloaded};
+use crate::frame::super_packet;
 use crate::stats::LossReason;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
@@ -26,6 +27,11 @@ pub fn segment(header: &[u8; HEADER], frame: &[u8], inserted: usize) -> Option<(
         buffer
     };
     Some((longest, (0..offloaded.segments()).map(one).collect()))
+}
+
+/// What is sent of frames: each message, and its virtio-net header.
+pub fn join(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>)> {
+    super_packet::joined(frames).into_iter().map(|(header, bytes, _)| (header, bytes)).collect()
 }
 
 /// The plan of a gate file.

@@ -188,6 +188,30 @@ impl<'f> SuperPacket<'f> {
     }
 }
 
+/// What is sent of frames: the bytes of each message, its virtio-net header, and how many frames it is made of.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn joined(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>, usize)> {
+    let mut sent = Vec::new();
+    let mut rest = frames;
+    while let Some(first) = rest.first() {
+        let mut whole = SuperPacket::start(first);
+        let more = rest[1..].iter().take_while(|frame| whole.as_mut().is_some_and(|whole| whole.add(frame)));
+        let more = more.count();
+        match whole {
+            Some(whole) if more > 0 => {
+                let mut head = [0; MAX_HEAD];
+                let header = whole.write_head(&mut head);
+                let payloads = rest[..=more].iter().flat_map(|frame| &frame[whole.payload()..]);
+                let bytes = head[..whole.payload()].iter().chain(payloads).copied().collect();
+                sent.push((header, bytes, whole.frames()));
+            }
+            _ => sent.push((NO_OFFLOADS, first.clone(), 1)),
+        }
+        rest = &rest[1 + more..];
+    }
+    sent
+}
+
 /// To which connection a frame belongs, for the order of frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Connection {

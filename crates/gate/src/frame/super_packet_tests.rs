@@ -4,33 +4,6 @@ use crate::frame::offload::tests::{Shape, pieces, shapes, super_packet};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// What is sent of frames: each super-packet, its virtio-net header, and how many frames it is made of.
-fn joined(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>, usize)> {
-    let mut sent = Vec::new();
-    let mut rest = frames;
-    while let Some(first) = rest.first() {
-        let count = match SuperPacket::start(first) {
-            None => 1,
-            Some(mut whole) => {
-                let more = rest[1..].iter().take_while(|frame| whole.add(frame)).count();
-                if more > 0 {
-                    let mut head = [0; MAX_HEAD];
-                    let header = whole.write_head(&mut head);
-                    let mut bytes = head[..whole.payload()].to_vec();
-                    rest[..=more].iter().for_each(|frame| bytes.extend(&frame[whole.payload()..]));
-                    sent.push((header, bytes, whole.frames()));
-                }
-                1 + more
-            }
-        };
-        if count == 1 {
-            sent.push((NO_OFFLOADS, first.clone(), 1));
-        }
-        rest = &rest[count..];
-    }
-    sent
-}
-
 /// The frames that a card, or the kernel, makes of what is sent.
 fn segmented(sent: &[([u8; HEADER], Vec<u8>, usize)]) -> Vec<Vec<u8>> {
     let pieces = |(header, bytes, frames): &([u8; HEADER], Vec<u8>, usize)| match *header == NO_OFFLOADS {
