@@ -138,6 +138,7 @@ def test_the_command_prints_rows_and_bars_and_writes_them(monkeypatch, tmp_path,
     done = call("lab", "voice", "--out", tmp_path / "out")
     assert done.exit_code == code, done.output
     assert "p99 of the call" in done.stdout
+    assert "lost" not in done.stdout, "nothing was measured of it"
     assert done.stdout.split()[-1] == said
     assert (tmp_path / "out" / "voice.png").stat().st_size > 1000
     document = json.loads((tmp_path / "out" / "voice.json").read_text())

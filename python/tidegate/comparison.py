@@ -72,9 +72,9 @@ class Comparison:
     """The same scenario, seeds and packets under several schedulers.
 
     Attributes:
-        results: What each scheduler's runs measured, by scheduler, the first being compared with.
+        results: Results of each scheduler's runs, by scheduler; the others are compared with the first.
         rows: Every metric of every group, in the order of the scenario.
-        notes: What a reader of the figures must know, one sentence each.
+        notes: Remarks for a reader of the figures, one sentence each.
     """
 
     results: dict[str, Results]
@@ -120,10 +120,10 @@ def compare(
     """Run a scenario under each of `schedulers`, at every port that does not state its own.
 
     Every scheduler gets the same seeds and so the same packets; differences are taken replication by
-    replication, which removes what the traffic does to all of them alike.
+    replication, which removes the effects of the traffic that all of them share.
 
     Args:
-        scenario: What `tidegate.simulate` takes.
+        scenario: A scenario in any form that `tidegate.simulate` takes.
         schedulers: At least two, by name or as records; the others are compared with the first.
         replications: Number of runs of each, at least 1; intervals need 2.
         jobs: Runs at a time; by default as many as there are processors.
@@ -224,7 +224,7 @@ def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
 
 
 def _own_schedulers(source: Source) -> list[str]:
-    """Say how many links keep a scheduler of their own, whatever is compared."""
+    """Say how many links keep a scheduler of their own in every run."""
     own = sum("scheduler" in link for link in tomllib.loads(source.scenario.toml).get("link", []))
     return [f"{own} of the scenario's links state a scheduler of their own and keep it"] if own else []
 

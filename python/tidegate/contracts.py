@@ -1,4 +1,4 @@
-"""Which contracts (W, r, r̂) fit a trace, a capture or a video: the curve W(r), and what smoothing costs."""
+"""Which contracts (W, r, r̂) fit a trace, a capture or a video: the curve W(r), and the cost of smoothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FlowSeen:
 
     Attributes:
         flow: Its name.
-        packets: How many it has.
+        packets: Number of its packets.
         bytes: Bytes of all.
         mean_rate: From its first packet to its last, in bit/s; None when all have one time.
         peak_rate: The highest rate in the gaps between its packets, in bit/s; None when all have one time.
@@ -86,7 +86,7 @@ class Fitting:
 
 @dataclass(frozen=True)
 class ContractCurve:
-    """What contracts fit a file.
+    """The contracts that fit a file.
 
     Attributes:
         file: The file.
@@ -95,8 +95,8 @@ class ContractCurve:
         flows: Every flow of the file, the one with most bytes first; empty for a video.
         packets: Packets that were taken together, or frames that have any bytes.
         bytes: Bytes of all.
-        duration: Seconds for which they stand, over which the mean rate is taken: from the first packet to
-            the last and one mean gap, or all frame intervals.
+        duration: Seconds over which the mean rate is taken: from the first packet to the last plus one mean
+            gap, or all frame intervals.
         mean_rate: Mean rate in bit/s, rounded up.
         peak_rate: Peak rate in bit/s, rounded up: the smallest at which the packets of one time have always
             been sent before those of the next; of a video, that of its largest frame in one interval.
@@ -104,7 +104,7 @@ class ContractCurve:
         curve: W and the delays at rates from the mean rate to the peak rate.
         asked: The same at the given rate, if one was.
         fitting: The contract at that rate; without one, where r times W is least on the curve.
-        notes: What a reader must know, one sentence each.
+        notes: Remarks for a reader, one sentence each.
     """
 
     file: Path
@@ -140,7 +140,7 @@ def contract(
     points: int = POINTS,
     progress: Progress | None = None,
 ) -> ContractCurve:
-    """Return which contracts (W, r, r̂) the packets of a file keep.
+    """Return the contracts (W, r, r̂) that the packets of a file keep.
 
     Args:
         file: A pcap or pcapng capture, a list of packets (lines of a time in seconds and a size in bytes, or
@@ -155,7 +155,7 @@ def contract(
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
-        TidegateError: The file cannot be used, or does not go with what is asked.
+        TidegateError: The file cannot be used, or does not suit the other arguments.
     """
     path = Path(file)
     if not 2 <= points <= MOST_POINTS:

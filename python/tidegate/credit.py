@@ -31,7 +31,7 @@ MOST_ALPHA = 1000
 
 @dataclass(frozen=True)
 class Attained:
-    """What each VC has when so many of them are active and greedy (equation 2).
+    """The rate of each VC when so many of them are active and greedy (equation 2).
 
     Attributes:
         active: Active VCs.
@@ -50,7 +50,7 @@ class Batch:
 
     Attributes:
         n2: Cells that the receiver forwards for each credit record of a VC.
-        buf_alloc: The least allocation of a VC that has the rate, in cells; with a given buffer, that buffer.
+        buf_alloc: The least allocation that gives a VC the rate, in cells; with a given buffer, that buffer.
         memory: Bytes for all VCs.
         overhead: Bytes of credit cells for each byte of data, when each holds one record.
         overhead_packed: The same when each is full.
@@ -90,14 +90,14 @@ class CreditSize:
         rtt: Round-trip time in s: propagation both ways and processing.
         rtt_cells: The same in transmission times of a cell.
         cell: Bytes of a cell, or of the smallest packet.
-        largest: Bytes that a place for a cell has: those of the largest packet.
+        largest: Bytes of a place for a cell: those of the largest packet.
         vcs: VCs with a buffer each.
         rate: The rate that was asked for, in bit/s; None when a buffer was given.
-        active: Active VCs for which it is asked.
+        active: Active VCs for which the rate was asked for.
         chosen: N2, the allocation of each VC, the memory and the overhead.
-        rates: What each VC has with one VC active, with `active` and with all.
+        rates: The rate of each VC with one VC active, with `active` and with all.
         batches: The same rate, or the same buffer, with other N2.
-        pool: What adaptive allocation would need.
+        pool: Memory that adaptive allocation would need.
     """
 
     link: int
@@ -134,11 +134,11 @@ def size(
     processing: str | float | None = None,
     alpha: int = 2,
 ) -> CreditSize:
-    """Return which buffer each VC of a link needs for a rate, or which rate it has with a buffer.
+    """Return the buffer that each VC of a link needs for a rate, or its rate with a buffer.
 
-    The link is `length` long or takes `delay` one way. On a link of packets a packet is a cell: it needs a
-    credit, and a place for the largest; the figures are for a link full of the smallest, which need most
-    places.
+    The link is `length` long or takes `delay` one way. On a link of packets a packet counts as a cell: it
+    needs a credit, and a place for the largest packet. The figures are for a link full of the smallest
+    packets, which need most places.
 
     Args:
         link: The link's rate, in bit/s or as `100gbit`.
@@ -146,19 +146,19 @@ def size(
         delay: Propagation one way in s, or as `10us`.
         vcs: VCs with a buffer each, 1 to 2²⁴.
         rate: The rate that each of `active` VCs is to have, at most 1/`active` of the link; by default that.
-        buffer: In place of a rate: the allocation of each VC, in cells or as `400p` or `64kB`.
+        buffer: Instead of a rate: the allocation of each VC, in cells or as `400p` or `64kB`.
         active: Active VCs for which the rate is asked, 1 to `vcs`.
         n2: Cells that the receiver forwards for each credit record of a VC; by default as few as keep the
             credit cells, of one record each, to 1 % of the data.
         cell: A cell or the smallest packet, as it takes up the link, in bytes or as `64B`.
-        largest: The largest packet; by default all are cells of one size.
-        credit_cell: A credit cell or message; by default of the size of a cell.
+        largest: The largest packet; by default all cells have one size.
+        credit_cell: A credit cell or message; by default it has the size of a cell.
         processing: From a cell's last bit at the receiver until the sender may use its credit, without
-            propagation, in s or as `200ns`; by default the receiver sends the cell, and a credit cell then.
+            propagation, in s or as `200ns`; by default the time to send the cell and then a credit cell.
         alpha: The pool of adaptive allocation is 2·alpha·RTT + 2·vcs cells, 2 to 1000.
 
     Raises:
-        TidegateError: An argument cannot be used, the rate cannot be had, or the VC would deadlock.
+        TidegateError: An argument cannot be used, the rate cannot be reached, or the VC would deadlock.
     """
     if (length is None) == (delay is None):
         raise TidegateError("give either the length of the link, as 2km, or its delay, as 10us")

@@ -31,7 +31,7 @@ LAST = 4
 
 @dataclass(frozen=True)
 class Nearness:
-    """What a rate comes to: of one flow, or of all flows of a group together.
+    """A rate compared with its optimum: that of one flow, or of all flows of a group together.
 
     Attributes:
         subject: Name of the flow or of the group.
@@ -39,7 +39,7 @@ class Nearness:
         optimum: Its max-min fair rate in bit/s.
         bottleneck: What limits it, as in `Share`.
         mean: Its mean rate in the last quarter of the span, in bit/s.
-        off: By how much that is above the optimum, as a share of it.
+        off: Excess of that mean over the optimum, as a share of the optimum.
     """
 
     subject: str
@@ -66,7 +66,7 @@ class Fairness:
         response: Until every rate has come within 10 % of its optimum or has passed it, each at a time of
             its own.
         convergence: Until the averages of all rates over 5 ms (or one sample, if that is longer) are within
-            10 % of their optima, and fewer than 50 packets are in each of `queues`, both for good.
+            10 % of their optima, and fewer than 50 packets are in each of `queues`, both permanently.
         final: Mean distance in the last quarter of the span.
         time: Ends of the samples, in seconds from the start of the run.
         rates: Each rate over time in bit/s, by replication and sample; NaN where there is none.
@@ -120,17 +120,17 @@ def measure_fairness(
 ) -> Fairness:
     """Compare the rates of a run with the max-min fair ones, over time.
 
-    The rate of a flow is its series `acr` where it has one. Else the throughput of its group stands for all
-    flows of the group. Where every rate is an ACR, convergence also needs short queues at the bottlenecks
+    The rate of a flow is its series `acr` where it has one. Otherwise the throughput of its group stands for
+    all flows of the group. Where every rate is an ACR, convergence also needs short queues at the bottlenecks
     (a transport that probes with losses keeps them filled).
 
     Args:
         results: What was measured, with series: from `simulate(..., series=True)` or `tidegate run --out`.
         aim: Share of the links that switches send on to divide, as in `max_min`.
-        groups: Groups whose rates are looked at; by default those of flows that ask for as much as they get.
+        groups: Groups whose rates are compared; by default those of flows that ask for as much as they get.
             Others keep their part of the optimum.
-        span: The seconds in which to look, (from, to); by default the whole run. Only flows that send in
-            the whole span have a part.
+        span: Time span in seconds, (from, to); by default the whole run. Only flows that send in the whole
+            span have a part.
 
     Raises:
         TidegateError: The results hold no series, the span has no sample, no flow counts, a group is unknown

@@ -1,6 +1,6 @@
 """Max-min fair rates of a scenario, from its routes and the rates of its links.
 
-An allocation is max-min fair when no flow can have more but at the cost of one that has no more than it
+An allocation is max-min fair when no flow can have more except at the cost of one that has no more than it
 (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 """
 
@@ -82,7 +82,7 @@ def max_min(
         scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
         aim: Share of the links that switches send on to divide, above 0 and at most 1: ERICA's target
             utilisation. Hosts' links are divided whole.
-        span: The seconds in which to look, (from, to); by default the whole run.
+        span: Time span in seconds, (from, to); by default the whole run.
         sets: Overrides such as `("port.rate", "1mbit")`, applied in order.
 
     Raises:

@@ -40,7 +40,7 @@ def check_writable(directory: str | os.PathLike[str]) -> None:
 def write(results: Results, directory: str | os.PathLike[str], command: str | None = None) -> Path:
     """Write `results` to `directory`, whole or not at all; return its absolute path.
 
-    Missing folders above it are made, earlier results in it replaced; `command` is noted in the manifest.
+    Missing parent folders are created, and earlier results are replaced; `command` is noted in the manifest.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -96,7 +96,7 @@ def read(directory: str | os.PathLike[str]) -> Results:
 
 
 def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
-    """Open all files of a folder, of one and the same: others may be put in its place at any time.
+    """Open all files of one version of a folder: another may be put in its place at any time.
 
     Raises:
         OSError: One of them is missing.

@@ -27,7 +27,7 @@ FACTORS = (0.01, 100.0)
 """The least and the greatest factor on reserved rates at which the workahead of flows is measured."""
 
 Progress = Callable[[float], None]
-"""Told from time to time how much is done, 0 to 1, in the thread that called."""
+"""Called from time to time with the share that is done, 0 to 1, in the thread of the caller."""
 
 
 def simulate(
@@ -46,7 +46,8 @@ def simulate(
     Args:
         scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
         replications: Number of runs, at least 1; run k, from 0, has the seed `seed` + k.
-        jobs: Runs at a time, at least 1; by default as many as there are processors. It changes no result.
+        jobs: Runs at a time, at least 1; by default as many as there are processors. The number changes no
+            result.
         seed: Seed of the first run, below 2⁶³; by default the scenario's own.
         series: Whether to record queues, utilisation and throughput over time.
         workahead: Factors on the reserved rates of flows at which to measure their exact maximum workahead W
@@ -95,7 +96,7 @@ class Wanted:
         seed: Seed of the first; None for the scenario's own.
         series: Whether to record quantities over time.
         workahead: Factors at which to measure the exact W of flows.
-        keep: Takes what was measured and returns what is kept of it while others run; None for everything.
+        keep: Takes results and returns the part that is kept while others run; None for everything.
     """
 
     source: Source
@@ -111,7 +112,7 @@ def run_all(
 ) -> list[Results]:
     """Carry out runs of several scenarios, as many at a time as there are jobs.
 
-    What each has measured is returned in their order.
+    The results are returned in the order of the scenarios.
 
     `progress` is called with the share of the simulated time that is done.
 
@@ -168,12 +169,12 @@ def factors_of(workahead: Sequence[float]) -> list[float]:
                 f"a factor on the reserved rates is from {FACTORS[0]:g} to {FACTORS[1]:g}, not {factor:g}"
             )
         if factors.count(factor) > 1:
-            raise TidegateError(f"the factor {factor:g} on the reserved rates is there twice")
+            raise TidegateError(f"the factor {factor:g} on the reserved rates is given twice")
     return factors
 
 
 def jobs_for(replications: int, jobs: int | None) -> int:
-    """Return how many runs to have at a time.
+    """Return the number of runs at a time.
 
     Raises:
         TidegateError: `jobs` is below 1.

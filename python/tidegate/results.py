@@ -1,4 +1,4 @@
-"""What runs have measured."""
+"""The results of runs."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def joined(runs: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What one or more replications of a scenario have measured.
+    """The measurements of one or more replications of a scenario.
 
     The tables are `pyarrow.Table`s that pandas and polars take as they are; every column carries its unit and
     a description in its metadata. Where figures come with an interval, it is the 95 % interval of the mean
@@ -88,7 +88,7 @@ class Results:
         scenario_name: Name of the scenario.
         scenario_toml: Its text, overrides applied.
         base_dir: Folder at which relative paths in the text start.
-        overrides: What was set over the text of the scenario, as (path, value).
+        overrides: Values set over the text of the scenario, as (path, value).
         duration: Simulated time of one replication in seconds.
         warmup: Seconds at its start that were not measured.
         seeds: Seed of each replication.
@@ -128,7 +128,7 @@ class Results:
 
     @property
     def usage(self) -> pa.Table:
-        """What was used of each profile at each meter that tells; empty without such meters."""
+        """Usage of each profile at each meter that reports it; empty without such meters."""
         return self.tables["usage"]
 
     @property
@@ -163,12 +163,12 @@ class Results:
 
     @property
     def signals(self) -> pa.Table:
-        """What became of requests to set flows up and to change them; empty without `admission`."""
+        """Outcomes of requests to set up flows and to change them; empty without `admission`."""
         return self.tables["signals"]
 
     @property
     def gate(self) -> pa.Table:
-        """What the flows of a gate's file have done in each direction; empty without a gate."""
+        """Results of the flows of a gate's file in each direction; empty without a gate."""
         return self.tables["gate"]
 
     @property
@@ -193,7 +193,7 @@ class Results:
 
     @property
     def identical(self) -> bool:
-        """Whether several replications are all the same, to the packet: then they say no more than one."""
+        """Whether several replications are all the same, to the packet, and so say no more than one."""
         return self.replications > 1 and len(set(self.fingerprints)) == 1
 
     @property
@@ -203,11 +203,11 @@ class Results:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader of the figures must know, one sentence each."""
+        """Remarks for a reader of the figures, one sentence each."""
         if self.identical:
             return [
-                f"all {self.replications} runs are identical: nothing here is drawn at random, so that there "
-                "is no interval"
+                f"all {self.replications} runs are identical: nothing here is drawn at random, so there is "
+                "no interval"
             ]
         return [] if self.has_intervals else [NO_INTERVAL]
 
@@ -227,7 +227,7 @@ class Results:
         return summary.links(*self._runs("links"), self.duration - self.warmup)
 
     def usage_rows(self) -> Rows[UsageSummary]:
-        """Return one summary for each profile at each meter that tells."""
+        """Return one summary for each profile at each meter that reports it."""
         return summary.usage(*self._runs("usage"))
 
     def gate_rows(self) -> Rows[GateSummary]:
@@ -253,7 +253,7 @@ class Results:
         return table.slice(0, table.num_rows // self.replications), 1
 
     def save(self, directory: str | os.PathLike[str]) -> Path:
-        """Write everything to `directory`, whole or not at all; return where that is.
+        """Write everything to `directory`, whole or not at all; return its path.
 
         A directory that holds earlier results of tidegate is replaced.
 

@@ -20,12 +20,12 @@ ScenarioLike = str | os.PathLike[str] | policies.Scenario | _tidegate.Scenario
 
 @dataclass(frozen=True)
 class Source:
-    """A loaded scenario, with what is needed to read it again under other settings.
+    """A loaded scenario, with all that is needed to read it again under other settings.
 
     Attributes:
         scenario: The scenario, overrides applied.
         base_dir: Folder at which relative paths in it start.
-        overrides: What was set over its text.
+        overrides: Values set over its text.
     """
 
     scenario: _tidegate.Scenario
@@ -50,7 +50,8 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
     `sets` are overrides such as `("port.scheduler", "fifo")`, applied in order.
 
     Raises:
-        TidegateError: The file cannot be read or has a mistake; the message says where, and what is right.
+        TidegateError: The file cannot be read or has a mistake; the message gives the place and what is
+            right.
     """
     return _tidegate.Scenario.load(Path(path), list(sets))
 

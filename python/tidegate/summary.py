@@ -13,7 +13,7 @@ from tidegate._tidegate import half_width_95, rare_half_width_95
 from tidegate.rows import Rows
 
 NO_INTERVAL = "no interval from one run"
-"""What is said wherever a figure comes from a single replication."""
+"""The note for figures that come from a single replication."""
 
 RARE = 0.01
 """Mean share up to which losses are rare: their interval is then at least that of `rare_half_width_95`."""
@@ -23,7 +23,7 @@ Values = list[float | None]
 
 
 class Estimate(NamedTuple):
-    """A mean over replications, those left out in which nothing was measured.
+    """A mean over the replications in which something was measured.
 
     Attributes:
         mean: The mean; None if no replication measured anything.
@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """A group of flows: what its `[[flow]]` in the scenario stands for.
+    """A group of flows: those of one `[[flow]]` in the scenario.
 
     Delays are end to end and in seconds, over the packets of all its flows.
 
@@ -105,14 +105,15 @@ class LinkSummary:
         link: Its name, as `s1->s2`.
         rate: Its rate in bit/s.
         packets: Packets sent.
-        throughput: Bits sent in a second of measured time, in bit/s, of packets that entered the network
-            during the warm-up, too.
+        throughput: Bits sent in a second of measured time, in bit/s, including packets that entered the
+            network during the warm-up.
         dropped: Packets dropped at its port.
         marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
-        in_traffic: Share of what its port could have sent that green packets came to, 0 to 1 and above. The
-            mean is None where packets pass no meter that colours.
-        in_traffic_max: The most of it in a second of a replication; the mean is None when less was measured.
+        in_traffic: Green packets as a share of what its port could have sent, 0 to 1 and above. The mean is
+            None where packets pass no meter that colours.
+        in_traffic_max: Its maximum over the seconds of a replication; the mean is None when less than a
+            second was measured.
         queue_mean: Queue length as a time average in packets, the packet in service included.
         queue_max: Longest queue in a replication in packets.
         wait_mean: Mean seconds from last bit in to first bit out.
@@ -145,8 +146,8 @@ class UsageSummary:
         inside: Inside the profile (green).
         yellow: Beyond its committed rate or burst, within the excess.
         outside: Outside the profile (red).
-        congested_inside: Inside, and came with congestion marked; 0 where the meter does not look for it.
-        congested_outside: The same of what was yellow or outside.
+        congested_inside: Inside, and arrived with congestion marked; 0 where the meter does not look for it.
+        congested_outside: The same for yellow and outside.
     """
 
     link: str
@@ -166,10 +167,10 @@ class GateSummary:
     """One flow of a gate's file, in one direction.
 
     Attributes:
-        flow: Its name; `(no match)` for what no flow of the file means.
+        flow: Its name; `(no match)` for traffic that no flow of the file matches.
         direction: `up` or `down`.
-        flows: How many it was at the end: with `each`, those that were made and not forgotten.
-        throughput: What it sent, as the link is charged for it, in bit/s.
+        flows: Number of flows at the end: with `each`, those that were created and not forgotten.
+        throughput: Rate at which it sent, as the link is charged for it, in bit/s.
         arrived: Packets that arrived at it.
         dropped: Packets dropped.
     """
@@ -193,7 +194,7 @@ def estimate(values: Sequence[float | None]) -> Estimate:
 def share(shares: Values, trials: Values) -> Estimate:
     """Return the mean of a share of `trials`, such as losses; where it is rare, with an interval that covers.
 
-    Of rare events most replications have none, so that their mean is far from normal.
+    Most replications have no rare event, so the mean is far from normal.
     """
     mean, half_width = estimate(shares)
     if mean is None or half_width is None or mean > RARE:
@@ -280,7 +281,7 @@ def links(table: pa.Table, replications: int, measured: float) -> Rows[LinkSumma
 
 
 def usage(table: pa.Table, replications: int) -> Rows[UsageSummary]:
-    """Summarise the table `usage`. Where a flow was never set up, it has used nothing."""
+    """Summarise the table `usage`. A flow that was never set up has used nothing."""
     figures = ("inside", "yellow", "outside", "congested_inside", "congested_outside")
     records: dict[tuple[str, str, int, str, str], dict[str, Values]] = {}
     for row in table.to_pylist():
@@ -322,7 +323,7 @@ def gate(table: pa.Table, replications: int, measured: float) -> Rows[GateSummar
 
 
 def flows(table: pa.Table, replications: int) -> list[dict[str, Any]]:
-    """Return a dictionary for each row of the table `flows`: what does not vary, means, and `ci95`."""
+    """Return a dictionary for each row of the table `flows`: constants, means, and `ci95`."""
     return _estimated(table, replications, ("flow", "group", "from", "to", "hops"))
 
 
@@ -346,7 +347,7 @@ def _estimated(table: pa.Table, replications: int, fixed: Sequence[str]) -> list
 
 
 def _by_row(table: pa.Table, replications: int) -> Callable[[str, int], list[Any]]:
-    """Return a look-up of what a column holds for one subject in all replications.
+    """Return a look-up of a column's values for one subject in all replications.
 
     Every replication of a scenario lists the same subjects in the same order.
     """

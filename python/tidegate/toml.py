@@ -33,7 +33,7 @@ def to_toml(table: Mapping[str, object]) -> str:
 
 
 def value_to_toml(value: object, where: str) -> str:
-    """Return `value` as it stands behind a key; `where` names it in a complaint.
+    """Return `value` as it is written behind a key; `where` names it in an error message.
 
     Raises:
         TidegateError: TOML has no such value.

@@ -1,8 +1,8 @@
 """Directories that are written whole or not at all.
 
-A directory is written next to its place and exchanged with what is there in one step, so that a reader finds
-a whole one at any time, and the last of several writers prevails. Its `manifest.json` says what it holds, and
-nothing is replaced but an earlier directory of the same kind.
+A directory is written next to its place and exchanged in one step with the one that is there. A reader finds
+a whole directory at any time, and the last of several writers prevails. Its `manifest.json` lists its
+contents, and only an earlier directory of the same kind is replaced.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tidegate._tidegate import TidegateError
 MANIFEST = "manifest.json"
 
 MOST_ATTEMPTS = 100
-"""Times that a directory is put in its place while others come and go there."""
+"""Attempts to put a directory in its place while others come and go there."""
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
@@ -59,7 +59,7 @@ class Kind:
     def check_writable(self, directory: PathLike) -> None:
         """Make sure that such a directory can be written at this place; leaves no trace.
 
-        To be asked before a run, so that an hour's work is not lost at its end.
+        Call it before a run, so that an hour's work is not lost at its end.
 
         Raises:
             TidegateError: Something else is there, or nothing can be written there.
@@ -77,8 +77,8 @@ class Kind:
     ) -> Path:
         """Write such a directory, whole or not at all; return its absolute path.
 
-        Missing folders above it are made, an earlier one in its place is replaced. `fill` writes the files
-        into a new directory that it is given.
+        Missing parent folders are created, and an earlier directory in its place is replaced. `fill` writes
+        the files into a new directory that it is given.
 
         Raises:
             TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -165,14 +165,14 @@ def _one_message(directory: PathLike) -> Iterator[None]:
 
 
 def _sibling(target: Path) -> Path:
-    """Return a place of its own beside `target`; that of a process which was killed is not in its way."""
+    """Return an unused place beside `target`; that of a process which was killed is not in its way."""
     return target.parent / f".{target.name}.{secrets.token_hex(6)}.tmp"
 
 
 def exchange(one: Path, other: Path) -> None:
     """Exchange two directories in one step: `renameat2` of Linux, for which Python has no function.
 
-    Where the file system cannot, they are renamed one after the other.
+    Where the file system does not support that, they are renamed one after the other.
 
     Raises:
         OSError: One of them is not there, or cannot be renamed.

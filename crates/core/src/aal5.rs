@@ -1,12 +1,13 @@
 //! How does a packet become ATM cells, and how do cells become a packet again? AAL5 (ITU-T I.363.5).
 //!
 //! A packet gets a trailer of 8 bytes with its length and a CRC-32, and is padded to a whole number of cell payloads of
-//! 48 bytes. The last cell is marked as the last. The receiving end knows nothing else of a cell: it collects what comes
-//! until a last cell, and delivers the packet when length and CRC are right. So a lost cell loses its packet, and a lost
-//! last cell the next packet, too.
+//! 48 bytes. The last cell is marked as the last. The receiving end knows nothing else of a cell: it collects
+//! cells until a last cell, and delivers the packet when length and CRC are right. A lost cell therefore
+//! loses its packet, and a lost last cell loses the next packet, too.
 //!
-//! The cells of a VC come in order. This module counts cells and carries no bytes, wherever they come from. A CRC that is
-//! right by chance does not occur. Cells may have another payload than 48 bytes, as the cells of ABR connections may.
+//! The cells of a VC come in order. This module counts cells and carries no bytes, wherever the cells come
+//! from. A CRC that is right by chance does not occur. Cells may have another payload than 48 bytes, as the
+//! cells of ABR connections may.
 
 /// Bytes of an ATM cell on a link: a header of 5 and a payload of 48 (ITU-T I.361).
 pub const CELL: u32 = 53;
@@ -29,7 +30,7 @@ pub const fn cells_of(len: u32, payload: u32) -> u32 {
     len.saturating_add(TRAILER).div_ceil(payload)
 }
 
-/// What the payload of a cell is, as far as the receiving end can tell.
+/// The kind of a cell's payload, as far as the receiving end can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// The number of its packet in its VC, in place of the bytes that the CRC is over. It wraps.
@@ -44,7 +45,7 @@ pub fn segment(packet: u32, len: u32) -> impl Iterator<Item = Cell> {
     core::iter::from_fn(move || segmentation.next())
 }
 
-/// A packet of which cells are made one by one.
+/// A packet that is segmented into cells one by one.
 #[derive(Clone, Copy, Debug)]
 pub struct Segmentation {
     packet: u32,
@@ -67,7 +68,7 @@ impl Segmentation {
     }
 }
 
-/// What a cell brings about at the receiving end.
+/// The effect of a cell at the receiving end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Reassembled {

@@ -1,4 +1,4 @@
-//! What is promised: bounds on delay.
+//! Guarantees: bounds on delay.
 
 pub mod deadlines;
 
@@ -16,9 +16,8 @@ pub struct Hop {
     pub delay: Span,
 }
 
-/// The longest that a packet of a conforming flow takes from arriving at the first hop to its last
-/// bit's arrival behind the last one, when every hop is VirtualClock and reserves no more than it
-/// carries.
+/// The longest time from a conforming flow's packet's arrival at the first hop to its last bit's arrival
+/// behind the last one, when every hop is VirtualClock and reserves no more than it carries.
 ///
 /// The flow sends at most `burst + reserve · t` bytes in any time `t`, in packets of at most `largest`
 /// bytes, reserves `reserve` at every hop, and none of its packets is pushed out. Then, with K hops,

@@ -1,6 +1,6 @@
 //! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
-//! numbers the flows that it meets. [`matching`] says which packets a rule means at a device with two sides, [`rules`]
-//! what has a flow of its own there, and [`circuits`] whose they are.
+//! numbers the flows that it meets. At a device with two sides [`matching`] says which packets a rule
+//! matches, [`rules`] which traffic has a flow of its own, and [`circuits`] which subscriber it belongs to.
 
 pub mod addresses;
 pub mod circuits;
@@ -128,8 +128,8 @@ fn end(text: &str) -> Result<(IpAddr, Option<u16>), NotAFlow> {
     }
 }
 
-/// Which flows are meant: a [`FiveTuple`] as text in which `*` may stand for an address, a
-/// port, a whole end, or the protocol.
+/// A pattern of flows: a [`FiveTuple`] as text in which `*` may stand for an address, a port, a whole end, or
+/// the protocol.
 ///
 /// `10.0.0.1:80>*/tcp` is everything that 10.0.0.1 sends from TCP port 80, `*:53>*/udp` all
 /// answers to DNS queries, `*>*/icmp` all of ICMP over IPv4, `*>*/*` all of IP. An end
@@ -149,7 +149,7 @@ pub enum FlowPattern {
     },
 }
 
-/// What an address and a port are matched by.
+/// The pattern that an address and a port are matched by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndPattern {
     /// The address; `None` for any.

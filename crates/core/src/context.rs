@@ -1,16 +1,16 @@
-//! What a policy is given, and what it hands back.
+//! The inputs of a policy, and its effects.
 
 use crate::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
 
-/// What the driver hands to every call: the time, a random stream, and a list for what follows.
+/// The arguments of the driver to every call: the time, a random stream, and a list for the effects.
 pub struct Ctx<'a> {
     /// The current time; never earlier than in the call before, at any node.
     pub now: Time,
     /// The switch's own random stream.
     pub rng: &'a mut Rng,
-    /// What the driver has to act on after the call.
+    /// The effects that the driver has to act on after the call.
     pub out: &'a mut Vec<Effect>,
 }
 
@@ -45,7 +45,7 @@ pub enum Effect {
         /// The packet, with its flow's index at that port.
         packet: Packet,
     },
-    /// The source of a flow, or an operator, is to be told something.
+    /// The source of a flow, or an operator, is to be notified.
     Notice {
         /// Where.
         port: PortIx,
@@ -75,12 +75,12 @@ pub enum Body {
     Released,
 }
 
-/// What a source or an operator is to be told.
+/// A notice to a source or an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The flow's VirtualClock is so far ahead of real time: it sends more than it reserved.
     Ahead(Span),
-    /// The flow goes on losing packets: its source does not respond to congestion.
+    /// The flow continues to lose packets: its source does not respond to congestion.
     NonResponsive,
     /// The flow that was said to be non-responsive has backed off.
     BackedOff,
@@ -139,7 +139,7 @@ impl Reason {
     }
 }
 
-/// What a dropper or a meter says of a packet.
+/// The decision of a dropper or a meter about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Let it pass as it is.

@@ -1,9 +1,8 @@
-//! Flows by rank: the smallest on top, and any flow's rank can be changed or taken out.
+//! Flows by rank: the smallest on top, and any flow's rank can be changed or removed.
 //!
-//! The smallest ranks stand sorted in a short ring, the *run*; those that find no place there are
-//! in an indexed 4-ary heap behind it. On most links few flows are backlogged at once, and a flow
-//! that has sent goes to the end or nearly so: that takes a few steps in the run. With many
-//! flows it is O(log n), as for any heap.
+//! The smallest ranks are sorted in a short ring, the *run*; ranks without a place there are in an indexed
+//! 4-ary heap behind it. On most links few flows are backlogged at once, and a flow that has sent goes to the
+//! end or nearly so: that takes a few steps in the run. With many flows it is O(log n), as for any heap.
 
 use crate::packet::FlowIx;
 use crate::run::{Entry, RUN, Run};

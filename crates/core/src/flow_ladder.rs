@@ -1,12 +1,13 @@
 //! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the flows.
 //!
-//! The smallest ranks stand sorted in a short ring, the [run](crate::run). With more flows than it holds, the others wait
-//! in a [radix ladder](crate::radix_ladder), and the next few of them move into the run at once when it is empty. What is
-//! known of them can then be read at once, too: many reads that wait for memory together cost little more than one.
+//! The smallest ranks are sorted in a short ring, the [run](crate::run). With more flows than it holds, the others wait
+//! in a [radix ladder](crate::radix_ladder), and the next few of them move into the run at once when it is empty. Their
+//! data can then be read at once, too: many reads that wait for memory together cost little more than one.
 //!
 //! A rank that comes late, below those that are in the ladder already, goes into the run if it belongs there, else into a
-//! heap between the two, until there are enough of them to lower the ladder's base. An entry of the ladder or the heap whose flow was taken out or ranked again stays where it is
-//! and is forgotten when its turn comes; when most are such, all are cleared out.
+//! heap between the two, until there are enough of them to lower the ladder's base. An entry of the ladder or the heap
+//! whose flow was taken out or ranked again stays where it is and is discarded when its turn comes; when most entries
+//! are of this kind, all of these are removed.
 
 use crate::packet::FlowIx;
 use crate::radix_ladder::{CHUNK, RadixLadder};

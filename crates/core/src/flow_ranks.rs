@@ -1,6 +1,6 @@
-//! Flows by rank, however many: what schedulers ask at every packet.
+//! Flows by rank, in any number: the lookup of schedulers at every packet.
 //!
-//! Few flows stand sorted in a short [run](crate::run). More than fit there are in a
+//! A few flows are sorted in a short [run](crate::run). When more are ranked, they are in a
 //! [tournament](crate::flow_tournament), and in a [ladder](crate::flow_ladder) where more flows are open than the
 //! processor's nearest caches hold ranks of.
 

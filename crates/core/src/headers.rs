@@ -1,9 +1,9 @@
 //! Headers of a frame, read from its bytes.
 //!
 //! A capture cuts packets off at its snap length, and offload hands the capture
-//! packets whose length fields are zero, so every header is read as far as its
-//! bytes are there: addresses and ports need only themselves, not the rest of the
-//! header that they stand in. No input panics; what cannot be read is absent.
+//! packets whose length fields are zero, so every header is read as far as its bytes are present: addresses
+//! and ports need only their own bytes, not the rest of their header. No input panics; what cannot be read is
+//! absent.
 //!
 //! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
 //! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org registers them.
@@ -16,7 +16,7 @@ use etherparse::{
     Ipv6RawExtHeaderSlice, SingleVlanHeaderSlice, ether_type, ip_number,
 };
 
-/// What a frame starts with.
+/// The first header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkType {
     /// An Ethernet II or 802.3 header, without preamble and frame check sequence.
@@ -56,7 +56,8 @@ pub struct Vlan {
     pub priority: u8,
 }
 
-/// The MAC address of a network card (IEEE 802, clause 8.2). As text, `02:00:5e:10:00:0a`; `-` may stand between the bytes, too.
+/// The MAC address of a network card (IEEE 802, clause 8.2). As text, `02:00:5e:10:00:0a`; `-` may separate
+/// the bytes, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MacAddress(pub [u8; 6]);
 
@@ -95,22 +96,22 @@ impl FromStr for MacAddress {
 pub struct Macs {
     /// Sender of the frame.
     pub source: MacAddress,
-    /// Whom it is for: one card, a group or all.
+    /// The destination: one card, a group or all.
     pub destination: MacAddress,
 }
 
-/// What a packet is of its datagram.
+/// The part of its datagram that a packet holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragment {
     /// The whole datagram.
     Whole,
     /// The first fragment, with the datagram's identification (16 bits in IPv4, 32 in IPv6): it has the ports.
     First(u32),
-    /// A later fragment, with the datagram's identification: what follows its IP header is not a transport header.
+    /// A later fragment, with the datagram's identification: no transport header follows its IP header.
     Later(u32),
 }
 
-/// What an IPv4 or IPv6 header says, and the ports behind it.
+/// The fields of an IPv4 or IPv6 header, and the ports behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ip {
     /// Source address.
@@ -131,16 +132,15 @@ pub struct Ip {
     pub ports: Option<(u16, u16)>,
 }
 
-/// What a frame's bytes say about it.
+/// The headers of a frame, as far as its bytes have them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Headers {
     /// The addresses of the Ethernet header; `None` when there is none, or the frame is cut off in them.
     pub macs: Option<Macs>,
     /// The outer and the inner VLAN tag. Further tags are passed over.
     pub vlans: [Option<Vlan>; 2],
-    /// The type of what follows the link header and the VLAN tags; below 1536 it is
-    /// the length of an 802.3 frame. `None` when the frame is cut off before it, or
-    /// has no such field and no IP header.
+    /// The EtherType behind the link header and the VLAN tags; below 1536 it is the length of an 802.3 frame.
+    /// `None` when the frame is cut off before it, or has no such field and no IP header.
     pub ethertype: Option<u16>,
     /// The IP header, also behind MPLS labels and in the frames of a PPPoE session; `None` for other traffic, and
     /// when its 20 (IPv4) or 40 (IPv6) fixed bytes are not all there.

@@ -1,4 +1,4 @@
-//! Values by flow index that nearly always are the default: no memory is taken before one is not.
+//! Values by flow index that are nearly always the default: memory is allocated only when one is not.
 
 use crate::packet::FlowIx;
 
@@ -21,7 +21,7 @@ impl<T: Copy + Default + PartialEq> LazyTable<T> {
         &mut self.0[flow.ix()]
     }
 
-    /// Writes the flow's value; takes no memory for a default that was never anything else.
+    /// Writes the flow's value; takes no memory for a value that has always been the default.
     pub fn set(&mut self, flow: FlowIx, value: T) {
         if value != self.get(flow) {
             *self.get_mut(flow) = value;

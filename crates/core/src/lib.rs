@@ -2,7 +2,7 @@
 //!
 //! This crate does no I/O, reads no clock, opens no file and has no randomness of
 //! its own: time, packets and the random generator are handed in by a driver (the
-//! simulator, the gate, a test), and what follows is handed back.
+//! simulator, the gate, a test), and the effects are handed back.
 
 pub mod aal5;
 pub mod abr;

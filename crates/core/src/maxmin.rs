@@ -1,9 +1,9 @@
 //! What is fair? The max-min allocation of links to flows, exact (Bertsekas and Gallager 1992, section 6.5.2; ATM TM 4.0,
 //! appendix I.3).
 //!
-//! An allocation is max-min fair when no flow can have more but at the cost of one that has no more than it. Each flow has
-//! `minimum + weight · share`, where the share is that of the first of its links to be full: TM 4.0's "max-min" with weight 1
-//! and no minimum, "MCR plus equal share" with the MCR, and "weighted" with weights.
+//! An allocation is max-min fair when no flow can have more except at the cost of one that has no more than it. Each flow
+//! has `minimum + weight · share`, where the share is that of the first of its links to be full: TM 4.0's "max-min" with
+//! weight 1 and no minimum, "MCR plus equal share" with the MCR, and "weighted" with weights.
 //!
 //! All links are filled at once: the share of every flow rises until a link is full, whose flows then keep theirs.
 
@@ -21,7 +21,7 @@ pub struct Demand {
     pub links: Vec<usize>,
     /// Its weight, above zero.
     pub weight: Exact,
-    /// What it has in any case: its MCR.
+    /// Its guaranteed minimum: the MCR.
     pub minimum: Exact,
 }
 

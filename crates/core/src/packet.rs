@@ -50,13 +50,12 @@ pub struct Packet {
     pub arrived: Time,
     /// The scheduler's own while the packet is queued.
     pub tag: u64,
-    /// Travels from hop to hop, in ticks: what schedulers tell those behind them
-    /// ([`Carry`](crate::params::Carry) says what).
+    /// A value from a scheduler to the next hop, in ticks ([`Carry`](crate::params::Carry) says what).
     pub carry: i64,
 }
 
 impl Packet {
-    /// What stands where there is no packet.
+    /// A placeholder for no packet.
     pub const NONE: Packet = Packet::new(BodyId(u32::MAX), 0);
 
     /// A packet of `len` bytes whose bytes the driver keeps as `body`; unmarked.
@@ -86,8 +85,8 @@ pub enum Colour {
     Red,
 }
 
-/// What meters and droppers write on a packet, in 16 bits: DSCP (RFC 2474), ECN
-/// (RFC 3168), EFCI (ATM TM 4.0) and colour.
+/// The marks that meters and droppers write on a packet, in 16 bits: DSCP (RFC 2474), ECN (RFC 3168), EFCI
+/// (ATM TM 4.0) and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Mark(u16);
 
@@ -131,8 +130,8 @@ impl Mark {
     }
 
     /// The DSCP that shows the colour. An assured-forwarding codepoint (RFC 2597) gets at least the precedence of the
-    /// colour, 1 for green, 2 for yellow, 3 for red; what came with a higher one keeps it. Other codepoints cannot show
-    /// a colour, and stay.
+    /// colour, 1 for green, 2 for yellow, 3 for red; a packet with a higher one keeps it. Other codepoints
+    /// cannot show a colour, and stay.
     pub const fn coloured_dscp(self) -> u8 {
         let shown = self.colour() as u8 + 1;
         match self.drop_precedence() {

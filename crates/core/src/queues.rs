@@ -1,5 +1,5 @@
-//! The per-flow queues of one scheduler node, and how each flow takes part: the switch keeps
-//! them, schedulers look.
+//! The per-flow queues of one scheduler node, and how each flow takes part: the switch keeps them, and
+//! schedulers read them.
 
 use crate::packet::{FlowIx, Packet};
 use crate::stats::{Count, tally};
@@ -15,8 +15,8 @@ pub enum Participation {
     /// It may be selected.
     #[default]
     Active,
-    /// It may not be selected, and keeps its tags: a ceiling. What it was promised in the
-    /// meantime it may catch up with.
+    /// It may not be selected, and keeps its tags: a ceiling. It may catch up with its reservation of the
+    /// meantime.
     Held,
     /// It may not be selected, and rejoins as a newcomer: a flow without credit. It never
     /// gains by having been away, and never loses a debt.
@@ -208,8 +208,8 @@ impl Queues {
         })
     }
 
-    /// The place in the order of arrival of the packet that is about to be pushed: what a
-    /// scheduler breaks ties by.
+    /// The place in the order of arrival of the packet that is about to be pushed, by which a scheduler
+    /// breaks ties.
     #[inline]
     pub fn arriving(&self) -> u64 {
         self.arriving

@@ -1,10 +1,10 @@
-//! Entries by rank, for many of them: appended to buckets, and sorted out as their turn comes.
+//! Entries by rank, for large numbers: they are appended to buckets, and sorted when their turn comes.
 //!
-//! All ranks lie at or above the *base*. An entry is in the bucket of the highest hexadecimal digit in which its rank differs
-//! from the base, and of what that digit is: buckets of a lower digit come before those of a higher one, and within a
-//! digit the smaller comes first. The first bucket is taken as a whole when it is small; a larger one is spread over the
-//! buckets of lower digits first. So an entry is moved once for every digit that tells it from those before it: memory is
-//! read and written in sequence, where a heap of many entries jumps.
+//! All ranks lie at or above the *base*. An entry is in the bucket of the highest hexadecimal digit in which its rank
+//! differs from the base, and of the value of that digit: buckets of a lower digit come before those of a higher one, and
+//! within a digit the smaller comes first. The first bucket is taken as a whole when it is small; a larger one is spread
+//! over the buckets of lower digits first. So an entry is moved once for every digit that distinguishes it from those
+//! before it: memory is read and written in sequence, where a heap of many entries jumps.
 
 use crate::run::Entry;
 

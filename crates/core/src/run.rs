@@ -2,7 +2,7 @@
 
 use crate::packet::FlowIx;
 
-/// A flow's rank: what its policy ranks by, then the order of arrival.
+/// A flow's rank: the policy's key, then the order of arrival.
 pub type Rank = (u64, u64);
 
 /// A flow and its rank.

@@ -65,7 +65,7 @@ pub struct ShaperPlan {
 }
 
 impl TokenBucketParams {
-    /// The bucket of a flow with this contract: what the parameters leave out, the contract states.
+    /// The bucket of a flow with this contract: the contract states the values that the parameters leave out.
     ///
     /// # Errors
     /// At `rate` or `burst` when neither states it, and at a `peak` below the flow's reservation.
@@ -154,7 +154,7 @@ registry! {
 pub const DEFAULT: &PolicyRecord = &TokenBucketParams::RECORD;
 
 impl BuiltInShaper {
-    /// What the plan of a flow with this contract holds.
+    /// The plan of a flow with this contract.
     ///
     /// # Errors
     /// When neither the parameters nor the contract state a rate and a burst, or they contradict each other.
@@ -188,8 +188,8 @@ impl TokenBucket {
         TokenBucket { peak, ..self }
     }
 
-    /// The same bucket at another rate and depth; what is owed stays owed, in bytes, and the last packet keeps its
-    /// time.
+    /// The same bucket at another rate and depth; its debt stays the same, in bytes, and the last packet
+    /// keeps its time.
     pub fn change(&mut self, now: Time, rate: Rate, burst: u32) {
         let owed = u32::try_from(self.rate.bytes_in(self.full_at.since(now))).unwrap_or(u32::MAX);
         (self.rate, self.burst, self.full_at) = (rate, rate.time_for(burst), now + rate.time_for(owed));

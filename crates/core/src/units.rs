@@ -1,4 +1,4 @@
-//! What a time, a span and a rate are.
+//! Times, spans and rates.
 //!
 //! One tick is 10 ps, held in a `u64`: 5.8 years of range, and a whole number of
 //! ticks per byte at 800 Gbit/s. A [`Time`] is an instant, a [`Span`] the distance

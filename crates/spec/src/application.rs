@@ -1,4 +1,4 @@
-//! What gives a connection its data.
+//! The applications that give connections their data.
 
 use crate::error::{Complaint, Report};
 use crate::input_file::file;
@@ -9,7 +9,7 @@ use tidegate_core::units::Span;
 /// The application at the sending end of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Application {
-    /// Data without end.
+    /// Endless data.
     Bulk,
     /// Finite transfers, one after the other.
     Transfers {
@@ -27,7 +27,7 @@ pub enum Application {
         /// How long it is off.
         off: Lasts,
     },
-    /// What a file says, at its times.
+    /// The data of a file, at their recorded times.
     Trace {
         /// Resolved against the scenario's folder; it could be opened.
         file: PathBuf,
@@ -57,7 +57,7 @@ pub enum TransferSizes {
 }
 
 impl Application {
-    /// Whether its data are without end.
+    /// Whether its data are endless.
     pub fn is_endless(&self) -> bool {
         *self == Application::Bulk
     }

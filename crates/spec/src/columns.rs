@@ -4,7 +4,7 @@ mod aal5;
 mod credit;
 mod policies;
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
     /// Text that repeats: dictionary-encoded.

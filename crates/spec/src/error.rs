@@ -1,4 +1,4 @@
-//! What is said about a mistake: where it is, what is wrong, and what would be right.
+//! The message about a mistake: its place, the mistake, and the correct form.
 
 use crate::suggest::brief;
 use std::fmt;
@@ -23,7 +23,7 @@ pub enum Place {
 /// A mistake before it is known where it was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
-    /// What is wrong, as a phrase without a full stop.
+    /// The mistake, as a phrase without a full stop.
     pub message: String,
     /// What would be right.
     pub help: Option<String>,
@@ -35,7 +35,7 @@ impl Complaint {
         Complaint { message: message.into(), help: None }
     }
 
-    /// Says what would be right; replaces what was said before.
+    /// States the correct form; replaces an earlier statement.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Complaint {
         self.help = Some(help.into());
@@ -152,7 +152,7 @@ pub struct SpecError {
     pub column: usize,
     /// What is wrong.
     pub message: String,
-    /// What would be right, when that is known.
+    /// The correct form, when that is known.
     pub help: Option<String>,
     excerpt: Option<Excerpt>,
 }

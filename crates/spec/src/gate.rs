@@ -44,7 +44,7 @@ const LONGEST_INTERFACE: usize = 15;
 pub struct GateFile {
     /// Its name; the file's name without its ending unless it has one of its own.
     pub name: String,
-    /// Interface towards those whom the link serves.
+    /// Interface towards the hosts that the link serves.
     pub inside: String,
     /// Interface towards the rest of the world.
     pub outside: String,
@@ -52,15 +52,15 @@ pub struct GateFile {
     pub io: Io,
     /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
-    /// What the link of each direction does besides, up first; `None` where a real link follows.
+    /// The link that is emulated in each direction, up first; `None` where a real link follows.
     pub emulated: [Option<Emulation>; 2],
-    /// What a frame is charged.
+    /// The length that a frame is charged.
     pub framing: Framing,
     /// The most flows that are made in each direction by flows with `each`.
     pub most_flows: usize,
     /// Interfaces that it takes although they have an IP address.
     pub addressed: Vec<String>,
-    /// What becomes of traffic without the gate.
+    /// The treatment of traffic without the gate.
     pub fail: Fail,
     /// The memory of each direction.
     pub buffer: Limit,
@@ -70,7 +70,8 @@ pub struct GateFile {
     pub classes: Vec<GateClass>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
-    /// What flows and classes reserve of the link in each direction, up first, in bit/s; of a flow with `each`, once.
+    /// Reservations of flows and classes on the link in each direction, up first, in bit/s; that of a flow
+    /// with `each` counts once.
     pub reserved: [u64; 2],
     /// How it is operated.
     pub operation: Operation,
@@ -78,7 +79,7 @@ pub struct GateFile {
     origin: Origin,
 }
 
-/// What becomes of traffic when the gate stops or dies.
+/// The treatment of traffic when the gate stops or dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fail {
     /// It passes unshaped, through a bridge of the kernel's.
@@ -94,7 +95,7 @@ pub struct GateFlow {
     pub name: String,
     /// Which packets.
     pub matching: Match,
-    /// What has a flow of its own.
+    /// The unit that has a flow of its own.
     pub each: Option<Each>,
     /// Whether each of `each` is a class, in which every 5-tuple has a flow of its own.
     pub within: bool,
@@ -102,13 +103,13 @@ pub struct GateFlow {
     pub circuits: Option<Arc<Circuits>>,
     /// How long a flow made for one of `each` or `circuits` stays without packets.
     pub idle: Span,
-    /// What it states to its port, apart from the rate that it reserves there.
+    /// Its contract with its port, apart from the rate that it reserves there.
     pub contract: ContractSpec,
-    /// What it is promised and allowed in each direction, up first.
+    /// Its reservation and ceiling in each direction, up first.
     pub terms: [Terms; 2],
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
-    /// What its packets' DSCP becomes; `None` for as it was.
+    /// The new DSCP of its packets; `None` leaves it unchanged.
     pub set_dscp: Option<u8>,
     /// Where it was stated.
     pub place: Place,

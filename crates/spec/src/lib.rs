@@ -1,4 +1,4 @@
-//! What a person writes and reads: scenarios with their units, the records behind every key, and the
+//! The formats that people write and read: scenarios with their units, the records behind every key, and the
 //! columns of result tables.
 //!
 //! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and answers a

@@ -1,4 +1,4 @@
-//! What a flow sends when.
+//! What a flow sends, and when.
 
 use crate::application::Application;
 use crate::error::{Complaint, Report};
@@ -61,14 +61,14 @@ pub enum Source {
     },
     /// The data of a connection.
     Sender {
-        /// What makes both its ends.
+        /// The transport that makes both its ends.
         transport: Chosen<BuiltInTransport>,
         /// What hands over the data.
         application: Application,
     },
     /// The answers of a connection; its data are those of the group before.
     Receiver {
-        /// What makes both its ends.
+        /// The transport that makes both its ends.
         transport: Chosen<BuiltInTransport>,
     },
     /// Packets of a file of times and sizes.
@@ -97,7 +97,7 @@ pub enum Source {
         file: PathBuf,
         /// The flows to play; `None` for every flow in it.
         flow: Option<FlowPattern>,
-        /// What is inside a gate on the way; empty when all that `flow` means is played.
+        /// The addresses inside a gate on the way; empty when all that `flow` matches is played.
         inside: Vec<Prefix>,
         /// Speed of playback.
         speed: f64,

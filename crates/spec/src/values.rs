@@ -1,4 +1,4 @@
-//! What was read: values that fit their records, by the names of their keys.
+//! The values that were read, which fit their records, by the names of their keys.
 
 use crate::error::Place;
 use crate::record::Section;

@@ -1,4 +1,4 @@
-"""`tidegate compare`: which scheduler does what to whom."""
+"""`tidegate compare`: what each scheduler changes for each group of flows."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
 def credit() -> None:
     """Size links with credit-based flow control.
 
-    No cell is lost for want of a buffer on such a link.
+    No cell is lost for lack of a buffer on such a link.
     """
 
 
@@ -34,7 +34,7 @@ def size(
     link: Annotated[str, _option("The link's rate, as 100gbit.", "RATE")],
     length: Annotated[str | None, _option("Length of the cable, as 2km, at 5 ns a metre.", "LENGTH")] = None,
     delay: Annotated[
-        str | None, _option("In place of a length: propagation one way, as 10us.", "TIME")
+        str | None, _option("Instead of a length: one-way propagation, as 10us.", "TIME")
     ] = None,
     vcs: Annotated[
         int, typer.Option(metavar="N", help="Number of VCs (priorities), each with its own buffer.")
@@ -45,7 +45,7 @@ def size(
     ] = None,
     buffer: Annotated[
         str | None,
-        _option("In place of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
+        _option("Instead of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
     ] = None,
     active: Annotated[
         int, typer.Option(metavar="N", help="Number of VCs that are active at the given rate.")
@@ -61,16 +61,16 @@ def size(
         str, typer.Option(metavar="SIZE", help="Size of a cell, or of the smallest packet, on the link.")
     ] = "64B",
     largest: Annotated[
-        str | None, _option("The largest packet; by default all are cells of one size.", "SIZE")
+        str | None, _option("Size of the largest packet; by default all cells have one size.", "SIZE")
     ] = None,
     credit_cell: Annotated[
-        str | None, _option("A credit cell or message; by default of the size of a cell.", "SIZE")
+        str | None, _option("Size of a credit cell or message; by default that of a cell.", "SIZE")
     ] = None,
     processing: Annotated[
         str | None,
         _option(
-            "From a cell's last bit at the receiver until its credit is used, without propagation; by "
-            "default to send the cell, and a credit cell then.",
+            "Time from a cell's last bit at the receiver until its credit is used, without propagation; "
+            "by default the time to send the cell and then a credit cell.",
             "TIME",
         ),
     ] = None,

@@ -12,7 +12,7 @@ MOST_STALLS = 5
 
 
 def print_links(results: Results, console: Any) -> list[str]:
-    """Show what the receivers of links with credit held and what credit cost; idle ones are left out."""
+    """Show how much the receivers of links with credit held and how much credit cost, without idle links."""
     from tidegate.cli import screen
     from tidegate.show import plural, quantity
 

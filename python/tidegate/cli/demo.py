@@ -31,13 +31,13 @@ def command(
     replications: Annotated[
         int, typer.Option(metavar="N", min=1, help="Number of runs under each scheduler.")
     ] = 10,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="File for the figure.")] = Path("demo-out"),
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Directory for the figure.")] = Path("demo-out"),
     as_json: Json = False,
 ) -> None:
     """Replay office traffic under FIFO and under VirtualClock.
 
-    The capture crosses three congested hops, beside cross traffic. It is installed with tidegate: calls,
-    video, web pages, downloads, ssh and name lookups of real programs.
+    The capture crosses three congested hops with cross traffic. It is installed with tidegate and holds
+    calls, video, web pages, downloads, ssh and name lookups of real programs.
     """
     from tidegate import demo, plots
     from tidegate.cli.progress import bar

@@ -27,13 +27,13 @@ def command(
         float,
         typer.Option(
             metavar="SHARE",
-            help="Share of the links of switches that is divided: the target utilisation of ERICA, as 0.9.",
+            help="Share of the links of switches to divide: the target utilisation of ERICA, as 0.9.",
         ),
     ] = 1.0,
     begin: Annotated[
         str,
         typer.Option(
-            "--from", metavar="TIME", help="Start of the time span. Only flows that send in all of it count."
+            "--from", metavar="TIME", help="Start of the time span. Only flows that send throughout it count."
         ),
     ] = "0s",
     end: Annotated[
@@ -64,7 +64,8 @@ def command(
 ) -> None:
     """Compare the rates of results with the max-min fair ones.
 
-    Shows how long the rates took to respond and to converge, and how far off they are in the end.
+    Shows how long the rates took to respond and to converge, and how far they are from the fair rates at the
+    end.
 
     As in: tidegate fairness results --aim 0.9 --from 100ms
     """

@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """Measure the gate in network namespaces, beside HTB and TBF.
 
-    Takes root. The namespaces are made for it and removed again. A row is repeated, at most twice, when the
-    gate itself was too late to say anything. Exits with 3 when a bar does not hold.
+    Needs root. The namespaces are created for the measurement and removed afterwards. A row is repeated, at
+    most twice, when the gate itself was too late for a conclusion. Exits with 3 when a bar does not hold.
     """
     from tidegate.lab import experiments
 
@@ -98,9 +98,12 @@ def _print(outcome: Outcome) -> None:
     console = screen.console()
     console.print(f"{outcome.name}: {outcome.about}", style="bold")
     console.print()
-    table = screen.table("", *(column.heading for column in outcome.columns))
+    # An experiment does not measure every column.
+    measured = {name for row in outcome.rows for name in row.figures}
+    columns = [column for column in outcome.columns if column.name in measured]
+    table = screen.table("", *(column.heading for column in columns))
     for row in outcome.rows:
-        cells = (quantity(row.figures.get(column.name), column.unit) for column in outcome.columns)
+        cells = (quantity(row.figures.get(column.name), column.unit) for column in columns)
         table.add_row(row.name, *cells)
     console.print(table)
     console.print()

@@ -1,4 +1,4 @@
-"""`tidegate paper`: what a paper published, beside what comes out here."""
+"""`tidegate paper`: the figures that a paper published, compared with ours."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="Experiments to run, also of those beyond the paper; without one, all of the paper.",
+            help="Experiments to run, those beyond the paper included; without one, all of the paper.",
             show_default=False,
         ),
     ] = None,
@@ -61,7 +61,7 @@ def command(
 ) -> None:
     """Reproduce a paper's figures.
 
-    Runs its experiments and puts every published figure beside ours. Exits with 3 when a required claim
+    Runs its experiments and compares every published figure with ours. Exits with 3 when a required claim
     does not hold. Experiments have the names that --json and the files of --out show, such as figure-12.
     """
     if name is None:
@@ -238,7 +238,7 @@ def _notes(report: Report) -> list[str]:
     if report.replications > 1:
         notes.append("± is half the 95 % interval of the mean over replications")
     else:
-        notes.append("no interval from one run, so nothing is decided but what must be exact")
+        notes.append("no interval from one run, so only exact claims are decided")
     notes.append(
         "a claim is undecided when half the interval exceeds half the tolerance; else it holds when the mean "
         "is within the tolerance"

@@ -11,7 +11,7 @@ _OVERRIDES = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
 def plain(text: str) -> str:
-    """Return `text` without control characters, which could move the cursor or hide what stands elsewhere."""
+    """Return `text` without control characters, which could move the cursor or hide other text."""
     kept = (
         one if one in _KEPT or unicodedata.category(one) != "Cc" else "\N{REPLACEMENT CHARACTER}"
         for one in text

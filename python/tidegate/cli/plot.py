@@ -42,7 +42,7 @@ def command(
 ) -> None:
     """Draw throughput, delays and queues of results.
 
-    Where there are several runs, with intervals.
+    Figures of several runs have intervals.
     """
     from tidegate import plots
     from tidegate.results import Results

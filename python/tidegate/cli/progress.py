@@ -14,7 +14,7 @@ from tidegate.replications import Progress
 def bar(title: str) -> Iterator[Progress | None]:
     """Show a bar with the time left on stderr while the block runs, if stderr is a terminal.
 
-    Yields what is to be told the share that is done, 0 to 1; None without a terminal.
+    Yields a function to call with the share that is done, 0 to 1; None without a terminal.
     """
     if not sys.stderr.isatty():
         yield None

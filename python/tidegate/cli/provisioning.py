@@ -1,4 +1,4 @@
-"""What `tidegate run` says of profiles: how much was used, and whether links carry what is inside them."""
+"""Profiles in `tidegate run`: how much was used, and whether links carry the traffic inside them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MOST_NEAR = 5
 
 
 MOST_OUTSIDE = 10
-"""Flows of which nothing was inside a profile of their own that are shown one by one."""
+"""Flows without any traffic inside a profile of their own that are shown one by one."""
 
 
 def print_usage(results: Results, console: Any) -> list[str]:
-    """Show what was used of profiles, meter by meter; those of which nothing came are left out."""
+    """Show the usage of profiles, meter by meter, without those of which no traffic came."""
     records = [row for row in results.usage_rows() if row.inside.mean or row.yellow.mean or row.outside.mean]
     if not records:
         return []
@@ -59,7 +59,7 @@ def print_usage(results: Results, console: Any) -> list[str]:
 
 
 def told(results: Results) -> list[str]:
-    """Say of which links the in-traffic came near their capacity, or above it."""
+    """Name the links whose in-traffic came near their capacity, or above it."""
     shares = {
         row.link: (row.in_traffic_max.mean or row.in_traffic.mean or 0.0, row.in_traffic.mean)
         for row in results.link_rows()

@@ -80,14 +80,14 @@ def command(
         str | None,
         typer.Option(
             metavar="LIMIT",
-            help="Limit of the queue: 100p, 64kB, a time (what the link sends in it), or unlimited; "
+            help="Limit of the queue: 100p, 64kB, a time (of sending at the link's rate), or unlimited; "
             "by default 100ms, or up to twice that where guarantees need it.",
             show_default=False,
         ),
     ] = None,
     speed: Annotated[float, typer.Option(metavar="X", help="Speed of playback.")] = 1.0,
     repeat: Annotated[
-        int, typer.Option(metavar="N", help="Number of times that it is played, one after another.")
+        int, typer.Option(metavar="N", help="Number of times that the capture is played, one after another.")
     ] = 1,
     out: Annotated[
         Path | None,
@@ -113,8 +113,8 @@ def command(
 ) -> None:
     """Replay a capture across a link, and report what its flows need.
 
-    Finds its calls, videos, shells and games, plays it with and without reservations for them, and writes the
-    scenario and the gate file.
+    Finds the capture's calls, videos, shells and games, plays it with and without reservations for them, and
+    writes the scenario and the gate file.
     """
     from tidegate import outdir
     from tidegate.replay import files, replay

@@ -237,7 +237,7 @@ def _print_groups(results: Results, console: Any) -> list[str]:
 
 
 def _refusals(results: Results) -> list[str]:
-    """Say of each group how many of its requests were refused, and why the first was."""
+    """Say how many requests of each group were refused, and why the first was."""
     counts: dict[tuple[str, str], int] = {}
     first: dict[tuple[str, str], Any] = {}
     for row in results.signals.to_pylist():
@@ -285,7 +285,7 @@ def _print_links(results: Results, console: Any) -> list[str]:
 
 
 def _non_responsive(results: Results) -> list[str]:
-    """Say which flows were found not to respond to congestion, in how many runs, and when."""
+    """Name the flows that did not respond to congestion, the number of runs, and the times."""
     from tidegate.show import plural
 
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
@@ -312,7 +312,7 @@ def _non_responsive(results: Results) -> list[str]:
 
 
 def _print_gate(results: Results, console: Any) -> list[str]:
-    """Show what came of the gate's own flows; those that got nothing are left out."""
+    """Show the results of the gate's own flows, without those that got nothing."""
     from tidegate.cli import screen
     from tidegate.show import with_interval
 

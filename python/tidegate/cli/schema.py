@@ -8,7 +8,7 @@ import typer
 
 
 def command(
-    gate: Annotated[bool, typer.Option("--gate", help="Of gate files instead of scenarios.")] = False,
+    gate: Annotated[bool, typer.Option("--gate", help="Print that of gate files instead.")] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Accepted for uniformity: the output is always JSON.")
     ] = False,

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 MOST_ROWS = 40
-"""Rows of a table that are shown; a person reads no more."""
+"""Rows of a table that are shown."""
 
 WIDTH = 100
-"""Columns when the output is no terminal."""
+"""Columns when the output is not a terminal."""
 
 
 def console() -> Console:

@@ -19,7 +19,7 @@ class PlainConsole(Console):
         super().print(*map(_plain, objects), **settings)
 
     def on_broken_pipe(self) -> None:
-        """Hand on that the reader has left, which is no bad input; rich would exit with 1."""
+        """Pass on that the reader has closed the pipe, which is not bad input; rich would exit with 1."""
         raise BrokenPipeError
 
 

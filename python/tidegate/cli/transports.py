@@ -1,4 +1,4 @@
-"""What the data of connections came to, as `tidegate run` shows it."""
+"""Goodput, retransmissions and completion times of connections, as `tidegate run` shows them."""
 
 from __future__ import annotations
 

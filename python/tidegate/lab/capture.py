@@ -1,13 +1,13 @@
-"""When packets came: the kernel's own time stamps, in a ring of memory that is read when all is over.
+"""Arrival times of packets: the kernel's own time stamps, in a memory ring that is read after the experiment.
 
 `python -m tidegate.lab.capture INTERFACE PACKETS ONLY [PORT …]` says `ready`, lets the kernel write the
-beginning of every packet that comes in into a ring, and prints it when its input is closed. During the
-experiment it does not run at all. Where ONLY is a port and not 0, the ring has only UDP packets for that
-port. UDP for one of the other ports has a receiver.
+beginning of every incoming packet into a ring, and prints the ring when its input is closed. It does not run
+during the experiment. Where ONLY is a port and not 0, the ring has only UDP packets for that port. UDP
+packets for the other ports have a receiver.
 
 The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair
-that is within the call that sent it at the other end, so what comes in at a host is stamped when the box
-handed it over. The clock is CLOCK_REALTIME, the only one that packet sockets stamp with.
+that is within the call that sent the packet at the other end, so a packet that arrives at a host is stamped
+when the box handed it over. The clock is CLOCK_REALTIME, the only one that packet sockets stamp with.
 
 Source: the kernel's Documentation/networking/packet_mmap.rst and net/packet/af_packet.c (TPACKET_V2).
 """
@@ -107,13 +107,13 @@ def parse(ring: bytes) -> Packets:
 
 
 class Capture:
-    """What comes in at an interface from now on, until it is read.
+    """The packets that arrive at an interface from now on, until they are read.
 
     Args:
-        net: Where.
+        net: The network.
         place: The namespace.
         interface: The interface.
-        most: For how many packets there is room.
+        most: Number of packets for which there is room.
         ports: Ports of UDP that get a receiver.
         only: The port of the only UDP packets to keep; 0 for all packets.
     """
@@ -139,10 +139,10 @@ class Capture:
         return int(row.split(":")[1].split()[9 if sent else 1])
 
     def read(self) -> Packets:
-        """End it, and return what came.
+        """End the capture, and return its packets.
 
         Raises:
-            TidegateError: More came than the ring has room for.
+            TidegateError: More packets came than the ring has room for.
         """
         ring, _ = self._process.communicate()
         if self._process.returncode != 0:
@@ -151,7 +151,7 @@ class Capture:
 
 
 def at_host(net: Net, place: str, most: int, ports: tuple[int, ...] = (), only: int = 0) -> Capture:
-    """Return a capture of what comes in at a host."""
+    """Return a capture of the packets that arrive at a host."""
     return Capture(net, place, HOST, most, ports, only)
 
 

@@ -27,7 +27,7 @@ PROBED = ("fairness", "starvation", "reports", "overload", "late")
 
 
 def carry_out(name: str, seconds: float, progress: Callable[[str], None]) -> Outcome:
-    """Carry out an experiment, each of its rows for `seconds`; `progress` is told what is measured now.
+    """Carry out an experiment, each of its rows for `seconds`; `progress` gets the current measurement.
 
     Raises:
         TidegateError: There is no such experiment, or it cannot be done here.

@@ -25,12 +25,12 @@ class Gate:
     """A gate in the box that runs a file of this package, on one processor.
 
     Args:
-        net: Where.
-        file: Name of the file in this package; None for the gate of a line of which only the rate is stated.
+        net: The network.
+        file: Name of the file in this package; None for a gate of which only the line's rate is stated.
         sets: Values that are changed in it, as in `gate.up=20mbit`.
         processor: The number of the processor.
         arguments: More arguments of `up`.
-        rate: Where there is no file, the rate of the line, as in `20mbit`.
+        rate: Rate of the line where there is no file, as in `20mbit`.
 
     Raises:
         TidegateError: It did not start.
@@ -58,7 +58,7 @@ class Gate:
             raise TidegateError(f"the gate did not start: {more.strip()}")
 
     def cpu(self) -> float:
-        """Return the seconds of a processor that it has taken so far, by the kernel's scheduler."""
+        """Return the processor time that it has taken so far, in seconds, by the kernel's scheduler."""
         tasks = Path(f"/proc/{self._process.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 

@@ -1,4 +1,4 @@
-"""Ten TCPs that take all they get, on 1 and 2.5 Gbit/s, with the gate on one of two processors."""
+"""Ten greedy TCPs on 1 and 2.5 Gbit/s, with the gate on one of two processors."""
 
 from __future__ import annotations
 

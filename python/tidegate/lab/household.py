@@ -1,4 +1,4 @@
-"""Two hosts that upload, and a call of one of them, on a line of which only the rate is known."""
+"""Two hosts that upload, and a call of one of them, on a line whose rate alone is known."""
 
 from __future__ import annotations
 

@@ -23,8 +23,9 @@ class HtbClass:
         rate: What is its own, in bit/s.
         priority: Order in which classes are offered unused capacity, the lowest first.
         packets: Room in its queue.
-        port: Port of what belongs to it; None for any.
-        source: Address that it comes from; None for any. What has neither is all that has no other class.
+        port: Port of its packets; None for any.
+        source: Source address of its packets; None for any. A class with neither gets all packets of no other
+            class.
     """
 
     rate: int
@@ -56,7 +57,7 @@ def htb(net: Net, rate: int, classes: Sequence[HtbClass], burst: int = FRAME) ->
 
 
 def _match(one: HtbClass) -> str:
-    """Return what tells the packets of a class, in the words of `u32`; nothing for those of no other."""
+    """Return the `u32` match of a class's packets; nothing for the packets of no other class."""
     port = [] if one.port is None else [f"match ip dport {one.port} 0xffff"]
     source = [] if one.source is None else [f"match ip src {one.source}/32"]
     return " ".join(port + source)

@@ -1,4 +1,4 @@
-"""Figures from time stamps, and what is asked of them."""
+"""Figures from time stamps, and the limits that they are compared with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Run = TypeVar("Run")
 
 ATTEMPTS = 3
-"""A run that says nothing, since the gate itself was too late, is repeated at most twice."""
+"""A run that is inconclusive, because the gate itself was too late, is repeated at most twice."""
 
 BITS = 8
 NANOSECONDS = 1e9
@@ -52,15 +52,15 @@ class Row:
 
 @dataclass(frozen=True)
 class Bar:
-    """What is asked of one figure.
+    """The requirement for one figure.
 
     Attributes:
-        name: Of what.
-        unit: As of a column.
+        name: Name of the figure.
+        unit: Its unit, as of a column.
         measured: The figure.
-        limit: What it is compared with.
-        at_least: Whether it has to be at least that, and not at most.
-        conclusive: Whether the gate was in time; if not, a figure that is too bad says nothing.
+        limit: The value that it is compared with.
+        at_least: Whether the figure has to be at least the limit, and not at most.
+        conclusive: Whether the gate was in time; if not, a figure beyond the limit is inconclusive.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Bar:
 
     @property
     def holds(self) -> bool | None:
-        """Whether it does; None when this run says nothing about it."""
+        """Whether the requirement holds; None when this run is inconclusive."""
         if not self.conclusive:
             return None
         return self.measured >= self.limit if self.at_least else self.measured <= self.limit
@@ -85,11 +85,11 @@ class Outcome:
     Attributes:
         name: The experiment's.
         about: What was done, in a sentence.
-        columns: What was measured of every row.
+        columns: The figures of every row.
         rows: Every arrangement.
-        bars: What was asked.
-        axis: What the samples are.
-        samples: What is drawn, in s, by the name of its row; may be empty.
+        bars: The requirements.
+        axis: Name of the samples.
+        samples: Samples to draw, in s, by the name of their row; may be empty.
     """
 
     name: str
@@ -134,7 +134,8 @@ def repeated(run: Callable[[], Run], is_conclusive: Callable[[Run], bool]) -> Ru
 def rate(packets: Packets) -> float:
     """Return the rate of evenly sized packets in bit/s: the slope of the line through their departures.
 
-    A line by least squares, so that neither a late first packet nor where in a burst the time ends matters.
+    The line is one of least squares, so neither a late first packet nor an end of the time within a burst
+    matters.
     """
     numbers = np.arange(len(packets), dtype=np.float64)
     seconds = (packets.time - packets.time[0]) / NANOSECONDS
@@ -156,7 +157,7 @@ def delays(before: Packets, after: Packets) -> tuple[npt.NDArray[np.float64], in
 
 
 def least_passed(before: Packets, after: Packets, window: int) -> float:
-    """Return the least part of what was sent in a window, in ns, that came within as much time.
+    """Return the least share of the packets sent in a window, in ns, that came within as much time.
 
     Windows begin with the first packet and follow each other; the last one is left out.
     """

@@ -32,7 +32,7 @@ _COUNT = itertools.count()
 
 
 def check_permitted() -> None:
-    """Look whether network namespaces can be made here.
+    """Check whether network namespaces can be created here.
 
     Raises:
         TidegateError: This is not Linux, not root, or a tool is missing.
@@ -72,10 +72,10 @@ class Net:
     """`inside`, `box` and `outside` in a row; a context that removes them.
 
     Segmentation is left to TCP on both hosts (no TSO, GSO, GRO), so that every row of a table is given the
-    same packets: a queueing discipline would else have to schedule 64 KB at once.
+    same packets: otherwise a queueing discipline would have to schedule 64 KB at once.
 
     Args:
-        offloads: Leave the hosts' offloads on, for rates that they cannot reach without.
+        offloads: Leave offloads on, for rates that the hosts cannot reach without.
     """
 
     def __init__(self, offloads: bool = False) -> None:
@@ -116,6 +116,8 @@ class Net:
             run(*f"ip -n {box} link set {own} up".split())
             if not self._offloads:
                 self.command(there, *f"ethtool -K {HOST} tso off gso off gro off".split())
+                # Captures see frames, not the super-packets into which a gate joins them.
+                self.command(box, *f"ethtool -K {own} tso off gso off".split())
         # Address resolution is no part of an experiment.
         for here, there, address in (("inside", "outside", OUTSIDE), ("outside", "inside", INSIDE)):
             described = run("ip", "-n", self.name(there), "-br", "link", "show", HOST)

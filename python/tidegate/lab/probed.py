@@ -1,6 +1,6 @@
-"""A load of one host and a probe of another, as a file describes them: what becomes of the probe.
+"""A load of one host and a probe of another, as a file describes them: the outcome of the probe.
 
-Under a gate, under the kernel's HTB and CAKE, and in a FIFO.
+They are run under a gate, under the kernel's HTB and CAKE, and in a FIFO.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ ROOM = 1000
 OTHERS = 100
 """HTB sets this part of the rate aside for packets of no class, as the gate does."""
 WINDOW = 100_000_000
-"""In ns: of the probe, the least part is looked for that passes in such a time."""
+"""Window in ns, in which the least share of the probe that passes is measured."""
 PROBES = 100_000_000
-"""In bit/s: what is sent, at most, of packets that a capture of probes alone has to keep."""
+"""Highest rate, in bit/s, of the packets that a capture of probes alone has to keep."""
 SETTLE = 0.5
 
 COLUMNS = (
@@ -124,8 +124,9 @@ def _measure(way: str, plan: dict[str, Any], seconds: float) -> _Run:
         "max": float(delays.max()) if len(delays) else float("nan"),
         "least": measures.least_passed(sent, came, WINDOW),
         "lost": lost / len(sent),
-        "load": float(load.length.sum()) * 8e9 / (end - start),
     }
+    if tcps:
+        figures["load"] = float(load.length.sum()) * 8e9 / (end - start)
     if flood:
         offered, passed = ((after - before) * 1e9 / (end - start)).tolist()
         figures |= {"offered": offered, "passed": passed, "over": offered / passed}

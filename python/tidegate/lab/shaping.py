@@ -1,4 +1,4 @@
-"""A UDP source that always has something to send, at four rates: how exactly packets leave, and the cost."""
+"""A backlogged UDP source at four rates: how exactly packets leave, and the cost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FAST = 155_000_000
 FAST_GAP = 1e-3
 FAST_CPU = 0.20
 NAP = "5ms"
-"""How long the gate sleeps in its mode that takes little of the processor."""
+"""Time that the gate sleeps in its mode of low processor use."""
 
 COLUMNS = (
     Column("rate_error", "rate error", "share"),
@@ -64,7 +64,7 @@ class _Run:
     row: Row
     gaps: npt.NDArray[np.float64]
     stalled: bool
-    """Whether the gate was not run for so long that the link lost time."""
+    """Whether the gate did not run for so long that the link lost time."""
 
 
 def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:

@@ -1,7 +1,6 @@
 """Senders and receivers: `python -m tidegate.lab.traffic KIND …`, each its own process in a namespace.
 
-When packets were sent does not come from here: a sender that was late has sent late, and the kernel says
-when.
+Send times do not come from this module: a late sender has sent late, and the kernel records when.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from tidegate.lab.net import HOST, INSIDE, OUTSIDE, Net
 HEADERS = 14 + 20 + 8
 """Bytes of Ethernet, IPv4 and UDP headers."""
 LONGEST_SLEEP = 1e-3
-"""A backlogged source looks at least so often what it owes, in s."""
+"""Longest time, in s, between two looks of a backlogged source at what is due."""
 BUFFER = 1 << 20
 TCP_PORT = 5201
 FIRST_PORT = 2000
@@ -31,7 +30,7 @@ DISCARD = 9
 """The port of the discard service (RFC 863)."""
 FLOOD_PORT = 7000
 UDP_SEGMENT = 103
-"""The option by which the kernel cuts what is sent into datagrams (udp(7)); Python has no name for it."""
+"""The option by which the kernel segments a buffer into datagrams (udp(7)); Python has no name for it."""
 SEGMENTS = 40
 METRICS = ("127.0.0.1", 9273)
 
@@ -102,7 +101,7 @@ def _start(net: Net, place: str, words: tuple[str, ...], processor: int) -> subp
 
 
 def send_udp(port: int, frame: int, rate: float, address: str, dscp: int) -> None:
-    """Send numbered frames at a rate; what a late wake-up missed is made up for, 100 ms at most."""
+    """Send numbered frames at a rate; a late wake-up sends what it missed, at most 100 ms of it."""
     peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     peer.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp << 2)
     peer.bind((address, 0))
@@ -160,7 +159,7 @@ def scrape() -> None:
         return answer
 
     if not read().startswith(b"# "):
-        raise SystemExit("what answers is no gate")
+        raise SystemExit("the answer is not from a gate")
     print("ready", flush=True)
     with contextlib.suppress(OSError, http.client.HTTPException):
         while True:
@@ -175,7 +174,7 @@ def keep_busy() -> None:
 
 
 def send_tcp(flows: int, congestion: str, address: str, first: int) -> None:
-    """Send without an end on so many connections."""
+    """Send endlessly on so many connections."""
     peers = []
     for ix in range(first, first + flows):
         peer = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -220,7 +219,7 @@ def receive_tcp(flows: int) -> None:
 
 
 def main(words: list[str]) -> None:
-    """Do what the words say."""
+    """Carry out the command line."""
     match words:
         case ["udp", port, frame, rate, address, dscp]:
             send_udp(int(port), int(frame), float(rate), address, int(dscp))

@@ -1,4 +1,4 @@
-"""A call beside four TCPs that take all they get, on 1 to 10 Mbit/s: measured, and predicted."""
+"""A call that shares 1 to 10 Mbit/s with four greedy TCPs: measured, and predicted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tidegate.show import quantity
 
 RATE = 10_000_000
 RATES = (1_000_000, 2_000_000, 5_000_000, RATE)
-"""At which the simulator is compared with what is measured."""
+"""Rates at which the simulator is compared with the measurement."""
 LONG = kernel.FRAME
 MTU_TIME = LONG * 8 / RATE
 SLACK = 0.4e-3
@@ -35,7 +35,7 @@ FLOWS = 4
 ROOM = 100
 """Packets that the gate and each of HTB's arrangements can hold."""
 LINE = 1.02
-"""The line behind is a little faster than what is shaped, as it should be."""
+"""The line behind is a little faster than the shaped rate, as it should be."""
 START = 0.3
 WARM_UP = 5.0
 """Until TCP has left its slow start; at lower rates as many round trips, and as many packets are measured."""
@@ -196,7 +196,7 @@ def _measure(
 
 
 def predict(rate: int = RATE) -> list[Row]:
-    """Return what the simulator says of the same file at a rate."""
+    """Return the simulator's results for the same file at a rate."""
     from tidegate.comparison import compare
 
     at = quantity(rate, "bit/s")

@@ -1,6 +1,6 @@
-//! What does an RM cell say?
+//! The contents of an RM cell.
 
-/// Which way an RM cell goes on its VC (DIR).
+/// The direction of an RM cell on its VC (DIR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Direction {
     /// From the source to the destination, as the data (FRM).

@@ -1,4 +1,5 @@
-//! Switch algorithms: what an output port tells the sources of its VCs, and the registry of those that are built in.
+//! Switch algorithms: the feedback of an output port to the sources of its VCs, and the registry of built-in
+//! algorithms.
 
 use super::cell::RmCell;
 use crate::contract::Refused;
@@ -19,7 +20,7 @@ impl VcIx {
     }
 }
 
-/// What a port tells the source of a VC.
+/// The feedback of a port to the source of a VC.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
     /// The VC's allocation on the link in bit/s (VAL); infinite for no limit.
@@ -95,7 +96,7 @@ pub trait RateControl: Send + fmt::Debug {
         false
     }
 
-    /// What the source of the VC is told, with so much in the class queue.
+    /// The feedback to the source of the VC, with so much in the class queue.
     fn feedback(&mut self, now: Time, vc: VcIx, queue: Count) -> Feedback;
 
     /// Shows what can be recorded over time, by name.

@@ -3,24 +3,24 @@
 //! # Model
 //!
 //! For every VC there is a virtual destination, which ends the *previous loop*, a queue of its own, and a virtual source, which
-//! begins the *next loop* and lets cells go from that queue to the class queue at ACR2. The port's switch algorithm allocates
+//! begins the *next loop* and moves cells from that queue to the class queue at ACR2. The port's switch algorithm allocates
 //! VAL2. An RM cell of the previous loop (FRM1) is turned round with
 //!
 //! `ER1 = min(ER1, VAL2, ACR2)`,
 //!
 //! and an answer from the next loop (BRM2) sets `ACR2 = Fn(min(ER2, VAL2), ACR2)` by the rules of a source. Four settings are
-//! open, which makes 72 couplings: what a VC's current rate is, what the input rate is, on which loop congestion of the link
-//! acts (whether VAL2 is in the first formula, in the second, or in both), and when VAL2 is calculated.
+//! open, which makes 72 couplings: the source of a VC's current rate, the source of the input rate, the loop on which
+//! congestion of the link acts (whether VAL2 is in the first formula, in the second, or in both), and when VAL2 is calculated.
 //!
 //! The algorithm's CI and NI go the same ways as VAL2.
 //!
 //! # Choices where the paper is silent
 //!
-//! - What is calculated at FRM1, and acts on the next loop, lowers ACR2 at once. At BRM2 there is then "no action" (section
-//!   5.5), so that ACR2 may rise above VAL2 until the next FRM1.
-//! - What is calculated at BRM2 only is taken from a table when an FRM1 is turned round.
-//! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the previous loop hears of the congestion through
-//!   that; `er_bound = "none"` leaves out ACR2, too.
+//! - An allocation that is calculated at FRM1 and acts on the next loop lowers ACR2 at once. At BRM2 there is then "no action"
+//!   (section 5.5), so ACR2 may rise above VAL2 until the next FRM1.
+//! - An allocation that is calculated at BRM2 only is taken from a table when an FRM1 is turned round.
+//! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the congestion reaches the previous loop through
+//!   ACR2; `er_bound = "none"` leaves out ACR2, too.
 //! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source otherwise.
 //! - RM cells of the next loop (FRM2) wait in the per-VC queue ([`VirtualSource`]).
 
@@ -215,7 +215,7 @@ impl Coupled {
         self.algorithm.as_ref()
     }
 
-    /// The switch algorithm, which sees what is no cell of the port's VCs.
+    /// The switch algorithm, which also sees traffic other than the cells of the port's VCs.
     pub fn algorithm_mut(&mut self) -> &mut dyn RateControl {
         self.algorithm.as_mut()
     }

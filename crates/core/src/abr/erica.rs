@@ -4,8 +4,8 @@
 //!
 //! # Model
 //!
-//! In every averaging interval the port measures its input rate, the rate of what goes before the ABR class, and which VCs
-//! were active. At its end
+//! In every averaging interval the port measures its input rate, the rate of the traffic that is served before the ABR class,
+//! and which VCs were active. At its end
 //!
 //! `target = utilisation · link − CBR and VBR`, `overload = input / target`, `VA_fairness = target / active VCs`,
 //!
@@ -19,9 +19,9 @@
 //! - There is at least one active VC.
 //! - With `queue_delay` the target is f(T) · (link − CBR and VBR), T the time that the queue takes at that rate:
 //!   f is 1 up to `queue_delay`, and then its hyperbola with a = 1.15, at least 0.5 (b = 1); the queue is the one that the last answer of the interval met.
-//! - With `average_overload`, input rate and target are averaged each for itself, and the overload is their ratio.
-//! - An interval that nobody asked about ends late, with the length that it should have had. After 100 intervals without
-//!   a cell those that follow change nothing.
+//! - With `average_overload`, input rate and target are averaged separately, and the overload is their ratio.
+//! - An interval without a call at its end is closed late, with the length that it should have had. After 100 intervals without
+//!   a cell, further empty ones change nothing.
 
 use super::control::{Feedback, PortTerms, RateControl, VcIx};
 use crate::contract::Refused;

@@ -1,9 +1,9 @@
 //! What rate may this connection use? Explicit-rate control of the ABR service, by VC.
 //!
 //! A [`Source`] sends at its allowed cell rate ACR, and an RM cell among every Nrm cells. The [`Destination`] turns RM cells
-//! round. On their way back the switches write into them what their links allow, by a [`RateControl`] at each [`OutputPort`];
-//! the source follows. With VS/VD a port also ends one control loop and begins the next ([`coupling`]). All are plain objects:
-//! a driver carries the cells and hands in the time.
+//! round. On the way back each switch writes into them the rate that its link allows, by a [`RateControl`] at each
+//! [`OutputPort`]; the source follows. With VS/VD a port also ends one control loop and begins the next ([`coupling`]). All are
+//! plain objects: a driver carries the cells and hands in the time.
 //!
 //! ATM Forum, Traffic Management Specification 4.0 (af-tm-0056.000), sections 5.10 and I; S. Kalyanaraman, R. Jain, J. Jiang,
 //! R. Goyal, S. Fahmy, Design considerations for the virtual source/virtual destination (VS/VD) feature in the ABR service of
@@ -11,8 +11,8 @@
 //!
 //! # Model
 //!
-//! Rates are in bit/s of whole cells, headers included, as links count them. Cells may have any length: with packets in
-//! place of cells, RM cells are periodic probes.
+//! Rates are in bit/s of whole cells, headers included, as links count them. Cells may have any length: with packets instead of
+//! cells, RM cells are periodic probes.
 //!
 //! # Choices where the sources are silent
 //!

@@ -1,4 +1,4 @@
-//! What does an output port of the ABR class do with the cells that pass it, without VS/VD?
+//! How does an output port of the ABR class treat the cells that pass it, without VS/VD?
 
 use super::cell::RmCell;
 use super::control::{BuiltInRateControl, PortTerms, RateControl, VcIx};
@@ -36,7 +36,7 @@ impl OutputPort {
         self.algorithm.as_ref()
     }
 
-    /// The switch algorithm, which sees what is no cell of the port's VCs.
+    /// The switch algorithm, which also sees traffic other than the cells of the port's VCs.
     pub fn algorithm_mut(&mut self) -> &mut dyn RateControl {
         self.algorithm.as_mut()
     }

@@ -3,7 +3,8 @@
 use super::cell::{Direction, RmCell, whole};
 use crate::units::{Span, TICKS_PER_SECOND, Time};
 
-/// What is agreed on for a VC when it is set up (ATM TM 4.0, section 5.10.2). Rates are in bit/s of whole cells.
+/// The terms of a VC, which are agreed on when it is set up (ATM TM 4.0, section 5.10.2). Rates are in bit/s
+/// of whole cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourceTerms {
     /// Peak cell rate, above zero.
@@ -53,7 +54,7 @@ impl Source {
         Source { terms, acr: terms.icr, frm_sent: None, since_frm: 0, unanswered: 0 }
     }
 
-    /// What was agreed on.
+    /// The terms that were agreed on.
     pub fn terms(&self) -> &SourceTerms {
         &self.terms
     }
@@ -132,8 +133,9 @@ impl Source {
     }
 }
 
-/// When in-rate cells may leave: between two of them there is the time of the first at ACR (rule 1). When ACR changes, what
-/// is left of that time is measured anew, so that over any time no more than ∫ACR and one cell leave.
+/// When in-rate cells may leave: between two of them there is the time of the first at ACR (rule 1). When ACR
+/// changes, the rest of that time is measured anew, so that over any time no more than ∫ACR and one cell
+/// leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     next_at: Time,

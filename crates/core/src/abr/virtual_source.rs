@@ -1,4 +1,4 @@
-//! How does a source send that lets cells go from a queue? A virtual source, and the ABR interface of a host.
+//! How does a source send cells from a queue? A virtual source, and the ABR interface of a host.
 
 use super::cell::RmCell;
 use super::source::{Source, SourceTerms};
@@ -6,9 +6,10 @@ use crate::units::Time;
 
 /// A source whose cells wait in a queue of the VC, which is served at ACR.
 ///
-/// FRM cells wait in that queue, too: one before or behind the first data cell, and one behind every Nrm − 1 data cells. What
-/// they declare is written, and rules 5 and 6 are applied, when they leave the queue. Mrm and Trm cause none. ACR does not
-/// fall below TCR, because an out-of-rate cell could not overtake the queue.
+/// FRM cells wait in that queue, too: one before or behind the first data cell, and one behind every Nrm − 1
+/// data cells. Their declared values are written, and rules 5 and 6 are applied, when they leave the queue.
+/// Mrm and Trm cause none. ACR does not fall below TCR, because an out-of-rate cell could not overtake the
+/// queue.
 #[derive(Clone, Debug)]
 pub struct VirtualSource {
     source: Source,
@@ -24,7 +25,7 @@ impl VirtualSource {
         VirtualSource { source: Source::new(SourceTerms { icr, mcr, ..terms }), since_frm: None }
     }
 
-    /// What was agreed on.
+    /// The terms that were agreed on.
     pub fn terms(&self) -> &SourceTerms {
         self.source.terms()
     }
@@ -53,7 +54,7 @@ impl VirtualSource {
         begins
     }
 
-    /// An FRM cell leaves the queue: what it says ([`Source::send_frm`]). ACR may fall.
+    /// An FRM cell leaves the queue; returns its contents ([`Source::send_frm`]). ACR may fall.
     #[must_use]
     pub fn send_frm(&mut self, now: Time) -> RmCell {
         self.source.send_frm(now)

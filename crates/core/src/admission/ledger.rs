@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowId(pub u64);
 
-/// What a link may promise.
+/// The reservations that a link may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Bits per second that may be reserved: the link's rate less what is kept aside for
@@ -81,9 +81,9 @@ impl Entry {
     }
 }
 
-/// What the stamps of packets claim of a link. A rate that is given back is free when real time has passed the last
-/// stamp that was given at it, or when nothing waits at the link: until then it would be promised twice
-/// ([`bounds`](crate::bounds)).
+/// The capacity of a link that the stamps of packets claim. A rate that is given back is free when real time
+/// has passed the last stamp that was given at it, or when nothing waits at the link: before that it would be
+/// reserved twice ([`bounds`](crate::bounds)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamps {
     /// Stamps up to this time claim nothing any more: real time, or [`Time::NEVER`] when no packet waits.
@@ -137,7 +137,7 @@ impl Ledger {
         self.policy.reservable - self.booked - self.claimed_sum
     }
 
-    /// Frees what was given back and is claimed by no stamp any more.
+    /// Frees the rates that were given back and are no longer claimed by a stamp.
     pub fn settle(&mut self, passed: Time) {
         while let Some(Reverse((latest, rate))) = self.claimed.peek().copied()
             && latest <= passed
@@ -147,7 +147,7 @@ impl Ledger {
         }
     }
 
-    /// What is promised to a flow.
+    /// The reservation granted to a flow.
     pub fn granted(&self, flow: FlowId) -> Option<FlowSpec> {
         self.entries.get(&flow)?.granted
     }
@@ -168,7 +168,7 @@ impl Ledger {
         self.book(flow, Entry { granted: None, asked: None }, spec)
     }
 
-    /// Books a change of what a flow was promised.
+    /// Books a change of a flow's reservation.
     ///
     /// # Errors
     /// Why it is refused; nothing is changed.
@@ -200,8 +200,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// What was asked for is promised from now on; what the flow had more before is free when its stamps have
-    /// passed. Does nothing where nothing was asked for.
+    /// The pending request is granted from now on; a reservation that the flow gives up is free when its
+    /// stamps have passed. Does nothing without a pending request.
     pub fn confirm(&mut self, flow: FlowId, stamps: Stamps) -> Option<FlowSpec> {
         let before = *self.entries.get(&flow)?;
         let asked = before.asked?;
@@ -210,8 +210,8 @@ impl Ledger {
         Some(asked)
     }
 
-    /// What was asked for is not to be: what was promised before stays. Does nothing where nothing
-    /// was asked for.
+    /// The pending request is withdrawn, and the reservation before it stays. Does nothing without a pending
+    /// request.
     pub fn withdraw(&mut self, flow: FlowId) {
         let Some(Entry { granted, asked: Some(_) }) = self.entries.get(&flow).copied() else { return };
         match granted {
@@ -221,7 +221,8 @@ impl Ledger {
         }
     }
 
-    /// Gives back what a flow has here; it is free when the flow's stamps have passed. Says whether it had anything.
+    /// Gives back a flow's reservation here, which is free when the flow's stamps have passed. Returns
+    /// whether it had one.
     pub fn tear_down(&mut self, flow: FlowId, stamps: Stamps) -> bool {
         let Some(entry) = self.entries.remove(&flow) else { return false };
         self.booked -= entry.booked();

@@ -1,4 +1,4 @@
-//! May this flow come in? Reservations, link by link (Zhang 1991, section 2.2; the Flow Network).
+//! Is this flow admitted? Reservations, link by link (Zhang 1991, section 2.2; the Flow Network).
 //!
 //! [`Ledger`] is one link's book; [`signalling`] carries requests along a route so that they are
 //! granted at every link or at none.
@@ -10,7 +10,7 @@ pub use ledger::{FlowId, Ledger, Policy, Refusal, Stamps};
 
 use crate::units::{Rate, Span};
 
-/// What a flow asks for: (AR, AI).
+/// The request of a flow: (AR, AI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowSpec {
     /// Average rate AR, in bit/s, above zero.

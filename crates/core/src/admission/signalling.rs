@@ -1,9 +1,9 @@
 //! Requests on their way along a route.
 //!
 //! A set-up or a change goes from the source to the destination and is booked at every link it
-//! passes. The destination confirms it, and the confirmation makes it good link by link on its
-//! way back; a link that refuses sends the refusal back instead, which withdraws what was booked.
-//! So a request is granted whole or refused whole. Either end may tear the flow down at any time.
+//! passes. The destination confirms it, and the confirmation commits it link by link on its way back. A link
+//! that refuses sends a refusal back instead, which withdraws the bookings. So a request is granted whole or
+//! refused whole. Either end may tear the flow down at any time.
 //!
 //! Messages of one direction stay in order; those of opposite directions may cross. Every step is
 //! harmless where its flow is not known (any more), so that crossings need no special case: a
@@ -13,14 +13,14 @@
 
 use super::{FlowId, FlowSpec, Ledger, Refusal, Stamps};
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Towards the destination: sets the flow up.
     SetUp(FlowSpec),
-    /// Towards the destination: changes what the flow was promised.
+    /// Towards the destination: changes the flow's reservation.
     Change(FlowSpec),
-    /// Towards the source: what was asked for is promised.
+    /// Towards the source: the request is granted.
     Confirm,
     /// Towards the source: the link with this place on the route refuses.
     Refuse(u32, Refusal),
@@ -53,7 +53,7 @@ pub enum Next {
     Destination(What),
 }
 
-/// What the switch in front of the link has to do.
+/// The action of the switch in front of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Nothing.

@@ -1,7 +1,7 @@
-//! Whose address is it? The longest prefix that holds it says.
+//! To which owner does an address belong? To that of the longest prefix that holds it.
 //!
-//! Prefixes are nested or apart, never across each other, so they cut the address space into stretches
-//! that belong to one of them each. Those are kept sorted, and an address is found by bisection: no
+//! Prefixes are nested or apart, never across each other, so they divide the address space into stretches,
+//! each of which belongs to one prefix. Those are kept sorted, and an address is found by bisection: no
 //! pointers, 8 bytes a stretch of IPv4, and at most two stretches a prefix and one more.
 
 use super::rules::Prefix;

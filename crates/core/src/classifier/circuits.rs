@@ -1,8 +1,8 @@
-//! Circuits: the subscribers of a network as its operator lists them, each with a name, addresses, and
-//! what it is promised and allowed in either direction.
+//! Circuits: the subscribers of a network as its operator lists them, each with a name, addresses, and its
+//! reservation and ceiling in either direction.
 //!
-//! There are many and most of them are idle, so a circuit is a few numbers in flat lists, shared by both
-//! directions; its flow is made when its first packet comes.
+//! Circuits are many and most of them are idle, so a circuit is a few numbers in flat lists, shared by both
+//! directions; its flow is created when its first packet arrives.
 
 use super::addresses::{Addresses, GivenTwice};
 use super::rules::{Direction, Prefix};
@@ -11,18 +11,18 @@ use crate::units::Rate;
 use core::net::IpAddr;
 use std::collections::BTreeMap;
 
-/// One circuit. What it does not say is as its rule's plan has it.
+/// One circuit. Terms that it does not state are those of its rule's plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
     /// Its name, which no other circuit has.
     pub name: String,
     /// Its addresses inside; a longer prefix of another circuit within them is the other's.
     pub addresses: Vec<Prefix>,
-    /// What it is promised and allowed.
+    /// Its reservation and ceiling.
     pub terms: Terms,
 }
 
-/// What a circuit is promised and allowed.
+/// The reservation and ceiling of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Terms {
     /// The class that it is a member of.
@@ -92,7 +92,7 @@ impl Circuits {
         self.ends.get(at).and_then(|end| self.names.get(start..*end as usize)).unwrap_or_default()
     }
 
-    /// What a circuit states itself; nothing for one that is not there.
+    /// The terms that a circuit states itself; nothing for an unknown circuit.
     pub fn terms(&self, circuit: u32) -> Terms {
         self.terms.get(circuit as usize).copied().unwrap_or_default()
     }
@@ -119,7 +119,7 @@ impl Circuits {
         numbered.collect()
     }
 
-    /// The plan of a circuit's flow in a direction; `rule` says what the circuit does not.
+    /// The plan of a circuit's flow in a direction; `rule` has the terms that the circuit does not state.
     pub fn plan(&self, circuit: u32, direction: Direction, rule: &FlowPlan) -> FlowPlan {
         let terms = self.terms(circuit);
         let mut plan = *rule;

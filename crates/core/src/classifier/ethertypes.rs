@@ -3,7 +3,7 @@
 use crate::headers::Headers;
 use core::net::IpAddr;
 
-/// What is below this is the length of an 802.3 frame.
+/// A lower number is the length of an 802.3 frame.
 pub const LEAST_ETHERTYPE: u16 = 0x0600;
 
 const IPV4: u16 = 0x0800;

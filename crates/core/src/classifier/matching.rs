@@ -1,4 +1,4 @@
-//! Which packets does a rule mean? Those whose headers say what it asks for, at a device with two sides.
+//! Which packets does a rule match, by their headers, at a device with two sides?
 
 use super::ethertypes::ethertype_of;
 use super::rules::{Direction, Prefix};
@@ -6,11 +6,11 @@ use crate::headers::{Headers, MacAddress};
 use core::fmt;
 use core::net::IpAddr;
 
-/// Which packets are meant: those for which everything holds that is given. A list holds when one of its members does;
-/// an empty one is not given. What is given of addresses, ports, protocol and DSCP only IP packets have.
+/// The packets of a rule: those that meet every condition given. A list is met when one of its members is; an
+/// empty list is no condition. Conditions on addresses, ports, protocol and DSCP are met by IP packets only.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Match {
-    /// The address inside: the source of what goes up, the destination of what goes down.
+    /// The address inside: the source of upstream packets, the destination of downstream ones.
     pub inside: Vec<Prefix>,
     /// The address outside.
     pub outside: Vec<Prefix>,
@@ -34,7 +34,7 @@ pub struct Match {
     pub vlan: Vec<u16>,
     /// The direction.
     pub direction: Option<Direction>,
-    /// Packets that are not meant, although all else holds.
+    /// Packets that do not match, although they meet all other conditions.
     pub except: Option<Box<Match>>,
 }
 

@@ -1,4 +1,4 @@
-//! Rules for a device with two sides: directions, prefixes, and what has a flow of its own.
+//! Rules for a device with two sides: directions, prefixes, and which traffic has a flow of its own.
 
 use super::FiveTuple;
 use crate::headers::Headers;
@@ -128,14 +128,14 @@ pub fn inside(headers: &Headers, direction: Direction) -> Option<IpAddr> {
     })
 }
 
-/// What has a flow of its own, among the packets that a rule means.
+/// The unit that has a flow of its own, among the packets that a rule matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Each {
     /// Every 5-tuple.
     FiveTuple,
     /// Every address inside.
     Host,
-    /// Every IPv4 address inside, and every /64 of IPv6: what a line has.
+    /// Every IPv4 address inside, and every /64 of IPv6: the addresses of a line.
     Subscriber,
 }
 

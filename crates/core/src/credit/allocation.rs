@@ -1,9 +1,9 @@
 //! How is a pool divided among VCs? Equation (3) of Kung 1997, and the largest division that is safe.
 //!
 //! At each allocation a VC gets a share of the cells that are divided, in proportion to what it has forwarded since the
-//! allocation before. Shares are rounded up, and no VC gets less than a least allocation: an idle one falls back to that.
+//! allocation before. Shares are rounded up, and no VC gets less than a least allocation, which is that of an idle VC.
 
-/// What a VC brings to an allocation.
+/// The claim of a VC in an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// VU: cells of it that have left since the allocation before.
@@ -12,7 +12,7 @@ pub struct Claim {
     pub held: u32,
 }
 
-/// What is divided.
+/// The pool to divide, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
     /// Cells that are divided by usage: M/2 − TQ − N in equation (3).

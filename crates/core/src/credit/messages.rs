@@ -1,4 +1,4 @@
-//! What do the two ends of a link tell each other?
+//! The messages between the two ends of a link.
 
 use super::RECORDS_PER_CELL;
 
@@ -32,7 +32,7 @@ impl Counter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct VcIx(pub u32);
 
-/// What a credit record says of the cells of a VC that have left the receiver.
+/// The information of a credit record on the cells of a VC that have left the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credit {
     /// Fwd_Cnt of the receiver when the credit cell was made (the Credit Update Protocol).
@@ -56,7 +56,7 @@ pub struct Allocation {
     pub buf_alloc: u32,
 }
 
-/// What the receiver tells of a VC.
+/// The receiver's report on a VC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct CreditRecord {
     /// The VC.
@@ -107,6 +107,6 @@ pub struct CreditCheck {
     pub vc: VcIx,
     /// Tx_Cnt of the sender when the cell was made.
     pub tx_cnt: Counter,
-    /// The number of the latest allocation that the sender has heard of.
+    /// The number of the latest allocation that has reached the sender.
     pub allocation: Counter,
 }

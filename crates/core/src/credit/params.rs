@@ -1,4 +1,4 @@
-//! What can be set of a link with credit, and what follows from it and the link.
+//! The settings of a link with credit, and the figures that follow from them and the link.
 
 use super::receiver::{Adaptation, Confirmation};
 use super::sizing::{Exact, Link, Loop, Pool, Unsizable, check_allocation};
@@ -220,7 +220,7 @@ impl CreditParams {
         Ok(())
     }
 
-    /// What they come to on a link.
+    /// The plan of a link with these parameters.
     ///
     /// # Errors
     /// When they do not fit it.

@@ -1,4 +1,4 @@
-//! What does a link's receiver tell its sender, and which cells has it room for?
+//! What does a link's receiver report to its sender, and for which cells does it have room?
 
 use super::Refused;
 use super::allocation::{Claim, Division};
@@ -9,7 +9,7 @@ use super::sizing::check_allocation;
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// What becomes of a cell that has come.
+/// The fate of an arrived cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Arrival {
@@ -211,11 +211,10 @@ impl Receiver {
         }
     }
 
-    /// A credit_check cell has come, behind the cells that it counts. What has not come of these, Tx_Cnt − Rx_Cnt, is lost
-    /// and counts as gone; the return value says how many cells. A record is due in any case, in place of those that
-    /// were lost.
+    /// A credit_check cell has come, behind the cells that it counts. Those that have not come, Tx_Cnt − Rx_Cnt, are
+    /// lost and count as gone; their number is returned. A record is due in any case, to replace lost ones.
     ///
-    /// A check that no sender with this allocation could have sent is passed over.
+    /// A check that no sender with this allocation could have sent is ignored.
     pub fn checked(&mut self, now: Time, check: &CreditCheck) -> u32 {
         let Some(state) = self.vcs.get_mut(check.vc.0 as usize) else { return 0 };
         let lost = check.tx_cnt.since(state.rx_cnt);
@@ -234,8 +233,9 @@ impl Receiver {
     ///
     /// `Buf_Alloc = (M/2 − TQ − N)·(VU/TU)` (equation 3), `N2 = Buf_Alloc/4` (equation 4)
     ///
-    /// It is called at an interval of at least the largest RTT. Then the receiver never has more than M cells: what may come
-    /// after an allocation is bounded by it and by the one before, of which each was at most M/2 − TQ.
+    /// It is called at an interval of at least the largest RTT. Then the receiver never has more than M
+    /// cells: the cells that may come after an allocation are bounded by it and by the previous one, each of
+    /// which was at most M/2 − TQ.
     pub fn allocate(&mut self, now: Time, adaptation: &Adaptation) {
         let Adaptation { pool, divided, n2, confirmation } = *adaptation;
         let claim = |vc: &mut Vc| Claim {
@@ -302,8 +302,8 @@ impl Receiver {
         Some(cell)
     }
 
-    /// A credit cell of repeated records alone, for a link back that has nothing else to send; `None` when there is none
-    /// to be repeated.
+    /// A credit cell of repeated records alone, for a link back that has nothing else to send; `None` when no
+    /// record is to be repeated.
     pub fn take_repeat_cell(&mut self) -> Option<CreditCell> {
         let mut cell = CreditCell::default();
         self.fill_with_repeats(&mut cell);

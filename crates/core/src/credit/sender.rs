@@ -15,7 +15,7 @@ pub struct NoCredit {
     pub vc: VcIx,
 }
 
-/// The largest allocation of a VC in cells: half of what a [`Counter`] tells apart.
+/// The largest allocation of a VC in cells: half of the values of a [`Counter`].
 pub const MOST_CELLS: u32 = (1 << 31) - 1;
 
 /// The sender's end of a link with credit.

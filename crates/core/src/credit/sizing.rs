@@ -1,7 +1,8 @@
-//! Which buffer does a VC need for a rate, and which rate has it with a buffer? Equations (2), (5) and (6) of Kung 1997.
+//! Which buffer does a VC need for a rate, and which rate does it have with a buffer? Equations (2), (5) and (6) of
+//! Kung 1997.
 //!
-//! All figures are exact: cells are whole, times are rational numbers of cell times. A cell is what one credit is for;
-//! on a link of packets, a packet, and all packets are as long as the one that is sized for.
+//! All figures are exact: cells are whole, times are rational numbers of cell times. A cell is the unit of one credit;
+//! on a link of packets it is a packet, and all packets are as long as the one that is sized for.
 //!
 //! # Equation (2)
 //!
@@ -11,8 +12,8 @@
 //!
 //! `min(1/N, k·N2 / (RTT + (N2 − r)·N))`
 //!
-//! and at most the same with `N2 − r` in place of `(N2 − r)·N`. For N = 1 both are one figure, which is exact. Where
-//! N2 divides B the first is the paper's `B / (RTT + N2·N)`.
+//! and at most the same with `N2 − r` instead of `(N2 − r)·N`. For N = 1 both are equal, and exact. Where N2 divides B
+//! the first is the paper's `B / (RTT + N2·N)`.
 //!
 //! Why: the record of cell j·N2 lets the sender go on up to cell j·N2 + B, the record before it up to N2 cells less. So the
 //! last N2 − r cells up to (j + k)·N2 wait for it. They take a cell time each when the VC is alone, up to N when N VCs take
@@ -76,7 +77,7 @@ pub enum Unsizable {
     TooLarge,
 }
 
-/// Buf_Alloc ≥ N2 ≥ 1, without which a VC stands still for ever.
+/// Buf_Alloc ≥ N2 ≥ 1, without which a VC is blocked permanently.
 pub fn check_allocation(buf_alloc: u64, n2: u64) -> Result<(), Unsizable> {
     match n2 {
         0 => Err(Unsizable::NoBatch),
@@ -132,7 +133,8 @@ impl Link {
         Ok(Exact::new(u128::from(self.credit_cell), bytes))
     }
 
-    /// The least N2 at which credit cells of one record each take at most `percent` % of what the data take; at least 1.
+    /// The least N2 at which credit cells of one record each take at most `percent` % of the bytes of data;
+    /// at least 1.
     pub fn n2_for_overhead(&self, percent: u32) -> Result<u64, Unsizable> {
         if percent == 0 || self.cell == 0 {
             return Err(Unsizable::NoLink);
@@ -142,7 +144,7 @@ impl Link {
     }
 }
 
-/// What share of a link each of N active VCs has.
+/// The share of a link of each of N active VCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// No less.
@@ -167,7 +169,7 @@ impl Loop {
         Ok(Loop { rtt, n2 })
     }
 
-    /// What share of the link each of `active` VCs has with `buf_alloc` cells each (equation 2).
+    /// The share of the link of each of `active` VCs with `buf_alloc` cells each (equation 2).
     pub fn share(&self, buf_alloc: u64, active: u64) -> Result<Share, Unsizable> {
         check_allocation(buf_alloc, self.n2)?;
         if active == 0 {

@@ -1,8 +1,8 @@
-//! Does a VC stand still for ever?
+//! Is a VC blocked permanently?
 //!
-//! A VC without credit whose cells wait downstream is held back, and goes on when they leave. One that has no cell at
-//! the receiver either waits for a credit record that nobody will send: Buf_Alloc = N2 and a lost record, or lost cells
-//! that no check has found.
+//! A VC without credit whose cells wait downstream is held back, and continues when they leave. A VC without
+//! credit and without a cell at the receiver waits for a credit record that will never be sent: Buf_Alloc =
+//! N2 and a lost record, or lost cells that no check has found.
 
 use super::messages::VcIx;
 use crate::units::{Span, Time};

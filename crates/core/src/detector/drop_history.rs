@@ -20,8 +20,8 @@
 //! Choices where the papers leave one:
 //! - Windows begin at the first drop, and follow one another for as long as there are drops.
 //! - Drops are those of the node's dropper: not those of meters, of the pool or of other nodes, and no marks.
-//! - What is policed is not among the drops from which other flows' shares are found.
-//! - A release is found at an arrival at the node, of whatever flow.
+//! - Policed packets are not among the drops from which other flows' shares are computed.
+//! - A release is detected at an arrival of any flow at the node.
 
 use crate::context::{Ctx, Effect, Notice, Reason, Verdict};
 use crate::contract::{Contract, Refused};

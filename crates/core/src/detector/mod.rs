@@ -1,6 +1,6 @@
 //! Which flows do not respond to congestion?
 //!
-//! A detector is shown the drops of a node's dropper, and of the flows that it has named what arrives.
+//! A detector gets the drops of a node's dropper, and the arrivals of the flows that it has named.
 
 pub mod drop_history;
 

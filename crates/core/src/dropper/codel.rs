@@ -8,11 +8,11 @@
 //!
 //! Choices where the RFC leaves one:
 //! - The largest packet (`maxpacket`) is the largest that has arrived.
-//! - A packet that is marked leaves, so that one packet at most is marked each time the link is free; marks count as drops
-//!   do, and the next is due at the control law's next time.
+//! - A marked packet leaves, so at most one packet is marked each time the link is free. Marks count as drops do, and
+//!   the next is due at the control law's next time.
 //! - interval / √count is rounded down to a tick; `count` stops at 2³² − 1.
-//! - The dropping state that begins less than 16 intervals after the last drop was due goes on with the count of the one
-//!   before, less the count with which that one began, as in the RFC's pseudo-code.
+//! - A dropping state that begins less than 16 intervals after the last drop was due continues with the count of the
+//!   previous one, less the count with which that one began, as in the RFC's pseudo-code.
 
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};

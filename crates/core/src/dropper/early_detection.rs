@@ -1,5 +1,5 @@
 //! Random early detection (Floyd and Jacobson 1993): the average queue, the probability that follows from it, and the
-//! spread of drops. What droppers share that drop or mark at random by an average queue.
+//! spread of drops. It is shared by the droppers that drop or mark at random by an average queue.
 //!
 //! ```text
 //! avg ← (1 − w) · avg + w · q                          at an arrival at a queue q > 0

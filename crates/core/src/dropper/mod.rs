@@ -15,7 +15,7 @@ use crate::params::{Limit, PolicyKind, PolicyParams, PolicyRecord, registry};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 
-/// What a dropper sees of the queues around a packet. The packet itself is nowhere counted.
+/// The queues around a packet, as a dropper sees them. The packet itself is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Occupancy {
     /// The queue that the dropper guards: a port's, a class's or a flow's; a packet in service
@@ -54,8 +54,8 @@ pub enum Left {
 
 /// Decides whether a packet enters a queue and whether it leaves it: the queue of a port, of a
 /// class or of one flow. A packet passes the droppers that guard it from the innermost to the
-/// outermost. Flows go by their index at the port. Of packets that were queued before the dropper
-/// was there it hears when they leave.
+/// outermost. Flows go by their index at the port. Packets that were queued before the dropper was set up are
+/// reported to it when they leave.
 pub trait Dropper {
     /// The rate of the server behind the guarded node; `None` when it is unknown. Comes before
     /// the first flow, and again when the rate changes.
@@ -95,7 +95,7 @@ pub trait Dropper {
     }
 }
 
-/// How to make a dropper: what a plan holds.
+/// How to make a dropper, as a plan holds it.
 pub type DropperKind = PolicyKind<BuiltInDropper, dyn Dropper + Send>;
 
 impl DropperKind {

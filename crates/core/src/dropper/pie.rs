@@ -7,16 +7,16 @@
 //!
 //! with the RFC's table for scale(p), its limit of 0.02 an update from p = 0.1 on (section 5.5), its decay by 0.98 while the
 //! delay is zero, its burst allowance (section 4.4), and drops spread by an accumulated probability (section 5.4). Policies
-//! have no timers: updates that are due are made at the next call, with the queue as it stood.
+//! have no timers: updates that are due are made at the next call, with the queue as it was.
 //!
 //! Choices where the RFC leaves one:
 //! - The delay is the queue over the departure rate (section 5.2). The rate is that of the link, where it is known, until a
 //!   first measurement is complete, and again once it changes; without either the delay is taken as zero.
-//! - A measurement begins at a departure that leaves at least 16 KiB behind, and ends when so much has departed since. It
-//!   divides by what has departed, which may be more than 16 KiB.
+//! - A measurement begins at a departure that leaves at least 16 KiB behind, and ends when as much has departed since.
+//!   It divides by the bytes that have departed, which may be more than 16 KiB.
 //! - The queue includes the packet in service, whole.
 //! - The burst allowance is decremented and reset at updates.
-//! - A queue that stands still for more than 65 536 updates is taken to have stood still for so many.
+//! - A queue that does not change for more than 65 536 updates counts as unchanged for 65 536.
 
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};

@@ -1,9 +1,9 @@
 //! RIO (Clark and Fang 1998, Figure 6): two REDs over one queue, one for packets in profile (*in*, green), one for packets
 //! out of profile (*out*, red and yellow).
 //!
-//! An *in* packet is judged by the average number of *in* packets, which *in* packets alone update. By which average an
-//! *out* packet is judged is a setting: that of all packets, as in the paper, which all packets update; of *out* packets,
-//! which *out* packets update; of *in* packets; or *both*, the greater of the last two.
+//! An *in* packet is judged by the average number of *in* packets, which *in* packets alone update. A setting chooses
+//! the average that judges an *out* packet: that of all packets, as in the paper, which all packets update; of *out*
+//! packets, which *out* packets update; of *in* packets; or *both*, the greater of the last two.
 //!
 //! Choices where the paper leaves one:
 //! - Each average decays while there is no packet in the queue that it counts.

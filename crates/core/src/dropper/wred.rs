@@ -1,8 +1,8 @@
 //! WRED: RED over one average queue, with thresholds and a probability for each of the three drop precedences of assured
 //! forwarding (RFC 2597, section 4), which are a packet's colours.
 //!
-//! All packets count in the average and update it, as in routers of the field; what differs from colour to colour is
-//! how long the average queue may be. Drops of each colour are spread by a count of its own. The choices of RED hold.
+//! All packets count in the average and update it, as in deployed routers; colours differ in how long the average queue
+//! may be. Drops of each colour are spread by a count of its own. The choices of RED hold.
 
 use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
 use super::{Dropper, Left, Occupancy};

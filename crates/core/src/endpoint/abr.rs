@@ -6,7 +6,8 @@
 //! - A source without data sends nothing, RM cells included.
 //! - Nothing is acknowledged: a finite transfer has ended when its last cell is sent.
 //! - The last cell of what an application hands over is as long as the others.
-//! - With AAL5 a packet is what waits when its first cell is sent, at most `frame` bytes; what comes later is in the next one.
+//! - With AAL5 a packet holds the data that wait when its first cell is sent, at most `frame` bytes; later data are in the next
+//!   packet.
 //! - An out-of-rate FRM cell has CLP = 1, which is red, and is sent only while ACR is below TCR.
 
 use super::application::Application;
@@ -65,7 +66,7 @@ parameters! {
 pub const OF_OWN_DATA: &[&str] = &["mrm", "trm", "rm_cell", "header", "frame"];
 
 impl AbrParams {
-    /// What is agreed on for a VC with cells of `size` bytes whose first link has this rate.
+    /// The terms of a VC with cells of `size` bytes whose first link has this rate.
     pub fn terms(&self, link: Rate, size: u32) -> SourceTerms {
         let pcr = self.pcr.unwrap_or(link).bits_per_second();
         SourceTerms {

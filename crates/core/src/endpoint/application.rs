@@ -1,4 +1,4 @@
-//! What gives a connection its data: an application that hands them over, piece by piece.
+//! Applications, which hand a connection its data, piece by piece.
 
 use super::on_off::{OnOff, Writer};
 use super::recorded::Player;
@@ -7,7 +7,7 @@ use crate::rng::Rng;
 use crate::units::{Span, Time};
 use std::sync::Arc;
 
-/// Data that do not go on without end.
+/// Data that are not endless.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// Finite transfers, one after the other.
@@ -44,12 +44,12 @@ pub enum Application {
     Transferring(Transferring),
     /// It writes at a rate, now and then.
     Writing(Writer),
-    /// It writes what was recorded.
+    /// It writes recorded data.
     Playing(Player),
 }
 
 impl Application {
-    /// An application that begins at `start`. What it writes at a rate it writes in pieces of `piece` bytes.
+    /// An application that begins at `start`. Data at a rate are written in pieces of `piece` bytes.
     pub fn new(data: Data, piece: u32, start: Time, rng: Rng) -> Application {
         match data {
             Data::Transfers(transfers) => Application::Transferring(Transferring::new(transfers, rng)),
@@ -67,7 +67,7 @@ impl Application {
         }
     }
 
-    /// Hands over what it is time for. Returns the bytes.
+    /// Hands over the data that are due. Returns the bytes.
     pub fn hand_over(&mut self, now: Time) -> Option<u64> {
         match self {
             Application::Transferring(transferring) => transferring.begin(now),

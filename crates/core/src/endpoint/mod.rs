@@ -26,9 +26,9 @@ use transfers::Transfer;
 
 /// One end of a flow or a connection.
 ///
-/// Every call returns the endpoint's next time: when it is to be woken, whatever it asked for
-/// before. A time that is not later than [`HostCx::now`] means in this instant, after what links do
-/// in it; [`Time::NEVER`] means not at all.
+/// Every call returns the time at which the endpoint is to be woken next, which replaces every earlier one. A
+/// time that is not later than [`HostCx::now`] means this instant, after the events of links in it;
+/// [`Time::NEVER`] means not at all.
 pub trait Endpoint: Send {
     /// The flow starts, or the time has come that was asked for.
     fn wake(&mut self, cx: &mut HostCx<'_>) -> Time;
@@ -39,7 +39,7 @@ pub trait Endpoint: Send {
     /// The network has something to say about the endpoint's own flow.
     fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time;
 
-    /// Whether the endpoint hears of its packets that leave the first queue on their way, or are
+    /// Whether the endpoint is notified of its packets that leave the first queue on their way, or are
     /// dropped there: [`Notice::Left`] and [`Notice::Dropped`].
     fn watches_first_queue(&self) -> bool {
         false
@@ -50,13 +50,13 @@ pub trait Endpoint: Send {
         let _ = show;
     }
 
-    /// The smoothed round-trip time of what it sends (SRTT, RFC 6298), once it has measured one; `None` for an endpoint
-    /// that measures none.
+    /// The smoothed round-trip time of its packets (SRTT, RFC 6298), once it has measured one; `None` for an
+    /// endpoint that measures none.
     fn round_trip(&self) -> Option<Span> {
         None
     }
 
-    /// What it has counted since it was made.
+    /// Its counts since it was made.
     fn counts(&self) -> Counts {
         Counts::default()
     }
@@ -67,7 +67,7 @@ pub trait Endpoint: Send {
     }
 }
 
-/// What the ends of a connection count besides packets; `None` for what an endpoint does not count.
+/// Counts at the ends of a connection besides packets; `None` for those that an endpoint does not keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets of data that were sent again, at the end that sends them.
@@ -94,10 +94,10 @@ impl Counts {
     }
 }
 
-/// What the network says to a source.
+/// A notice from the network to a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
-    /// What a policy on the way found: a monitor, for example, that the flow is too far ahead.
+    /// A finding of a policy on the way, for example of a monitor that the flow is too far ahead.
     Network(context::Notice),
     /// The flow is set up: it may send.
     Granted,
@@ -118,7 +118,7 @@ pub enum Notice {
 
 /// The content of a packet, as far as relays and endpoints read it.
 ///
-/// It stands beside the packet's body and takes no memory until a packet has one.
+/// It is kept apart from the packet's body and takes no memory until a packet has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Payload {
     /// Nothing that anybody reads: data.
@@ -134,11 +134,11 @@ pub enum Payload {
     Check(CreditCheck),
 }
 
-/// What the driver hands to every call: the time, and a list for what the endpoint does.
+/// The arguments of the driver to every call: the time, and a list for the endpoint's actions.
 pub struct HostCx<'a> {
     /// The current time; never earlier than in the call before.
     pub now: Time,
-    /// What the driver has to act on after the call, in order.
+    /// The actions that the driver has to carry out after the call, in order.
     pub out: &'a mut Vec<Action>,
 }
 
@@ -191,7 +191,7 @@ impl HostCx<'_> {
     }
 }
 
-/// What an endpoint is made from.
+/// The data from which an endpoint is made.
 pub struct Seat {
     /// Index of the flow that it sends.
     pub flow: u32,
@@ -205,6 +205,6 @@ pub struct Seat {
     pub stop: Time,
     /// Rate of the first link on its way.
     pub rate: Rate,
-    /// What its application hands over; `None` for data without end.
+    /// The data that its application hands over; `None` for endless data.
     pub data: Option<Data>,
 }

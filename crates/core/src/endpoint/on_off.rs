@@ -1,8 +1,8 @@
 //! On-off data: an application that writes at a constant rate for an on time, is silent for an off time, and so on.
 //!
-//! In an on time of T it writes rate · T bytes, rounded down: a piece as soon as there is one, and what is left when the
-//! time ends. It does not wait for acknowledgements: what the connection cannot carry waits at the sender, which has room for
-//! it.
+//! In an on time of T it writes rate · T bytes, rounded down: a piece as soon as it is complete, and the rest when the
+//! time ends. It does not wait for acknowledgements: data that the connection cannot carry wait at the sender, which
+//! has room for them.
 
 use super::application::Period;
 use crate::rng::Rng;
@@ -60,7 +60,7 @@ impl Writer {
         self.next_at
     }
 
-    /// Writes what it is time for. Returns the bytes.
+    /// Writes the data that are due. Returns the bytes.
     pub fn write(&mut self, now: Time) -> Option<u64> {
         if now < self.next_at {
             return None;

@@ -1,4 +1,4 @@
-//! Transports: what makes both ends of a connection, and the registry of those that are built in.
+//! Transports, which make both ends of a connection, and the registry of built-in transports.
 
 use super::{Endpoint, Seat};
 use crate::abr::SourceTerms;
@@ -12,7 +12,7 @@ pub trait Transport: fmt::Debug {
     /// The end that sends data, in packets of at most `size` bytes.
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
 
-    /// Whether its sender sends what the seat's application hands over; otherwise it sends data without end.
+    /// Whether its sender sends the data of the seat's application; otherwise it sends endless data.
     fn takes_data(&self) -> bool {
         false
     }
@@ -34,15 +34,15 @@ pub trait Transport: fmt::Debug {
         false
     }
 
-    /// What is agreed on with the switches when the connection is a VC of the ABR service, with cells of `size` bytes and a
-    /// first link of this rate; `None` for one that heeds no RM cells.
+    /// The terms agreed on with the switches when the connection is a VC of the ABR service, with cells of
+    /// `size` bytes and a first link of this rate; `None` for a transport that heeds no RM cells.
     fn source_terms(&self, link: Rate, size: u32) -> Option<SourceTerms> {
         let _ = (link, size);
         None
     }
 }
 
-/// How to make a transport: what a plan holds.
+/// How to make a transport, as a plan holds it.
 pub type TransportKind = PolicyKind<BuiltInTransport, dyn Transport + Send + Sync>;
 
 macro_rules! transports {

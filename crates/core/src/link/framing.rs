@@ -12,7 +12,7 @@ const CELL_PAYLOAD: u32 = 48;
 /// An ATM cell on the wire, in bytes.
 const CELL: u32 = 53;
 
-/// What a frame costs on a link, as in `tc`.
+/// The charge of a frame on a link, as in `tc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Framing {
     overhead: i32,

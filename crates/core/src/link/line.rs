@@ -4,7 +4,7 @@
 //! when is its last bit out? [`fly`](Line::fly): is it lost, at the far end, or in flight?
 //! [`land`](Line::land): what has reached the far end? The driver keeps the clock and the random generator.
 //!
-//! A plain line has a rate and nothing else. What it costs is one test: all that is rare is boxed.
+//! A plain line has a rate and nothing else. It costs one test, because everything rare is boxed.
 
 use super::{Loss, Reordering, Trace, TracedLink};
 use crate::rng::Rng;
@@ -12,7 +12,7 @@ use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What a line is.
+/// The properties of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePlan {
     /// How fast bits leave; with a trace, the trace says so instead.
@@ -41,7 +41,7 @@ impl LinePlan {
     }
 }
 
-/// What becomes of a packet that a line carries.
+/// The fate of a packet that a line carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flight {
     /// It is lost.
@@ -87,9 +87,8 @@ impl<T: Copy> Line<T> {
         line
     }
 
-    /// Makes the line what another plan says, from `now` on. A trace that stays goes on where it is. What is
-    /// in flight arrives when it would have, and nothing that is sent later arrives before it but what overtakes it
-    /// by reordering.
+    /// Applies another plan to the line, from `now` on. A trace that stays continues at its position. Packets
+    /// in flight arrive when they would have, and no later packet arrives before them except by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
         self.rate = plan.rate;
         if self.extras.is_none() && plan.is_plain() {
@@ -106,7 +105,7 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// The rate; with a trace, it is not what packets are sent at.
+    /// The rate; with a trace, packets are not sent at it.
     pub fn rate(&self) -> Rate {
         self.rate
     }
@@ -133,7 +132,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// The propagation delay, where it alone says when an item arrives: nothing is reordered, and no trace says when bytes
-    /// leave. A driver may then keep what is in flight itself, and only ask what is [lost](Self::loses).
+    /// leave. A driver may then keep the packets in flight itself, and only ask which are
+    /// [lost](Self::loses).
     pub fn only_delay(&self) -> Option<Span> {
         let is_only =
             |extras: &Extras<T>| extras.traced.is_none() && !extras.reorders && extras.in_flight.is_empty();
@@ -169,8 +169,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws one number
-    /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The caller keeps a copy of
-    /// what is lost or has arrived.
+    /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The
+    /// caller keeps a copy of an item that is lost or has arrived.
     #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {

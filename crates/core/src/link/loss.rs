@@ -1,4 +1,4 @@
-//! A wire that loses packets: each with the same probability, whatever became of the others.
+//! A wire that loses packets, each with the same probability and independently of the others.
 
 use crate::contract::Refused;
 use crate::rng::Rng;

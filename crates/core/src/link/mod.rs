@@ -1,4 +1,4 @@
-//! What does the wire do? What a frame costs, when it is through, and whether it gets there: for the
+//! What does the wire do? The charge of a frame, the end of its transmission, and whether it arrives: for the
 //! simulator's links and for the links that the gate emulates.
 
 mod framing;

@@ -2,16 +2,16 @@
 //!
 //! This is the format of mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP",
 //! USENIX ATC 2015, section 4), which cellular links are recorded in: one line for each opportunity, its
-//! millisecond from the start, never going back. Behind the last one the recording starts again, so that
-//! its period is the last line.
+//! millisecond from the start, never going back. After the last one the recording starts again, so its period
+//! is the last line.
 //!
-//! What an opportunity means is taken from mahimahi's link queue: it delivers up to 1500 bytes at its
-//! instant, the end of one packet and the start of the next alike; a packet that does not fit goes on in
-//! the opportunities that follow, and is through when its last byte is. What is left of an opportunity
-//! when nothing waits is lost. Two things are finer here: time does not stop between milliseconds (a
-//! packet takes part in every opportunity from its arrival on, one at that very instant included), and
-//! an opportunity is 1500 bytes of whatever the driver charges, where mahimahi charges 1504 to an IP packet
-//! and the four bytes that its device puts before it: either way a full IP packet takes one.
+//! The meaning of an opportunity is that of mahimahi's link queue: it delivers up to 1500 bytes at its
+//! instant, the end of one packet and the start of the next alike; a packet that does not fit continues in
+//! the opportunities that follow, and is delivered with its last byte. The rest of an opportunity is lost
+//! when nothing waits. Two things are finer here: time does not stop between milliseconds (a packet takes
+//! part in every opportunity from its arrival on, one at that very instant included), and an opportunity is
+//! 1500 bytes of whatever the driver charges, where mahimahi charges 1504 to an IP packet and the four bytes
+//! that its device puts before it: either way a full IP packet takes one.
 
 use crate::units::{Span, Time};
 use std::sync::Arc;
@@ -126,9 +126,9 @@ impl TracedLink {
         &self.trace
     }
 
-    /// When a packet that is there at `now` may start: `now` itself while an opportunity of that instant
-    /// has bytes left, or else when the next one comes; [`Time::NEVER`] at the end of time. What is asked
-    /// for goes forward in time.
+    /// When a packet that is there at `now` may start: at `now` while an opportunity of that instant has
+    /// bytes left, otherwise at the next one; [`Time::NEVER`] at the end of time. `now` never goes back from
+    /// call to call.
     pub fn opens(&mut self, now: Time) -> Time {
         if self.at < now {
             self.take(self.trace.opportunities_within(now.since(self.start)));

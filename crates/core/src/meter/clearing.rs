@@ -1,13 +1,13 @@
-//! The receiver's profile meter (Clark and Fang 1998, section II.E): at the receiver's access link it takes the congestion
-//! indication off packets inside the profile, which the receiver has paid for, and leaves it on those outside, so that
-//! their sender slows down.
+//! The receiver's profile meter (Clark and Fang 1998, section II.E): at the receiver's access link it removes the
+//! congestion indication from packets inside the profile, which the receiver has paid for, and leaves it on those outside,
+//! so that their sender slows down.
 //!
 //! Every packet debits the profile. By a token bucket of the contract, a packet is inside when the bucket has tokens for all
 //! of it, which are then taken; by an estimated rate, when the [TSW tagger](super::tsw_tagger) would tag it in, which is the
 //! profile of the paper's Table II.
 //!
 //! Choices where the paper is silent:
-//! - CE becomes ECT(0): whether the packet was sent with ECT(0) or ECT(1) is not known any more. EFCI is cleared, too.
+//! - CE becomes ECT(0): whether the packet was sent with ECT(0) or ECT(1) is no longer known. EFCI is cleared, too.
 //! - The dropping option takes "any packets that has exceeded the profile", whether they met congestion or not.
 //! - A profile without a reservation, or without a W for its bucket, has nothing inside.
 //! - Colours are neither read nor written: they are the sender's.

@@ -1,4 +1,4 @@
-//! At which rate does a profile's traffic come?
+//! What is the rate of a profile's traffic?
 //!
 //! The time sliding window (TSW; Clark and Fang 1998, Figure 4; RFC 2859, section 2) remembers about a window's length W of
 //! the past. At a packet of `size` bytes, a gap after the one before it,
@@ -7,9 +7,9 @@
 //! average = (average * W + size) / (gap + W)
 //! ```
 //!
-//! Traffic of a constant rate keeps an average of that rate, whatever its packets. What was averaged over before decays
-//! by W / (gap + W) with a packet: over a window of many small gaps by e, more exactly by (1 + g/W)^(W/g) for gaps of g,
-//! which is e but for a factor between 1 and exp(−g / 2W).
+//! Traffic of a constant rate keeps an average of that rate, whatever its packets. The previous average decays by W /
+//! (gap + W) with a packet: over a window of many small gaps by e, more exactly by (1 + g/W)^(W/g) for gaps of g, which
+//! is e but for a factor between 1 and exp(−g / 2W).
 //!
 //! The exponentially weighted moving average (EWMA) that the paper argues against (footnote 3) takes the rate of each
 //! packet, its size over the gap before it, with the weight 1/n: it decays by packets, not by time.

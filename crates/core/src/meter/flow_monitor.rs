@@ -8,7 +8,7 @@
 //!
 //! Choices where the paper is silent:
 //! - AIR counts bytes ("units of data", section 6), of which packets of one size are the
-//!   special case; what is beyond AIR at a check counts towards the next.
+//!   special case; the excess over AIR at a check counts towards the next.
 //! - T is by default AIR × Vtick, which is AI.
 //! - A head start ("real time − P") shifts VirtualClock and real time alike: here it cancels.
 //! - Policing (section 5.2.1: "further packets from that flow can be rejected") refuses the

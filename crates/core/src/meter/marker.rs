@@ -1,4 +1,4 @@
-//! What markers of three colours by token buckets have in common: everything but the buckets.
+//! The common part of three-colour markers with token buckets: everything but the buckets.
 
 use super::mode::Mode;
 use super::profiles::{Profile, Profiles, Usage};

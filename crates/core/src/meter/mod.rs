@@ -37,14 +37,14 @@ impl ProfileIx {
     }
 }
 
-/// What a meter says of a packet.
+/// The result of a meter for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// What becomes of it.
+    /// The decision about it.
     pub verdict: Verdict,
     /// The profile's clock was checked at this packet.
     pub check: Option<Check>,
-    /// What the flow's source is to be told.
+    /// The notice to the flow's source.
     pub notice: Option<Notice>,
 }
 
@@ -61,19 +61,19 @@ pub struct Check {
     pub virtual_clock: Time,
 }
 
-/// What a flow monitor has counted of a profile.
+/// The counts of a flow monitor for a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metered {
     /// Checks.
     pub checks: u64,
     /// Checks at which the source was warned.
     pub warnings: u64,
-    /// What VirtualClock reads; zero before the first packet.
+    /// The reading of VirtualClock; zero before the first packet.
     pub virtual_clock: Time,
 }
 
 impl Metered {
-    /// Of a profile of which nothing has come.
+    /// The counts of a profile without packets.
     pub const NOTHING: Metered = Metered { checks: 0, warnings: 0, virtual_clock: Time::from_ticks(0) };
 
     /// By how much VirtualClock is ahead of real time.
@@ -86,7 +86,7 @@ impl Metered {
 /// droppers, and may colour it or refuse it. It reads the profile that the packet belongs to,
 /// which is its flow's own or shared by several flows.
 pub trait Meter {
-    /// Opens a profile or changes its terms; what was metered of it stays.
+    /// Opens a profile or changes its terms; its counts stay.
     fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
         let _ = (profile, terms);
     }
@@ -117,13 +117,13 @@ pub trait Meter {
         let _ = profile;
     }
 
-    /// What of a profile has been used; `None` when the meter does not tell, or the profile is not metered.
+    /// The usage of a profile; `None` when the meter does not report it, or the profile is not metered.
     fn usage(&self, profile: ProfileIx) -> Option<Usage> {
         let _ = profile;
         None
     }
 
-    /// What was counted of a profile by the clock of a flow monitor; `None` for one that has none.
+    /// The counts of a profile by the clock of a flow monitor; `None` for a meter without one.
     fn metered(&self, profile: ProfileIx) -> Option<Metered> {
         let _ = profile;
         None
@@ -135,7 +135,7 @@ pub trait Meter {
     }
 }
 
-/// How to make a meter: what a plan holds.
+/// How to make a meter, as a plan holds it.
 pub type MeterKind = PolicyKind<BuiltInMeter, dyn Meter + Send>;
 
 /// Writes the registry: [`BuiltInMeter`], and how each meter is made.

@@ -1,4 +1,4 @@
-//! Does the colour with which a packet comes count?
+//! Does the colour of an arriving packet count?
 
 use crate::packet::{Colour, Mark};
 use crate::params::words;

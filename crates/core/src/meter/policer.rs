@@ -1,8 +1,8 @@
-//! The policer of contracts: what exceeds a profile's (W, r, r̂) is dropped, or marked as out of profile.
+//! The policer of contracts: packets that exceed a profile's (W, r, r̂) are dropped, or marked as out of profile.
 //!
 //! A packet conforms when a server of rate r that serves only conforming packets has at most W bytes with it, itself
-//! included, and when the conforming packet before it has had its time at the peak rate r̂. A packet that exceeds takes
-//! nothing out of the bucket, so that only those are dropped that would break the contract.
+//! included, and when the conforming packet before it has had its time at the peak rate r̂. A packet that exceeds the
+//! contract takes nothing out of the bucket, so only packets that would break it are dropped.
 //!
 //! A profile without a reservation, and one whose W is not stated, is not policed. A packet larger than W conforms when
 //! the bucket is full; files with such a flow are refused.

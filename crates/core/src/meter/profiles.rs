@@ -1,24 +1,24 @@
-//! What is kept of each profile of a meter: its state, and what has been used of it.
+//! The data of each profile of a meter: its state and its usage.
 
 use super::ProfileIx;
 use crate::packet::{Colour, Mark};
 
-/// What of a profile has been used, in bytes.
+/// The usage of a profile, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// What the meter found green (inside the profile), yellow and red (outside), in this order.
+    /// Bytes that the meter found green (inside the profile), yellow and red (outside), in this order.
     pub coloured: [u64; 3],
-    /// Of the green, what came with congestion experienced, where the meter looks for it.
+    /// Green bytes that came with congestion experienced, where the meter looks for it.
     pub congested_inside: u64,
-    /// Of the yellow and the red, what came with congestion experienced, where the meter looks for it.
+    /// Yellow and red bytes that came with congestion experienced, where the meter looks for it.
     pub congested_outside: u64,
 }
 
 impl Usage {
-    /// Of a profile of which nothing has come.
+    /// The usage of a profile without packets.
     pub const NOTHING: Usage = Usage { coloured: [0; 3], congested_inside: 0, congested_outside: 0 };
 
-    /// What has been used of the same profile since it stood at `before`.
+    /// The usage of the same profile since `before`.
     #[must_use]
     pub fn since(&self, before: &Usage) -> Usage {
         Usage {
@@ -28,7 +28,7 @@ impl Usage {
         }
     }
 
-    /// What has been used in both records together.
+    /// The usage in both records together.
     #[must_use]
     pub fn and(&self, other: &Usage) -> Usage {
         Usage {

@@ -1,4 +1,5 @@
-//! What markers by an estimated rate have in common: everything but the rule that makes a colour of the rate.
+//! The common part of markers by an estimated rate: everything but the rule that derives a colour from the
+//! rate.
 
 use super::estimator::{Average, Estimators, Rates};
 use super::mode::Mode;

@@ -1,8 +1,8 @@
 //! The time sliding window two colour marker (TSW2CM): [the one of three colours](super::tsw3cm) (RFC 2859) with one
 //! target rate.
 //!
-//! Up to CTR, the profile's `reserve`, a packet is green; above it is red with P = (average − CTR) / average, and else
-//! green. Of traffic of a constant rate, CTR is green in the long run.
+//! Up to CTR, the profile's `reserve`, a packet is green; above, it is red with P = (average − CTR) / average, and
+//! otherwise green. In the long run CTR is the green rate of traffic of a constant rate.
 
 use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;

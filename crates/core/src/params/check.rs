@@ -1,4 +1,4 @@
-//! What a policy's parameters are checked against, and what is wrong with them.
+//! The checks of a policy's parameters, and their faults.
 
 use super::contract::Contract;
 use crate::units::Rate;
@@ -21,7 +21,7 @@ pub struct NodeContext<'a> {
 pub struct Member {
     /// How many they are.
     pub count: u64,
-    /// What each states to the policy.
+    /// The contract that each states to the policy.
     pub contract: Contract,
     /// Their largest packet, in bytes; 0 when it is not known.
     pub largest: u32,
@@ -29,12 +29,12 @@ pub struct Member {
     pub signalled: bool,
 }
 
-/// What is wrong, and at which key.
+/// The mistake, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Where to put it right.
     pub key: Key,
-    /// What is wrong, as a phrase without a full stop; of a member, one with `it` for its subject.
+    /// The mistake, as a phrase without a full stop; for a member, a phrase with `it` as its subject.
     pub message: String,
 }
 

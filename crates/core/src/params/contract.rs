@@ -1,4 +1,4 @@
-//! What a flow is promised, and what it may ask of a scheduler.
+//! The contract of a flow, and what it may ask of a scheduler.
 
 use super::parameters;
 use crate::units::{Rate, Span};
@@ -45,15 +45,16 @@ impl Contract {
         Some(u32::try_from(self.max_workahead()?).unwrap_or(u32::MAX))
     }
 
-    /// W / r: what AR takes to serve the maximum workahead, which is AI where W follows from it; zero where neither is
-    /// stated.
+    /// W / r: the time in which AR serves the maximum workahead, which is AI where W follows from it; zero
+    /// where neither is stated.
     pub fn workahead_time(&self) -> Span {
         let stated = self.reserve.zip(self.workahead).map(|(reserve, workahead)| reserve.time_for(workahead));
         stated.or(self.interval).unwrap_or(Span::ZERO)
     }
 
-    /// What `weight` of `sum` parts of this contract are: of its rates in bit/s and of its bursts in bytes, each rounded down and
-    /// at least 1, so that the shares of a sum come to no more than the whole. Everything else, AI among it, is as it was.
+    /// `weight` of `sum` parts of this contract: its rates in bit/s and its bursts in bytes are divided,
+    /// rounded down and at least 1, so the shares of a sum do not exceed the whole. Everything else,
+    /// including AI, stays the same.
     #[must_use]
     pub fn share(&self, weight: u64, sum: u64) -> Contract {
         let part = |whole: u64| {

@@ -1,4 +1,4 @@
-//! How a policy is made: what a plan holds.
+//! How a policy is made, as a plan holds it.
 
 use super::contract::Refused;
 use super::{Fault, Marking, NodeContext, PolicyRecord, Value};
@@ -83,7 +83,7 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         PolicyKind::Custom(Arc::new(make))
     }
 
-    /// What can be known about it; `None` for one written outside this crate.
+    /// Its record; `None` for a policy written outside this crate.
     pub fn record(&self) -> Option<&'static PolicyRecord> {
         match self {
             PolicyKind::BuiltIn(policy) => Some(policy.record()),

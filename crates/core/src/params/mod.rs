@@ -1,4 +1,4 @@
-//! What can be set of a policy, and what a person or another part of the house has to know of it.
+//! The parameters of a policy, and the facts about it that users and other modules need.
 //!
 //! A policy's parameters are the fields of a struct that the macro `parameters!` writes: with the type,
 //! the range, the default and the help of each, once. Scenario files, gate files, the JSON Schema,
@@ -18,7 +18,7 @@ pub(crate) use table::{parameters, words};
 use crate::units::Span;
 use contract::{Contract, Refused};
 
-/// What kind of value a parameter takes, and its range.
+/// The kind of value that a parameter takes, and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A rate above zero, written with its unit: `400kbit`.
@@ -48,10 +48,10 @@ pub struct Param {
     pub name: &'static str,
     /// What it takes.
     pub kind: Kind,
-    /// What holds when it is left out; `None` when leaving it out has a meaning of its own, which
-    /// `help` states (or when it is `required`).
+    /// Its value when it is left out; `None` when leaving it out has a meaning of its own, which `help`
+    /// states (or when it is `required`).
     pub default: fn() -> Option<Value>,
-    /// What holds in a gate file when it is left out there; `None` for the same as elsewhere.
+    /// Its value in a gate file when it is left out there; `None` for the same as elsewhere.
     pub in_gate: fn() -> Option<Value>,
     /// Whether it must be given.
     pub required: bool,
@@ -115,7 +115,7 @@ pub enum Service {
     Slotted,
 }
 
-/// What a scheduler's stamps, the tags of its packets, mean to a reader.
+/// The meaning of a scheduler's stamps, the tags of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
     /// Packets are served in the order of their stamps, each a time or [`NEVER`](crate::units::Time::NEVER).
@@ -126,11 +126,11 @@ pub enum Stamps {
     Unordered,
 }
 
-/// What a scheduler reads and writes in what a packet carries from hop to hop
+/// The meaning that a scheduler gives to the value that a packet carries from hop to hop
 /// ([`Packet::carry`](crate::packet::Packet::carry)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carry {
-    /// It does neither: the packet carries on what it came with.
+    /// It neither reads nor writes: the packet keeps the value with which it came.
     Nothing,
     /// How much longer the packet has waited than packets did on average, at all hops before.
     Deviation,
@@ -151,7 +151,7 @@ pub struct PolicyRecord {
     pub help: &'static str,
     /// Paper and section, or RFC and section.
     pub source: &'static str,
-    /// What is set once for the policy.
+    /// The parameters of the policy.
     pub params: &'static [Param],
     /// Which keys of a flow's contract ([`CONTRACT`]) it reads.
     pub reads: &'static [&'static str],
@@ -160,13 +160,13 @@ pub struct PolicyRecord {
     /// Whether what one flow is promised may leave too little for another, so that all contracts
     /// at its node have to be checked together.
     pub divides: bool,
-    /// Whether its order depends on packets behind the first of a flow. Above a class, of which it sees one packet at
-    /// a time, it is then not the order that it has above the flow itself.
+    /// Whether its order depends on packets behind the first of a flow. Above a class, of which it sees one
+    /// packet at a time, its order then differs from that above the flow itself.
     pub reads_queues: bool,
     /// The key of a contract without which it does nothing for a flow; `None` for a policy that
     /// sees to every flow.
     pub needs: Option<&'static str>,
-    /// What a packet carries from it to the next hop.
+    /// The value that a packet carries from it to the next hop.
     pub carries: Carry,
 }
 
@@ -187,7 +187,7 @@ pub trait PolicyParams: Parameters {
     /// What is made.
     type Made;
 
-    /// What a person can know about it.
+    /// Its record.
     const RECORD: PolicyRecord;
 
     /// The policy with these parameters, without flows.
@@ -234,8 +234,8 @@ pub trait PolicyParams: Parameters {
     }
 }
 
-/// What a flow may state about itself to the ports on its way. A policy reads the keys
-/// that its record names and ignores the rest, so the same flows can be given to any policy.
+/// The keys that a flow may state to the ports on its way. A policy reads the keys that its record names and
+/// ignores the rest, so the same flows can be given to any policy.
 pub const CONTRACT: &[Param] = Contract::PARAMS;
 
 /// A parameter's value as it is read from a file.

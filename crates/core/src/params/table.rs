@@ -8,14 +8,14 @@ pub trait Parameters: Clone + PartialEq + core::fmt::Debug + Sized {
     /// Its keys, in the order in which they are documented.
     const PARAMS: &'static [Param];
 
-    /// The struct with these values, each of its parameter's kind and in its range; what is missing
-    /// has its default.
+    /// The struct with these values, each of its parameter's kind and in its range; a missing value has its
+    /// default.
     ///
     /// # Errors
     /// When a required value is missing, is of another kind or cannot be held.
     fn read(values: &[(&'static str, Value)]) -> Result<Self, Fault>;
 
-    /// What [`read`](Parameters::read) would make the same struct of.
+    /// The values from which [`read`](Parameters::read) would make the same struct.
     fn values(&self) -> Vec<(&'static str, Value)>;
 }
 
@@ -30,7 +30,7 @@ pub trait Parameter: Sized {
     /// From what was read.
     ///
     /// # Errors
-    /// With what is wrong, as a phrase that goes on from the parameter's name.
+    /// The mistake, as a phrase that continues the parameter's name.
     fn of(value: &Value) -> Result<Self, String>;
 
     /// As it is read where it takes `kind`; `None` for what was left out.

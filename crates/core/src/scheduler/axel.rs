@@ -8,11 +8,11 @@
 //! - `baseVC ← max(baseVC, real time) + l/r`;
 //! - `vclock ← max(vclock, baseVC − W/r)`, and the packet is stamped with vclock.
 //!
-//! The report's Figure 4 is misprinted: it has r in place of r̂, with which nothing is ever accelerated, and makes `baseVC`
-//! of `vclock`. With r̂ = r Axel is VirtualClock, stamp for stamp, as its section 3 says; so it is with W = 0.
+//! The report's Figure 4 is misprinted: it has r instead of r̂, with which nothing is ever accelerated, and computes
+//! `baseVC` from `vclock`. With r̂ = r Axel is VirtualClock, stamp for stamp, as its section 3 says; so it is with W = 0.
 //! A flow gains at most W/r on VirtualClock, whatever it sends.
 //!
-//! [`restamped`](super::restamped) says what is done where the report is silent.
+//! [`restamped`](super::restamped) has the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};

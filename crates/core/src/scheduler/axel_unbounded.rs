@@ -2,9 +2,9 @@
 //! W, and at least by l/r̂, but nothing holds them to VirtualClock's.
 //!
 //! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow can increase its
-//! priority almost arbitrarily". It is here to show that; Axel is the same with a bound.
+//! priority almost arbitrarily". It is included to show that; Axel is the same with a bound.
 //!
-//! [`restamped`](super::restamped) says what is done where the report is silent.
+//! [`restamped`](super::restamped) has the choices where the report is silent.
 
 use super::Stamped;
 use super::axel::accelerate;

@@ -1,4 +1,4 @@
-//! The deadline of a packet: what schedulers that serve the earliest deadline first share.
+//! The deadline of a packet: the common part of schedulers that serve the earliest deadline first.
 
 use super::floors::Floors;
 use crate::bounds::deadlines::{Demand, first_overrun};

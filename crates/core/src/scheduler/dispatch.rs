@@ -1,4 +1,4 @@
-//! One look at what scheduler it is: the calls of [`AnyScheduler`].
+//! Dispatch on the kind of scheduler: the calls of [`AnyScheduler`].
 //!
 //! The schedulers that the registry names as inlined cost a packet no call; the others cost one.
 
@@ -11,8 +11,8 @@ use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 impl AnyScheduler {
-    /// Selects and pops to `packet`, in one look at what scheduler it is. Whether there was
-    /// something to be sent. `ahead` is given the flows of [`Scheduler::read_ahead`].
+    /// Selects and pops to `packet`, with one dispatch on the kind of scheduler. Returns whether there was a
+    /// packet to send. `ahead` is given the flows of [`Scheduler::read_ahead`].
     #[inline(always)]
     pub fn serve(
         &mut self,

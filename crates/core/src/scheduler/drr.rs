@@ -1,5 +1,5 @@
 //! Deficit round robin (Shreedhar and Varghese 1996): flows take turns, and in its turn each may send a quantum of
-//! bytes and what it had left of the turn before, its deficit.
+//! bytes plus the rest of its previous turn, its deficit.
 //!
 //! ```text
 //! deficit ← deficit + quantum                          at the beginning of a turn
@@ -10,13 +10,13 @@
 //! A flow's quantum is in proportion to its reservation: `quantum` for a reservation of `unreserved`, which is also the
 //! weight of a flow without one. Quanta are from a byte to 8 TiB; they and deficits are held in 2⁻¹⁶ bytes.
 //!
-//! A packet takes a few steps when no quantum is shorter than a packet. When none of the flows may send in a round, the
-//! rounds until one may are counted at once: what lies between two packets is O(flows), however many rounds it is.
+//! A packet takes a few steps when no quantum is shorter than a packet. When no flow may send in a round, the rounds
+//! until one may are counted at once: the work between two packets is O(flows) for any number of rounds.
 //!
 //! Choices where the paper is silent:
-//! - A flow has no packet left once the last one's service begins: one that comes later joins behind all others.
-//! - A **held** flow keeps its deficit. One that is held after the first packet of its turn goes on with the turn when it
-//!   is back; others rejoin behind all that are there. A flow that was **absent** does so without a deficit.
+//! - A flow has no packet left once the last one's service begins: with a later packet it joins behind all others.
+//! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn continues the turn when
+//!   it is back; other flows rejoin behind all present ones. A flow that was **absent** does so without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the packet that would be sent in the latest round, of several the latest arrival: a flow that
 //!   floods loses its own packets. (The paper takes it from the longest queue by bytes.)

@@ -1,13 +1,13 @@
 //! Earliest deadline first (Liu and Layland 1973; of packets: Ferrari and Verma 1990): each packet is stamped with its arrival and
 //! its flow's local delay bound d, and packets are served in the order of their stamps.
 //!
-//! By its deadline a packet's last bit should be out. Whether all deadlines can be kept is checked where flows state
-//! what they send ([`bounds::deadlines`](crate::bounds::deadlines)); a flow that sends more may make all others late.
+//! A packet's last bit should be out by its deadline. Whether all deadlines can be kept is checked where flows state their
+//! traffic ([`bounds::deadlines`](crate::bounds::deadlines)); a flow that sends more may delay all others.
 //!
 //! Choices where the papers are silent:
 //! - Equal deadlines are served in the order of arrival.
 //! - A flow without a deadline comes after those with one, first in, first out among its like.
-//! - Stamps of a flow never decrease: when its bound becomes shorter, what it has queued goes first.
+//! - Stamps of a flow never decrease: when its bound becomes shorter, its queued packets go first.
 //! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet had come when it is back.
 //!   Without a deadline it keeps its place.
 

@@ -1,18 +1,18 @@
-//! Packet fair queueing: the part that its schedulers share. A rule says how virtual time runs, and which tag ranks.
+//! Packet fair queueing: the common part of its schedulers. A rule states how virtual time runs, and which tag ranks.
 //!
 //! Every packet has a start tag, the finish tag of its flow's packet before it or virtual time if that is later, and a
 //! finish tag, `len / weight` after the start tag. A flow weighs what it reserves, or the scheduler's `unreserved`.
 //!
-//! Choices where the papers are silent; rules say where theirs are others:
+//! Choices where the papers are silent; rules state where theirs differ:
 //! - Equal tags are served in the order of arrival.
-//! - A packet gets its tags when it comes to the front of its queue. What is pushed out or dropped at the head has
-//!   cost its flow nothing, and a change of the weight holds for every packet behind the first.
+//! - A packet gets its tags when it comes to the front of its queue. A packet that is pushed out or dropped at the head
+//!   costs its flow nothing, and a change of the weight applies to every packet behind the first.
 //! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
 //! - A flow that was **absent** rejoins with its first packet starting no earlier than virtual time then; a flow ahead
 //!   of virtual time stays ahead.
-//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of another in the next. A
-//!   scheduler is not told when the last bit leaves. The period counts as over when every flow has had the time to be
-//!   served its tags at its own weight, and not before the last bit at the rate of the server, if that is known.
+//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of another in the next.
+//!   A scheduler does not learn when the last bit leaves. The period counts as over when every flow has had the time to
+//!   be served its tags at its own weight, and not before the last bit at the rate of the server, if that is known.
 //! - A flow that comes with the index of a closed one starts anew.
 //! - Push-out takes the packet with the latest finish tag.
 

@@ -1,5 +1,5 @@
-//! What one fair queue says otherwise than another: how virtual time runs, and which tag ranks. The default methods
-//! give a packet its tags when it comes to the front of its queue.
+//! The differences between fair queues: how virtual time runs, and which tag ranks. The default methods give
+//! a packet its tags when it comes to the front of its queue.
 
 use super::ASK_AGAIN;
 use super::virtual_time::VirtualTime;

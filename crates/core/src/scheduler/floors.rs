@@ -1,5 +1,5 @@
-//! Stamps that never decrease within a flow, and where a flow that was absent rejoins: what schedulers that stamp
-//! packets with times share.
+//! Stamps that never decrease within a flow, and the place where an absent flow rejoins: the common part of
+//! schedulers that stamp packets with times.
 
 use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;

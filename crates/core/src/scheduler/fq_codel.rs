@@ -14,14 +14,14 @@
 //!
 //! Choices where the RFC leaves one:
 //! - The lists change when a packet is sent, and not when the link asks in vain: a flow whose last packet is sent keeps its
-//!   place until it is another one's turn, through an idle time, too.
+//!   place until it is another flow's turn, also through an idle time.
 //! - When no flow may send before its deficit has grown, as many rounds as that takes are counted at once.
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the packet that would be sent in the latest round, as it was when the flow's latest packet came, of
 //!   several the latest arrival. As quanta are equal, its flow has the largest backlog in bytes, to a quantum. (The RFC drops
 //!   at the head of that flow's queue, half of it or 64 packets at a time.)
-//! - A flow that is **held** keeps its place while it has no packet. One that was held with packets joins the old list with its
-//!   deficit, one that was **absent** the new list as a newcomer.
+//! - A flow that is **held** keeps its place while it has no packet. A flow that was held with packets joins the old list
+//!   with its deficit; a flow that was **absent** joins the new list as a newcomer.
 
 use super::turns::Turns;
 use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};

@@ -11,8 +11,8 @@
 //! next hop for as long as it was early, so that the link may be idle while packets wait.
 //!
 //! Choices where the paper is silent:
-//! - The last bit is out after the packet's time at the rate of the server behind the node; where the rate is unknown
-//!   rate, it counts as out when service begins.
+//! - The last bit is out after the packet's time at the rate of the server behind the node; where the rate is unknown, it
+//!   counts as out when service begins.
 //! - A packet that leaves late carries nothing: it is not hurried at the next hop at the expense of others.
 //! - A flow without a deadline is not regulated. It comes after those with one, first in, first out among its like, and what
 //!   its packets carry is passed on.

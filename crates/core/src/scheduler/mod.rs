@@ -1,7 +1,7 @@
 //! Which flow is served next?
 //!
-//! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the
-//! queues and tells the scheduler what happened to them.
+//! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the queues and notifies
+//! the scheduler of every change.
 
 pub mod axel;
 pub mod axel_unbounded;
@@ -43,7 +43,7 @@ use crate::queues::{Queued, Queues};
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
-/// What a scheduler would send now.
+/// The packet that a scheduler would send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Select {
     /// The first packet of this flow.
@@ -89,9 +89,10 @@ pub trait Scheduler {
         queues: &Queues,
     ) -> Result<(), Refused>;
 
-    /// Until when the flow, were its queue empty, would differ from a newcomer: closing and
-    /// opening again is no escape from debt. Not after `now` when it does not differ: closing it then changes
-    /// nothing for anybody. A time after `now` is when to ask again, for what comes until then may put it off.
+    /// Until when the flow, with an empty queue, would differ from a newcomer: closing and opening it again
+    /// must not clear its debt. The time is not after `now` when it does not differ: closing it then changes
+    /// nothing for any flow. A time after `now` is when to ask again, because packets that come until then
+    /// may postpone it.
     fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time;
 
     /// A packet of `packet.flow` is about to be pushed; writes its tag. It came at
@@ -106,17 +107,17 @@ pub trait Scheduler {
         false
     }
 
-    /// Real time has passed: what became eligible may now be selected. Comes before
+    /// Real time has passed: packets that became eligible may now be selected. Comes before
     /// [`select`](Self::select).
     fn advance(&mut self, now: Time, queues: &Queues) {
         let _ = (now, queues);
     }
 
-    /// What to send now. Pure: asking twice changes nothing.
+    /// The packet to send now. Pure: asking twice changes nothing.
     fn select(&self, now: Time, queues: &Queues) -> Select;
 
-    /// Service begins: `packet` has just been popped from the front of its flow's queue. What is
-    /// written to it (`carry`) leaves with it.
+    /// Service begins: `packet` has just been popped from the front of its flow's queue. The value written to
+    /// it (`carry`) leaves with it.
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
     /// Reads what it and the queues will be asked for soon, where several flows have just come near to being selected:
@@ -157,8 +158,8 @@ pub trait Scheduler {
         let _ = (flow, virtual_clock, in_service, queues);
     }
 
-    /// The flow is closed and its queue is empty: what it was promised is free again. Its debts
-    /// stay until [`forgettable_at`](Self::forgettable_at).
+    /// The flow is closed and its queue is empty: its reservation is free again. Its debts stay until
+    /// [`forgettable_at`](Self::forgettable_at).
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
     }
@@ -170,8 +171,8 @@ pub trait Scheduler {
         Span::ZERO
     }
 
-    /// Shows what is to be seen of the flow at `now`, by name and in base units (seconds, bytes,
-    /// bit/s): for probes and metrics.
+    /// Shows the flow's state at `now`, by name and in base units (seconds, bytes, bit/s): for probes and
+    /// metrics.
     fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = (now, flow, show);
     }
@@ -180,7 +181,7 @@ pub trait Scheduler {
     fn memory(&self) -> usize;
 }
 
-/// How to make a scheduler: what a plan holds.
+/// How to make a scheduler, as a plan holds it.
 pub type SchedulerKind = PolicyKind<BuiltInScheduler, dyn Scheduler + Send>;
 
 impl SchedulerKind {

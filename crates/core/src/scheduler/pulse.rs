@@ -12,10 +12,10 @@
 //! Choices where the report is silent:
 //! - The large tick falls due with the first byte after the credits are used up, so that the last byte of a burst of W bytes
 //!   still has a small one. A packet that crosses the border takes it whole.
-//! - A flow that states no W has credits for nothing: its clock ticks at r.
-//! - A closed flow leaves its debts behind, not its savings.
+//! - A flow that states no W has no credits: its clock ticks at r.
+//! - A closed flow leaves its debts behind, but not its savings.
 //!
-//! [`restamped`](super::restamped) says the rest.
+//! [`restamped`](super::restamped) has the other choices.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
@@ -60,7 +60,7 @@ impl PolicyParams for PulseParams {
 /// The rule of Pulse.
 pub struct Pulse;
 
-/// What is kept of a flow that has sent; the default for one that has not.
+/// The state of a flow that has sent; the default for one that has not.
 #[derive(Clone, Copy, Default)]
 pub struct Pulsing {
     began: bool,

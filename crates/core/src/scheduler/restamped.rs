@@ -1,14 +1,14 @@
-//! Schedulers that stamp packets otherwise than VirtualClock, on its clocks: the part that they share.
+//! The common part of schedulers that stamp packets differently from VirtualClock, on its clocks.
 //!
 //! VirtualClock runs below them as the baseline: it advances with every packet, and orders datagrams and flows that were
-//! absent. A rule puts a stamp of its own in place of VirtualClock's (Pincheira 1994, section 3: the *baseline timestamp*).
+//! absent. A rule replaces VirtualClock's stamp by its own (Pincheira 1994, section 3: the *baseline timestamp*).
 //!
 //! Choices where the paper is silent:
-//! - A flow without a reservation is datagram traffic, as under VirtualClock. Head starts and checks of a
-//!   flow monitor play no part.
-//! - The backlog *b* of a flow is what an arriving packet finds, without the packet itself: so a flow of which nothing is ever
-//!   backlogged has the stamps of the baseline. At the ideal server that is what VirtualClock's stamp is ahead of real time;
-//!   at the real server it is what waits in the flow's queue, the packet in service not included.
+//! - A flow without a reservation is datagram traffic, as under VirtualClock. Head starts and checks of a flow monitor have
+//!   no effect.
+//! - The backlog *b* of a flow is the one that an arriving packet finds, without the packet itself: a flow that is never
+//!   backlogged has the stamps of the baseline. At the ideal server it is the lead of VirtualClock's stamp over real time;
+//!   at the real server it is the flow's queue without the packet in service.
 //! - A flow that was absent rejoins with its first packet stamped as a newcomer's would be now, and the packets behind
 //!   it moved by the same span.
 //! - A change of the contract stamps later packets; those queued keep their stamps.
@@ -40,23 +40,23 @@ pub struct Arrival {
     pub len: u32,
     /// VirtualClock's stamp of it: the baseline.
     pub baseline: Time,
-    /// What it takes at the reserved rate: l / r.
+    /// Its time at the reserved rate: l / r.
     pub tick: Span,
-    /// What it takes at the peak rate: l / r̂.
+    /// Its time at the peak rate: l / r̂.
     pub peak_tick: Span,
-    /// What it finds of its flow, in the time that it takes at the reserved rate: b / r.
+    /// The backlog of its flow that it finds, as a time at the reserved rate: b / r.
     pub backlog: Span,
     /// Maximum workahead, in the time that it takes at the reserved rate: W / r.
     pub workahead: Span,
     /// Maximum workahead in bytes: W.
     pub max_workahead: u32,
-    /// What W takes at the peak rate: W / r̂.
+    /// The time of W at the peak rate: W / r̂.
     pub peak_workahead: Span,
 }
 
 /// A rule that sets the stamps of flows with a reservation.
 pub trait Restamp {
-    /// What it remembers of a flow besides the latest stamp; the default for a newcomer.
+    /// Its state of a flow besides the latest stamp; the default for a newcomer.
     type Own: Copy + Default;
 
     /// The stamp of the packet, not earlier than `latest`, the flow's stamp before it (the zero of time for a newcomer).

@@ -1,4 +1,4 @@
-//! Packet round robin: every backlogged flow sends one packet in its turn, and the turns go round.
+//! Packet round robin: every backlogged flow sends one packet in its turn.
 //!
 //! Choices where the paper is silent:
 //! - A flow with a first packet joins behind all others, and so does one that was held or absent.

@@ -2,8 +2,8 @@
 //! It is not Linux's `sfq`, stochastic fairness queueing, which hashes flows into queues and serves them in turn.
 //!
 //! A packet's start tag is `max(its flow's previous finish tag, virtual time)`, its finish tag `len / weight` later;
-//! packets are served in the order of their start tags. Its fairness needs no constant rate, so that it suits links
-//! whose rate varies and classes within classes.
+//! packets are served in the order of their start tags. Its fairness needs no constant rate, so it suits
+//! links whose rate varies and classes within classes.
 //!
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
 //! - The packet sent last counts as in service until another one starts or the busy period is over.

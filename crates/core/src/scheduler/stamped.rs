@@ -1,5 +1,5 @@
-//! Schedulers that stamp packets and serve them in the order of their stamps: the part
-//! that they share. A rule says what the stamp is.
+//! The common part of schedulers that stamp packets and serve them in the order of their stamps. A rule
+//! computes the stamp.
 
 use super::fifo::InOrder;
 use super::{Participation, Removal, Scheduler, Select};

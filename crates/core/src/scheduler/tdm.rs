@@ -1,4 +1,4 @@
-//! Time-division multiplexing: what VirtualClock is compared with (Zhang 1991, sections 3 and 5).
+//! Time-division multiplexing, with which VirtualClock is compared (Zhang 1991, sections 3 and 5).
 //!
 //! Time is divided into frames of `slots` slots, each as long as a packet of `slot` bytes at
 //! `rate`. A flow owns as many slots of the frame as its reservation needs, spread evenly, and
@@ -12,7 +12,7 @@
 //!   has an owner, such a flow waits.
 //! - A packet longer than a slot also takes the slots behind its own: `slot` should be the
 //!   largest packet. A slot that begins while the link is busy is lost to its owner.
-//! - A packet that arrives at the very beginning of its slot makes it.
+//! - A packet that arrives exactly at the beginning of its slot is sent in it.
 //! - Push-out takes the latest arrival.
 //! - When the rate changes, slots become longer or shorter from then on, and every flow owns as many
 //!   as its reservation now needs, in the order of the flows as long as there are free ones.

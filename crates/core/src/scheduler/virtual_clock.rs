@@ -7,7 +7,7 @@
 //! packet sizes"), and the packet is stamped with auxVC.
 //!
 //! Head start (section 3.2.2): a flow with a head start P reads "real time − P" where others read
-//! real time. The clock is kept P ahead, so that this is the same as stamping P earlier.
+//! real time. The clock is kept P ahead, which is the same as stamping P earlier.
 //!
 //! Synchronisation (section 3.1): when the flow's monitor has checked it, auxVC takes the value
 //! of VirtualClock. The text does so at once if the link is idle or sends a packet with a later
@@ -16,7 +16,7 @@
 //! value at the flow's first packet after the queue has been empty, datagrams aside: no packet that
 //! was stamped before waits any more, and nothing is claimed twice ([`bounds`](crate::bounds) has the proof).
 //! As the text has it, after the packet at hand is stamped, the former rule now and then reorders a
-//! flow; so it is done before, and auxVC never goes below the stamp of what the flow has queued.
+//! flow; so it is done before, and auxVC never goes below the stamps of the flow's queued packets.
 //!
 //! Bound on the lead (`lead`, not in the paper): a flow that sends alone runs its clock ahead of real time, and waits that long
 //! once others send. With a bound, when a packet becomes the first of its flow with a stamp later than
@@ -25,7 +25,7 @@
 //! takes longer than `lead` at its reserved rate; `docs/schedulers/virtual-clock.md` has the proof.
 //!
 //! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to
-//! real time at checks only: what section 3.2.4 argues against, to be tried. Without a monitor
+//! real time at checks only: section 3.2.4 argues against this, and the setting is there to try it. Without a monitor
 //! nothing is ever checked.
 //!
 //! Choices where the paper is silent:
@@ -37,8 +37,8 @@
 //!   was **absent** rejoins with its first packet stamped as a newcomer's would be now, and
 //!   the packets behind it moved by the same span. A flow ahead of its clock stays ahead.
 //!   Datagrams have no clock to lose: an absent datagram flow keeps its place among them.
-//! - A change of the reservation stamps later packets; those queued keep theirs. When a
-//!   datagram flow gains a reservation, what it has queued is stamped as one burst sent now.
+//! - A change of the reservation stamps later packets; those queued keep theirs. When a datagram flow gains a reservation,
+//!   its queued packets are stamped as one burst sent now.
 
 mod params;
 

@@ -1,15 +1,15 @@
 //! Virtual time: the scale on which packet fair queueing counts service.
 //!
 //! A flow's weight is a rate: what it reserves, or the scheduler's `unreserved`. A packet of `len` bytes is
-//! `len / weight` long on the scale, so that a unit of virtual time is what a flow is served in one tick of real time
-//! when it gets just its weight. Where few flows are backlogged, virtual time runs faster than real time: by the rate of
-//! the server over the sum of their weights.
+//! `len / weight` long on the scale, so a unit of virtual time is the service of one tick of real time to a flow that
+//! gets exactly its weight. Where few flows are backlogged, virtual time runs faster than real time: by the rate of the
+//! server over the sum of their weights.
 //!
 //! **Range.** A [`VirtualTime`] has 24 bits of fraction below a tick of 10 ps, like a [`Rate`], so that `len / weight` is
 //! exact, and 104 bits above. A link of 10 Gbit/s with a single flow of weight 1 bit/s, never idle, would take 640 years
 //! to the end, where it saturates. So it never wraps, and nothing is ever set back.
-//! Tags are compared in whole ticks: what is unfair about that is less than 13 bytes at 10 Tbit/s. Just below a
-//! whole tick they are rounded up, so that tags that are equal but for the rounding of virtual time are a tie.
+//! Tags are compared in whole ticks: the resulting unfairness is less than 13 bytes at 10 Tbit/s. Just below a whole
+//! tick they are rounded up, so that tags that are equal but for the rounding of virtual time are a tie.
 //!
 //! A [`FlowHeap`] has 64 bits for ranks: a [`TagHeap`] counts them from a base that moves with virtual time. Tags that
 //! are more than 2⁶³ ticks apart (2.9 years at the flow's own weight) are compared as if they were not further apart.

@@ -7,11 +7,11 @@
 //! flow is more than a packet ahead of its share, and none more than a packet behind.
 //!
 //! A flow counts while it has packets or is ahead of virtual time. The paper counts every session of the server; a flow that
-//! virtual time has passed would slow it down for nothing, and flows that come and go would be felt by all others.
+//! virtual time has passed would slow it down without need, and flows that come and go would affect all others.
 //!
-//! A flow is promised its part of the server by weight, at least that among all that are open. The rate of the server says no more
-//! than how much of a packet in service is done; where it is unknown, a packet counts as done when its service begins,
-//! as in the hierarchical H-WF²Q+.
+//! A flow is promised its part of the server by weight, at least that among all that are open. The rate of the server states only
+//! how much of a packet in service is done; where it is unknown, a packet counts as done when its service begins, as in the
+//! hierarchical H-WF²Q+.
 //!
 //! Choices beside those of fair queueing in general (`fair_queueing.rs`):
 //! - At a server that is slower than it is said to be, a packet counts as done earlier than it is.

@@ -1,5 +1,5 @@
 //! Weighted fair queueing, or packet-by-packet generalized processor sharing (Demers, Keshav and Shenker 1989; Parekh
-//! and Gallager 1993): packets are served in the order in which a fluid server would be done with them.
+//! and Gallager 1993): packets are served in the order in which a fluid server would finish them.
 //!
 //! The fluid server serves all backlogged flows at once, in proportion to their weights. Virtual time advances at the
 //! rate of the server over the sum of the weights of the flows that are backlogged **there**. A packet's finish tag is
@@ -12,12 +12,12 @@
 //! Choices where the papers are silent; the others are those of fair queueing in general (`fair_queueing.rs`):
 //! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight holds for packets that arrive
 //!   later; the fluid server serves each packet at the weight that it arrived with.
-//! - What is pushed out leaves the fluid server with what is left of it there, unless the flow's weight has changed meanwhile.
-//!   What is dropped at the head stays in it: clocks keep the advance.
-//! - The fluid server never pauses. It serves what a held or closed flow left in it, and runs on when something
-//!   else keeps the packets back.
+//! - A packet that is pushed out leaves the fluid server with its unserved part, unless the flow's weight has changed
+//!   meanwhile. A packet that is dropped at the head stays in it: clocks keep the advance.
+//! - The fluid server never pauses. It serves what a held or closed flow left in it, and continues when the packets are
+//!   held back for another reason.
 //! - A flow that is absent leaves the fluid server, and rejoins it with what it has queued, or with what it is ahead by.
-//! - A change of the server's rate holds from then on. When the rate is not known any more, the last one stays.
+//! - A change of the server's rate holds from then on. When the rate is no longer known, the last one stays.
 //! - The token of a class is a packet of the token's length.
 
 use super::ASK_AGAIN;

@@ -1,19 +1,19 @@
-//! How fast do rates come to what they should be, and do they stay there? Kalyanaraman et al. 1998, section 6.1.
+//! How fast do rates reach their targets, and do they stay there? Kalyanaraman et al. 1998, section 6.1.
 //!
 //! Rates and queues are sampled at one spacing: a sample of a rate is its value at the end of its interval.
 
 use crate::units::Span;
 
-/// One flow's rate over time, and what it should be; both in one unit.
+/// One flow's rate over time, and its target; both in one unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
     /// Its rate, a value a sample; NaN while there is none.
     pub rates: &'a [f64],
-    /// What the rate should be, above zero.
+    /// The target of the rate, above zero.
     pub optimum: f64,
 }
 
-/// When rates have come to their optimum.
+/// When rates have reached their optimum.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearness {
     /// From one sample to the next, above zero.
@@ -32,8 +32,8 @@ impl Nearness {
         Nearness { spacing, window: Span::from_millis(5), tolerance: 0.1, queue: 50.0 }
     }
 
-    /// Convergence time: from the first sample's beginning until every average is near its optimum and the queue is short,
-    /// both for good. `None` when that never happens, or there is nothing to look at.
+    /// Convergence time: from the first sample's beginning until every average is near its optimum and the
+    /// queue is short, both permanently. `None` when that never happens, or without samples.
     pub fn convergence(&self, courses: &[Course<'_>], queue: &[f64]) -> Option<Span> {
         let samples = courses.iter().map(|course| course.rates.len()).min()?.min(queue.len());
         let is_near =

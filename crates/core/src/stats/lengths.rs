@@ -1,4 +1,4 @@
-//! How often a queue had which length.
+//! Frequencies of a queue's lengths.
 
 use super::tally;
 

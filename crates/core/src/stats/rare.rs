@@ -1,7 +1,8 @@
-//! How often does something happen that hardly ever does?
+//! How often does a rare event happen?
 //!
-//! Losses at a share of 10⁻⁵ are a few events in some replications and none in most, so that the mean over replications
-//! is far from normal: Student's interval holds the true share in 70 % of cases, and of no loss at all it says ± 0.
+//! Losses at a share of 10⁻⁵ are a few events in some replications and none in most, so the mean over
+//! replications is far from normal: Student's interval holds the true share in 70 % of cases, and is ± 0
+//! without any loss.
 
 use super::t_95;
 use statrs::distribution::{ContinuousCDF, Gamma, Normal};

@@ -1,5 +1,5 @@
-//! Packets by which a link is kept working. What no rule matches of them has a flow of its own, so that nothing
-//! else that no rule matches delays it.
+//! Packets that keep a link working. Those that no rule matches have a flow of their own, so that other
+//! unmatched traffic does not delay them.
 
 use crate::classifier::ethertypes::LEAST_ETHERTYPE;
 use crate::headers::Headers;

@@ -1,4 +1,4 @@
-//! A packet enters a network: which flow it goes to, what it is charged, and the mark that it gets.
+//! A packet enters a network: its flow, the length that it is charged, and the mark that it gets.
 
 use super::flows::{Cached, Steering};
 use super::rule::Rule;
@@ -11,18 +11,19 @@ use crate::switch::Switch;
 use crate::switch::plan::FlowPlan;
 use crate::units::Time;
 
-/// What an edge does at one port.
+/// The work of an edge at one port.
 #[derive(Clone, Debug)]
 pub struct EdgePlan {
     /// Which packets get which flow, in this order.
     pub rules: Vec<Rule>,
     /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps theirs.
     pub set_dscp: Vec<Option<u8>>,
-    /// What packets get that match no rule: those that keep the link working, and all others, a flow each.
+    /// The plan for packets that match no rule: those that keep the link working, and all others, a flow
+    /// each.
     pub rest: FlowPlan,
     /// The most flows that packets may open, those of circuits not counted.
     pub most_flows: usize,
-    /// What a frame is charged.
+    /// The length that a frame is charged.
     pub framing: Framing,
 }
 
@@ -97,8 +98,8 @@ impl Edge {
         self.set_dscp.get(rule).copied().flatten()
     }
 
-    /// Makes the edge what another plan says; see [`Steering::replan`], and [`Steering::changes`] for what comes
-    /// before.
+    /// Applies another plan to the edge; see [`Steering::replan`], and [`Steering::changes`] for the step
+    /// before it.
     pub fn replan(&mut self, now: Time, switch: &mut Switch, plan: EdgePlan, from: &[Option<usize>]) {
         let EdgePlan { rules, set_dscp, rest, most_flows, framing } = plan;
         self.steering.replan(now, switch, rules, from, rest, most_flows);

@@ -1,4 +1,4 @@
-//! Which flow of a port does a packet go to? By rules in their order, the first that has a flow for it.
+//! Which flow of a port does a packet go to? Rules are tried in order; the first that has a flow for it decides.
 //!
 //! A rule has one flow, or opens one for each host, subscriber, 5-tuple or circuit when its first packet
 //! comes, or for each 5-tuple in a class of its host. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new
@@ -92,9 +92,9 @@ pub struct Steering {
 }
 
 impl Steering {
-    /// Opens the flows of the rules that have one, and two for the rest with the plan `rest`, at a port: one for what keeps the
-    /// link working (ARP, neighbour discovery), one for all else. At most `most` flows
-    /// are opened by packets, those of circuits not counted; beyond, packets go with the rest.
+    /// Opens the flows of the rules that have one, and two for the rest with the plan `rest`, at a port: one
+    /// for packets that keep the link working (ARP, neighbour discovery), one for all others. At most `most`
+    /// flows are opened by packets, those of circuits not counted; beyond, packets go with the rest.
     ///
     /// # Errors
     /// When the switch refuses a flow.

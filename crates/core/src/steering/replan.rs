@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 impl Steering {
     /// The flows whose plans [`Switch::reconfigure`] has to change before [`replan`](Self::replan) with the same
-    /// arguments; it takes all of them or none. `classes` are those of the port by its plan; the classes of owners that go
-    /// on are added behind them.
+    /// arguments; it takes all of them or none. `classes` are those of the port by its plan; the classes of
+    /// owners that continue are added behind them.
     pub fn changes(
         &self,
         rules: &[Rule],
@@ -80,8 +80,8 @@ impl Steering {
     }
 
     /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows stay open. A
-    /// rule whose [`Split`] is of another kind continues nothing. The flows of old rules that none continues are
-    /// closed; what they have queued is still sent. Circuits are continued by name, with their counters.
+    /// rule whose [`Split`] is of another kind continues nothing. The flows of old rules that none continues
+    /// are closed; their queued packets are still sent. Circuits are continued by name, with their counters.
     pub fn replan(
         &mut self,
         now: Time,

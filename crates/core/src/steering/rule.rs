@@ -1,4 +1,4 @@
-//! A rule: which packets match, and what flow they get.
+//! A rule: which packets match, and which flow they get.
 
 use crate::classifier::circuits::Circuits;
 use crate::classifier::matching::Match;
@@ -21,7 +21,7 @@ pub struct Rule {
     pub idle: Span,
 }
 
-/// What has a flow of its own, among the packets that match a rule.
+/// The unit that has a flow of its own, among the packets that match a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Split {
     /// All of them have one flow.
@@ -30,15 +30,15 @@ pub enum Split {
     Each(Each),
     /// Each host or subscriber has a class with the plan's terms, in which each 5-tuple has a flow.
     Conversations(Each, Arc<Conversations>),
-    /// Each of these circuits has one. Packets of addresses that no circuit has go on to the next rule.
+    /// Each of these circuits has one. Packets of addresses that no circuit has are passed to the next rule.
     Circuits(Arc<Circuits>),
 }
 
-/// What is at the class of a host or subscriber, in which its conversations have flows.
+/// The policies at the class of a host or subscriber, in which its conversations have flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversations {
     /// Orders the conversations.
     pub scheduler: SchedulerKind,
-    /// What guards them besides the droppers of the nodes above; `None` for nothing.
+    /// The dropper that guards them besides the droppers of the nodes above; `None` for none.
     pub dropper: Option<DropperPlan>,
 }

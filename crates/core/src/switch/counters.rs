@@ -1,4 +1,4 @@
-//! What a port counts. At every moment, in packets and in bytes:
+//! The counters of a port. At every moment, in packets and in bytes:
 //!
 //! - of a flow, `arrived = sent + dropped + shaped + queued + in service`;
 //! - of a port, what it sent is the sum of what its flows sent (those that are gone included), and

@@ -1,5 +1,5 @@
-//! The flow table of a port. A flow's index is dense and stable; it is given to another flow
-//! only when nothing tells the new one from a newcomer.
+//! The flow table of a port. A flow's index is dense and stable; it is given to another flow only when
+//! nothing distinguishes that flow from a newcomer.
 
 use super::plan::FlowPlan;
 use crate::contract::Contract;

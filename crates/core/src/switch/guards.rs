@@ -1,4 +1,4 @@
-//! The droppers of a port: what guards its queue, a class's, or each flow's at a node.
+//! The droppers of a port: those that guard its queue, a class's queue, or each flow's queue at a node.
 
 use super::plan::{DropperPlan, PortPlan, Scope};
 use super::tree::node_of;

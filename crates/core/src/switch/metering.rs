@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Which shared profiles a flow belongs to, at each meter that its packets pass.
 type Shared = [Option<u16>; MOST_METERS];
 
-/// What has been used at one meter of the profile to which a flow belongs there.
+/// The usage, at one meter, of the profile to which a flow belongs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterUsage {
     /// The class whose meter it is, by its index in the plan; `None` for the port's own.

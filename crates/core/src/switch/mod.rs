@@ -52,7 +52,7 @@ impl Ready {
     }
 }
 
-/// What becomes of a packet that has arrived at one port.
+/// The fate of a packet that has arrived at one port.
 #[must_use = "a packet in service departs, and an idle port that is ready has to be started"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
@@ -143,7 +143,7 @@ impl Switch {
         self.ports.get_mut(usize::from(port.0)).ok_or_else(no_port)?.open_class(now, plan)
     }
 
-    /// Changes what a flow is promised, its ceiling and its shaper; its queue stays as it is.
+    /// Changes a flow's contract, its ceiling and its shaper; its queue stays as it is.
     ///
     /// # Errors
     /// When the flow is not open, belongs to another class, or its scheduler refuses the contract;
@@ -167,7 +167,7 @@ impl Switch {
         self.ports.iter_mut().for_each(|port| port.shaping.reports = reports);
     }
 
-    /// What an open flow is promised at a port; `None` for a leg that is not open.
+    /// The plan of an open flow at a port; `None` for a leg that is not open.
     pub fn plan_of(&self, leg: Leg) -> Option<FlowPlan> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         port.is_open(leg.flow).then(|| port.table.plan_of(leg.flow))
@@ -234,7 +234,7 @@ impl Switch {
         ready
     }
 
-    /// [`arrive`](Self::arrive) for one port; what is written on the packet is of no meaning.
+    /// [`arrive`](Self::arrive) for one port; the marks on the packet have no meaning.
     #[inline(always)]
     pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
         self.arrive_and_start(cx, leg, packet, || false).ready()

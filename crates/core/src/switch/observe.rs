@@ -1,4 +1,4 @@
-//! What is to be seen of a switch: queues, counters, clocks, memory.
+//! The observable state of a switch: queues, counters, clocks, memory.
 
 use super::Switch;
 use super::counters::{ByReason, FlowCounters, QueueStats};
@@ -11,8 +11,9 @@ use crate::stats::Count;
 use crate::units::{Span, Time};
 
 impl Switch {
-    /// From when on nothing would tell the flow from a newcomer; `None` while it has packets at the
-    /// port, and for an unknown leg. A time after `now` is when to ask again: what comes until then may put it off.
+    /// The time from which nothing distinguishes the flow from a newcomer; `None` while it has packets at the
+    /// port, and for an unknown leg. A time after `now` is when to ask again: packets that come until then
+    /// may postpone it.
     pub fn forgettable_at(&self, now: Time, leg: Leg) -> Option<Time> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         if leg.flow.ix() >= port.table.flows.len() {
@@ -40,7 +41,7 @@ impl Switch {
         port.map_or(Span::ZERO, |port| port.lead(now, leg.flow))
     }
 
-    /// Shows what its scheduler has to show of a flow: names and values in base units.
+    /// Shows the gauges of a flow's scheduler: names and values in base units.
     pub fn gauges(&self, now: Time, leg: Leg, show: &mut dyn FnMut(&'static str, f64)) {
         let port = self.ports.get(usize::from(leg.port.0));
         if let Some(port) = port
@@ -50,15 +51,15 @@ impl Switch {
         }
     }
 
-    /// Shows what the dropper of a port's whole queue has to show: names and values in base units.
+    /// Shows the gauges of the dropper of a port's whole queue: names and values in base units.
     pub fn dropper_gauges(&self, port: PortIx, show: &mut dyn FnMut(&'static str, f64)) {
         if let Some(port) = self.ports.get(usize::from(port.0)) {
             port.guards.gauges(show);
         }
     }
 
-    /// What waits at a port in its schedulers' queues, flow by flow, each in its order: the packets, and
-    /// whose they are.
+    /// The packets that wait at a port in its schedulers' queues, flow by flow, each in its order, and their
+    /// flows.
     pub fn waiting(&self, port: PortIx) -> impl Iterator<Item = (FlowIx, &Packet)> {
         let port = self.ports.get(usize::from(port.0));
         port.into_iter().flat_map(|port| {
@@ -88,7 +89,7 @@ impl Switch {
         self.ports.get(usize::from(port.0)).map(|port| port.backlog).unwrap_or_default()
     }
 
-    /// What waits in a flow's shaper; nothing for an unknown leg.
+    /// The packets and bytes that wait in a flow's shaper; nothing for an unknown leg.
     pub fn shaped(&self, leg: Leg) -> Count {
         let port = self.ports.get(usize::from(leg.port.0));
         port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
@@ -99,7 +100,7 @@ impl Switch {
         self.pool.used
     }
 
-    /// What a flow has sent and lost at a port; zeros for an unknown leg.
+    /// The packets and bytes that a flow has sent and lost at a port; zeros for an unknown leg.
     pub fn counters(&self, leg: Leg) -> FlowCounters {
         let port = self.ports.get(usize::from(leg.port.0));
         port.map(|port| port.counters(leg.flow)).unwrap_or_default()
@@ -119,12 +120,12 @@ impl Switch {
         self.ports.get(usize::from(port.0))?.green
     }
 
-    /// What a port has sent: packets and bytes whose last bit is out.
+    /// The packets and bytes that a port has sent: those whose last bit is out.
     pub fn sent(&self, port: PortIx) -> Count {
         self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
     }
 
-    /// What the first meter that counts has counted of the flow's profile; `None` for a flow that is not
+    /// The counts of the flow's profile at the first meter that counts; `None` for a flow that is not
     /// metered.
     pub fn metered(&self, leg: Leg) -> Option<Metered> {
         let port = self.ports.get(usize::from(leg.port.0))?;
@@ -132,8 +133,8 @@ impl Switch {
         port.metering.metered(usize::from(entry.node), leg.flow)
     }
 
-    /// What has been used of the profiles to which the flow belongs, at each meter that its packets pass and that tells, in
-    /// their order; nothing for an unknown leg.
+    /// The usage of the flow's profiles at each meter that its packets pass and that reports it, in their
+    /// order; nothing for an unknown leg.
     pub fn usage(&self, leg: Leg) -> impl Iterator<Item = MeterUsage> {
         let port = self.ports.get(usize::from(leg.port.0));
         let entry = port.and_then(|port| Some((port, port.table.flows.get(leg.flow.ix())?)));
@@ -142,12 +143,12 @@ impl Switch {
             .flat_map(move |(port, entry)| port.metering.usage(usize::from(entry.node), leg.flow))
     }
 
-    /// What a port has dropped, by reason.
+    /// The drops of a port, by reason.
     pub fn drops(&self, port: PortIx) -> ByReason {
         self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
     }
 
-    /// What a port has marked, by reason.
+    /// The marks of a port, by reason.
     pub fn marks(&self, port: PortIx) -> ByReason {
         self.ports.get(usize::from(port.0)).map(|port| port.marks).unwrap_or_default()
     }
@@ -166,7 +167,7 @@ impl Switch {
         port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))
     }
 
-    /// Starts a port's queue statistics anew (after a warm-up). Counters go on.
+    /// Restarts a port's queue statistics (after a warm-up). Counters continue.
     pub fn reset_stats(&mut self, now: Time, port: PortIx) {
         if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
             port.stats = QueueStats::new(now, port.backlog.packets, port.in_service().is_some());

@@ -1,4 +1,4 @@
-//! What a switch should be: data, so that it can be compared, checked and applied.
+//! The configuration of a switch, as data, so that it can be compared, checked and applied.
 
 use crate::contract::{Contract, Refused};
 use crate::detector::BuiltInDetector;
@@ -38,7 +38,7 @@ words! {
 pub struct DropperPlan {
     /// Decides what is dropped and what is marked.
     pub kind: DropperKind,
-    /// What it guards.
+    /// The queues that it guards.
     pub scope: Scope,
     /// Names flows by their drops here; `None` without a detector.
     pub detector: Option<BuiltInDetector>,
@@ -58,13 +58,13 @@ pub struct ClassPlan {
     pub parent: Option<u16>,
     /// Orders its members.
     pub scheduler: SchedulerKind,
-    /// What it is promised by its parent's scheduler.
+    /// Its contract with its parent's scheduler.
     pub contract: Contract,
     /// It never sends faster than this.
     pub ceiling: Option<Rate>,
-    /// What sees whether its flows keep their profiles, in the order in which a packet passes.
+    /// The meters of its flows' profiles, in the order in which a packet passes them.
     pub meters: Vec<MeterKind>,
-    /// What guards its queue; `None` for nothing of its own.
+    /// The dropper that guards its queue; `None` for none of its own.
     pub dropper: Option<DropperPlan>,
 }
 
@@ -91,11 +91,11 @@ pub struct PortPlan {
     pub scheduler: SchedulerKind,
     /// The classes, parents before their children.
     pub classes: Vec<ClassPlan>,
-    /// What sees whether flows keep their profiles, in the order in which a packet passes.
+    /// The meters of flows' profiles, in the order in which a packet passes them.
     pub meters: Vec<MeterKind>,
     /// The terms of the profiles that several flows share, by index.
     pub profiles: Vec<Contract>,
-    /// What guards the queue; `None` leaves it to the pool.
+    /// The dropper that guards the queue; `None` leaves it to the pool.
     pub dropper: Option<DropperPlan>,
     /// The port never sends faster than this.
     pub ceiling: Option<Rate>,
@@ -137,8 +137,8 @@ pub enum Sharing {
     /// Complete sharing: the limit is that of all ports together.
     #[default]
     Complete,
-    /// Complete partitioning: the limit is that of each port, and what one port holds takes nothing from another. A
-    /// multicast packet counts at each of its ports.
+    /// Complete partitioning: the limit is that of each port, and the packets of one port take no memory from
+    /// another. A multicast packet counts at each of its ports.
     Partitioned,
 }
 
@@ -160,21 +160,21 @@ pub struct SwitchPlan {
 pub struct FlowPlan {
     /// The class that it is a member of; `None` for the root.
     pub class: Option<u16>,
-    /// What it is promised.
+    /// Its contract.
     pub contract: Contract,
     /// It never leaves the port faster than this.
     pub ceiling: Option<Rate>,
-    /// What delays its packets before they reach the meters.
+    /// The shaper that delays its packets before they reach the meters.
     pub shaper: Option<ShaperPlan>,
     /// The shared profile that it belongs to at each meter that its packets pass, in their order;
     /// `None` for a profile of its own.
     pub profiles: [Option<u16>; MOST_METERS],
-    /// Whether a packet opens it and it is closed once it is idle: what it reserves then makes no share of the pool,
-    /// which would depend on when it is found idle.
+    /// Whether a packet opens it and it is closed once it is idle: its reservation then gives no share of the
+    /// pool, which would depend on when it is found idle.
     pub transient: bool,
 }
 
-/// What a reconfiguration changed, in the order of the plan.
+/// A change by a reconfiguration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// The buffer's limit, whether the ports share it, or which packet is dropped when it is exhausted.
@@ -191,13 +191,13 @@ pub enum Change {
     Dropper(u16),
     /// A class's contract, ceiling, meters or dropper, at a port.
     Class(u16, u16),
-    /// A port's tree was built anew; what was queued was stamped again in its order of arrival.
+    /// A port's tree was rebuilt; queued packets were stamped again in their order of arrival.
     Tree(u16),
     /// A flow's plan, by its index at a port.
     Flow(u16, u32),
 }
 
-/// What a reconfiguration changed; empty when the plan was in force already.
+/// The changes of a reconfiguration, in the order of the plan; empty when the plan was in force already.
 pub type Diff = Vec<Change>;
 
 impl PortPlan {

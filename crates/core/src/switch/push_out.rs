@@ -5,24 +5,25 @@
 //! for ports:
 //!
 //! - Half of the pool is set aside for the ports, in proportion to what their flows reserve. The port that
-//!   holds most beyond its share gives way, in the unit of the pool's limit; of equal ones that with the latest
-//!   arrival. What waits in its shapers counts.
+//!   holds most beyond its share, in the unit of the pool's limit, loses a packet; of equal ones that with
+//!   the latest arrival. Packets that wait in its shapers count.
 //! - Where that port holds more that may not be sent now than a third of the rest, one of those packets goes: what
 //!   waits in shapers, of flows and classes that are held or absent, and behind the first packet of a flow or a
 //!   class with a ceiling (dynamic thresholds, Choudhury and Hahne, IEEE/ACM ToN 6(2), 1998, with α = 1/3 of what the
-//!   others hold in place of what is free: push-out takes back what was lent). Else the packet goes that would be
-//!   sent last.
+//!   others hold in place of what is free: push-out takes back what was lent). Otherwise the packet that
+//!   would be sent last goes.
 //!
-//! Therefore what may be sent loses nothing to what waits while it is at most 3/4 of what its port holds. And a
-//! port loses nothing for the sake of others while it holds no more than its share and an equal part of the other
-//! half: with a limit of B, P ports, packets of at most L, Rᵢ reserved at port i and R in all, that is
-//! B/2 · Rᵢ/R + (B/2 − (P − 1) L)/P. For the ports together hold more than B, so more than B/2 beyond their shares;
-//! at most (P − 1) L of it is in service at ports that have nothing else; and the greatest excess is at least the
-//! mean. Without reservations there are no shares, and the equal part is of the whole pool.
+//! Therefore packets that may be sent lose nothing to packets that wait, as long as they are at most 3/4 of
+//! what their port holds. And a port loses nothing for the sake of others while it holds no more than its
+//! share and an equal part of the other half: with a limit of B, P ports, packets of at most L, Rᵢ reserved
+//! at port i and R in all, that is B/2 · Rᵢ/R + (B/2 − (P − 1) L)/P. For the ports together hold more than B,
+//! so more than B/2 beyond their shares; at most (P − 1) L of it is in service at ports that have nothing
+//! else; and the greatest excess is at least the mean. Without reservations there are no shares, and the
+//! equal part is of the whole pool.
 //!
 //! [`PushOut::LongestQueue`] is Zhang's (1991, section 3.1: "the last packet, the one with the largest stamp
-//! value, from the longest queue"): the longest by packets, ties to the latest arrival. Who may be sent now makes
-//! no difference, and what waits in shapers goes when nothing else can.
+//! value, from the longest queue"): the longest by packets, ties to the latest arrival. Whether a packet may
+//! be sent now makes no difference, and packets that wait in shapers go when no other can.
 //!
 //! In both, a packet in service counts in its queue and is never taken. Where each port has a limit of its own
 //! ([`Sharing::Partitioned`]), the rule is applied to that port alone.

@@ -1,4 +1,4 @@
-//! Plan → diff → apply: all or nothing, and what is queued stays queued.
+//! Plan → diff → apply: all or nothing, and queued packets stay queued.
 
 use super::flows::State;
 use super::guards::Guards;
@@ -17,8 +17,8 @@ use crate::scheduler::{Scheduler, SchedulerKind};
 use crate::units::Time;
 
 impl Switch {
-    /// Makes the switch what the plan says, and gives the listed flows new plans (the others
-    /// keep theirs). Says what was changed, and whether any port is ready.
+    /// Applies the plan to the switch, and gives the listed flows new plans (the others keep theirs). Returns
+    /// the changes, and whether any port is ready.
     ///
     /// Rates, contracts, ceilings and limits change in place and clocks go on. A port whose
     /// tree changes gets a new one, into which its packets are stamped in their order of
@@ -76,12 +76,12 @@ impl Switch {
 }
 
 impl Switch {
-    /// Gives what waits at a port to the flows that `whose` says (those of [`waiting`](Self::waiting), and
-    /// others that are open), as if it had come for them: it is stamped again in its order of arrival, and
-    /// all clocks of the port start afresh.
+    /// Gives the packets that wait at a port to the flows that `whose` names (those of
+    /// [`waiting`](Self::waiting), and other open ones), as if they had arrived for them: they are stamped
+    /// again in their order of arrival, and all clocks of the port start afresh.
     ///
     /// # Errors
-    /// When a scheduler does not take again what it took before; nothing is changed.
+    /// When a scheduler refuses a contract that it accepted before; nothing is changed.
     pub fn reassign(
         &mut self,
         cx: &mut Ctx<'_>,

@@ -1,4 +1,4 @@
-//! The table of flows that go as ATM cells.
+//! The table of flows that are sent as ATM cells.
 
 use super::{REPLICATION, SEED, TableRecord, number, text, whole};
 

@@ -1,4 +1,4 @@
-//! The tables of what droppers, meters and detectors did.
+//! The tables of droppers, meters and detectors.
 
 use super::{GROUP, LINK, REPLICATION, SEED, TableRecord, number, text, whole};
 

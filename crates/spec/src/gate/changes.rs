@@ -1,4 +1,4 @@
-//! What differs between two gate files, key by key.
+//! The differences between two gate files, key by key.
 
 use super::GateFile;
 use std::collections::BTreeMap;
@@ -10,9 +10,9 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 pub struct Change {
     /// Its path as for `--set`: `flow.voice.reserve`.
     pub path: String,
-    /// What it was, as written; `None` when it was not set.
+    /// The old value, as written; `None` when it was not set.
     pub before: Option<String>,
-    /// What it is; `None` when it is not set any more.
+    /// The new value; `None` when it is no longer set.
     pub after: Option<String>,
 }
 
@@ -39,8 +39,8 @@ impl GateFile {
             .collect()
     }
 
-    /// What is written differently in the other file, in the order of the paths, and then what lists of circuits
-    /// have differently. Comments and defaults that are left out do not count.
+    /// The keys that differ in the other file, in the order of the paths, and then the differences between
+    /// lists of circuits. Comments and defaults that are left out do not count.
     pub fn changes_to(&self, other: &GateFile) -> Vec<Change> {
         let (before, after) = (flat(&self.effective), flat(&other.effective));
         let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();

@@ -1,4 +1,4 @@
-//! What a gate emulates: a link that is slower, longer or worse than the one that is there.
+//! The link that a gate emulates: slower, longer or worse than the real one.
 
 use crate::error::{Complaint, Report};
 use crate::reordering;
@@ -10,16 +10,16 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::units::Span;
 
-/// What the link of one direction does besides carrying frames at its rate.
+/// The properties of the link of one direction besides its rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emulation {
     /// When it delivers, in place of a rate; `None` for always.
     pub trace: Option<Arc<Trace>>,
     /// From a frame's last bit out of the port to its end of the link.
     pub delay: Span,
-    /// What it loses.
+    /// Its loss.
     pub loss: Loss,
-    /// What of it is overtaken on the way.
+    /// Its reordering.
     pub reordering: Reordering,
 }
 

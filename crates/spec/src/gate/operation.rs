@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct Operation {
     /// Path of the control socket; `None` for the usual place, by the gate's name.
     pub socket: Option<PathBuf>,
-    /// Who may use it: permission bits.
+    /// Its permission bits.
     pub mode: u32,
     /// Whose it is; `None` for the user and the group that the gate runs as.
     pub owner: Option<Owner>,

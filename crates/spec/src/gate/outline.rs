@@ -1,4 +1,4 @@
-//! What of a gate file finds its running gate, whatever mistakes the file holds.
+//! The part of a gate file that finds its running gate, even when the file has mistakes.
 
 use crate::error::SpecErrors;
 use crate::file;
@@ -6,13 +6,13 @@ use crate::record;
 use crate::tree::{self, Node};
 use std::path::{Path, PathBuf};
 
-/// The name of a gate, its interfaces and where it is told what to do. A file that was edited badly while its gate runs
-/// still has these.
+/// The name of a gate, its interfaces and its control socket. A file with mistakes that were made while its
+/// gate runs still has these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateOutline {
     /// Its name, as [`GateFile::name`](super::GateFile::name).
     pub name: String,
-    /// Interface towards those whom the link serves; `None` when the file does not say.
+    /// Interface towards the hosts that the link serves; `None` when the file does not state it.
     pub inside: Option<String>,
     /// Interface towards the rest of the world; `None` when the file does not say.
     pub outside: Option<String>,

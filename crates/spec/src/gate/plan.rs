@@ -1,4 +1,4 @@
-//! What a gate file asks of a switch. The gate and the simulator both run it.
+//! The switch that a gate file describes. The gate and the simulator both run it.
 
 use super::{GateFile, GateFlow};
 use crate::policy::Chosen;
@@ -57,8 +57,9 @@ impl GateFile {
         Some(Conversations { scheduler: SchedulerKind::BuiltIn(scheduler), dropper })
     }
 
-    /// What packets get that match no rule: a hundredth of the rate is reserved for those that keep the link working, ARP and
-    /// neighbour discovery among them, and as much for all others, as far as the flows' reservations leave it.
+    /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that keep the
+    /// link working, ARP and neighbour discovery among them, and as much for all others, as far as the flows'
+    /// reservations leave it.
     pub fn rest(&self, direction: Direction) -> FlowPlan {
         let record = self.port.scheduler.policy.record();
         if record.divides || !record.reads.contains(&"reserve") {

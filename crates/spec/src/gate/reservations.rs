@@ -1,4 +1,4 @@
-//! Whether what is reserved fits: in its class if that reserves, and on the link.
+//! Whether reservations fit: in their class if that reserves, and on the link.
 
 use super::circuits::Listing;
 use super::{GateClass, GateFlow};

@@ -1,4 +1,4 @@
-//! What is promised and allowed, where the two directions differ.
+//! Reservations and ceilings whose two directions differ.
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::{Class, ContractSpec};
@@ -9,7 +9,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::switch::plan::ClassPlan;
 use tidegate_core::units::Rate;
 
-/// What is promised and allowed in one direction, in bit/s.
+/// The reservation and ceiling in one direction, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Terms {
     /// Reserved rate; `None` for none.
@@ -60,7 +60,7 @@ impl Terms {
 pub struct GateClass {
     /// What it is in both directions.
     pub class: Class,
-    /// What it is promised and allowed in each direction, up first.
+    /// Its reservation and ceiling in each direction, up first.
     pub terms: [Terms; 2],
 }
 

@@ -22,13 +22,13 @@ pub struct Class {
     pub parent: Option<usize>,
     /// Scheduler of its flows, or of the classes in it.
     pub scheduler: Chosen<BuiltInScheduler>,
-    /// What sees whether its flows keep their contracts; `None` leaves that to the port.
+    /// The meter of its flows' contracts; `None` leaves that to the port.
     pub meter: Option<Chosen<BuiltInMeter>>,
-    /// What is dropped or marked on arrival in it; `None` leaves that to the port.
+    /// The dropper of its queue; `None` leaves that to the port.
     pub dropper: Option<DropperSpec>,
     /// The detector of flows that do not respond to the drops of its dropper; `None` without one.
     pub detector: Option<Chosen<BuiltInDetector>>,
-    /// What it states to the scheduler above it.
+    /// Its contract with the scheduler above it.
     pub contract: ContractSpec,
     /// Bits per second that it never exceeds at a port.
     pub ceiling: Option<u64>,

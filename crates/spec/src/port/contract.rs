@@ -1,4 +1,4 @@
-//! What a flow or a class states about itself.
+//! The contract that a flow or a class states.
 
 use crate::error::{Complaint, Report};
 use crate::units::{show_rate, show_time};
@@ -8,7 +8,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::params::{CONTRACT, Parameters, Value};
 use tidegate_core::units::Span;
 
-/// What a flow or a class states about itself: the keys of [`CONTRACT`], defaults included.
+/// The contract of a flow or a class: the keys of [`CONTRACT`], defaults included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContractSpec {
     /// Values by their key; a key without default that was not given is absent.

@@ -5,10 +5,10 @@ use crate::values::Values;
 use tidegate_core::credit::params::CreditParams;
 use tidegate_core::params::{Fault, Key, Parameters};
 
-/// What a file states of a link's credit.
+/// The credit of a link, as a file states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreditSpec {
-    /// What was set.
+    /// The parameters that were set.
     pub params: CreditParams,
     /// The name of the node with the receiver's memory; `None` for the one at the link's end.
     pub to: Option<String>,

@@ -1,4 +1,4 @@
-//! What a scenario's port and a gate's say alike: policies, classes of flows, and contracts.
+//! The common part of a scenario's port and a gate's: policies, classes of flows, and contracts.
 
 pub(crate) mod classes;
 mod contract;
@@ -25,18 +25,18 @@ use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::Rate;
 
-/// What an output port does.
+/// The policies of an output port.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
     /// Which flow is served next.
     pub scheduler: Chosen<BuiltInScheduler>,
-    /// What sees whether flows keep their contracts; `None` for nothing.
+    /// The meter of flows' contracts; `None` for none.
     pub meter: Option<Chosen<BuiltInMeter>>,
-    /// What is dropped or marked on arrival; `None` for nothing.
+    /// The dropper; `None` for none.
     pub dropper: Option<DropperSpec>,
     /// The detector of flows that do not respond to drops; `None` without one.
     pub detector: Option<Chosen<BuiltInDetector>>,
-    /// What controls the rates of ABR connections; `None` for nothing.
+    /// The policy that controls the rates of ABR connections; `None` for none.
     pub rate_control: Option<Chosen<BuiltInRateControl>>,
     /// How their control loops before and behind it are coupled; `None` without VS/VD.
     pub vsvd: Option<Chosen<BuiltInCoupling>>,

@@ -1,4 +1,4 @@
-//! The gate file's sections. What a gate shares with a scenario has the same words.
+//! The gate file's sections. Keys that a gate shares with a scenario have the same names.
 
 use super::{
     Field, Section, Shape, class, defaulted, loss, optional, port, rate, reorder, reorder_delay, required,

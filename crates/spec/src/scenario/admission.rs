@@ -7,7 +7,7 @@ use crate::source::Source;
 use crate::values::Values;
 use tidegate_core::units::Span;
 
-/// What `admission` says.
+/// The settings under `admission`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Admission {
     /// Share of every link that cannot be reserved, 0 to 1.

@@ -1,4 +1,4 @@
-//! A gate in a scenario: the file that the gate itself runs, and what flows have to say to pass it.
+//! A gate in a scenario: the file that the gate itself runs, and the keys that flows need to pass it.
 
 use crate::error::{Complaint, Origin, Report, SpecErrors};
 use crate::gate::{GateFile, policies};

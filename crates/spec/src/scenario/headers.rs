@@ -1,4 +1,4 @@
-//! What a flow's packets look like to a gate.
+//! The headers of a flow's packets, as a gate reads them.
 
 use crate::error::{Complaint, Place, Report};
 use crate::suggest::brief;
@@ -8,7 +8,7 @@ use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::headers::{Fragment, Headers, Ip, Vlan};
 
-/// The headers of a flow's packets, and what its members differ in.
+/// The headers of a flow's packets, and the differences between its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadersSpec {
     first: FiveTuple,

@@ -1,9 +1,9 @@
-//! What flows bring to the links on their way: how many they are, and how large their packets.
+//! The load of flows on the links of their routes: the number of flows, and the sizes of their packets.
 
 use crate::scenario::flows::FlowGroup;
 use std::borrow::Cow;
 
-/// Flows of one group that are alike. Before its file is read, a recording stands for one flow whose packets
+/// Flows of one group that are alike. Before its file is read, a recording counts as one flow whose packets
 /// are not known.
 #[derive(Clone, Debug)]
 pub struct Load {

@@ -1,9 +1,9 @@
-//! Whether transports answer to what droppers mark.
+//! Whether transports respond to the marks of droppers.
 //!
-//! A dropper that marks drops packets that are not ECN-capable (RFC 3168, section 5). Where it is asked to mark and no
-//! transport on its way negotiates ECN, it never can: a mistake. Where some do and others do not, the others alone lose
-//! packets, which is legal and seldom meant: a warning. Nothing is said of a dropper that would mark by default and has nothing
-//! to mark.
+//! A dropper that marks drops packets that are not ECN-capable (RFC 3168, section 5). Where it is asked to mark and no transport
+//! on its way negotiates ECN, it never can: this is a mistake. Where some do and others do not, only the others lose packets,
+//! which is legal and seldom intended: this is a warning. A dropper that would mark by default and has nothing to mark gets no
+//! message.
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;

@@ -114,8 +114,8 @@ impl Scenario {
         self.groups.iter().enumerate().flat_map(|(index, group)| group.members(index))
     }
 
-    /// Checks what the flows reserve and need of the policies on their way, now that it is known what each
-    /// recording brings.
+    /// Checks the flows' reservations and their requirements of the policies on their way, now that the load
+    /// of each recording is known.
     ///
     /// # Errors
     /// The first mistake in the file, when they do not fit.
@@ -141,7 +141,7 @@ impl Scenario {
         credit::check(&parts, report);
     }
 
-    /// What flows and profiles state, a group of flows once.
+    /// The contracts of flows and profiles, those of a group of flows once.
     pub fn contracts(&self) -> impl Iterator<Item = &ContractSpec> {
         let flows = self.groups.iter().map(|group| &group.contract);
         flows.chain(self.profiles.iter().map(|profile| &profile.contract))

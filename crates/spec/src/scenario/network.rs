@@ -1,4 +1,4 @@
-//! Nodes and links: what the topology makes, and what `[[node]]` and `[[link]]` add.
+//! Nodes and links: those of the topology, and those that `[[node]]` and `[[link]]` add.
 
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
@@ -55,11 +55,11 @@ pub struct Link {
     pub trace: Option<Arc<Trace>>,
     /// Propagation delay.
     pub delay: Span,
-    /// What it loses.
+    /// Its loss.
     pub loss: Loss,
-    /// What of it is overtaken on the way.
+    /// Its reordering.
     pub reordering: Reordering,
-    /// What the sending node's port does.
+    /// The policies of the sending node's port.
     pub port: PortSpec,
     /// Index of the profile to which all packets belong that are metered at the port; `None` for those of their flows.
     pub profile: Option<usize>,

@@ -1,4 +1,4 @@
-//! Whether policies fit the links and the flows that they are for.
+//! Whether policies fit their links and flows.
 
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;

@@ -18,7 +18,7 @@ const MOST_PROFILES: usize = u16::MAX as usize;
 pub struct Profile {
     /// Its name, unique among profiles.
     pub name: String,
-    /// What all of them together keep to.
+    /// The contract that all of them keep together.
     pub contract: ContractSpec,
     /// Where it was stated.
     pub place: Place,

@@ -1,4 +1,4 @@
-//! Whether what is reserved fits: on every link, and in every class that has a reservation.
+//! Whether reservations fit: on every link, and in every class that has a reservation.
 
 use crate::error::{Complaint, Report};
 use crate::port::Class;

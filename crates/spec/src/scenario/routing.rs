@@ -1,4 +1,4 @@
-//! Which way packets go: the shortest path by hops through switches.
+//! Routes of packets: the shortest path by hops through switches.
 
 use crate::scenario::{Link, Node, NodeKind, Scenario};
 use std::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,4 @@
-//! What is no mistake, and yet is seldom meant.
+//! Settings that are not mistakes, but are seldom intended.
 
 use super::{Scenario, marking, metered};
 use crate::error::{Complaint, Place, SpecError};
@@ -11,7 +11,7 @@ use tidegate_core::switch::plan::{PushOut, Scope};
 use tidegate_core::units::Span;
 
 impl Scenario {
-    /// What is no mistake, and yet is seldom meant, with its place.
+    /// Settings that are not mistakes, but are seldom intended, with their places.
     pub fn warnings(&self) -> Vec<SpecError> {
         let Scenario { links, nodes, classes, profiles, groups, .. } = self;
         let oversubscribed = metered::oversubscribed(links, nodes, classes, profiles, groups);

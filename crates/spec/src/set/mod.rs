@@ -1,7 +1,7 @@
 //! Overrides from the command line: `--set flow.voice.source.rate=2mbit`.
 //!
-//! A path is resolved once, against the records and what is there already. The edit it
-//! gives is then made twice: in the tree that is read, and in the text that is kept.
+//! A path is resolved once, against the records and the existing tree. The edit it gives is then made twice:
+//! in the tree that is read, and in the text that is kept.
 
 mod edit;
 

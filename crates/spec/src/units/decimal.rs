@@ -1,4 +1,4 @@
-//! Decimal numbers held exactly, so that `0.1mbit` is 100 000 bit/s and nothing near it.
+//! Decimal numbers held exactly, so that `0.1mbit` is exactly 100 000 bit/s.
 
 /// A decimal number, zero or more: `digits / 10^scale`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

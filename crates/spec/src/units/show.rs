@@ -16,7 +16,7 @@ pub fn show_rate(bits: u64) -> String {
     in_largest(bits, RATES)
 }
 
-/// A time, as `5ms`; whole seconds stay seconds (`90s`), and what is finer than 1 ns gets decimals.
+/// A time, as `5ms`; whole seconds stay seconds (`90s`), and times finer than 1 ns get decimals.
 pub fn show_time(time: Span) -> String {
     let ticks = time.ticks();
     if ticks == 0 {

@@ -1,4 +1,4 @@
-//! What is written from the records: schema, reference page, Python types.
+//! The outputs that are written from the records: schema, reference page, Python types.
 
 mod catalogue;
 mod python;

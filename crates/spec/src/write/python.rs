@@ -5,8 +5,8 @@ use crate::record::{Field, OneOf, Section, Shape, scenario};
 use crate::scalar;
 use tidegate_core::params::{Kind, Role, Stamps};
 
-/// The source of a Python module with one frozen dataclass for each section and each kind. `to_dict()` of
-/// any of them is what a scenario file would hold, keys that were left out staying out.
+/// The source of a Python module with one frozen dataclass for each section and each kind. `to_dict()` of any
+/// of them returns the content of a scenario file; keys that were left out stay out.
 pub fn python_types() -> String {
     let catalogue = Catalogue::new(scenario());
     let mut module = String::from(HEAD);

@@ -1,4 +1,4 @@
-//! How far a loss recovery has come, and what it counts (RFC 5681, section 3.2; RFC 6582, section 3.2; RFC 6675,
+//! The state of a loss recovery, and its counters (RFC 5681, section 3.2; RFC 6582, section 3.2; RFC 6675,
 //! section 5).
 
 use super::scoreboard::DUP_THRESH;

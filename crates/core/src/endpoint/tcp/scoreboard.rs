@@ -1,5 +1,5 @@
-//! The SACK scoreboard (RFC 6675, sections 3 and 4): what of the data under way has arrived, what is lost, how much is
-//! still in the network, and what is sent next.
+//! The SACK scoreboard (RFC 6675, sections 3 and 4): which data in flight have arrived, which are lost, how
+//! much is still in the network, and which are sent next.
 //!
 //! A position such as HighRxt is held as the number of the byte after it.
 

@@ -3,7 +3,7 @@
 /// The most SACK blocks of an acknowledgement: as many as fit beside a timestamp option (RFC 2018, section 3).
 pub const MOST_BLOCKS: usize = 3;
 
-/// The part of a TCP header that the two ends read, and how many bytes of data stand behind it.
+/// The part of a TCP header that the two ends read, and the number of bytes of data behind it.
 ///
 /// Bytes are numbered from 0, in 64 bits: numbers do not wrap around.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

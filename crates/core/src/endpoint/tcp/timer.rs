@@ -1,4 +1,4 @@
-//! The retransmission timer (RFC 6298): what a round trip takes, and when to stop waiting for an acknowledgement.
+//! The retransmission timer (RFC 6298): the round-trip time, and when to stop waiting for an acknowledgement.
 //!
 //! A host reads a clock that advances in ticks of the granularity, counted from when the connection starts. A round
 //! trip takes the ticks that pass in it, at least one, and the timer expires at a tick.

@@ -1,4 +1,4 @@
-//! VirtualClock's record: what can be set of it.
+//! VirtualClock's record and its parameters.
 
 use super::VirtualClock;
 use crate::contract::Refused;

@@ -1,4 +1,4 @@
-//! What a port gives up when the pool is exhausted.
+//! The packet that a port gives up when the pool is exhausted.
 
 use super::Port;
 use crate::context::{Ctx, Reason};

@@ -1,4 +1,5 @@
-//! What has to wait at a port, and when it may go on: shapers, ceilings, schedulers that hold back.
+//! Packets that have to wait at a port, and when they may continue: shapers, ceilings, non-work-conserving
+//! schedulers.
 
 use super::Port;
 use crate::context::{Ctx, Effect};

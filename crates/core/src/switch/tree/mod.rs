@@ -3,9 +3,9 @@
 //! A node orders its members: flows, or other nodes. Towards its parent a backlogged node
 //! looks like a flow with one packet: a *token* with the length of what it would send
 //! first, its time and order of arrival. The parent stamps tokens as it stamps packets, so
-//! every scheduler can stand at every level. When a node sends something else than its token
-//! announced (a more urgent packet came), the difference goes into its next token: in the
-//! long run a parent charges exactly what was sent.
+//! every scheduler can stand at every level. When a node sends a packet other than the one that its token
+//! announced (a more urgent packet came), the difference goes into its next token: in the long run a parent
+//! charges exactly what was sent.
 
 mod losing;
 mod node;

@@ -1,5 +1,5 @@
-//! Push-out from the tree, and what of it may not be sent now: what flows have queued that are held or absent, all
-//! that is beneath a class that is, and what stands behind the first packet under a ceiling.
+//! Push-out from the tree, and the packets that may not be sent now: those of held or absent flows, all that
+//! is beneath a held or absent class, and those behind the first packet under a ceiling.
 
 use super::losing::Losing;
 use super::{Member, Node, Nodes, Place, ROOT, Tree};

@@ -1,4 +1,4 @@
-//! What happens to packets in the tree: they join, are sent, are pushed out.
+//! Packets in the tree join, are sent, and are pushed out.
 
 use super::{Member, Node, ROOT, Tree};
 use crate::context::Ctx;

@@ -1,4 +1,4 @@
-//! Tokens: what a backlogged node looks like to its parent.
+//! Tokens, which represent a backlogged node to its parent.
 
 use super::{Node, Tree};
 use crate::context::Ctx;

@@ -1,4 +1,5 @@
-//! Switches whose memory credit and VCs without it share: what the VCs without credit are left.
+//! Switches whose memory is shared by links with credit and VCs without it: the memory that is left for the
+//! VCs without credit.
 
 use super::LinkCredit;
 use crate::error::{Complaint, Report};

@@ -1,4 +1,4 @@
-//! Credit-based flow control of links: what it comes to, and whether it fits.
+//! Credit-based flow control of links: its figures, and whether it fits.
 
 mod memory;
 mod way;
@@ -52,7 +52,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
 /// Credit-based flow control from a link on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkCredit {
-    /// What it comes to.
+    /// The plan that follows from it.
     pub plan: CreditPlan,
     /// Its VCs.
     pub vcs: u64,
@@ -61,8 +61,8 @@ pub struct LinkCredit {
 }
 
 impl Scenario {
-    /// What the credit of each link comes to, now that it is known what each recording brings; `None` for a link without.
-    /// What does not fit is left out: [`Scenario::check_recorded`] says so.
+    /// The plan of each link's credit, now that the load of each recording is known; `None` for a link
+    /// without credit. Links that do not fit are left out: [`Scenario::check_recorded`] reports them.
     pub fn credit_plans(&self, loads: &[Load]) -> Vec<Option<LinkCredit>> {
         plans(&self.links, &self.nodes, &self.groups, loads).map(|plan| plan.ok().flatten()).collect()
     }

@@ -1,4 +1,4 @@
-//! Whether the packets of a flow go as ATM cells, and whether they can.
+//! Whether the packets of a flow are sent as ATM cells, and whether they can be.
 
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;

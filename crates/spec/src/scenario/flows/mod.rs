@@ -52,7 +52,7 @@ pub struct FlowGroup {
     /// With several nodes that receive, how many links come between the source and the end of each link of
     /// the route, that link included; empty with one.
     pub depths: Vec<u16>,
-    /// What it states to the ports on its way.
+    /// Its contract with the ports on its way.
     pub contract: ContractSpec,
     /// Index of the profile that its packets are metered against; `None` for its own contract.
     pub profile: Option<usize>,
@@ -71,7 +71,7 @@ pub struct FlowGroup {
     pub aal5: bool,
     /// How long the host takes for each packet before its cells; zero for no time.
     pub preparation: Span,
-    /// What is agreed on for the ABR VC that carries its cells; `None` for none.
+    /// The terms of the ABR VC that carries its cells; `None` for none.
     pub vc: Option<SourceTerms>,
     /// When it starts to send.
     pub start: Span,
@@ -83,15 +83,16 @@ pub struct FlowGroup {
     pub lasts: Option<Span>,
     /// When the destination tears it down.
     pub hangup: Option<Span>,
-    /// What its source does when it is warned.
+    /// The response of its source to a warning.
     pub warned: WhenWarned,
-    /// Whether its packets are ECN-capable, though its source heeds no mark. Those of a connection are what its transport says.
+    /// Whether its packets are ECN-capable, though its source heeds no mark. For a connection its transport
+    /// decides.
     pub ecn: bool,
     /// Changes of its contract, in the order of time.
     pub changes: Vec<ChangeSpec>,
-    /// What its packets look like; `None` unless it passes a gate and is no capture.
+    /// The headers of its packets; `None` unless it passes a gate and is not a capture.
     pub headers: Option<HeadersSpec>,
-    /// What is sent when.
+    /// The source of its traffic.
     pub source: Source,
     /// Shaper between the source and the network.
     pub envelope: Option<Chosen<BuiltInShaper>>,
@@ -105,18 +106,18 @@ pub struct FlowGroup {
     pub workahead_place: Place,
 }
 
-/// What a source does when it is warned.
+/// The response of a source to a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenWarned {
-    /// It goes on as before.
+    /// It continues as before.
     Ignore,
-    /// It is silent until it is not ahead any more, and then keeps to what it reserves.
+    /// It is silent until it is no longer ahead, and then keeps to its reservation.
     Slow,
     /// It sends smaller packets at the same times.
     Shrink,
 }
 
-/// A change of what a flow reserves, asked for while it runs.
+/// A change of a flow's reservation, requested while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeSpec {
     /// When, from the start of the run.
@@ -151,8 +152,8 @@ impl FlowGroup {
         }
     }
 
-    /// The sizes of what it brings to links: those of its packets, or of the cells as which they go; empty when the source
-    /// brings its own.
+    /// The sizes of its packets on links, or of their cells when they are sent as cells; empty when the
+    /// source has sizes of its own.
     pub fn link_sizes(&self) -> &[u32] {
         if self.aal5 { &[aal5::CELL] } else { &self.sizes }
     }

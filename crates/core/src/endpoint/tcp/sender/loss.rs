@@ -1,5 +1,5 @@
-//! What a sender does about losses: fast retransmit and fast recovery (RFC 5681, section 3.2; RFC 6582, section 3.2;
-//! RFC 6675, section 5), and timeouts (RFC 5681, section 3.1).
+//! Loss recovery of a sender: fast retransmit and fast recovery (RFC 5681, section 3.2; RFC 6582, section
+//! 3.2; RFC 6675, section 5), and timeouts (RFC 5681, section 3.1).
 
 use super::Sender;
 use crate::endpoint::HostCx;

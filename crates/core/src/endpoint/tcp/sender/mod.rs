@@ -97,8 +97,8 @@ impl Sender {
         }
     }
 
-    /// The application hands over so many bytes more; [`u64::MAX`] is data without end. They are sent from the next
-    /// call of the endpoint on.
+    /// The application hands over so many bytes more; [`u64::MAX`] is endless data. They are sent from the
+    /// next call of the endpoint on.
     pub fn offer(&mut self, bytes: u64) {
         self.offered = self.offered.saturating_add(bytes);
     }
