@@ -56,6 +56,23 @@ fn tcp_passes_whole(net: &Net, gate: Gate) -> Value {
     report
 }
 
+/// Python that makes `frames` precedes `see`, which says that it is ready and then what it has seen outside, and `send`,
+/// which sends them from inside. Returns what was seen.
+fn seen_of_sent(net: &Net, frames: &str, send: &str, see: &str, argument: &str) -> String {
+    let python = |place, script: &str| {
+        let mut command = net.command(place, "python3", &["-c", &format!("{frames}{script}"), argument]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut watcher = python(Place::Outside, see);
+    let mut ready = [0; 6];
+    watcher.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    assert!(python(Place::Inside, send).wait().unwrap().success());
+    let seen = watcher.wait_with_output().unwrap();
+    let (said, wrong) = (String::from_utf8_lossy(&seen.stdout), String::from_utf8_lossy(&seen.stderr));
+    assert!(seen.status.success(), "{said}{wrong}");
+    said.trim().to_owned()
+}
+
 /// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without extensions, LLC
 /// and protocols that nobody knows, each of every length: they come out as they went in, in their order.
 fn frames_pass_unchanged(net: &Net, gate: Gate) {
@@ -107,17 +124,7 @@ for n, (want, got) in enumerate(zip(frames, seen)):
     assert want == got, f'{n}: {want.hex()} became {got.hex()}'
 print(len(seen), 'of', len(frames))
 ";
-    let python = |place, script: &str| {
-        let mut command = net.command(place, "python3", &["-c", &format!("{FRAMES}{script}")]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    let mut watcher = python(Place::Outside, SEE);
-    let mut ready = [0; 6];
-    watcher.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
-    assert!(python(Place::Inside, SEND).wait().unwrap().success());
-    let seen = watcher.wait_with_output().unwrap();
-    let (said, wrong) = (String::from_utf8_lossy(&seen.stdout), String::from_utf8_lossy(&seen.stderr));
-    assert!(seen.status.success() && said.trim() == "108 of 108", "{said}{wrong}");
+    assert_eq!(seen_of_sent(net, FRAMES, SEND, SEE, ""), "108 of 108");
     // The hosts' own, in fragments.
     for (address, count) in [(OUTSIDE, "5"), (OUTSIDE6, "5")] {
         let args = ["-q", "-c", count, "-i", "0.05", "-W", "2", "-s", "4000", address];
@@ -209,18 +216,7 @@ print(longest)
     }
     let settings = ["--set", &format!("gate.io={io}")];
     let gate = Gate::start_with(&net, TempFile::gate("200mbit", "200mbit", ""), &settings);
-    let python = |place, script: &str| {
-        let mut command = net.command(place, "python3", &["-c", &format!("{FRAMES}{script}"), argument]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-    };
-    let mut watcher = python(Place::Outside, SEE);
-    let mut ready = [0; 6];
-    watcher.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
-    assert!(python(Place::Inside, SEND).wait().unwrap().success());
-    let seen = watcher.wait_with_output().unwrap();
-    let (said, wrong) = (String::from_utf8_lossy(&seen.stdout), String::from_utf8_lossy(&seen.stderr));
-    assert!(seen.status.success(), "{said}{wrong}");
-    let longest: usize = said.trim().parse().unwrap();
+    let longest: usize = seen_of_sent(&net, FRAMES, SEND, SEE, argument).parse().unwrap();
     println!("{io}, {argument}: longest {longest} bytes");
     if segmented {
         assert!(longest <= 1514);

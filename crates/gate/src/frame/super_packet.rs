@@ -61,7 +61,7 @@ impl Layout {
         (protocol == TCP && plain && fits).then_some(Layout { six, transport, payload })
     }
 
-    /// The sum over the pseudo-header of a segment with this headers and `length` bytes from its TCP header on.
+    /// The sum over the pseudo-header of a segment with these headers and `length` bytes from its TCP header on.
     fn pseudo_header(self, frame: &[u8], length: usize) -> Sum {
         let addresses = if self.six { ETHERNET + 8 } else { ETHERNET + 12 };
         Sum::default().bytes(&frame[addresses..self.transport]).word(u16::from(TCP)).word(length as u16)

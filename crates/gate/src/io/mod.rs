@@ -1,7 +1,7 @@
 //! Input and output of frames: packet sockets, rings, TAP devices or AF_XDP, chosen by the gate file.
 //!
 //! The unsafe code of the data path is below here. A received frame has a virtio-net header that describes its
-//! offloads. A frame that is sent has none left.
+//! offloads. These are carried out on receipt; TCP segments that leave together may be joined again for sending.
 
 mod hosts;
 mod packet;
@@ -164,7 +164,7 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Sends the first [`BATCH`] of the frames, in order, and returns how many the kernel took.
+    /// Sends the first [`BATCH`] of the frames, in order, or more where they are joined. Returns how many the kernel took.
     ///
     /// # Errors
     /// The system's, for the first frame; none was sent.

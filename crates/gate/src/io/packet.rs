@@ -1,7 +1,8 @@
 //! Packet sockets (packet(7)): frames from and to one interface, in batches.
 //!
-//! Each interface has two sockets, since a virtio-net header belongs to a socket as a whole: one
-//! receives frames with that header, the other sends them without.
+//! Each interface has sockets that receive, and one that sends past the queueing discipline. A virtio-net header
+//! precedes every frame: on receipt it describes the offloads that are left to do, and on sending the segmentation of
+//! a super-packet.
 
 #![allow(unsafe_code)]
 
