@@ -298,4 +298,4 @@ pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8])
 
 #[cfg(test)]
 #[path = "super_packet_tests.rs"]
-mod tests;
+pub(crate) mod tests;

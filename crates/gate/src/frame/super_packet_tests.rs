@@ -23,6 +23,21 @@ fn frames_of(shape: &Shape) -> Vec<Vec<u8>> {
     pieces(&Offloaded::new(&header, &frame, 0).unwrap())
 }
 
+/// Consecutive full segments of a connection.
+pub(crate) fn segments(count: usize) -> Vec<Vec<u8>> {
+    frames_of(&Shape {
+        six: false,
+        tcp: true,
+        vlan: false,
+        options: 3,
+        flags: ACK,
+        sequence: 1,
+        identification: 1,
+        payload: (0..=255).cycle().take(count * 1448).collect(),
+        size: 1448,
+    })
+}
+
 /// Makes the checksums of a frame right again, as far as it is TCP.
 fn repaired(mut frame: Vec<u8>) -> Vec<u8> {
     let six = frame[12] == 0x86;

@@ -209,6 +209,7 @@ mod tests {
     use super::*;
     use crate::frame::offload::HEADER;
     use crate::frame::super_packet::NO_OFFLOADS;
+    use crate::frame::super_packet::tests::segments;
     use std::os::unix::net::UnixDatagram;
 
     /// Frames of a direction in their order, by either thread, and those that the kernel refuses are known.
@@ -246,6 +247,30 @@ mod tests {
         .find(|lengths| !lengths.is_empty())
         .unwrap();
         assert!(lengths.iter().all(|length| *length == 60) && late > 0, "{lengths:?} {late}");
+    }
+
+    /// A socket whose buffer has no room for a super-packet refuses it: its frames are sent one by one.
+    #[test]
+    fn what_is_refused_together_is_sent_alone() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let frames = segments(8);
+        let receive = |count: usize| {
+            let mut bytes = vec![0; 70_000];
+            let messages: Vec<Vec<u8>> = (0..count)
+                .map(|_| far.recv(&mut bytes).map(|length| bytes[..length].to_vec()).unwrap())
+                .collect();
+            messages
+        };
+        let buffer = near.try_clone().unwrap();
+        let mut socket = SendSocket::of(near.into());
+        assert_eq!(socket.send(frames.iter().map(Vec::as_slice)).unwrap(), 8);
+        assert_eq!(receive(1)[0].len(), HEADER + 54 + 12 + 8 * 1448);
+        rustix::net::sockopt::set_socket_send_buffer_size(&buffer, 4096).unwrap();
+        let sent = socket.send(frames.iter().map(Vec::as_slice)).unwrap();
+        assert!((1..8).contains(&sent), "{sent}");
+        for (message, frame) in receive(sent).iter().zip(&frames) {
+            assert_eq!(message[HEADER..], frame[..]);
+        }
     }
 
     #[test]
