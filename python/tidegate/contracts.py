@@ -235,7 +235,7 @@ def _frames(path: Path, flow: str | None, fps: float | None) -> tuple[Arrivals, 
 def _notes(arrivals: Arrivals, path: Path, content: Content, fitting: Fitting, mean: int) -> list[str]:
     notes = []
     if arrivals.cut is not None:
-        notes.append(f"{path} is cut off in {arrivals.cut}: what stands before is taken")
+        notes.append(f"{path} is cut off in {arrivals.cut}: the part before it is used")
     if content == FRAMES:
         notes.append(
             "a frame comes whole at the beginning of its interval; sent at the peak rate it is less ahead"

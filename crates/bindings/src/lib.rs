@@ -22,7 +22,7 @@ create_exception!(
     tidegate,
     TidegateError,
     PyValueError,
-    "Something that was given to tidegate cannot be used; the message says what, where, and what would be right."
+    "An input of tidegate cannot be used; the message says what, where, and what would be right."
 );
 
 /// The JSON Schema of scenario files.

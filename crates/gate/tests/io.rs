@@ -373,7 +373,7 @@ mod tap {
             String::from_utf8(output.stderr).unwrap()
         };
         let text = refused("gate.up=2mbit");
-        assert!(text.starts_with("interface `gi`: this interface is there, and is no TAP device"), "{text}");
+        assert!(text.starts_with("interface `gi`: this interface exists, and is not a TAP device"), "{text}");
 
         let more = [&TAP[..], &["--set", "gate.inside=g1", "--set", "gate.outside=g2"]].concat();
         let gate = Gate::start_with(&net, TempFile::gate("1mbit", "1mbit", ""), &more);

@@ -137,8 +137,7 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         let is_reported = |measured: f64| (reported - measured).abs() < 0.15 * measured + 0.01;
         assert!(is_reported(late) || is_reported(longest), "{io}: {reported} s for {late} s and {longest} s");
         assert!(
-            log.contains("warning: up: ")
-                && log.contains("that had waited for too long until they were read"),
+            log.contains("warning: up: ") && log.contains("because they had waited too long to be read"),
             "{log}"
         );
     }

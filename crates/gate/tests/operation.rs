@@ -262,7 +262,7 @@ fn hostile_clients_are_survived() {
     let _ = deaf.write_all("{\"ask\": \"status\"}\n".repeat(100_000).as_bytes());
     let mut liar = BufReader::new(connect());
     for (said, answer) in [
-        ("nonsense", "this is no JSON"),
+        ("nonsense", "this is not JSON"),
         ("{\"ask\": 7}", "`ask` is one of"),
         ("[]", "`ask` is one of"),
         ("{\"ask\": \"explode\"}", "`ask` is one of"),
@@ -275,7 +275,7 @@ fn hostile_clients_are_survived() {
     liar.get_mut().write_all(&[0xff, 0xfe, b'\n']).unwrap();
     let mut line = String::new();
     liar.read_line(&mut line).unwrap();
-    assert!(line.contains("this is no JSON"), "{line}");
+    assert!(line.contains("this is not JSON"), "{line}");
     assert!(net.ping(3));
     text(&gate(&["status", &path]));
     drop(hanging);
@@ -337,7 +337,7 @@ fn circuits_are_counted_and_changed_one_by_one() {
     std::fs::write(list.path(), format!("{head}ben,10.7.0.9,5mbit,5mbit\nann,10.7.0.1,7mbit,5mbit\n"))
         .unwrap();
     let changes = text(&gate(&["reload", &path]));
-    assert!(changes.contains("flow.all.circuits") && changes.contains("1 with other terms"), "{changes}");
+    assert!(changes.contains("flow.all.circuits") && changes.contains("1 with changed terms"), "{changes}");
     assert!(net.ping(1));
     let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
     assert!(told[0]["circuit"] == "ann" && sent(&told)[0] > before[0], "{told:#}");

@@ -13,7 +13,7 @@ pub(crate) fn read(values: &Values, report: &mut Report) -> Option<Reordering> {
         let complaint = Complaint::new("`reorder` needs a `reorder_delay` above zero");
         report.add(
             values.place_of("reorder"),
-            complaint.help("how much longer a packet takes that is overtaken, as in reorder_delay = \"5ms\""),
+            complaint.help("add the extra delay of an overtaken packet, as in reorder_delay = \"5ms\""),
         );
         return None;
     }

@@ -195,10 +195,10 @@ fn mistakes_are_answered() {
             "it has no port to be counted up",
             "",
         ),
-        (SCENARIO.replace("10.0.0.254:5004>192.0.2.1:5060/udp", "other"), "what is not IP has no DSCP", ""),
+        (SCENARIO.replace("10.0.0.254:5004>192.0.2.1:5060/udp", "other"), "only IP packets have a DSCP", ""),
         (
             SCENARIO.replace("10.0.0.254:5004>192.0.2.1:5060/udp\", dscp = 46", "other\""),
-            "what is not IP has nothing to be counted up",
+            "only IP packets have an address to count up",
             "",
         ),
         (

@@ -22,7 +22,7 @@ def sentences(played: Replay) -> list[str]:
     plan = played.plan
     said = [_crossing(played)]
     if plan.cut is not None:
-        said.append(f"the file is cut off in {plan.cut}: what stands before is played")
+        said.append(f"the file is cut off in {plan.cut}: the part before it is played")
     if plan.reordered:
         said.append(
             f"{plural(plan.reordered, 'packet')} of the file stood out of order and were sorted by time"

@@ -18,7 +18,7 @@ pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
             || "gets what is left".to_owned(),
             |rate| {
                 format!(
-                    "shares {} with all else that no flow matches",
+                    "shares {} with everything else that matches none",
                     show_rate(rate.bits_per_second().round() as u64)
                 )
             },
@@ -31,7 +31,7 @@ pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
         };
         missing.map(|(version, prefix)| {
             format!(
-                "{name}: no flow matches all {version}, which {share}; add a flow with match = {{ inside = \"{prefix}\" }}"
+                "{name}: {version} that matches no flow {share}; add a flow with match = {{ inside = \"{prefix}\" }}"
             )
         })
     };

@@ -14,11 +14,11 @@ fn who_matches_one_version_of_ip_is_told_of_the_other() {
     let said = warned(all_ipv4);
     assert_eq!(
         said[0],
-        "up: no flow matches all IPv6, which shares 100kbit with all else that no flow matches; add a flow with match = { inside = \"::/0\" }"
+        "up: IPv6 that matches no flow shares 100kbit with everything else that matches none; add a flow with match = { inside = \"::/0\" }"
     );
-    assert!(said.len() == 2 && said[1].starts_with("down: no flow matches all IPv6, which shares 200kbit"));
+    assert!(said.len() == 2 && said[1].starts_with("down: IPv6 that matches no flow shares 200kbit"));
     let all_ipv6 = all_ipv4.replace("all\"", "six\"").replace("0.0.0.0/0", "::/0");
-    assert!(warned(&all_ipv6)[0].contains("no flow matches all IPv4"));
+    assert!(warned(&all_ipv6)[0].contains("IPv4 that matches no flow"));
     assert_eq!(warned(&format!("{all_ipv4}, {all_ipv6}")), [""; 0]);
     assert_eq!(warned(r#"{ name = "any" }"#), [""; 0]);
     // Who names single applications leaves the rest alone on purpose.

@@ -99,7 +99,7 @@ impl RequestHandler {
             Request::Line(line) => {
                 let mut answer = match serde_json::from_slice::<Value>(line) {
                     Ok(request) => self.handle_json(&request),
-                    Err(error) => json!({ "error": format!("this is no JSON: {error}") }),
+                    Err(error) => json!({ "error": format!("this is not JSON: {error}") }),
                 }
                 .to_string();
                 answer.push('\n');

@@ -46,8 +46,8 @@ pub(super) fn open(name: &str) -> Result<(Interface, Receiver, Sender), GateErro
         }
         Some(libc::EINVAL) => GateError::unsuitable(
             name,
-            "this interface is there, and is no TAP device that can be opened",
-            "with io = \"tap\" the gate makes its interfaces: give it names that are free",
+            "this interface exists, and is not a TAP device that can be opened",
+            "with io = \"tap\" the gate creates its interfaces: give it unused names",
         ),
         _ => GateError::system(format!("TAP device `{name}`"), error),
     };

@@ -117,7 +117,7 @@ impl Scrape {
             family("sent_frames", "Frames sent", each(&|one| one.counters.sent)),
             family("sent_bytes", "Their bytes", each(&|one| one.counters.sent_bytes)),
             family("dropped_frames", "Frames dropped, by reason", Values::Counter(drops.collect())),
-            family("held_frames", "Frames that wait", gauge(&|one| one.held as f64)),
+            family("held_frames", "Frames that are queued", gauge(&|one| one.held as f64)),
             family(
                 "missed_frames",
                 "Frames that the kernel lost before they were read",
@@ -125,24 +125,28 @@ impl Scrape {
             ),
             family(
                 "flowless_packets",
-                "Packets that had no room for a flow of their own, and went with the rest",
+                "Packets that joined the unmatched traffic because there was no room for another flow",
                 each(&|one| one.overflowed),
             ),
-            family("stalls", "Times that the gate fell behind its link", each(&|one| one.counters.stalls)),
-            family("stalled_seconds", "Time of the link that was lost by that", {
+            family(
+                "stalls",
+                "Number of times that the gate fell behind its link",
+                each(&|one| one.counters.stalls),
+            ),
+            family("stalled_seconds", "Link time lost because the gate fell behind", {
                 let lost =
                     report.directions.iter().map(|one| (direction(one), one.counters.stalled.as_secs_f64()));
                 Values::Seconds(lost.collect())
             }),
             family(
                 "lateness_seconds",
-                "From when a frame's first bit was due until it was handed to the kernel, since the start",
+                "Time from when a frame's first bit was due until it was handed to the kernel, since the start",
                 Values::Gauge(lateness.collect()),
             ),
-            family("flow_arrived_packets", "Packets that came for a flow", {
+            family("flow_arrived_packets", "Packets of a flow that arrived", {
                 flow_counter(&|flow| flow.counters.arrived.packets)
             }),
-            family("flow_arrived_bytes", "Their bytes on the wire", {
+            family("flow_arrived_bytes", "Bytes of these packets on the wire", {
                 flow_counter(&|flow| flow.counters.arrived.bytes)
             }),
             family("flow_sent_packets", "Packets of a flow that were sent", {
@@ -150,7 +154,7 @@ impl Scrape {
             }),
             family(
                 "flow_sent_bytes",
-                "Their bytes on the wire",
+                "Bytes of these packets on the wire",
                 flow_counter(&|flow| flow.counters.sent.bytes),
             ),
             family(
@@ -161,34 +165,38 @@ impl Scrape {
             family("flow_marked_packets", "Packets of a flow that were marked instead of being dropped", {
                 flow_counter(&|flow| flow.statistics.marked)
             }),
-            family("flow_warnings", "Times that the flow monitor warned a flow", {
+            family("flow_warnings", "Number of times that the flow monitor warned a flow", {
                 flow_counter(&|flow| flow.statistics.warned)
             }),
-            family("flow_named", "Times that a detector named a flow: it does not respond to congestion", {
-                flow_counter(&|flow| flow.statistics.named)
-            }),
-            family("flow_released", "Times that a flow that was named was released: it has backed off", {
-                flow_counter(&|flow| flow.statistics.released)
-            }),
+            family(
+                "flow_named",
+                "Number of times that a detector named a flow because it does not respond to congestion",
+                { flow_counter(&|flow| flow.statistics.named) },
+            ),
+            family(
+                "flow_released",
+                "Number of times that a named flow was released because it backed off",
+                { flow_counter(&|flow| flow.statistics.released) },
+            ),
             family(
                 "flow_delay_seconds",
-                "From a packet's arrival until its first bit was due",
+                "Time from a packet's arrival until its first bit was due",
                 Values::Histogram(delays.collect()),
             ),
             family(
                 "flow_lead_seconds",
-                "By how much a flow's clock is ahead of real time, of several the most",
+                "Lead of a flow's clock over real time, the largest of several",
                 flow_gauge(&|flow| Some(flow.lead.as_secs_f64())),
             ),
             family(
                 "flow_members",
-                "Flows of this name at the moment",
+                "Current number of flows of this name",
                 flow_gauge(&|flow| Some(flow.flows as f64)),
             ),
-            family("flow_reserved_bits_per_second", "What a flow reserves", {
+            family("flow_reserved_bits_per_second", "Reserved rate of a flow", {
                 flow_gauge(&|flow| flow.reserve.map(|rate| rate as f64))
             }),
-            family("flow_ceiling_bits_per_second", "What a flow never exceeds", {
+            family("flow_ceiling_bits_per_second", "Ceiling of a flow", {
                 flow_gauge(&|flow| flow.ceiling.map(|rate| rate as f64))
             }),
             family(

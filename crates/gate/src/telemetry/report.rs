@@ -195,8 +195,7 @@ impl DirectionReport {
         }
         let late = self.counters.lost(LossReason::Late);
         if late > 0 {
-            let text =
-                format!("{late} frames were dropped that had waited for too long until they were read");
+            let text = format!("{late} frames were dropped because they had waited too long to be read");
             warnings.push(("late", text));
         }
         if self.missed > 0 {
@@ -216,7 +215,7 @@ impl DirectionReport {
         }
         if self.overflowed > 0 {
             let text = format!(
-                "{} packets had no room for a flow of their own, and went with the rest",
+                "{} packets joined the unmatched traffic because there was no room for another flow",
                 self.overflowed
             );
             warnings.push(("flows", text));
@@ -308,7 +307,7 @@ impl fmt::Display for Report {
             if super_packets > 0 {
                 writeln!(
                     f,
-                    "      {super_packets} of what was received were super-packets, and were cut up"
+                    "      {super_packets} of the received frames were super-packets, and were segmented"
                 )?;
             }
             if sent > 0 {

@@ -130,7 +130,7 @@ pub(super) fn traffic(
                     Some(gate) if trace.iter().any(|flow| meant(&flow)) => {
                         format!("nothing in {} goes {} through the gate", file.display(), gate.name())
                     }
-                    _ => format!("{} has no flow that is meant by `flow`", file.display()),
+                    _ => format!("{} has no flow that `flow` selects", file.display()),
                 };
                 let help = format!("it holds {} flows: {}, …", trace.len(), flows.join(", "));
                 return Err(fail(scenario, group.place, message, Some(help)));
@@ -265,7 +265,7 @@ impl Recordings {
     fn note_cut(&mut self, file: &Path, cut: Option<InputPlace>) {
         if let Some(place) = cut {
             let file = file.display();
-            self.notes.push(format!("{file} is cut off in {place}: what stands before is played"));
+            self.notes.push(format!("{file} is cut off in {place}: the part before it is played"));
         }
     }
 }

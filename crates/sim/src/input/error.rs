@@ -60,7 +60,7 @@ pub enum InputError {
         file: PathBuf,
     },
     /// The file is no text, where frame sizes are expected.
-    #[error("{}: is no list of frame sizes: expected text, found the bytes {found:02x?}", file.display())]
+    #[error("{}: is not a list of frame sizes: expected text, found the bytes {found:02x?}", file.display())]
     NotText {
         /// The file.
         file: PathBuf,

@@ -140,7 +140,7 @@ mod tests {
             ("0 0.0 I -5\n", format!("v: line 1: expected {columns}, found \"0 0.0 I -5\"")),
             (
                 "\u{7f}ELF",
-                "v: is no list of frame sizes: expected text, found the bytes [7f, 45, 4c, 46]".to_owned(),
+                "v: is not a list of frame sizes: expected text, found the bytes [7f, 45, 4c, 46]".to_owned(),
             ),
         ] {
             assert_eq!(read(text.as_bytes()), Err(expected), "{text:?}");

@@ -22,7 +22,7 @@ impl fmt::Display for Change {
         match (before, after) {
             (Some(before), Some(after)) => write!(f, "{path}: {before} -> {after}"),
             (None, Some(after)) => write!(f, "{path}: {after}, was not set"),
-            (Some(before), None) => write!(f, "{path}: not set any more, was {before}"),
+            (Some(before), None) => write!(f, "{path}: no longer set, was {before}"),
             (None, None) => f.write_str(path),
         }
     }
@@ -67,7 +67,7 @@ impl GateFile {
                 let other = stays.iter().filter(|(old, new)| before.terms(*old) != after.terms(*new)).count();
                 let (gone, new) = (before.len() - stays.len(), after.len() - stays.len());
                 let mut told =
-                    format!("{} circuits: {new} new, {gone} gone, {other} with other terms", after.len());
+                    format!("{} circuits: {new} new, {gone} gone, {other} with changed terms", after.len());
                 let renumbered = gone + new > 0 || stays.iter().any(|(old, new)| old != new);
                 if !renumbered && !before.same_addresses(after) {
                     told += ", other addresses";
@@ -153,12 +153,12 @@ mod tests {
             told,
             [
                 "flow: a, b -> c, a",
-                "flow.a.match.port: not set any more, was 5",
+                "flow.a.match.port: no longer set, was 5",
                 "flow.a.reserve: 1mbit -> 2mbit",
-                "flow.b.name: not set any more, was b",
+                "flow.b.name: no longer set, was b",
                 "flow.c.match.port: 7, was not set",
                 "flow.c.name: c, was not set",
-                "switch.buffer: not set any more, was 100p",
+                "switch.buffer: no longer set, was 100p",
             ]
         );
         assert_eq!(before.changes_to(&before), []);

@@ -221,7 +221,7 @@ impl Reader<'_> {
                     self.report.add(place, complaint);
                 }
                 Some(column) if self.listing.columns[column].is_some() => {
-                    self.report.add(place, Complaint::new(format!("column `{name}` is there twice")));
+                    self.report.add(place, Complaint::new(format!("column `{name}` appears twice")));
                 }
                 Some(column) => self.listing.columns[column] = Some(field),
             }
@@ -365,7 +365,7 @@ impl Reader<'_> {
         let GivenTwice { prefix, owners: [first, second] } = twice;
         let start = |owner: u32| self.listing.starts.get(owner as usize).map_or(0, |start| *start as usize);
         let message = if first == second {
-            format!("{prefix} is there twice")
+            format!("{prefix} is listed twice")
         } else {
             let owner = self.names.iter().find(|(_, at)| **at == start(first)).map(|(name, _)| brief(name));
             format!(

@@ -116,7 +116,7 @@ fn mistakes_are_told_with_their_lines() {
         ("b,10.0.0.2,,,9kbit", "circuits.csv:3:14: `ceiling` (9kbit) is below `reserve` (10kbit)"),
         ("a,10.0.0.2,,,", "circuits.csv:3:1: there is already a circuit `a` in line 2"),
         ("b,10.0.0.1/32,,,", "circuits.csv:3:3: 10.0.0.1/32 is already `a`'s, in line 2"),
-        ("b,10.0.0.2 10.0.0.2,,,", "circuits.csv:3:3: 10.0.0.2/32 is there twice"),
+        ("b,10.0.0.2 10.0.0.2,,,", "circuits.csv:3:3: 10.0.0.2/32 is listed twice"),
         (
             "b,10.0.0.1/24,,,",
             "circuits.csv:3:3: `10.0.0.1/24` has bits beyond its prefix (did you mean `10.0.0.0/24`?)",
@@ -140,7 +140,7 @@ fn mistakes_are_told_with_their_lines() {
             "circuits.csv:1:6: there is no column `adress` (did you mean `addresses`?)",
         ),
         ("name,class\n", "circuits.csv:1:1: there is no column `addresses`"),
-        ("name,name,addresses\n", "circuits.csv:1:6: column `name` is there twice"),
+        ("name,name,addresses\n", "circuits.csv:1:6: column `name` appears twice"),
     ] {
         let found = mistakes(csv);
         assert!(found.len() == 1 && found[0].starts_with(expected), "{csv}: {found:?}");
@@ -182,7 +182,7 @@ fn differences_between_lists_are_told() {
         before.changes_to(&folder.load().unwrap()).iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
-        ["flow.subscribers.circuits: 3 circuits -> 3 circuits: 1 new, 1 gone, 1 with other terms"]
+        ["flow.subscribers.circuits: 3 circuits -> 3 circuits: 1 new, 1 gone, 1 with changed terms"]
     );
     std::fs::write(
         folder.0.join("circuits.csv"),
@@ -190,7 +190,7 @@ fn differences_between_lists_are_told() {
     )
     .unwrap();
     let told = before.changes_to(&folder.load().unwrap())[0].to_string();
-    assert!(told.ends_with("3 circuits: 0 new, 0 gone, 0 with other terms, other addresses"), "{told}");
+    assert!(told.ends_with("3 circuits: 0 new, 0 gone, 0 with changed terms, other addresses"), "{told}");
 }
 
 /// Twenty thousand of them are all found again.

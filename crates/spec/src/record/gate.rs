@@ -284,8 +284,8 @@ fn directions() -> [Field; 2] {
 
 fn matching() -> Section {
     let mut fields = criteria();
-    let but = "Packets that do not belong to it, although all else holds; without it, none";
-    let help = "Packets that are not meant: those for which everything holds that is given here.";
+    let but = "Packets that do not belong to it although they match the rest; without it, none";
+    let help = "Packets that are excluded: those that match everything given here.";
     fields.push(optional("not", Shape::Table(Section::new("not", "Not", help, criteria())), but));
     let help = "Which packets are meant: those for which everything holds that is given. A list holds when one of its members \
                 does. Later fragments have no ports.";

@@ -86,7 +86,7 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     if is_capture && !source.given("inside") && !source.given("flow") {
         let complaint =
             Complaint::new("a capture through a gate needs `inside`, the addresses inside the gate")
-                .help("add `inside`, as in inside = \"10.0.0.0/8\", or name with `flow` what goes this way");
+                .help("add `inside`, as in inside = \"10.0.0.0/8\", or select with `flow` the packets of this direction");
         report.add(values.place_of("source"), complaint);
     }
     if !is_capture && !values.given("headers") {

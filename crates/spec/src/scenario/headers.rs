@@ -68,14 +68,14 @@ impl HeadersSpec {
     fn check(&self, values: &Values, count: u32, report: &mut Report) -> Option<()> {
         let mut add = |place: Place, message: String| report.add(place, Complaint::new(message));
         if self.first == FiveTuple::Other && values.given("dscp") {
-            add(values.place_of("dscp"), "what is not IP has no DSCP".to_owned());
+            add(values.place_of("dscp"), "only IP packets have a DSCP".to_owned());
             return None;
         }
         if self.member(count - 1).is_some() {
             return Some(());
         }
         let what = match (self.first, self.each) {
-            (FiveTuple::Other, _) => "what is not IP has nothing to be counted up".to_owned(),
+            (FiveTuple::Other, _) => "only IP packets have an address to count up".to_owned(),
             (FiveTuple::Ip { ports: None, .. }, Each::FiveTuple) => {
                 "it has no port to be counted up".to_owned()
             }

@@ -95,8 +95,8 @@ pub(super) fn mixed<'s>(
     guarded(around, classes, groups, |place, link| (place, link)).into_iter().find_map(|((place, link), found)| {
         let (capable, other) = found.capable.zip(found.other)?;
         let message = format!(
-            "what is marked of connection `{}` on link {} is dropped of `{}`, whose transport does not negotiate ECN",
-            capable.name, around.0[link].name, other.name
+            "link {} marks packets of connection `{}` and drops those of `{}`, whose transport does not negotiate ECN",
+            around.0[link].name, capable.name, other.name
         );
         Some((place, Complaint::new(message).help("let all of them negotiate it, or none, to have them compete alike")))
     })

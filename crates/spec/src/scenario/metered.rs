@@ -209,7 +209,7 @@ pub(super) fn uncoloured(
     })
 }
 
-/// The first link whose profiles, of all packets that are coloured on the way to it, sum up to more than it carries. Of the
+/// The first link whose profiles, of all packets that are coloured on the way to it, add up to more than it carries. Of the
 /// profiles that packets were coloured by one after the other, the last one counts: no more is inside.
 pub(super) fn oversubscribed(
     links: &[Link],
@@ -254,7 +254,7 @@ pub(super) fn oversubscribed(
             return None;
         }
         let message = format!(
-            "the profiles of what passes link {name} sum up to {}, and it carries {}: what is inside them may be lost",
+            "the profiles of the traffic on link {name} add up to {}, and it carries {}: packets inside them may be lost",
             show_rate(u64::try_from(sum).unwrap_or(u64::MAX)),
             show_rate(carried)
         );

@@ -122,10 +122,10 @@ fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
     let other = carrying.windows(2).find(|pair| pair[0].1.carries != pair[1].1.carries);
     if let Some([(link, record), (other_link, other)]) = other {
         let message = format!(
-            "what its packets carry from {} on link {} is something else to {} on link {}",
+            "{} on link {} writes a value into its packets that {} on link {} reads as another",
             record.title, link.name, other.title, other_link.name
         );
-        let help = "let all links of its way that use what packets carry have the same scheduler";
+        let help = "give all links of its route that use such a value the same scheduler";
         report.add(group.place, Complaint::new(message).help(help));
     }
 }

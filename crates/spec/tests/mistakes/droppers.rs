@@ -127,7 +127,7 @@ fn marks_need_a_transport_that_answers_to_them() {
     ] {
         let warnings = said(&marks, ["off", "on"]);
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        let expected = "a.toml:4:20: what is marked of connection `b` on link s1->s2 is dropped of `a`, whose transport does not \
+        let expected = "a.toml:4:20: link s1->s2 marks packets of connection `b` and drops those of `a`, whose transport does not \
                         negotiate ECN";
         assert!(warnings[0].starts_with(expected), "{warnings:?}");
     }

@@ -284,7 +284,7 @@ fn a_profile_is_divided_among_all_its_flows() {
     assert_eq!(apart([", weight = 3", ", weight = 1"]).unwrap(), 1);
 }
 
-/// With the sum of its profiles a link is full; above it, what is inside them may be lost, which is no mistake.
+/// With the sum of its profiles a link is full; above it, packets inside them may be lost, which is no mistake.
 #[test]
 fn profiles_beyond_a_bottleneck_are_warned_of() {
     let meter = "{ kind = \"tsw-tagger\", window = \"100ms\" }";
@@ -306,7 +306,7 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
     let found = warnings("600kbit", "401kbit", meter);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        found[0].contains("sum up to 1001kbit, and it carries 1mbit: what is inside them may be lost"),
+        found[0].contains("add up to 1001kbit, and it carries 1mbit: packets inside them may be lost"),
         "{found:?}"
     );
     assert!(found[0].contains("the provisioning rule"), "{found:?}");
@@ -409,10 +409,10 @@ fn behind_a_boundary_its_profile_is_provisioned_for() {
     let marked = ", meter = \"srtcm\", profile = \"p\"";
     assert_eq!(warnings(marked, "4mbit"), [""; 0]);
     let found = warnings("", "3999kbit");
-    assert!(found[0].contains("b->c sum up to 4mbit"), "{found:?}");
+    assert!(found[0].contains("b->c add up to 4mbit"), "{found:?}");
     let found = warnings(marked, "2999kbit");
     assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("b->c sum up to 3mbit"), "{found:?}");
+    assert!(found[0].contains("b->c add up to 3mbit"), "{found:?}");
 }
 
 /// Each port keeps a bucket of its own, also where two name the same profile.
@@ -432,5 +432,5 @@ fn a_profile_is_provisioned_for_at_each_port_that_meters_by_it() {
     };
     assert_eq!(warnings("500kbit"), [""; 0]);
     let found = warnings("501kbit");
-    assert!(found[0].contains("left->right sum up to 1002kbit, and it carries 1mbit"), "{found:?}");
+    assert!(found[0].contains("left->right add up to 1002kbit, and it carries 1mbit"), "{found:?}");
 }

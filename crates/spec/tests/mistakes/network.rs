@@ -44,7 +44,7 @@ pub const NETWORK: &[Mistake] = &[
         "rate = \"2mbit\"",
         "rate = \"2mbit\"\nreorder = 0.1",
         "a.toml:19:11: `reorder` needs a `reorder_delay` above zero",
-        Some("how much longer a packet takes that is overtaken, as in reorder_delay = \"5ms\""),
+        Some("add the extra delay of an overtaken packet, as in reorder_delay = \"5ms\""),
     ),
     (
         "rate = \"2mbit\"",

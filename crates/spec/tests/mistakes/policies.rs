@@ -174,9 +174,9 @@ fn what_packets_carry_means_one_thing_along_a_way() {
     check(
         &with("fifo-plus", "jitter-edd"),
         &[],
-        "a.toml:8:10: what its packets carry from FIFO+ on link a->s1 is something else to Jitter-EDD on \
-         link s1->s2",
-        Some("let all links of its way that use what packets carry have the same scheduler"),
+        "a.toml:8:10: FIFO+ on link a->s1 writes a value into its packets that Jitter-EDD on \
+         link s1->s2 reads as another",
+        Some("give all links of its route that use such a value the same scheduler"),
     );
 }
 

@@ -86,7 +86,7 @@ pub const SOURCES: &[Mistake] = &[
     (
         "\"cbr\", rate = \"64kbit\"",
         "\"trace\", file = \"nowhere\"",
-        "a.toml:42:8: a `trace` brings the sizes of its packets",
+        "a.toml:42:8: a `trace` has packet sizes of its own",
         Some("leave out `size`"),
     ),
     (

@@ -33,7 +33,7 @@ pub(super) fn check(name: &str) -> Result<(), GateError> {
     if !off.is_empty() {
         return Err(GateError::unsuitable(
             name,
-            "it joins frames or takes VLAN tags out of them, which AF_XDP does not tell",
+            "it joins frames or takes VLAN tags out of them, which AF_XDP does not report",
             format!("ethtool -K {name} {}", off.join(" ")),
         ));
     }

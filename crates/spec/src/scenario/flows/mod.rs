@@ -403,7 +403,7 @@ impl Builder<'_> {
             return None;
         };
         if source::brings_sizes(given) {
-            let message = format!("a `{}` brings the sizes of its packets", given.section.name);
+            let message = format!("a `{}` has packet sizes of its own", given.section.name);
             report.add(values.place_of("size"), Complaint::new(message).help("leave out `size`"));
             return None;
         }
