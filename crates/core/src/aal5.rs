@@ -1,13 +1,13 @@
-//! How does a packet become ATM cells, and how do cells become a packet again? AAL5 (ITU-T I.363.5).
+//! AAL5 segmentation and reassembly of packets into and from ATM cells (ITU-T I.363.5).
 //!
-//! A packet gets a trailer of 8 bytes with its length and a CRC-32, and is padded to a whole number of cell payloads of
-//! 48 bytes. The last cell is marked as the last. The receiving end knows nothing else of a cell: it collects
-//! cells until a last cell, and delivers the packet when length and CRC are right. A lost cell therefore
-//! loses its packet, and a lost last cell loses the next packet, too.
+//! A packet gets a trailer of 8 bytes with its length and a CRC-32, and is padded to a whole number of cell
+//! payloads of 48 bytes. The last cell is marked as such. The receiving end has no other information about a
+//! cell: it collects cells until a last cell arrives, and delivers the packet if length and CRC are right. A
+//! lost cell therefore loses its packet, and a lost last cell also loses the next packet.
 //!
-//! The cells of a VC come in order. This module counts cells and carries no bytes, wherever the cells come
-//! from. A CRC that is right by chance does not occur. Cells may have another payload than 48 bytes, as the
-//! cells of ABR connections may.
+//! The cells of a VC arrive in order. This module counts cells and carries no bytes, whatever the source of
+//! the cells. A CRC that is right by chance does not occur. The payload of a cell may differ from 48 bytes,
+//! for example in ABR connections.
 
 /// Bytes of an ATM cell on a link: a header of 5 and a payload of 48 (ITU-T I.361).
 pub const CELL: u32 = 53;
@@ -45,17 +45,18 @@ pub fn segment(packet: u32, len: u32) -> impl Iterator<Item = Cell> {
     core::iter::from_fn(move || segmentation.next())
 }
 
-/// A packet that is segmented into cells one by one.
+/// A packet being segmented into cells one by one.
 #[derive(Clone, Copy, Debug)]
 pub struct Segmentation {
     packet: u32,
     len: u32,
-    /// Cells that are still to come.
+    /// Number of cells still to come.
     left: u32,
 }
 
 impl Segmentation {
-    /// The packet with this number and `len` bytes, in cells with `payload` bytes, at least 1.
+    /// Starts the segmentation of the packet with this number and `len` bytes, in cells with `payload` bytes,
+    /// at least 1.
     pub fn new(packet: u32, len: u32, payload: u32) -> Segmentation {
         Segmentation { packet, len, left: cells_of(len, payload) }
     }
@@ -72,18 +73,19 @@ impl Segmentation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Reassembled {
-    /// It is kept until the last cell is there.
+    /// The cell is kept until the last cell arrives.
     Incomplete,
-    /// It is the last one, and the packet is complete.
+    /// The cell is the last one, and the packet is complete.
     Packet {
         /// Bytes of the packet.
         len: u32,
-        /// Whether congestion was marked on one of its cells.
+        /// Whether any of its cells carried a congestion mark.
         marked: bool,
     },
-    /// It is the last one, and length or CRC are wrong: so many cells are discarded, this one included.
+    /// The cell is the last one, and the length or the CRC is wrong: the collected cells are discarded,
+    /// including this one.
     Discarded {
-        /// Cells of one packet or of several.
+        /// Number of discarded cells, of one packet or of several.
         cells: u32,
     },
 }
@@ -93,11 +95,11 @@ pub enum Reassembled {
 pub struct Reassembly {
     /// Bytes of payload in a cell.
     payload: u32,
-    /// Cells since the last one that was a packet's last.
+    /// Number of cells since the last cell of the previous packet.
     cells: u32,
-    /// The packet of the latest of them.
+    /// Packet number of the latest of these cells.
     packet: u32,
-    /// Whether they are of several packets, which the CRC would show.
+    /// Whether these cells belong to several packets, which the CRC would show.
     mixed: bool,
     marked: bool,
 }
@@ -109,12 +111,13 @@ impl Default for Reassembly {
 }
 
 impl Reassembly {
-    /// Of cells with `payload` bytes, at least 1.
+    /// Reassembly from cells with `payload` bytes, at least 1.
     pub fn new(payload: u32) -> Reassembly {
         Reassembly { payload, cells: 0, packet: 0, mixed: false, marked: false }
     }
 
-    /// A cell of the VC has come; `marked` says whether congestion was marked on it on the way (EFCI).
+    /// Processes the next cell of the VC; `marked` says whether congestion was marked on it on the way
+    /// (EFCI).
     pub fn take(&mut self, cell: Cell, marked: bool) -> Reassembled {
         self.mixed |= self.cells > 0 && cell.packet != self.packet;
         self.packet = cell.packet;
@@ -149,8 +152,9 @@ mod tests {
     }
 
     proptest! {
-        /// A packet is delivered if and only if all its cells have come, and the last cell of the packet before it,
-        /// unless no cell of that one has come: what is left of a packet without its last cell spoils the next.
+        /// A packet is delivered if and only if all its cells have arrived, and so has the last cell of the
+        /// packet before it, unless no cell of that packet has arrived: the remainder of a packet without its
+        /// last cell spoils the next.
         #[test]
         fn a_lost_cell_loses_its_packet(
             sizes in proptest::collection::vec(0u32..400, 1..30),
@@ -185,7 +189,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(delivered, expected);
-            // Every cell that has come is in a packet, discarded, or still kept.
+            // Every cell that has arrived is in a packet, discarded, or still kept.
             prop_assert_eq!(taken, discarded + reassembly.cells);
         }
     }

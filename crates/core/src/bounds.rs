@@ -1,49 +1,52 @@
-//! Guarantees: bounds on delay.
+//! Delay bounds: the guarantees of a scheduler.
 
 pub mod deadlines;
 
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
 
-/// One hop of a flow's way.
+/// One hop on a flow's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// Rate of the output link.
     pub rate: Rate,
-    /// The largest packet of any flow on it, in bytes.
+    /// The largest packet of any flow at the hop, in bytes.
     pub largest: u32,
     /// Propagation delay of the link.
     pub delay: Span,
 }
 
-/// The longest time from a conforming flow's packet's arrival at the first hop to its last bit's arrival
-/// behind the last one, when every hop is VirtualClock and reserves no more than it carries.
+/// End-to-end delay bound of a conforming flow when every hop is a VirtualClock scheduler that reserves no
+/// more than its link carries: from a packet's arrival at the first hop to the arrival of its last bit beyond
+/// the last hop.
 ///
-/// The flow sends at most `burst + reserve · t` bytes in any time `t`, in packets of at most `largest`
-/// bytes, reserves `reserve` at every hop, and none of its packets is pushed out. Then, with K hops,
+/// The flow sends at most `burst + reserve · t` bytes in any time `t`, in packets of at most `largest` bytes.
+/// It reserves `reserve` at every hop, and none of its packets is pushed out. Then, with K hops,
 ///
 /// `D ≤ (burst + (K − 1) · largest) / reserve + Σₖ (Lₖ / Cₖ + delayₖ)`,
 ///
-/// Lₖ being the largest packet of any flow at hop k and Cₖ its rate. Each VirtualClock hop is a guaranteed-rate server: a
-/// packet's last bit is out at most Lₖ / Cₖ after its stamp (Xie and Lam, "Delay guarantee of
-/// Virtual Clock server", 1995; Figueira and Pasquale, "An upper bound on delay for the VirtualClock
-/// service discipline", 1995; Goyal, Lam and Vin, "Determining end-to-end delay bounds in
+/// Lₖ being the largest packet of any flow at hop k and Cₖ its rate. Each VirtualClock hop is a
+/// guaranteed-rate server: the last bit of a packet leaves at most Lₖ / Cₖ after the packet's stamp (Xie and
+/// Lam, "Delay guarantee of Virtual Clock server", 1995; Figueira and Pasquale, "An upper bound on delay for
+/// the VirtualClock service discipline", 1995; Goyal, Lam and Vin, "Determining end-to-end delay bounds in
 /// heterogeneous networks", 1997).
 ///
 /// # Why it holds at one hop
 ///
-/// Let a packet have stamp `s`, and let `t` be the last time up to its service at which the link was idle, or began a
-/// packet with a later stamp than `s`, or had no other stamped packet waiting. What is served from the end of that
-/// packet until ours arrived at `t` or later and has stamps up to `s`. A flow's stamps increase by `len / reserve` from
-/// the time of its arrival on, so that of reservations of rate `r` at most `r · (s - t)` is among it, of all at most
-/// `C · (s - t)`, and ours is out by `s + L / C`.
+/// Let a packet have stamp `s`. Let `t` be the last time up to its service at which the link was idle, began
+/// a packet with a stamp later than `s`, or had no other stamped packet waiting. The packets served from the
+/// end of that packet until this one arrived at `t` or later, and have stamps up to `s`. A flow's stamps
+/// increase by `len / reserve` from the time of its arrival on. Hence a reservation of rate `r` contributes
+/// at most `r · (s - t)`, all reservations together at most `C · (s - t)`, and the packet has left by
+/// `s + L / C`.
 ///
 /// A monitor's check sets a clock back at the flow's first packet after no other stamped packet has waited: at `t` or
 /// before it, so that none of the flow's stamps is counted twice.
 ///
 /// # What voids it
 ///
-/// For the flow itself: packets beyond its burst, a ceiling, being held or absent, loss.
+/// For the flow itself: packets beyond its burst, a ceiling, being held or absent, and loss.
+///
 /// For every flow of the link:
 /// - reservations beyond the link's rate, or a link that becomes slower, has a trace or is stopped by a gate;
 /// - head starts of others, whose stamps are earlier than any promise;
@@ -51,19 +54,20 @@ pub struct Hop {
 /// - a reservation given to others before the stamps at which it was used have passed. Signalling does not do so
 ///   ([`Stamps`](crate::admission::Stamps)); a reconfiguration may;
 /// - a flow of datagrams that gains a reservation while its packets wait;
-/// - flows that return from a ceiling or an absence: what they were held back is still claimed;
-/// - classes: a class is served by tokens, and the bound is not for what is inside.
+/// - flows that return from a ceiling or an absence: they may still claim the service that they were held
+///   back from;
+/// - classes: a class is served by tokens, and the bound does not cover the flows inside it.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
     let clock = long_time_for(reserve, burst + again);
     hops.iter().fold(clock, |sum, hop| sum + hop.rate.time_for(hop.largest) + hop.delay)
 }
 
-/// What a VirtualClock port promises a flow whose packets are known, packet by packet.
+/// Delay and buffer bounds of one flow at a VirtualClock port, computed packet by packet.
 ///
-/// A packet's last bit is out by its stamp plus L / C, L being the largest packet of any flow at the port and C its
-/// rate (see [`virtual_clock_delay`]). So what the flow has at the port at any time is no more than the packets
-/// whose stamp is not yet L / C ago. That is so while none of them is pushed out ([`buffer_for`]).
+/// A packet's last bit has left by its stamp plus L / C, L being the largest packet of any flow at the port
+/// and C its rate (see [`virtual_clock_delay`]). The flow therefore has at most the packets at the port whose
+/// stamp plus L / C has not passed. This holds while none of them is pushed out ([`buffer_for`]).
 ///
 /// Times must not go back; one that does counts as the latest seen.
 #[derive(Clone, Debug)]
@@ -74,7 +78,7 @@ pub struct FlowAtPort {
     /// The latest packet's arrival and stamp.
     now: Time,
     stamp: Time,
-    /// By when packets that may still be at the port have left, and their sizes, the oldest first.
+    /// Latest departure times of the packets that may still be at the port, with their sizes, oldest first.
     there: VecDeque<(Time, u32)>,
     bytes: u64,
     /// The most packets and the most bytes so far, not necessarily at one time.
@@ -82,14 +86,15 @@ pub struct FlowAtPort {
 }
 
 impl FlowAtPort {
-    /// A flow that has sent nothing and reserves `reserve` at a port with reservations of no more than its rate;
-    /// its own propagation delay does not count.
+    /// A flow that has sent nothing and reserves `reserve` at a port whose reservations do not exceed its
+    /// rate. The port's propagation delay does not count.
     pub fn new(reserve: Rate, port: Hop) -> FlowAtPort {
         let (behind, zero) = (port.rate.time_for(port.largest), Time::from_ticks(0));
         FlowAtPort { reserve, behind, now: zero, stamp: zero, there: VecDeque::new(), bytes: 0, most: (0, 0) }
     }
 
-    /// Sees `bytes` bytes arrive at `at`, and returns the longest that it takes until their last bit is out.
+    /// Records the arrival of `bytes` bytes at `at`, and returns the longest time until their last bit has
+    /// left.
     pub fn see(&mut self, at: Time, bytes: u32) -> Span {
         self.now = self.now.max(at);
         while let Some((left, size)) = self.there.front()
@@ -112,10 +117,10 @@ impl FlowAtPort {
     }
 }
 
-/// What the buffer of a VirtualClock port must hold, in packets and in bytes, so that push-out takes no packet of the
-/// flows with reservations: what each of them may have at the port ([`FlowAtPort::most`]), and one packet of the
-/// largest size, because a datagram in service is never pushed out. Whenever such a buffer is full, another datagram
-/// waits in it, and datagrams are pushed out first.
+/// Buffer that a VirtualClock port needs, in packets and in bytes, so that push-out takes no packet of a flow
+/// with a reservation: the most that each of these flows may have at the port ([`FlowAtPort::most`]), and one
+/// packet of the largest size, because a datagram in service is never pushed out. Whenever such a buffer is
+/// full, another datagram waits in it, and datagrams are pushed out first.
 pub fn buffer_for(flows: impl IntoIterator<Item = (u64, u64)>, largest: u32) -> (u64, u64) {
     flows.into_iter().fold((1, largest.into()), |(packets, bytes), flow| {
         (packets.saturating_add(flow.0), bytes.saturating_add(flow.1))

@@ -1,6 +1,6 @@
-//! Whose packet is it? A [`FiveTuple`] names a packet's flow, and a [`Classifier`]
-//! numbers the flows that it meets. At a device with two sides [`matching`] says which packets a rule
-//! matches, [`rules`] which traffic has a flow of its own, and [`circuits`] which subscriber it belongs to.
+//! Flow classification. A [`FiveTuple`] names a packet's flow, and a [`Classifier`] numbers the flows that it
+//! meets. At a device with two sides, [`matching`] determines which packets a rule matches, [`rules`] which
+//! traffic has a flow of its own, and [`circuits`] the subscriber of a packet.
 
 pub mod addresses;
 pub mod circuits;
@@ -53,7 +53,7 @@ impl FiveTuple {
     }
 }
 
-/// Protocols with a name, as IANA spells them in lower case; `icmp6` as people do.
+/// Protocol names as IANA spells them, in lower case; `icmp6` is the common name.
 const NAMES: [(u8, &str); 13] = [
     (1, "icmp"),
     (2, "igmp"),
@@ -85,7 +85,7 @@ impl fmt::Display for FiveTuple {
     }
 }
 
-/// A text is not a flow's name.
+/// The error for a text that is not a flow's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected a flow such as 10.0.0.1:5001>10.0.0.2:80/tcp, [::1]:5001>[::2]:80/udp, 10.0.0.1>10.0.0.2/icmp or other, or a pattern such as 10.0.0.1:80>*/tcp"
@@ -95,7 +95,7 @@ pub struct NotAFlow;
 impl FromStr for FiveTuple {
     type Err = NotAFlow;
 
-    /// Reads what `Display` writes; ports are accepted only for a protocol that has them.
+    /// Parses the output of `Display`; ports are accepted only for a protocol that has them.
     fn from_str(text: &str) -> Result<FiveTuple, NotAFlow> {
         if text == "other" {
             return Ok(FiveTuple::Other);
@@ -122,7 +122,7 @@ fn end(text: &str) -> Result<(IpAddr, Option<u16>), NotAFlow> {
         return Ok((address, None));
     }
     match text.parse::<SocketAddr>() {
-        // A zone (`%eth0`) is local to a host and no part of a flow.
+        // A zone (`%eth0`) is local to a host and not part of a flow.
         Ok(address) if !text.contains('%') => Ok((address.ip(), Some(address.port()))),
         _ => Err(NotAFlow),
     }
@@ -131,30 +131,30 @@ fn end(text: &str) -> Result<(IpAddr, Option<u16>), NotAFlow> {
 /// A pattern of flows: a [`FiveTuple`] as text in which `*` may stand for an address, a port, a whole end, or
 /// the protocol.
 ///
-/// `10.0.0.1:80>*/tcp` is everything that 10.0.0.1 sends from TCP port 80, `*:53>*/udp` all
-/// answers to DNS queries, `*>*/icmp` all of ICMP over IPv4, `*>*/*` all of IP. An end
-/// without a port, other than `*`, means packets without ports. Without a `*` it means one flow.
+/// `10.0.0.1:80>*/tcp` matches everything that 10.0.0.1 sends from TCP port 80, `*:53>*/udp` all answers to
+/// DNS queries, `*>*/icmp` all ICMP over IPv4, and `*>*/*` all IP. An end without a port, other than `*`,
+/// matches packets without ports. A pattern without a `*` matches one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowPattern {
     /// One flow.
     One(FiveTuple),
     /// IP flows whose source, destination and protocol match.
     Ip {
-        /// Matched by the source.
+        /// Pattern of the source.
         source: EndPattern,
-        /// Matched by the destination.
+        /// Pattern of the destination.
         destination: EndPattern,
         /// IANA protocol number; `None` for any.
         protocol: Option<u8>,
     },
 }
 
-/// The pattern that an address and a port are matched by.
+/// A pattern that matches an address and a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndPattern {
     /// The address; `None` for any.
     address: Option<IpAddr>,
-    /// The port, if there has to be one or must be none; `None` for anything.
+    /// Whether there must be a port, which one, or none; `None` for anything.
     port: Option<PortPattern>,
 }
 
@@ -166,7 +166,7 @@ enum PortPattern {
 }
 
 impl FlowPattern {
-    /// Whether the flow is meant.
+    /// Whether the pattern matches the flow.
     pub fn matches(&self, flow: &FiveTuple) -> bool {
         match (self, flow) {
             (FlowPattern::One(one), flow) => one == flow,
@@ -182,7 +182,7 @@ impl FlowPattern {
         }
     }
 
-    /// Whether it means one flow and no other.
+    /// Whether the pattern matches one flow only.
     pub fn is_one(&self) -> bool {
         matches!(self, FlowPattern::One(_))
     }

@@ -4,9 +4,9 @@ use crate::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
 
-/// The arguments of the driver to every call: the time, a random stream, and a list for the effects.
+/// The driver's arguments to every call: the time, a random stream, and a list for the effects.
 pub struct Ctx<'a> {
-    /// The current time; never earlier than in the call before, at any node.
+    /// The current time; never earlier than in the previous call, at any node.
     pub now: Time,
     /// The switch's own random stream.
     pub rng: &'a mut Rng,
@@ -14,54 +14,55 @@ pub struct Ctx<'a> {
     pub out: &'a mut Vec<Effect>,
 }
 
-/// Something that the driver has to act on. The list is the driver's, and reused.
+/// An effect that the driver has to act on. The driver owns the list and reuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A packet is gone. `body` says whether its bytes are still held for another port.
+    /// A packet has left the switch without being sent. `body` says whether its bytes are still held for
+    /// another port.
     Dropped {
-        /// Where.
+        /// The output port.
         port: PortIx,
         /// The packet, with its flow's index at that port.
         packet: Packet,
-        /// Why.
+        /// The reason for the drop.
         reason: Reason,
         /// Whether the driver may forget the bytes.
         body: Body,
     },
     /// A packet was marked (ECN, EFCI) instead of being dropped, and passed on.
     Marked {
-        /// Where.
+        /// The output port.
         port: PortIx,
         /// The packet, with its flow's index at that port.
         packet: Packet,
-        /// Why.
+        /// The reason for the mark.
         reason: Reason,
     },
-    /// A packet conforms, and its flow's shaper lets it go: it reaches the meters, the droppers and the queue. Only
-    /// after [`Switch::report_conforming`](crate::switch::Switch::report_conforming).
+    /// A packet conforms, and its flow's shaper releases it to the meters, the droppers and the queue.
+    /// Reported only after [`Switch::report_conforming`](crate::switch::Switch::report_conforming).
     Conforms {
-        /// Where.
+        /// The output port.
         port: PortIx,
         /// The packet, with its flow's index at that port.
         packet: Packet,
     },
     /// The source of a flow, or an operator, is to be notified.
     Notice {
-        /// Where.
+        /// The output port.
         port: PortIx,
-        /// Whose.
+        /// The flow that the notice is about.
         flow: FlowIx,
-        /// The packet at which it was noticed; of another flow it may be for [`Notice::BackedOff`].
+        /// The packet that caused the notice; for [`Notice::BackedOff`] it may belong to another flow.
         body: BodyId,
-        /// What.
+        /// The notice.
         notice: Notice,
     },
     /// Call [`Switch::timer`](crate::switch::Switch::timer) for this port at this time. A later
     /// request for an earlier time replaces it; early and repeated calls do no harm.
     Wake {
-        /// Which.
+        /// The output port.
         port: PortIx,
-        /// When; never in the past.
+        /// The time of the call; never in the past.
         at: Time,
     },
 }
@@ -71,41 +72,41 @@ pub enum Effect {
 pub enum Body {
     /// Another port still holds it (multicast).
     Kept,
-    /// No port holds it: it is the driver's again.
+    /// No port holds it any more: it is the driver's again.
     Released,
 }
 
 /// A notice to a source or an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The flow's VirtualClock is so far ahead of real time: it sends more than it reserved.
+    /// The flow's VirtualClock is ahead of real time by this span: the flow sends more than it reserved.
     Ahead(Span),
     /// The flow continues to lose packets: its source does not respond to congestion.
     NonResponsive,
-    /// The flow that was said to be non-responsive has backed off.
+    /// The flow previously reported as non-responsive has backed off.
     BackedOff,
 }
 
-/// Why a packet was dropped, or marked.
+/// The reason for which a packet was dropped or marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The queue would have been longer than its dropper allows.
     QueueLimit,
-    /// The dropper chose it at random before its queue was full (RFC 7567, section 2.1).
+    /// The dropper chose the packet at random before its queue was full (RFC 7567, section 2.1).
     EarlyDrop,
-    /// The average queue was at or above the threshold where every packet is chosen.
+    /// The average queue was at or above the threshold at which every packet is chosen.
     ForcedDrop,
-    /// It had been queued too long when its turn came (RFC 8289).
+    /// The packet had been queued too long when its turn came (RFC 8289).
     SojournTime,
-    /// It was out of its profile at a meter.
+    /// The packet was out of profile at a meter.
     Meter,
-    /// The shared pool was exhausted, and this packet was the one to go.
+    /// The shared pool was exhausted, and this packet was pushed out.
     PushedOut,
-    /// Its flow's shaper queue was full.
+    /// The shaper queue of its flow was full.
     Shaper,
     /// Its flow is not open at this port.
     NoFlow,
-    /// Its flow is non-responsive, and it was outside the flow's profile.
+    /// Its flow is non-responsive, and the packet was outside the flow's profile.
     NonResponsive,
 }
 
@@ -123,7 +124,7 @@ impl Reason {
         Reason::NonResponsive,
     ];
 
-    /// Its name in tables.
+    /// The name of the reason in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Reason::QueueLimit => "queue-limit",
@@ -142,7 +143,7 @@ impl Reason {
 /// The decision of a dropper or a meter about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let it pass as it is.
+    /// Let the packet pass unchanged.
     Accept,
     /// There is congestion: mark the packet when it is ECN-capable, and drop it otherwise
     /// (RFC 3168, section 5).
@@ -152,10 +153,10 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Carries the verdict out for a packet with this mark: whether it is to be marked, and why.
+    /// Applies the verdict to a packet with this mark: the reason for marking it, if it is to be marked.
     ///
     /// # Errors
-    /// Why the packet is to be dropped.
+    /// The reason for the drop, if the packet is to be dropped.
     pub(crate) fn on(self, mark: Mark) -> Result<Option<Reason>, Reason> {
         match self {
             Verdict::Accept => Ok(None),

@@ -1,18 +1,20 @@
-//! Flows by rank: the smallest on top, and any flow's rank can be changed or removed.
+//! Flows by rank: the flow with the smallest rank is on top, and the rank of any flow can be changed or
+//! removed.
 //!
-//! The smallest ranks are sorted in a short ring, the *run*; ranks without a place there are in an indexed
-//! 4-ary heap behind it. On most links few flows are backlogged at once, and a flow that has sent goes to the
-//! end or nearly so: that takes a few steps in the run. With many flows it is O(log n), as for any heap.
+//! The smallest ranks are sorted in a short ring, the *run*; the ranks that do not fit are in an indexed
+//! 4-ary heap behind it. On most links few flows are backlogged at once, and a flow that has sent moves to
+//! the end of the run or close to it, which takes a few steps. With many flows the cost is O(log n), as for
+//! any heap.
 
 use crate::packet::FlowIx;
 use crate::run::{Entry, RUN, Run};
 
 pub use crate::run::Rank;
 
-/// How many entries move from the heap into an empty run.
+/// Number of entries that move from the heap into an empty run.
 const REFILL: usize = RUN / 2;
 
-/// Flows by rank. A flow is in it at most once.
+/// Flows by rank. Each flow is in the heap at most once.
 #[derive(Clone, Debug, Default)]
 pub struct FlowHeap {
     /// The flows with the smallest ranks. Empty only when the heap is.
@@ -38,14 +40,14 @@ impl FlowHeap {
         self.run.find(flow).is_some() || self.rest.contains(flow)
     }
 
-    /// Puts the flow in with this rank, or changes its rank.
+    /// Inserts the flow with this rank, or changes its rank.
     #[inline]
     pub fn set(&mut self, flow: FlowIx, rank: Rank) {
         self.remove(flow);
         self.insert(flow, rank);
     }
 
-    /// Puts a flow in that is not in the heap.
+    /// Inserts a flow that is not in the heap.
     #[inline]
     pub fn insert(&mut self, flow: FlowIx, rank: Rank) {
         debug_assert!(!self.contains(flow));
@@ -56,7 +58,7 @@ impl FlowHeap {
         self.run.insert(entry);
     }
 
-    /// The same when the run is full or not all.
+    /// The same when the run is full or the heap behind it is not empty.
     #[inline(never)]
     fn insert_among_many(&mut self, entry: Entry) {
         if self.run.last().is_some_and(|last| last.wide() < entry.wide()) {
@@ -70,11 +72,11 @@ impl FlowHeap {
         self.run.insert(entry);
     }
 
-    /// Takes the flow out, if it is in.
+    /// Removes the flow, if it is in the heap.
     #[inline]
     pub fn remove(&mut self, flow: FlowIx) {
         match self.run.first() {
-            // Nearly always: the flow that has just sent.
+            // The most frequent case: the flow that has just sent.
             Some(first) if first.flow == flow.0 => self.run.pop_first(),
             _ => return self.remove_elsewhere(flow),
         }
@@ -85,7 +87,7 @@ impl FlowHeap {
 
     #[inline(never)]
     fn remove_elsewhere(&mut self, flow: FlowIx) {
-        // The heap knows at once whether it has the flow.
+        // The heap finds out in constant time whether it contains the flow.
         if self.rest.contains(flow) {
             self.rest.remove(flow);
         } else if let Some(nth) = self.run.find(flow) {
@@ -93,7 +95,7 @@ impl FlowHeap {
         }
     }
 
-    /// Moves the first of the heap into the empty run.
+    /// Moves the entries with the smallest ranks from the heap into the empty run.
     #[inline(never)]
     fn refill(&mut self) {
         while self.run.len < REFILL
@@ -116,7 +118,7 @@ const ABSENT: u32 = u32::MAX;
 #[derive(Clone, Debug, Default)]
 struct Heap {
     entries: Vec<Entry>,
-    /// Where each flow stands in `entries`.
+    /// The position of each flow in `entries`.
     places: Vec<u32>,
 }
 
@@ -148,7 +150,7 @@ impl Heap {
         Some(first)
     }
 
-    /// Takes the flow out, if it is in.
+    /// Removes the flow, if it is in the heap.
     fn remove(&mut self, flow: FlowIx) {
         let place = core::mem::replace(&mut self.places[flow.ix()], ABSENT);
         if place == ABSENT {
@@ -220,7 +222,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    /// Many times what the run holds.
+    /// Many times the capacity of the run.
     const FLOWS: u32 = 5 * RUN as u32;
 
     proptest! {

@@ -1,13 +1,14 @@
-//! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the flows.
+//! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the number of flows.
 //!
-//! The smallest ranks are sorted in a short ring, the [run](crate::run). With more flows than it holds, the others wait
-//! in a [radix ladder](crate::radix_ladder), and the next few of them move into the run at once when it is empty. Their
-//! data can then be read at once, too: many reads that wait for memory together cost little more than one.
+//! The smallest ranks are sorted in a short ring, the [run](crate::run). When there are more flows than it
+//! holds, the others wait in a [radix ladder](crate::radix_ladder), and the next few of them move into the
+//! run together when it is empty. Their data can then be read together, too: many concurrent cache misses
+//! cost little more than one.
 //!
-//! A rank that comes late, below those that are in the ladder already, goes into the run if it belongs there, else into a
-//! heap between the two, until there are enough of them to lower the ladder's base. An entry of the ladder or the heap
-//! whose flow was taken out or ranked again stays where it is and is discarded when its turn comes; when most entries
-//! are of this kind, all of these are removed.
+//! A late rank, below those already in the ladder, goes into the run if it belongs there. Otherwise it goes
+//! into a heap between the two, until there are enough of them to lower the ladder's base. An entry of the
+//! ladder or the heap whose flow was removed or ranked again stays in place as a stale entry, and is
+//! discarded when its turn comes. When most entries are stale, all stale entries are removed.
 
 use crate::packet::FlowIx;
 use crate::radix_ladder::{CHUNK, RadixLadder};
@@ -15,14 +16,14 @@ use crate::run::{Entry, RUN, Rank, Run};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// At least so many flows move into an empty run, if there are as many: with `CHUNK` more there is room for them.
+/// At least this many flows move into an empty run, if there are as many: there is room for `CHUNK` more.
 const REFILL: usize = RUN - CHUNK;
-/// So many may come late before the ladder takes them.
+/// Number of late entries that may wait before the ladder takes them.
 const FEW: usize = 64;
-/// Entries that hold no longer are cleared out when they are more than these and than those that hold.
+/// Stale entries are cleared out when they outnumber both this figure and the valid entries.
 const STALE: usize = 256;
 
-/// An entry that came late.
+/// A late entry: its rank is below the ladder's base.
 #[derive(Clone, Debug)]
 struct Late(Entry);
 
@@ -43,21 +44,21 @@ impl Ord for Late {
     }
 }
 
-/// Flows by rank. A flow is in it at most once.
+/// Flows by rank. Each flow is in the ladder at most once.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowLadder {
-    /// The flows with the smallest ranks. Empty only when all is.
+    /// The flows with the smallest ranks. Empty only when there is no flow at all.
     run: Run,
-    /// Above the run, below the ladder's base.
+    /// Entries above the run and below the ladder's base.
     late: BinaryHeap<Reverse<Late>>,
     ladder: RadixLadder,
-    /// Entries in these two.
+    /// Number of entries in `late` and `ladder`.
     outside: usize,
-    /// The number of each flow's latest entry outside the run; odd while it holds.
+    /// Generation of each flow's latest entry outside the run; odd while that entry is valid.
     generations: Vec<u32>,
-    /// Entries outside the run that hold no longer.
+    /// Number of stale entries outside the run.
     stale: usize,
-    /// The flows that have come into the run together, until they are read.
+    /// The flows that moved into the run together, until they are read.
     near: [FlowIx; RUN],
     near_len: usize,
 }
@@ -95,7 +96,7 @@ impl FlowLadder {
         self.run.find(flow).is_some() || self.generations[flow.ix()] % 2 == 1
     }
 
-    /// Puts a flow in that is not in.
+    /// Inserts a flow that is not in the ladder.
     #[inline]
     pub(crate) fn insert(&mut self, flow: FlowIx, rank: Rank) {
         debug_assert!(!self.contains(flow));
@@ -106,7 +107,7 @@ impl FlowLadder {
         self.run.insert(entry);
     }
 
-    /// The same when the run is full or not all.
+    /// The same when the run is full or there are entries outside it.
     #[inline(never)]
     fn insert_among_many(&mut self, entry: Entry) {
         if self.run.last().is_some_and(|last| last.wide() < entry.wide()) {
@@ -120,7 +121,7 @@ impl FlowLadder {
         self.run.insert(entry);
     }
 
-    /// Puts an entry above the run.
+    /// Inserts an entry that ranks above the run.
     fn put_outside(&mut self, mut entry: Entry) {
         let generation = &mut self.generations[entry.flow as usize];
         *generation = generation.wrapping_add(1);
@@ -149,11 +150,11 @@ impl FlowLadder {
         }
     }
 
-    /// Takes the flow out, if it is in.
+    /// Removes the flow, if it is in the ladder.
     #[inline]
     pub(crate) fn remove(&mut self, flow: FlowIx) {
         match self.run.first() {
-            // Nearly always: the flow that has just sent.
+            // The most frequent case: the flow that has just sent.
             Some(first) if first.flow == flow.0 => self.run.pop_first(),
             _ => return self.remove_elsewhere(flow),
         }
@@ -178,7 +179,8 @@ impl FlowLadder {
         }
     }
 
-    /// The flows that have come into the run together, if they have since this was asked for last: the next to be on top.
+    /// The flows that moved into the run together since the previous call, if any: the next ones to be on
+    /// top.
     #[inline(always)]
     pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
         match core::mem::take(&mut self.near_len) {
@@ -224,7 +226,7 @@ impl FlowLadder {
         }
     }
 
-    /// Forgets the entries that hold no longer.
+    /// Removes the stale entries.
     #[cold]
     fn clear_out(&mut self) {
         let mut all = Vec::with_capacity(self.late.len() + self.ladder.len());
@@ -252,7 +254,7 @@ impl FlowLadder {
     }
 }
 
-/// Whether an entry that leaves the ladder or the heap holds: then its flow is in neither any more.
+/// Whether an entry that leaves the ladder or the heap is valid; if so, its flow is no longer in either.
 #[inline(always)]
 fn leaves(generations: &mut [u32], stale: &mut usize, entry: &Entry) -> bool {
     let generation = &mut generations[entry.flow as usize];

@@ -1,22 +1,24 @@
-//! Flows by rank, in any number: the lookup of schedulers at every packet.
+//! Flows by rank, for any number of flows: the structure in which schedulers look up the next flow at every
+//! packet.
 //!
-//! A few flows are sorted in a short [run](crate::run). When more are ranked, they are in a
-//! [tournament](crate::flow_tournament), and in a [ladder](crate::flow_ladder) where more flows are open than the
-//! processor's nearest caches hold ranks of.
+//! A few flows are sorted in a short [run](crate::run). More flows are kept in a
+//! [tournament](crate::flow_tournament), or in a [ladder](crate::flow_ladder) if more flows are open than the
+//! processor's nearest caches can hold ranks of.
 
 use crate::flow_ladder::FlowLadder;
 use crate::flow_tournament::FlowTournament;
 use crate::packet::FlowIx;
 use crate::run::{Entry, Rank, Run};
 
-/// The most flows of a tournament.
+/// The most flows that a tournament holds.
 const MOST: u32 = 4096;
-/// The most flows of the run: with more, a match is cheaper than a step.
+/// The most flows that the run holds: beyond this, a match of the tournament is cheaper than a step of the
+/// run.
 const SHORT: usize = 8;
-/// So few flows move from the tournament back into the run.
+/// The flows move from the tournament back into the run when no more than this many are left.
 const BACK: usize = SHORT / 2;
 
-/// Where the flows are. The run is empty when they are not there.
+/// The structure that holds the flows. The run is empty unless it is the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -25,7 +27,7 @@ enum Place {
     Ladder,
 }
 
-/// Flows by rank. A flow is in it at most once.
+/// Flows by rank. Each flow is in it at most once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowRanks {
     place: Place,
@@ -73,11 +75,11 @@ impl FlowRanks {
         }
     }
 
-    /// Puts the flow in with this rank, or changes its rank.
+    /// Inserts the flow with this rank, or changes its rank.
     #[inline(always)]
     pub(crate) fn set(&mut self, flow: FlowIx, rank: Rank) {
         match self.run.first() {
-            // Nearly always: the flow that has just sent.
+            // The most frequent case: the flow that has just sent.
             Some(first) if first.flow == flow.0 => {
                 self.run.pop_first();
                 self.run.insert(Entry { rank, flow: flow.0, generation: 0 });
@@ -96,7 +98,7 @@ impl FlowRanks {
         self.insert(flow, rank);
     }
 
-    /// Puts a flow in that is not in.
+    /// Inserts a flow that is not ranked yet.
     #[inline(always)]
     pub(crate) fn insert(&mut self, flow: FlowIx, rank: Rank) {
         if self.place != Place::Run || self.run.len == SHORT {
@@ -119,7 +121,7 @@ impl FlowRanks {
         }
     }
 
-    /// Takes the flow out, if it is in.
+    /// Removes the flow, if it is ranked.
     #[inline(always)]
     pub(crate) fn remove(&mut self, flow: FlowIx) {
         match self.run.first() {
@@ -151,7 +153,7 @@ impl FlowRanks {
         self.place = Place::Run;
     }
 
-    /// The next flows to be on top, where several have just come near together ([`FlowLadder::take_near`]).
+    /// The next flows to be on top, if several have just moved up together ([`FlowLadder::take_near`]).
     #[inline(always)]
     pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
         if self.place == Place::Ladder { self.ladder.as_mut()?.take_near() } else { None }

@@ -1,37 +1,38 @@
-//! Flows by rank, for some thousand flows: a tournament in which of two flows the one with the smaller rank wins.
+//! Flows by rank, for up to some thousands of flows: a tournament in which the flow with the smaller rank
+//! wins a match.
 //!
-//! A flow's leaf is given by its index. When its rank changes, the matches on the way from its leaf to the root are played
-//! again, one for each doubling of the flows. All that is read lies where the flow's index says: no read waits for another,
-//! and no branch depends on the winner.
+//! A flow's leaf is given by its index. When the rank changes, the matches on the path from the leaf to the
+//! root are replayed, one for each doubling of the number of flows. Every address read follows from the
+//! flow's index: no read waits for another, and no branch depends on the winner.
 
 use crate::packet::FlowIx;
 use crate::run::Rank;
 use core::hint::select_unpredictable;
 
-/// The key of a flow that is not in, and of one that is and has the largest key; then the order tells.
+/// The key of a flow that is absent, and of a present flow with the largest key; the order then decides.
 const LAST: u64 = u64::MAX;
-/// The order of a flow that is not in: no order of arrival gets there.
+/// The order of an absent flow: no order of arrival reaches this value.
 const OUT: u64 = u64::MAX;
 
-/// The winner of a match with its rank; or a flow itself, at a leaf.
+/// The winner of a match with its rank; at a leaf, the flow itself.
 #[derive(Clone, Copy, Debug)]
 struct Winner {
     key: u64,
     flow: u32,
 }
 
-/// Flows by rank. A flow is in it at most once.
+/// Flows by rank. Each flow is in the tournament at most once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowTournament {
     /// The root at 1, what has led to match `n` at `2n` and `2n + 1`, the flows in the second half.
     winners: Vec<Winner>,
     /// The order of arrival of each flow's packet.
     orders: Vec<u64>,
-    /// How many flows are in.
+    /// Number of flows in the tournament.
     len: usize,
 }
 
-/// Of two flows with the same key, the one whose packet came first. Rare: few keys are equal.
+/// Of two flows with the same key, the one whose packet arrived first. Rare: few keys are equal.
 #[cold]
 fn earlier(orders: &[u64], one: u32, other: u32) -> u32 {
     if orders[other as usize] < orders[one as usize] { other } else { one }

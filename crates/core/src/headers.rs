@@ -68,7 +68,7 @@ impl fmt::Display for MacAddress {
     }
 }
 
-/// A text is no MAC address.
+/// The error for a text that is not a MAC address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a MAC address, such as 02:00:5e:10:00:0a")]
 pub struct NotAMacAddress;
@@ -118,8 +118,8 @@ pub struct Ip {
     pub source: IpAddr,
     /// Destination address; of the same family as the source.
     pub destination: IpAddr,
-    /// The protocol (IANA number) behind the IP header, extension headers and
-    /// authentication header skipped. When one of those is cut off, its own number.
+    /// The protocol (IANA number) after the IP header, extension headers and authentication header skipped.
+    /// If one of those headers is cut off, the number of that header.
     pub protocol: u8,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
@@ -132,7 +132,7 @@ pub struct Ip {
     pub ports: Option<(u16, u16)>,
 }
 
-/// The headers of a frame, as far as its bytes have them.
+/// The headers of a frame, as far as the captured bytes contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Headers {
     /// The addresses of the Ethernet header; `None` when there is none, or the frame is cut off in them.
@@ -163,7 +163,7 @@ impl Headers {
         }
     }
 
-    /// Reads on behind a link header of `length` bytes with its type at `type_at`.
+    /// Reads the headers after a link header of `length` bytes with its type at `type_at`.
     fn after(frame: &[u8], type_at: usize, length: usize) -> Headers {
         let mut headers = Headers::default();
         let Some(field) = frame.get(type_at..).and_then(|rest| rest.first_chunk()) else {
@@ -206,7 +206,7 @@ impl Headers {
     }
 }
 
-/// The addresses that an Ethernet frame begins with.
+/// The addresses at the start of an Ethernet frame.
 fn macs(frame: &[u8]) -> Option<Macs> {
     let (destination, rest) = frame.split_first_chunk()?;
     let source = rest.first_chunk()?;
@@ -217,8 +217,8 @@ const MPLS: u16 = 0x8847;
 const MPLS_MULTICAST: u16 = 0x8848;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// What follows a stack of MPLS labels. Nothing says what it is; a first half byte of 4
-/// or 6 means IP (RFC 4928), and a pseudowire starts with 0.
+/// The payload under a stack of MPLS labels. No field gives its type: a first half byte of 4 or 6 means IP
+/// (RFC 4928), and a pseudowire starts with 0.
 fn below_labels(mut bytes: &[u8]) -> &[u8] {
     while let Some((label, rest)) = bytes.split_first_chunk::<4>() {
         bytes = rest;
@@ -328,8 +328,8 @@ fn fragment(offset: u16, more: bool, identification: u32) -> Fragment {
     }
 }
 
-/// What follows the first `header` bytes and lies within the packet's own `total`
-/// length; a total that is shorter than the header (offload writes zero) says nothing.
+/// The bytes after the first `header` bytes, up to the packet's own `total` length; a total shorter than the
+/// header (offload writes zero) is ignored.
 fn clipped(packet: &[u8], header: usize, total: usize) -> &[u8] {
     let end = if total < header { packet.len() } else { total.min(packet.len()) };
     packet.get(header..end).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Packets are made by etherparse's builder or byte by byte, and read back.
+//! Packets built by etherparse or byte by byte, and parsed again.
 
 use super::*;
 use etherparse::PacketBuilder;
@@ -162,7 +162,7 @@ fn labels_are_passed_over() {
     let framed = |labels: &[u8]| [&[0; 12], &[0x88, 0x47][..], labels, &packet].concat();
     let headers = Headers::read(LinkType::Ethernet, &framed(&[0, 1, 0, 64, 0, 2, 1, 64]));
     assert_eq!((headers.ethertype, headers.ip.unwrap().ports), (Some(0x8847), Some((1, 2))));
-    // A pseudowire's control word, and a stack without an end.
+    // A pseudowire's control word, and a label stack without a bottom.
     assert_eq!(Headers::read(LinkType::Ethernet, &framed(&[0, 1, 1, 64, 0, 0, 0, 0])).ip, None);
     assert_eq!(Headers::read(LinkType::Ethernet, &framed(&[0, 1, 0, 64])[..20]).ip, None);
 }

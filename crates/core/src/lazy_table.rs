@@ -1,8 +1,8 @@
-//! Values by flow index that are nearly always the default: memory is allocated only when one is not.
+//! Table of per-flow values that are nearly always the default: memory is allocated only for others.
 
 use crate::packet::FlowIx;
 
-/// A table of values by flow index, as long as the last one that was ever written.
+/// A table of values by flow index; its length is set by the highest index written.
 #[derive(Clone, Debug, Default)]
 pub struct LazyTable<T>(Vec<T>);
 
@@ -13,7 +13,7 @@ impl<T: Copy + Default + PartialEq> LazyTable<T> {
         self.0.get(flow.ix()).copied().unwrap_or_default()
     }
 
-    /// The flow's value, to be written.
+    /// Mutable access to the flow's value.
     pub fn get_mut(&mut self, flow: FlowIx) -> &mut T {
         if self.0.len() <= flow.ix() {
             self.0.resize(flow.ix() + 1, T::default());
@@ -21,7 +21,7 @@ impl<T: Copy + Default + PartialEq> LazyTable<T> {
         &mut self.0[flow.ix()]
     }
 
-    /// Writes the flow's value; takes no memory for a value that has always been the default.
+    /// Sets the flow's value; allocates no memory for a default value past the end of the table.
     pub fn set(&mut self, flow: FlowIx, value: T) {
         if value != self.get(flow) {
             *self.get_mut(flow) = value;

@@ -1,20 +1,22 @@
-//! What is fair? The max-min allocation of links to flows, exact (Bertsekas and Gallager 1992, section 6.5.2; ATM TM 4.0,
-//! appendix I.3).
+//! Max-min fair allocation of link capacity to flows, computed exactly (Bertsekas and Gallager 1992, section
+//! 6.5.2; ATM TM 4.0, appendix I.3).
 //!
-//! An allocation is max-min fair when no flow can have more except at the cost of one that has no more than it. Each flow
-//! has `minimum + weight · share`, where the share is that of the first of its links to be full: TM 4.0's "max-min" with
-//! weight 1 and no minimum, "MCR plus equal share" with the MCR, and "weighted" with weights.
+//! An allocation is max-min fair if no flow can have more except at the expense of a flow that has no more
+//! than it. Each flow has `minimum + weight · share`, where the share is that of the first of its links to
+//! fill: TM 4.0's "max-min" with weight 1 and no minimum, "MCR plus equal share" with the MCR, and "weighted"
+//! with weights.
 //!
-//! All links are filled at once: the share of every flow rises until a link is full, whose flows then keep theirs.
+//! All links are filled at once: the share of every flow rises until a link is full; the flows of that link
+//! then keep theirs.
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Zero};
 use thiserror::Error;
 
-/// A rate, a weight or a capacity: exact.
+/// An exact rate, weight or capacity.
 pub type Exact = Ratio<u128>;
 
-/// A flow that is to have a part of each of its links.
+/// A flow that demands capacity on each of its links.
 #[derive(Clone, Debug)]
 pub struct Demand {
     /// Indexes of its links, each once.
@@ -32,44 +34,44 @@ impl Demand {
     }
 }
 
-/// Why there is no allocation.
+/// The reason for which no allocation exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unallocatable {
-    /// A flow without a link would have any rate.
+    /// A flow has no link, so that its rate is unbounded.
     #[error("flow {flow} passes no link")]
     NoLink {
-        /// Its index.
+        /// The flow's index.
         flow: usize,
     },
-    /// A flow passes a link that there is not.
+    /// A flow passes a link that does not exist.
     #[error("flow {flow} passes link {link}, which does not exist")]
     UnknownLink {
         /// The flow's index.
         flow: usize,
-        /// The link's.
+        /// The link's index.
         link: usize,
     },
-    /// A weight of zero.
+    /// A flow has a weight of zero.
     #[error("flow {flow} has no weight")]
     NoWeight {
-        /// Its index.
+        /// The flow's index.
         flow: usize,
     },
-    /// The minima of its flows are more than a link carries.
+    /// The minima of the flows of a link exceed its capacity.
     #[error("the minima of the flows of link {link} are more than it carries")]
     Minima {
         /// The link's index.
         link: usize,
     },
-    /// A figure does not fit into the integers that hold it.
+    /// A figure does not fit into 128-bit integers.
     #[error("these figures are too large to be computed exactly")]
     TooLarge,
 }
 
-/// The rate of each flow, in the unit of the capacities of the links.
+/// Computes the rate of each flow, in the unit of the capacities of the links.
 ///
 /// # Errors
-/// When a flow has no link or no weight, minima do not fit, or a figure is too large.
+/// When a flow has no link, an unknown link or no weight, minima do not fit, or a figure is too large.
 pub fn allocate(capacities: &[Exact], flows: &[Demand]) -> Result<Vec<Exact>, Unallocatable> {
     check(capacities, flows)?;
     let mut links = Links::new(capacities, flows)?;
@@ -102,9 +104,9 @@ fn check(capacities: &[Exact], flows: &[Demand]) -> Result<(), Unallocatable> {
     Ok(())
 }
 
-/// What the links have left for flows whose shares still rise.
+/// Capacity left on the links for the flows whose shares still rise.
 struct Links {
-    /// Capacity less minima and what is fixed above them.
+    /// Capacity less the minima and the fixed rates above them.
     left: Vec<Exact>,
     /// Weights of the flows that are not fixed.
     weights: Vec<Exact>,
@@ -133,14 +135,14 @@ impl Links {
         Ok(least)
     }
 
-    /// Which links are full at this share.
+    /// For each link, whether it is full at this share.
     fn at(&self, share: Exact) -> Result<Vec<bool>, Unallocatable> {
         let is_full =
             |(left, weight): (&Exact, &Exact)| Ok(!weight.is_zero() && times(*weight, share)? == *left);
         self.left.iter().zip(&self.weights).map(is_full).collect()
     }
 
-    /// A flow keeps so much above its minimum.
+    /// Fixes the rate of a flow at `above` more than its minimum.
     fn fix(&mut self, flow: &Demand, above: Exact) -> Result<(), Unallocatable> {
         for &link in &flow.links {
             let left = self.left[link].checked_sub(&above);

@@ -1,4 +1,4 @@
-//! The ticket that stands for a packet inside a switch, and the names of places.
+//! The ticket that stands for a packet inside a switch, and the indices of flows and ports.
 
 use crate::units::Time;
 
@@ -14,8 +14,8 @@ pub struct FlowIx(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortIx(pub u16);
 
-/// Where a flow goes at one switch: an output port and the flow's index there. A
-/// multicast flow has several legs.
+/// One leg of a flow at one switch: an output port and the flow's index there. A multicast flow has several
+/// legs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
     /// The output port.
@@ -25,7 +25,7 @@ pub struct Leg {
 }
 
 impl FlowIx {
-    /// As an index into a `Vec`.
+    /// The index as a `usize`, for a `Vec`.
     #[inline]
     pub const fn ix(self) -> usize {
         self.0 as usize
@@ -35,20 +35,20 @@ impl FlowIx {
 /// A 40-byte `Copy` ticket. The bytes stay with the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Where the driver keeps the bytes.
+    /// The driver's name for the bytes.
     pub body: BodyId,
-    /// Dense and local: never hashed here. Drivers give it at set-up.
+    /// Flow index, dense and local: never hashed here. Drivers assign it at set-up.
     pub flow: FlowIx,
-    /// Bytes, as charged to clocks and buckets.
+    /// Length in bytes, as charged to clocks and buckets.
     pub len: u32,
     /// Colour, ECN, EFCI, DSCP.
     pub mark: Mark,
     /// 1 when other ports hold the same body (multicast), else 0; kept by the switch. Not a
     /// `bool`: an `Option<Packet>` would hide its tag there, and be copied in pieces.
     pub(crate) shared: u8,
-    /// Last bit in, at this switch.
+    /// Arrival time of the last bit at this switch.
     pub arrived: Time,
-    /// The scheduler's own while the packet is queued.
+    /// Reserved for the scheduler while the packet is queued.
     pub tag: u64,
     /// A value from a scheduler to the next hop, in ticks ([`Carry`](crate::params::Carry) says what).
     pub carry: i64,

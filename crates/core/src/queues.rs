@@ -1,35 +1,35 @@
-//! The per-flow queues of one scheduler node, and how each flow takes part: the switch keeps them, and
-//! schedulers read them.
+//! The per-flow queues of one scheduler node, and the participation of each flow: written by the switch, read
+//! by the schedulers.
 
 use crate::packet::{FlowIx, Packet};
 use crate::stats::{Count, tally};
 use core::hint::black_box;
 
 const NONE: u32 = u32::MAX;
-/// The most flows that are read ahead at once.
+/// The most flows that one call reads ahead.
 const AHEAD: usize = 32;
 
-/// How a flow takes part in being served.
+/// Participation of a flow in scheduling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Participation {
-    /// It may be selected.
+    /// The flow may be selected.
     #[default]
     Active,
-    /// It may not be selected, and keeps its tags: a ceiling. It may catch up with its reservation of the
-    /// meantime.
+    /// The flow may not be selected, but keeps its tags: a ceiling. Afterwards it may catch up with the
+    /// reservation of the meantime.
     Held,
-    /// It may not be selected, and rejoins as a newcomer: a flow without credit. It never
-    /// gains by having been away, and never loses a debt.
+    /// The flow may not be selected, and rejoins as a newcomer: a flow without credit. An absence never gives
+    /// it an advantage and never cancels a debt.
     Absent,
 }
 
-/// A packet in a queue. It lies in one line of the processor's cache.
+/// A queued packet. It occupies one cache line of 64 bytes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Queued {
     /// The packet; its `flow` is the index at this node.
     pub packet: Packet,
-    /// Its place in the order of arrival at the port: unique, increasing.
+    /// Position in the order of arrival at the port: unique, increasing.
     pub order: u64,
     next: u32,
     prev: u32,
@@ -55,7 +55,7 @@ const EMPTY: FlowQueue = FlowQueue {
     bytes: 0,
 };
 
-/// First-in, first-out queues, one a flow, over one slab: no allocation per packet.
+/// First-in, first-out queues, one per flow, over one slab: no allocation per packet.
 #[derive(Clone, Debug)]
 pub struct Queues {
     flows: Vec<FlowQueue>,
@@ -84,29 +84,29 @@ impl Default for Queues {
 }
 
 impl Queues {
-    /// How many flows have a queue here.
+    /// Number of flows that have a queue here.
     pub fn flows(&self) -> u32 {
         self.flows.len() as u32
     }
 
-    /// Packets queued, over all flows.
+    /// Number of packets queued, over all flows.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.packets
     }
 
-    /// Bytes queued, over all flows: looks at each of them.
+    /// Bytes queued, over all flows; iterates over the flows.
     pub fn bytes(&self) -> u64 {
         self.flows.iter().map(|queue| queue.bytes).sum()
     }
 
-    /// Packets queued for one flow.
+    /// Number of packets queued for one flow.
     #[inline]
     pub fn len(&self, flow: FlowIx) -> u32 {
         self.flows[flow.ix()].packets
     }
 
-    /// Whether no packet at all is queued.
+    /// Whether no packet is queued for any flow.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets == 0
@@ -117,7 +117,7 @@ impl Queues {
         self.flows[flow.ix()].bytes
     }
 
-    /// How the flow takes part.
+    /// Participation of the flow.
     #[inline]
     pub fn participation(&self, flow: FlowIx) -> Participation {
         self.flows[flow.ix()].participation
@@ -140,8 +140,8 @@ impl Queues {
         self.held > 0
     }
 
-    /// What of the flow is queued and may not be sent now, even with nobody else there: all of it, when the flow
-    /// does not take part; all but its first packet, when it has a ceiling.
+    /// Packets and bytes of the flow that may not be sent now, even if no other flow competes: all of its
+    /// queue when the flow does not take part; all but its first packet when it has a ceiling.
     pub(crate) fn blocked(&self, flow: FlowIx) -> Count {
         let queue = &self.flows[flow.ix()];
         let mut blocked = Count { packets: u64::from(queue.packets), bytes: queue.bytes };
@@ -154,12 +154,12 @@ impl Queues {
         blocked
     }
 
-    /// Says whether the flow has a ceiling.
+    /// Sets whether the flow has a ceiling.
     pub(crate) fn set_capped(&mut self, flow: FlowIx, capped: bool) {
         self.flows[flow.ix()].capped = capped;
     }
 
-    /// Sets how the flow takes part; returns how it did before.
+    /// Sets the flow's participation, and returns the previous one.
     pub(crate) fn set_participation(&mut self, flow: FlowIx, how: Participation) -> Participation {
         let before = core::mem::replace(&mut self.flows[flow.ix()].participation, how);
         let is = |which| u32::from(how == which);
@@ -181,8 +181,9 @@ impl Queues {
         self.slab.get(self.flows[flow.ix()].last as usize)
     }
 
-    /// Reads what will be asked for as these flows send: their queues, and the first two packets of each. The reads do
-    /// not depend on each other, so that all together take little longer than one that waits for memory.
+    /// Prefetches the data needed when these flows send: their queues, and the first two packets of each. The
+    /// reads are independent of each other, so that all of them together take little longer than one cache
+    /// miss.
     pub(crate) fn read_ahead(&self, flows: &[FlowIx]) {
         let mut places = [NONE; AHEAD];
         let places = &mut places[..flows.len().min(AHEAD)];
@@ -208,14 +209,13 @@ impl Queues {
         })
     }
 
-    /// The place in the order of arrival of the packet that is about to be pushed, by which a scheduler
-    /// breaks ties.
+    /// Position in the order of arrival of the packet about to be pushed; schedulers break ties by it.
     #[inline]
     pub fn arriving(&self) -> u64 {
         self.arriving
     }
 
-    /// The greatest order that was ever pushed here.
+    /// The greatest order announced here so far.
     pub fn latest(&self) -> u64 {
         self.latest
     }
@@ -227,7 +227,7 @@ impl Queues {
         (self.arriving, self.latest) = (order, order);
     }
 
-    /// The same for a packet that may be earlier than others.
+    /// Announces the order of the next packet to be pushed, which may be earlier than those before it.
     pub(crate) fn announce_late(&mut self, order: u64) {
         self.arriving = order;
         self.latest = self.latest.max(order);
@@ -261,13 +261,13 @@ impl Queues {
             None => queue.first = at,
         }
         queue.last = at;
-        // What is counted is in the lists, so that no count can wrap, here and below.
+        // The counters cover only packets in the lists, so they cannot wrap, here and below.
         queue.packets = queue.packets.wrapping_add(1);
         tally(&mut queue.bytes, u64::from(packet.len));
         tally(&mut self.packets, 1);
     }
 
-    /// Takes the flow's first packet out. It can be read in its place until the next push.
+    /// Removes the flow's first packet. It can be read in its place until the next push.
     #[inline(always)]
     pub fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
@@ -288,7 +288,7 @@ impl Queues {
         Some(place)
     }
 
-    /// Takes the flow's latest packet out. It can be read in its place until the next push.
+    /// Removes the flow's latest packet. It can be read in its place until the next push.
     pub(crate) fn pop_last(&mut self, flow: FlowIx) -> Option<&Queued> {
         let queue = &mut self.flows[flow.ix()];
         let at = queue.last;
@@ -301,7 +301,7 @@ impl Queues {
         Some(self.release(at, flow))
     }
 
-    /// Frees a place whose packet is in no list any more.
+    /// Frees the place of a packet that is no longer in any list.
     #[inline]
     fn release(&mut self, at: u32, flow: FlowIx) -> &Queued {
         let place = &mut self.slab[at as usize];

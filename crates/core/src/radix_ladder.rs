@@ -1,4 +1,5 @@
-//! Entries by rank, for large numbers: they are appended to buckets, and sorted when their turn comes.
+//! Radix ladder: entries by rank, for large numbers of them. They are appended to buckets, and sorted when
+//! their turn comes.
 //!
 //! All ranks lie at or above the *base*. An entry is in the bucket of the highest hexadecimal digit in which its rank
 //! differs from the base, and of the value of that digit: buckets of a lower digit come before those of a higher one, and
@@ -8,32 +9,32 @@
 
 use crate::run::Entry;
 
-/// Bits of a digit.
+/// Bits per digit.
 const DIGIT: u32 = 4;
-/// Values of a digit.
+/// Number of values of a digit.
 const DIGITS: usize = 1 << DIGIT;
-/// Digits of a rank.
+/// Number of digits in a rank.
 const LEVELS: usize = (u128::BITS / DIGIT) as usize;
-/// Entries in a chunk of a bucket: what is taken at once at the most.
+/// Entries in a chunk of a bucket: the most that are taken at once.
 pub(crate) const CHUNK: usize = 16;
 const NONE: u32 = u32::MAX;
 
-/// Some entries of a bucket.
+/// A chunk: some of the entries of a bucket.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
     entries: [Entry; CHUNK],
     len: u32,
-    /// The next chunk of the bucket, or of those that are free.
+    /// The next chunk of the bucket, or of the free list.
     next: u32,
 }
 
-/// The chunks of every bucket, and which buckets have any.
+/// The chunks of every bucket, and bitmaps of the buckets that have any.
 #[derive(Clone, Debug)]
 struct Buckets {
     first: [[u32; DIGITS]; LEVELS],
-    /// A bit for every digit whose bucket has entries.
+    /// For each level, one bit for every digit whose bucket has entries.
     filled: [u16; LEVELS],
-    /// A bit for every level that has such a bucket.
+    /// One bit for every level with such a bucket.
     levels: u32,
 }
 
@@ -41,7 +42,7 @@ struct Buckets {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RadixLadder {
     base: u128,
-    /// Made when it is needed first.
+    /// Allocated on first use.
     buckets: Option<Box<Buckets>>,
     chunks: Vec<Chunk>,
     free: u32,
@@ -49,13 +50,13 @@ pub(crate) struct RadixLadder {
 }
 
 impl RadixLadder {
-    /// How many entries there are.
+    /// Number of entries.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The least rank that may be put in.
+    /// The smallest rank that may be inserted.
     #[inline]
     pub(crate) fn base(&self) -> u128 {
         self.base
@@ -67,7 +68,7 @@ impl RadixLadder {
         self.base = base;
     }
 
-    /// Puts an entry in; its rank is not below the base.
+    /// Inserts an entry whose rank is not below the base.
     pub(crate) fn insert(&mut self, entry: Entry) {
         debug_assert!(entry.wide() >= self.base);
         self.len += 1;
@@ -109,7 +110,8 @@ impl RadixLadder {
         }
     }
 
-    /// Takes out the entries with the smallest ranks, at most `CHUNK` of those that `take` says still hold; not sorted.
+    /// Removes the entries with the smallest ranks, unsorted. At most `CHUNK` of them are valid, as
+    /// determined by `take`.
     pub(crate) fn take_first(&mut self, mut take: impl FnMut(&Entry) -> bool) {
         let mut any_held = false;
         while let Some(buckets) = &mut self.buckets
@@ -123,7 +125,7 @@ impl RadixLadder {
             buckets.levels &= !(u32::from(*filled == 0) << level);
             let first = core::mem::replace(&mut buckets.first[level as usize][digit as usize], NONE);
             let is_small = self.chunks[first as usize].next == NONE;
-            // At the lowest digit all ranks are equal: one entry holds at the most.
+            // At the lowest digit all ranks are equal: at most one entry is valid.
             if is_small || level == 0 {
                 self.each_chunk(first, |_, entries| {
                     entries.iter().for_each(|entry| any_held |= take(entry));
@@ -171,12 +173,12 @@ impl RadixLadder {
         buckets.levels = buckets.levels & !lower | 1 << level;
     }
 
-    /// Takes the entries of a bucket, and frees its chunks.
+    /// Passes each chunk of a bucket to `each`, and frees it.
     #[inline]
     fn each_chunk(&mut self, first: u32, mut each: impl FnMut(&mut RadixLadder, &[Entry])) {
         let mut at = first;
         while let Some(chunk) = self.chunks.get_mut(at as usize) {
-            // A copy: the chunk may be filled again by what is done with its entries.
+            // A copy, because `each` may refill the chunk.
             let Chunk { entries, len, next } = *chunk;
             chunk.next = core::mem::replace(&mut self.free, at);
             self.len = self.len.wrapping_sub(len as usize);

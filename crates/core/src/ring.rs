@@ -1,11 +1,11 @@
-//! A first-in first-out ring of small values.
+//! A first-in, first-out ring buffer of small values.
 
-/// Values in the order in which they came. Memory grows to the most that it has held.
+/// Values in order of arrival. Memory grows to the largest number of values ever held.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    /// As many as a power of two, or none.
+    /// Storage; its length is zero or a power of two.
     places: Vec<T>,
-    /// Where the first value is and where the next will be, modulo the number of places.
+    /// Positions of the first value and of the next one to be added, modulo the length of the storage.
     first: usize,
     end: usize,
 }
@@ -17,7 +17,7 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// How many there are.
+    /// Number of values.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.end.wrapping_sub(self.first)
@@ -28,26 +28,26 @@ impl<T: Copy> Ring<T> {
         at & self.places.len().wrapping_sub(1)
     }
 
-    /// Whether there is none.
+    /// Whether the ring is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
-    /// The one that came first.
+    /// The oldest value.
     #[inline(always)]
     pub fn first(&self) -> Option<&T> {
-        // Without places there is no first either.
+        // A ring without storage is empty, too.
         if self.is_empty() { None } else { self.places.get(self.place(self.first)) }
     }
 
-    /// The one that came last.
+    /// The newest value.
     #[inline(always)]
     pub fn last(&self) -> Option<&T> {
         if self.is_empty() { None } else { self.places.get(self.place(self.end.wrapping_sub(1))) }
     }
 
-    /// Adds a value behind all others.
+    /// Appends a value.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.len() == self.places.len() {
@@ -58,7 +58,7 @@ impl<T: Copy> Ring<T> {
         self.end = self.end.wrapping_add(1);
     }
 
-    /// Takes the first value out, if there is one.
+    /// Removes and returns the oldest value; `None` if the ring is empty.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<T> {
         let first = *self.first()?;
@@ -66,14 +66,14 @@ impl<T: Copy> Ring<T> {
         Some(first)
     }
 
-    /// Takes the first value out, which is there.
+    /// Removes the oldest value. The ring must not be empty.
     #[inline(always)]
     pub fn skip(&mut self) {
         debug_assert!(!self.is_empty());
         self.first = self.first.wrapping_add(1);
     }
 
-    /// Twice as many places; `filler` stands in those that are new.
+    /// Doubles the storage; `filler` fills the new places.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: T) {
@@ -83,7 +83,7 @@ impl<T: Copy> Ring<T> {
         self.places = places;
     }
 
-    /// Takes out the last value that is equal, if there is one.
+    /// Removes the newest value equal to `value`, if there is one.
     pub fn remove_last(&mut self, value: T)
     where
         T: PartialEq,

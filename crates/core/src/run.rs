@@ -10,7 +10,7 @@ pub type Rank = (u64, u64);
 pub(crate) struct Entry {
     pub(crate) rank: Rank,
     pub(crate) flow: u32,
-    /// Which of the flow's entries it is, where entries that hold no longer are left in place.
+    /// Distinguishes the flow's entries where stale entries are left in place.
     pub(crate) generation: u32,
 }
 
@@ -28,7 +28,7 @@ pub(crate) const RUN: usize = 32;
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     ring: Box<[Entry; RUN]>,
-    /// Where the first entry is, modulo `RUN`.
+    /// Position of the first entry, modulo `RUN`.
     first: usize,
     pub(crate) len: usize,
 }
@@ -40,7 +40,7 @@ impl Default for Run {
 }
 
 impl Run {
-    /// Where the `nth` entry is, or would be.
+    /// Position of the `nth` entry, present or not.
     #[inline(always)]
     fn place(&self, nth: usize) -> usize {
         self.first.wrapping_add(nth) % RUN
@@ -60,10 +60,10 @@ impl Run {
         (0..self.len).find(|&nth| self.ring[self.place(nth)].flow == flow.0)
     }
 
-    /// Takes the first entry out, if there is one.
+    /// Removes the first entry. The run must not be empty.
     #[inline(always)]
     pub(crate) fn pop_first(&mut self) {
-        // At most `RUN` entries: no count wraps, here and below.
+        // At most `RUN` entries, so no count wraps, here and below.
         self.first = self.first.wrapping_add(1);
         self.len = self.len.wrapping_sub(1);
     }
@@ -74,7 +74,7 @@ impl Run {
         last
     }
 
-    /// Puts an entry where it belongs; there is room for it.
+    /// Inserts an entry in order. There must be room for it.
     #[inline(always)]
     pub(crate) fn insert(&mut self, entry: Entry) {
         let mut nth = self.len;
@@ -101,14 +101,15 @@ impl Run {
         self.len -= 1;
     }
 
-    /// Puts an entry behind all others; there is room for it.
+    /// Appends an entry. There must be room for it.
     #[inline(always)]
     pub(crate) fn push_last(&mut self, entry: Entry) {
         self.ring[self.place(self.len)] = entry;
         self.len = self.len.wrapping_add(1);
     }
 
-    /// Sorts the entries from the `nth` on, whose ranks are not below those before them.
+    /// Sorts the entries from the `nth` on. None of their ranks may be below those of the entries before
+    /// them.
     pub(crate) fn sort_from(&mut self, nth: usize) {
         for to in nth.wrapping_add(1)..self.len {
             let entry = self.ring[self.place(to)];

@@ -1,13 +1,14 @@
-//! May this packet go yet?
+//! Traffic shaping: the token bucket that decides when a packet may leave, and the rate ceiling.
 //!
-//! A token bucket is kept as one instant: when it will be full again (the generic cell rate
-//! algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). That is exact, and
-//! needs no refilling.
+//! A token bucket is kept as one instant, the time at which it will be full again (the generic cell rate
+//! algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). This is exact, and needs no
+//! refilling.
 //!
-//! A bucket of W bytes at rate r, full at the start, with a peak rate r̂, is the filter that forces a flow to keep the
-//! contract (W, r, r̂) of Pincheira 1994, section 2.1: what it lets pass has a backlog of at most W bytes at a server of
-//! rate r, and each packet has its time at r̂ before the next. It is the shaper in front of a flow's queue, and what a
-//! meter that polices contracts counts with.
+//! A bucket of W bytes at rate r, full at the start, with a peak rate r̂, is the filter that forces a flow to
+//! keep the contract (W, r, r̂) of Pincheira 1994, section 2.1: its output has a backlog of at most W bytes
+//! at a server of rate r, and from the start of each packet its transmission time at r̂ passes before the next
+//! one starts. It serves as the shaper in front of a flow's queue, and as the bucket of a meter that polices
+//! contracts.
 
 use crate::contract::{Contract, Refused};
 use crate::params::{
@@ -49,23 +50,24 @@ words! {
     }
 }
 
-/// A token bucket in front of one flow's queue: a plan's entry.
+/// A token bucket in front of one flow's queue, as an entry of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperPlan {
     /// Rate at which the bucket refills.
     pub rate: Rate,
     /// Depth of the bucket in bytes.
     pub burst: u32,
-    /// No packet leaves before the one in front of it has had its time at this rate.
+    /// Peak rate: each packet leaves no earlier than the previous one's start plus its transmission time at
+    /// this rate.
     pub peak: Option<Rate>,
-    /// Longest queue of waiting packets; `None` is without limit.
+    /// Longest queue of waiting packets; `None` for no limit.
     pub queue: Option<Limit>,
     /// Fate of packets that do not conform.
     pub excess: Excess,
 }
 
 impl TokenBucketParams {
-    /// The bucket of a flow with this contract: the contract states the values that the parameters leave out.
+    /// The bucket of a flow with this contract, which supplies the values that the parameters leave out.
     ///
     /// # Errors
     /// At `rate` or `burst` when neither states it, and at a `peak` below the flow's reservation.
@@ -128,7 +130,7 @@ impl PolicyParams for TokenBucketParams {
         }
     }
 
-    /// A packet larger than the bucket is deep would conform as if it were as large as the bucket.
+    /// Rejects a packet larger than the bucket: it would conform as if it were as large as the bucket.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         for member in node.members {
             let (plan, largest) = (self.of(&member.contract)?, member.largest);
@@ -142,7 +144,7 @@ impl PolicyParams for TokenBucketParams {
     }
 }
 
-// The registry: one line a shaper.
+// The registry: one line per shaper.
 registry! {
     /// A built-in shaper with its parameters.
     pub enum BuiltInShaper {
@@ -150,14 +152,15 @@ registry! {
     }
 }
 
-/// The shaper that an envelope without a kind is.
+/// The shaper of an envelope that states no kind.
 pub const DEFAULT: &PolicyRecord = &TokenBucketParams::RECORD;
 
 impl BuiltInShaper {
     /// The plan of a flow with this contract.
     ///
     /// # Errors
-    /// When neither the parameters nor the contract state a rate and a burst, or they contradict each other.
+    /// When neither the parameters nor the contract state a rate and a burst, or when they contradict each
+    /// other.
     pub fn build(&self, contract: &Contract) -> Result<ShaperPlan, Refused> {
         match self {
             BuiltInShaper::TokenBucket(params) => params.of(contract).map_err(|fault| Refused(fault.message)),
@@ -165,14 +168,14 @@ impl BuiltInShaper {
     }
 }
 
-/// A bucket of `burst` bytes refilled at `rate`, full at the start, and a peak rate.
+/// A token bucket of `burst` bytes refilled at `rate`, full at the start, with an optional peak rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate: Rate,
     burst: Span,
     peak: Option<Rate>,
     full_at: Time,
-    /// When the last packet has had its time at the peak rate.
+    /// The earliest start of the next packet under the peak rate.
     apart_at: Time,
 }
 
@@ -183,25 +186,24 @@ impl TokenBucket {
         TokenBucket { rate, burst: rate.time_for(burst), peak: None, full_at: long_ago, apart_at: long_ago }
     }
 
-    /// The same bucket, from which packets leave no faster than at a peak rate; `None` for back to back.
+    /// The same bucket with a peak rate for departures; `None` for back to back.
     pub fn with_peak(self, peak: Option<Rate>) -> TokenBucket {
         TokenBucket { peak, ..self }
     }
 
-    /// The same bucket at another rate and depth; its debt stays the same, in bytes, and the last packet
-    /// keeps its time.
+    /// Changes the rate and the depth. The debt stays the same in bytes, and the last packet keeps its time.
     pub fn change(&mut self, now: Time, rate: Rate, burst: u32) {
         let owed = u32::try_from(self.rate.bytes_in(self.full_at.since(now))).unwrap_or(u32::MAX);
         (self.rate, self.burst, self.full_at) = (rate, rate.time_for(burst), now + rate.time_for(owed));
     }
 
-    /// When a packet of `len` bytes conforms; in the past when it does already.
+    /// The time at which a packet of `len` bytes conforms; in the past if it already does.
     #[inline]
     pub fn conforms_at(&self, len: u32) -> Time {
         self.full_at.before(self.burst - self.rate.time_for(len)).max(self.apart_at)
     }
 
-    /// Takes a packet's bytes out at `now`.
+    /// Takes a packet's bytes out of the bucket at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, len: u32) {
         self.full_at = self.full_at.max(now) + self.rate.time_for(len);
@@ -210,18 +212,18 @@ impl TokenBucket {
         }
     }
 
-    /// From when on the bucket is full, and equal to a new one.
+    /// The time from which the bucket is full, and equal to a new one.
     pub fn full_at(&self) -> Time {
         self.full_at.max(self.apart_at)
     }
 }
 
-/// The fastest that a flow, a class or a port may send, kept as the instant when it may send again: over any
+/// Rate ceiling of a flow, a class or a port, kept as the instant at which it may send again: over any
 /// interval at most two packets more than the rate allows.
 ///
-/// A packet that was there when it might have been sent and found the link taken starts late. The next one
-/// makes up for that, by one packet's time at most: otherwise a flow under a ceiling on a busy link would lose
-/// the rest of a packet's time with every packet.
+/// A packet that could have been sent earlier but found the link busy starts late. The next one makes up for
+/// the delay, by at most one packet time: otherwise a flow under a ceiling on a busy link would lose the rest
+/// of a packet time with every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
     rate: Rate,
@@ -234,23 +236,23 @@ impl Ceiling {
         Ceiling { rate, clear_at: Time::from_ticks(0) }
     }
 
-    /// Its rate.
+    /// The rate of the ceiling.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// The same ceiling at another rate: the packet already sent keeps its time.
+    /// Changes the rate; the packet already sent keeps its time.
     pub fn change(&mut self, rate: Rate) {
         self.rate = rate;
     }
 
-    /// When the next packet may start.
+    /// The time at which the next packet may start.
     #[inline]
     pub fn clear_at(&self) -> Time {
         self.clear_at
     }
 
-    /// A packet of `len` bytes that arrived at `arrived` starts at `now`.
+    /// Accounts for a packet of `len` bytes that arrived at `arrived` and starts at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, arrived: Time, len: u32) {
         let time = self.rate.time_for(len);

@@ -24,8 +24,8 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 impl Time {
-    /// Where simulated time starts: well above zero, so that `now − P` with a
-    /// head start `P` of up to 133 days cannot underflow. 5.7 years are left above it.
+    /// Start of simulated time: well above zero, so that `now − P` with a head start `P` of up to 133 days
+    /// cannot underflow. 5.7 years are left above it.
     pub const ORIGIN: Time = Time(1 << 60);
     /// Later than every instant: the stamp of a datagram, and where stamps saturate.
     pub const NEVER: Time = Time(u64::MAX);
@@ -76,7 +76,7 @@ impl fmt::Debug for Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// A span of zero.
     pub const ZERO: Span = Span(0);
     /// The shortest span that is not zero: 10 ps.
     pub const TICK: Span = Span(1);
@@ -151,8 +151,8 @@ impl fmt::Debug for Span {
 /// A rate, held as the time that one byte takes: fixed-point ticks of 10 ps with
 /// 24 bits of fraction.
 ///
-/// From 1 bit/s to 10 Tbit/s the stored value is within 2⁻²⁰ of the rate asked
-/// for, and up to 33 Mbit/s within 2⁻³⁸.
+/// From 1 bit/s to 10 Tbit/s the stored value is within 2⁻²⁰ of the rate requested, and up to 33 Mbit/s
+/// within 2⁻³⁸.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     ticks_per_byte: NonZeroU64,
@@ -164,10 +164,10 @@ impl Rate {
     const HALF: u64 = 1 << (Self::FRACTION_BITS - 1);
     /// Bits per second in a rate of one stored unit per byte.
     const SCALE: u128 = (8 * TICKS_PER_SECOND as u128) << Self::FRACTION_BITS;
-    /// The weight of a rate of one stored unit per byte: what takes [`exact_time_for`](Self::exact_time_for) one byte
-    /// is this divided by its weight.
+    /// The weight of a rate of one stored unit per byte. For any weight, this constant divided by it is the
+    /// time that [`exact_time_for`](Self::exact_time_for) gives for one byte.
     pub(crate) const WEIGHT_SCALE: u128 = Self::SCALE << 16;
-    /// The highest rate that is represented, in bit/s.
+    /// The highest rate that can be represented, in bit/s.
     pub const MAX_BITS_PER_SECOND: u64 = 10_000_000_000_000;
 
     /// The rate of `bits` bits per second; `None` outside 1 bit/s to 10 Tbit/s.
@@ -183,7 +183,7 @@ impl Rate {
         }
     }
 
-    /// How long `bytes` bytes take at this rate, to the nearest tick, halves up; saturates.
+    /// The transmission time of `bytes` bytes at this rate, to the nearest tick, halves up; saturates.
     #[inline]
     pub fn time_for(self, bytes: u32) -> Span {
         let fraction = u64::from(bytes).checked_mul(self.ticks_per_byte.get());
@@ -193,20 +193,21 @@ impl Rate {
         }
     }
 
-    /// The same where 64 bits are too few: above some ten days.
+    /// The same for times that do not fit into 64 bits with the fraction: above some ten days.
     #[cold]
     fn long_time_for(self, bytes: u32) -> Span {
         let ticks = u128::from(bytes) * u128::from(self.ticks_per_byte.get()) + u128::from(Self::HALF);
         Span(u64::try_from(ticks >> Self::FRACTION_BITS).unwrap_or(u64::MAX))
     }
 
-    /// How long `bytes` bytes take, exactly: in ticks with [`FRACTION_BITS`](Self::FRACTION_BITS) bits of fraction.
+    /// The exact transmission time of `bytes` bytes: in ticks with [`FRACTION_BITS`](Self::FRACTION_BITS)
+    /// bits of fraction.
     #[inline]
     pub(crate) fn exact_time_for(self, bytes: u32) -> u128 {
         u128::from(bytes) * u128::from(self.ticks_per_byte.get())
     }
 
-    /// The rate as a weight that can be added up: units of 2⁻¹⁶ bit/s, within 2⁻³⁸ of the rate that is held; at
+    /// The rate as a weight that can be summed: units of 2⁻¹⁶ bit/s, within 2⁻³⁸ of the stored rate; at
     /// most 2⁶⁰.
     pub(crate) fn weight(self) -> u64 {
         let held = u128::from(self.ticks_per_byte.get());
@@ -225,8 +226,8 @@ impl Rate {
         self.bytes_in(Span(span.0.saturating_add(half_a_byte)))
     }
 
-    /// Bits per second: of the whole numbers that are held as this rate the one with the fewest digits before its
-    /// zeros, which is the rate that was stated. Above 3.6 Gbit/s several are held alike.
+    /// Bits per second: of the whole numbers stored as this rate, the one with the most trailing zeros,
+    /// which is the rate that was stated. Above 3.6 Gbit/s several whole numbers are stored alike.
     pub fn bits_per_second(self) -> f64 {
         let held = u128::from(self.ticks_per_byte.get());
         let bits = (Self::SCALE + held / 2) / held;

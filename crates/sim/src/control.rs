@@ -12,13 +12,13 @@ const OWN: BodyId = BodyId(u32::MAX);
 /// The cells of its own on one direction of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Control {
-    /// The one that is being sent, and when its first bit left.
+    /// The cell being sent, and the time at which its first bit left.
     in_service: Option<(Packet, Time)>,
     /// Whether cells wait for the link.
     pub(crate) due: bool,
-    /// Those whose last bit has left, since the warm-up.
+    /// Cells whose last bit has left, since the warm-up.
     sent: Count,
-    /// For how long they took the link, since the warm-up.
+    /// Time for which they occupied the link, since the warm-up.
     busy: Span,
 }
 
@@ -30,14 +30,14 @@ pub(crate) struct ControlCell {
 }
 
 impl ControlCell {
-    /// As it is on the link.
+    /// The packet that represents it on the link.
     pub(crate) fn packet(self) -> Packet {
         let mut packet = Packet::new(OWN, self.len);
         packet.tag = self.id;
         packet
     }
 
-    /// The number of a cell of the link's own; `None` of a packet of a flow.
+    /// The number of a cell of the link's own; `None` for a packet of a flow.
     #[inline(always)]
     pub(crate) fn of(packet: &Packet) -> Option<u64> {
         (packet.body == OWN).then_some(packet.tag)
@@ -45,7 +45,7 @@ impl ControlCell {
 }
 
 impl Control {
-    /// Whether none is being sent and none waits.
+    /// Whether no cell is being sent and none waits.
     #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
         !self.due && !self.is_sending()
@@ -60,7 +60,7 @@ impl Control {
         self.in_service = Some((packet, now));
     }
 
-    /// The last bit is out, if a cell is being sent.
+    /// Completes the cell being sent, if any.
     pub(crate) fn finish(&mut self, now: Time) -> Option<Packet> {
         let (packet, started) = self.in_service.take()?;
         self.sent.add(packet.len);
@@ -68,7 +68,7 @@ impl Control {
         Some(packet)
     }
 
-    /// The warm-up is over: what was counted so far does not count.
+    /// Resets the counters at the end of the warm-up.
     pub(crate) fn count_anew(&mut self, now: Time) {
         (self.sent, self.busy) = (Count::default(), Span::ZERO);
         if let Some((_, started)) = &mut self.in_service {
@@ -81,7 +81,7 @@ impl Control {
         self.sent
     }
 
-    /// For how long cells took the link up to `now`, since the warm-up.
+    /// Time for which cells occupied the link up to `now`, since the warm-up.
     pub(crate) fn busy(&self, now: Time) -> Span {
         let under_way = self.in_service.map_or(Span::ZERO, |(_, started)| now.since(started));
         self.busy + under_way

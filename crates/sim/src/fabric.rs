@@ -1,4 +1,4 @@
-//! What packets pass: switches, the links behind their ports, and the hops of every flow's route.
+//! The forwarding fabric: switches, the links behind their ports, and the hops of every flow's route.
 
 use crate::control::Control;
 use crate::flights::Flights;
@@ -21,9 +21,9 @@ pub(crate) struct Fabric {
     pub(crate) hops: Vec<Hop>,
     /// The hops onto which a multicast packet forks, by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
-    /// What is in flight on links with nothing but a propagation delay, by the delay.
+    /// Packets in flight on links with only a propagation delay, by delay.
     pub(crate) flights: Vec<Flights>,
-    /// Sets of relays, of which hops have an index: the first one is empty.
+    /// Sets of relays, indexed by hops; the first set is empty.
     pub(crate) relay_sets: Vec<Box<[u32]>>,
     /// Reports of switches that the world has still to handle.
     pub(crate) out: Vec<Effect>,
@@ -35,7 +35,7 @@ pub(crate) struct Node {
     pub(crate) rng: Rng,
     /// The link behind each port.
     pub(crate) links: Vec<u32>,
-    /// The relays beside it.
+    /// The relays at it.
     pub(crate) relays: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What is in flight on links of the same propagation delay?
+//! Packets in flight on links with the same propagation delay.
 //!
 //! Last bits leave links one after the other, and those that fly equally long arrive in the same order. So all links of a
 //! delay have one queue of what is in flight, and only its first arrival is an event.
@@ -7,7 +7,7 @@ use tidegate_core::packet::Packet;
 use tidegate_core::ring::Ring;
 use tidegate_core::units::{Span, Time};
 
-/// What is in flight on the links of one propagation delay.
+/// Packets in flight on the links with one propagation delay.
 #[derive(Debug)]
 pub(crate) struct Flights {
     delay: Span,
@@ -47,7 +47,7 @@ impl Flights {
         self.in_flight.pop().map(|flight| flight.packet)
     }
 
-    /// Over which link and when the next packet arrives.
+    /// Link and time of the next arrival.
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<(u32, Time)> {
         self.in_flight.first().map(|flight| (flight.link, flight.arrives))

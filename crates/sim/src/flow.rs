@@ -1,26 +1,26 @@
-//! A flow at work: what sends it, and which hops are its.
+//! A running flow: its sender and its hops.
 
 use crate::host::Source;
 use core::ops::Range;
 use tidegate_core::packet::Mark;
 use tidegate_core::units::{Span, Time};
 
-/// A flow at work.
+/// A running flow.
 pub(crate) struct Flow {
     pub(crate) source: Source,
     pub(crate) first_hop: u32,
-    /// How many hops it has.
+    /// Number of hops.
     pub(crate) hops: u32,
     /// The size of the packet whose event is pending.
     pub(crate) pending: u32,
     pub(crate) stop: Time,
-    /// The time that its endpoint asked for; of no meaning for a source of its own pattern.
+    /// The time that its endpoint asked for; meaningless for a source with its own pattern.
     pub(crate) wakes_at: Time,
     pub(crate) next_sequence: u64,
     pub(crate) group: u32,
     /// With what its packets leave their source.
     pub(crate) mark: Mark,
-    /// Whether its packets go as ATM cells.
+    /// Whether its packets are sent as ATM cells.
     pub(crate) aal5: bool,
     /// How long its host takes for each packet before its cells; zero for no time.
     pub(crate) preparation: Span,

@@ -11,7 +11,7 @@ use tidegate_core::units::{Rate, Span, Time};
 /// The greatest share is that of a second: a burst within a round-trip time is averaged out, a busy minute is not.
 pub const WINDOW: Span = Span::from_secs(1);
 
-/// What is counted of links with in-traffic.
+/// Counters of links with in-traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct InTraffic {
     links: BTreeMap<u32, Counted>,
@@ -19,21 +19,21 @@ pub(crate) struct InTraffic {
     next: Time,
 }
 
-/// What is counted of one link.
+/// Counters of one link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Counted {
-    /// What its port can send: the rate of the link, or the port's ceiling.
+    /// Capacity of its port: the rate of the link, or the port's ceiling.
     capacity: Rate,
-    /// Bytes that had come at the end of the warm-up.
+    /// Bytes that had arrived by the end of the warm-up.
     before_measuring: u64,
-    /// Bytes that had come at the beginning of the window.
+    /// Bytes that had arrived by the beginning of the window.
     before_window: u64,
     /// The greatest share in a window so far.
     greatest: Option<f64>,
 }
 
 impl InTraffic {
-    /// Of links with so much that their ports can send, when measuring begins at `warm_at`.
+    /// Counters for links with these port capacities; measurement begins at `warm_at`.
     pub(crate) fn new(links: impl Iterator<Item = (u32, Rate)>, warm_at: Time) -> InTraffic {
         let counted = |(link, capacity)| {
             (link, Counted { capacity, before_measuring: 0, before_window: 0, greatest: None })
@@ -43,7 +43,7 @@ impl InTraffic {
         InTraffic { links, next }
     }
 
-    /// The links of which it is counted.
+    /// The links with counters.
     pub(crate) fn links(&self) -> impl Iterator<Item = u32> {
         self.links.keys().copied()
     }
@@ -54,7 +54,7 @@ impl InTraffic {
         self.next
     }
 
-    /// What is counted of a link; `None` for one without in-traffic.
+    /// Counters of a link; `None` for a link without in-traffic.
     pub(crate) fn of(&self, link: u32) -> Option<&Counted> {
         self.links.get(&link)
     }

@@ -1,4 +1,4 @@
-//! What a world is built from: nodes, links and flows, with every name resolved.
+//! The plan of a world: nodes, links and flows, with every name resolved.
 
 use crate::relay::RelayFactory;
 use crate::source::Traffic;
@@ -37,15 +37,15 @@ pub struct LinkPlan {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// How fast bits leave; with a trace, on average.
+    /// Transmission rate; with a trace, its average.
     pub rate: Rate,
-    /// When it delivers; `None` for always, at its rate.
+    /// Delivery trace; `None` for constant transmission at `rate`.
     pub trace: Option<Arc<Trace>>,
     /// Propagation delay.
     pub delay: Span,
-    /// What it loses of what has left it.
+    /// Loss on the link.
     pub loss: Loss,
-    /// What of it is overtaken on the way.
+    /// Reordering on the link.
     pub reordering: Reordering,
     /// The port in front of it.
     pub port: PortPlan,
@@ -72,25 +72,25 @@ pub struct FlowSetup {
     pub plans: Vec<FlowPlan>,
     /// The user-behaviour envelope, in front of the first port.
     pub envelope: Option<ShaperPlan>,
-    /// What it sends when.
+    /// Times and sizes of its packets.
     pub traffic: Traffic,
-    /// The largest packet that it brings to links, in bytes.
+    /// The largest packet that it sends over links, in bytes.
     pub largest: u32,
-    /// Whether its packets go as ATM cells, by AAL5.
+    /// Whether its packets are sent as ATM cells, using AAL5.
     pub aal5: bool,
     /// How long its host takes for each packet before its cells, when the one before has left; zero for no time.
     pub preparation: Span,
-    /// What is agreed on for the ABR VC that carries its cells; `None` for none.
+    /// Source terms of the ABR VC that carries its cells; `None` without one.
     pub vc: Option<SourceTerms>,
-    /// What its source does when it is warned.
+    /// Reaction of its source to a warning.
     pub when_warned: WhenWarned,
     /// Whether its packets are ECN-capable; those of a transport are what it says.
     pub ecn_capable: bool,
     /// Colour that its source gives its packets.
     pub colour: Colour,
-    /// What its packets look like to a gate; `None` when none is on the way.
+    /// Headers of its packets as a gate sees them; `None` without a gate on the route.
     pub headers: Option<Headers>,
-    /// When it comes and goes.
+    /// Its start, changes and end.
     pub life: Life,
 }
 
@@ -132,14 +132,14 @@ impl FlowSetup {
     }
 }
 
-/// A relay beside a node.
+/// A relay at a node.
 #[derive(Clone, Debug)]
 pub struct RelayPlan {
     /// Its name; also names its random stream.
     pub name: String,
     /// Index of the node.
     pub node: usize,
-    /// What makes it.
+    /// The factory that makes it.
     pub factory: Arc<dyn RelayFactory>,
 }
 
@@ -167,7 +167,7 @@ pub struct GatePlan {
     pub names: Vec<String>,
 }
 
-/// When a flow comes, changes and goes; times are from the start of the run.
+/// Start, changes and end of a flow; times are from the start of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
     /// Whether it is set up by signalling before it sends; otherwise it is open from the start.
@@ -183,16 +183,16 @@ pub struct Life {
     pub lasts: Option<Span>,
     /// When its destination tears it down.
     pub hangup: Option<Span>,
-    /// What its source asks for while it runs.
+    /// Contract changes that its source requests while it runs.
     pub changes: Vec<Change>,
 }
 
 /// A change of a flow's contract while it runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
-    /// When its source asks for it, from the start of the run.
+    /// Time of the request, from the start of the run.
     pub at: Span,
-    /// What it asks for.
+    /// The requested contract.
     pub contract: Contract,
     /// The envelope from then on.
     pub envelope: Option<ShaperPlan>,
@@ -223,11 +223,11 @@ pub struct Network {
     pub flows: Vec<FlowSetup>,
     /// Ports that control the rates of ABR connections, at most one for a link.
     pub rate_control: Vec<RateControlPlan>,
-    /// What stands beside nodes besides the built-in relays.
+    /// Relays at nodes, in addition to the built-in ones.
     pub relays: Vec<RelayPlan>,
     /// What must be known of the recordings that are played, one sentence each.
     pub notes: Vec<String>,
-    /// How long the run lasts.
+    /// Duration of the run.
     pub duration: Span,
     /// Packets that leave their source before this are carried but not measured.
     pub warmup: Span,
@@ -280,7 +280,7 @@ impl Network {
         self.links.iter().zip(places).map(back).collect()
     }
 
-    /// Where each flow's hops begin: they are laid out flow by flow.
+    /// Index of each flow's first hop; hops are stored flow by flow.
     pub(crate) fn first_hops(&self) -> Vec<u32> {
         let laid = self.flows.iter().scan(0, |next, flow| {
             let first = *next;

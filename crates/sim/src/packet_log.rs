@@ -1,4 +1,4 @@
-//! What happened to every packet, in the order in which it happened: what a model of the network can be checked against.
+//! Log of every packet's events, in order of occurrence, against which a model of the network can be checked.
 
 use tidegate_core::context::Reason;
 use tidegate_core::units::Time;
@@ -15,27 +15,27 @@ pub struct PacketId {
 /// Something that happened at a link, or at the port in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When.
+    /// Time of the event.
     pub at: Time,
     /// Index of the link.
     pub link: u32,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// An event in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A packet's last bit is in at the port; its shaper, meters and droppers come next.
     Arrived {
-        /// Which.
+        /// The packet.
         packet: PacketId,
-        /// Bytes.
+        /// Its length in bytes.
         len: u32,
     },
     /// A packet's first bit leaves.
     Started {
-        /// Which.
+        /// The packet.
         packet: PacketId,
         /// When it joined the queue: when it arrived or, behind an envelope, when that let it go.
         queued: Time,
@@ -48,7 +48,7 @@ pub enum What {
     Lost(PacketId),
     /// A packet's last bit is in at its destination, behind the link.
     Received(PacketId),
-    /// The time has come that the port asked to be woken at, or something may have made it ready.
+    /// The port was woken: the time it requested has come, or an event may have made it ready.
     Woken,
     /// A flow, by its index, was opened at the port by signalling.
     Opened(u32),

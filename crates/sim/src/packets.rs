@@ -1,4 +1,4 @@
-//! What the world keeps of every packet that is in the network.
+//! State that the world keeps for every packet in the network.
 
 use crate::packet_log::PacketId;
 use tidegate_core::aal5::Cell;
@@ -35,7 +35,7 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// That of a packet without one.
+    /// Content of a packet without any.
     pub(crate) const NONE: Content = Content { payload: Payload::None, first_sent: None, cell: None };
 }
 
@@ -78,7 +78,7 @@ impl Packets {
         }
     }
 
-    /// How many packets are in the network.
+    /// Number of packets in the network.
     pub(crate) fn stored(&self) -> usize {
         self.bodies.len() - self.free.len()
     }
@@ -95,7 +95,7 @@ impl Packets {
         self.store(PacketBody { content, ..body })
     }
 
-    /// The same for an ATM cell, of which the last of a packet has the packet's payload.
+    /// The same for an ATM cell; the last cell of a packet has the packet's payload.
     pub(crate) fn store_cell(
         &mut self,
         body: PacketBody,
@@ -171,7 +171,7 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
-    /// The packet of which this one is an ATM cell, if it is one.
+    /// The ATM cell that this packet is, if it is one.
     pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
         self.content(id).and_then(|content| content.cell)
     }

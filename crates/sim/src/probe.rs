@@ -1,37 +1,37 @@
-//! What is recorded besides the counters. Probes change no outcome.
+//! Recordings in addition to the counters. Probes do not change any outcome.
 
 use crate::watch::Watch;
 use std::collections::BTreeMap;
 use tidegate_core::units::{Span, Time};
 
-/// What to record.
+/// Quantities to record.
 #[derive(Clone, Debug, Default)]
 pub struct Probes {
     /// Delays by group.
     pub delays: bool,
     /// Delays by flow: some 200 KB a flow.
     pub flow_delays: bool,
-    /// Quantities over time, sampled every so often; `None` for not at all.
+    /// Sampling interval of quantities over time; `None` for no sampling.
     pub sample: Option<Span>,
     /// Factors on the reserved rates of flows at which to measure their exact W along their routes; empty for not at
     /// all. Some 100 bytes for each flow, place of its route and factor.
     pub workahead: Vec<f64>,
     /// Packets to follow.
     pub watch: Option<Watch>,
-    /// What happens to every packet: some 40 bytes for each of its steps.
+    /// Log of every packet's events: some 40 bytes an event.
     pub log: bool,
 }
 
-/// What a series is of, by index.
+/// Subject of a series, by index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// One direction of a link.
     Link(u32),
     /// A group of flows.
     Group(u32),
-    /// A flow: what its endpoint shows.
+    /// A flow: the gauges of its endpoint.
     Flow(u32),
-    /// A relay that was planned beside a node.
+    /// A relay planned at a node.
     Relay(u32),
     /// The VC that a flow is at the port in front of a link.
     Vc {
@@ -45,13 +45,13 @@ pub enum Subject {
 /// One quantity over time.
 #[derive(Clone, Debug)]
 pub struct Column {
-    /// What it is of.
+    /// Its subject.
     pub subject: Subject,
-    /// What was measured, as the table `series` names it.
+    /// The metric, as the table `series` names it.
     pub metric: &'static str,
     /// The sample at which it begins, from 0.
     pub from: usize,
-    /// Its values, one a sample.
+    /// Its values, one per sample.
     pub values: Vec<f64>,
 }
 

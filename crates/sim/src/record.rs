@@ -1,4 +1,4 @@
-//! What is measured of a flow from end to end.
+//! End-to-end measurements of a flow.
 
 use hdrhistogram::Histogram;
 use tidegate_core::stats::{Moments, tally, tally_packet};

@@ -1,4 +1,4 @@
-//! Relays: what stands beside a node and sees what passes it, in both directions.
+//! Relays: processing at a node that sees the packets passing it, in both directions.
 //!
 //! A relay may read and write what a packet carries, keep the packet for itself, send packets of its own along
 //! a flow's way from its node on, open and close flows at the node's ports, and hold them back. Explicit-rate
@@ -21,7 +21,7 @@ use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Rate, Time};
 
-/// Something beside a node.
+/// A relay at a node.
 pub trait Relay: Send {
     /// The last bit of a packet is in at the node, before it enters the next port or reaches its receiver.
     fn enter(
@@ -87,7 +87,7 @@ pub trait Relay: Send {
     }
 }
 
-/// Where a packet is when a relay sees it.
+/// Position of a packet when a relay sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crossing {
     /// Index of its flow.
@@ -98,7 +98,7 @@ pub struct Crossing {
     pub to: Option<u32>,
 }
 
-/// What becomes of a packet that has entered a relay.
+/// Fate of a packet that has entered a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// It goes on.
@@ -111,7 +111,7 @@ pub enum Passage {
 
 /// Makes relays: what a plan holds of one that is written outside this crate.
 pub trait RelayFactory: fmt::Debug + Send + Sync {
-    /// The relay beside node `node`, with a random stream of its own.
+    /// The relay at node `node`, with its own random stream.
     fn make(&self, node: u32, rng: Rng) -> Box<dyn Relay>;
 }
 
@@ -205,7 +205,7 @@ impl RelayCx<'_> {
         Some(self.fabric.hop_over(self.packets.body(packet.body).hop, link))
     }
 
-    /// What a packet carries.
+    /// Payload of a packet.
     pub(crate) fn payload(&self, packet: &Packet) -> Payload {
         self.packets.payload(packet.body)
     }

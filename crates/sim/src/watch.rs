@@ -1,4 +1,4 @@
-//! Why was this packet late? What a watched packet met at every hop.
+//! Delay diagnosis: the record of a watched packet at every hop.
 //!
 //! What a link sends while watched packets wait for it is noted once for all of them, and a packet keeps its place
 //! in those notes. They are summed up for the packets that are kept, and forgotten, as soon as they are twice as
@@ -8,15 +8,15 @@ use std::collections::BTreeMap;
 use tidegate_core::stats::Workahead;
 use tidegate_core::units::{Rate, Span, Time};
 
-/// Notes of a link that are kept at least, before the old ones are summed up.
+/// Minimum number of notes that a link keeps before the old ones are summed up.
 const FEWEST_NOTES: usize = 1024;
 
-/// What one flow sent on a link while a watched packet waited for it.
+/// Packets that one flow sent on a link while a watched packet waited for that link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// Index of the flow.
     pub flow: u32,
-    /// Its packets that started.
+    /// Packets of the flow that started.
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -27,9 +27,9 @@ pub struct Served {
 pub struct Hop {
     /// Index of the link.
     pub link: u32,
-    /// Last bit in; once it has started, when its flow's envelope let it go.
+    /// Arrival of its last bit; once it has started, its release by its flow's envelope.
     pub arrived: Time,
-    /// How long the envelope held it before that.
+    /// Time for which the envelope held it before that.
     pub held: Span,
     /// The queue that it met: packets, the one in service included; `None` for one that an envelope held.
     pub queue: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Hop {
     before: Before,
 }
 
-/// What was sent before a packet while it waited.
+/// Packets sent before a packet while it waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Before {
     /// From this note of the link on, and before that one, by their numbers.
@@ -63,23 +63,23 @@ pub struct Journey {
     /// How far its flow, with this packet, was ahead of what it reserves: the delay at an ideal server of that
     /// rate. `None` for a datagram flow.
     pub ahead: Option<Span>,
-    /// When its last bit was in at the destination.
+    /// Arrival of its last bit at the destination.
     pub arrived: Time,
-    /// What it met, hop by hop.
+    /// Its hops, in order.
     pub hops: Vec<Hop>,
 }
 
-/// What a watched flow states of its traffic.
+/// Traffic terms stated by a watched flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// The most that it ever reserves.
+    /// The greatest rate that it ever reserves.
     pub reserve: Rate,
     /// How long its reservation takes for the deepest bucket that it states: its average interval AI, or the burst
     /// of an envelope that is no faster than the reservation. `None` when it states none.
     pub bucket: Option<Span>,
 }
 
-/// A packet that has started on a link while a watched one waited for it.
+/// A packet that has started on a link while a watched packet waited for that link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Started {
     pub(crate) flow: u32,
@@ -87,7 +87,7 @@ pub(crate) struct Started {
     pub(crate) len: u32,
     /// Its stamp.
     pub(crate) stamp: u64,
-    /// When it reached the schedulers.
+    /// Time at which it reached the schedulers.
     pub(crate) arrived: Time,
     pub(crate) at: Time,
 }
@@ -99,7 +99,7 @@ struct Note {
     at: Time,
 }
 
-/// What a link sends while watched packets wait for it.
+/// Packets that a link sends while watched packets wait for it.
 #[derive(Clone, Debug, Default)]
 struct Notes {
     /// Notes that were forgotten.
@@ -107,7 +107,7 @@ struct Notes {
     kept: Vec<Note>,
     /// How many there may be before the old ones are summed up.
     most: usize,
-    /// Watched packets that wait.
+    /// Watched packets that are waiting.
     waiting: usize,
 }
 

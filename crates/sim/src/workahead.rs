@@ -19,7 +19,7 @@ pub struct Workaheads {
 struct Observed {
     /// Whether an envelope decides when its packets enter the network.
     enveloped: bool,
-    /// The ideal servers of each place: one for every factor.
+    /// The ideal servers of each place, one per factor.
     places: Vec<Vec<(Rate, stats::Workahead)>>,
     /// By place: the place from which its packets come; the source has none.
     before: Vec<Option<usize>>,

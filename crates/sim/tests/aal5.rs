@@ -1,4 +1,4 @@
-//! Flows that go as ATM cells: what holds of cells and packets with and without loss.
+//! Flows sent as ATM cells: properties of cells and packets with and without loss.
 
 use std::path::Path;
 use tidegate_core::aal5::{CELL, cells};
@@ -18,7 +18,7 @@ fn run(text: &str, seed: u64) -> World<Calendar> {
     world
 }
 
-/// A chain of links with these keys, and what goes over it.
+/// A chain of links with these keys, and the traffic over it.
 fn chain(hops: usize, link: &str, duration: &str, traffic: &str) -> String {
     let mut text = format!("version = 1\nduration = \"{duration}\"\n");
     for node in 0..=hops {
@@ -81,7 +81,7 @@ fn lost_cells_lose_packets_as_often_as_expected() {
         let expected = f64::powi(1.0 - p, k) * (1.0 - kept);
         let (n, share) =
             (counts.sent.packets as f64, counts.received.packets as f64 / counts.sent.packets as f64);
-        // Neighbours depend on each other; twice the variance of independent ones is more than enough for that.
+        // Neighbours are correlated; twice the variance of independent packets is more than enough.
         let bound = 3.29 * (2.0 * expected * (1.0 - expected) / n).sqrt();
         assert!((share - expected).abs() < bound, "{size} B, loss {p}: {share} for {expected} ± {bound}");
     }
@@ -122,7 +122,7 @@ fn no_cell_comes_out_of_nothing() {
     assert!(delivered > 200 && discarded > 200, "{delivered} {discarded}");
 }
 
-/// A connection alone on a link has all of it, less what cells, padding and headers take.
+/// A connection alone on a link uses all of it, less the overhead of cells, padding and headers.
 #[test]
 fn tcp_over_cells_fills_its_link() {
     let connection = "[[connection]]\nname = \"c\"\nfrom = \"s0\"\nto = \"s1\"\nsize = \"1500B\"\n\
@@ -158,7 +158,7 @@ fn a_host_prepares_a_packet_when_the_one_before_has_left() {
         let most = Span::from_millis(500).ticks() / time.ticks();
         assert!(counts.received.packets <= most, "{preparation} us: {counts:?}");
         if dropper.is_empty() {
-            // In the long run nothing else takes time.
+            // In the long run no other time is spent.
             assert!(counts.received.packets * 100 >= most * 95, "{preparation} us: {counts:?} of {most}");
         } else {
             // No packet is whole, and the host goes on.

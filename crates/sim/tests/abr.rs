@@ -83,7 +83,7 @@ fn sources_come_to_their_max_min_rates() {
     }
 }
 
-/// What enters a VC leaves it in order, every cell is accounted for, and RM cells are answered once.
+/// Cells of a VC stay in order, every cell is accounted for, and RM cells are answered once.
 #[test]
 fn cells_stay_in_order_and_in_the_books() {
     for port in PORTS {
@@ -180,7 +180,7 @@ fn a_vanished_vc_leaves_its_share() {
     }
 }
 
-/// What goes before the ABR class takes of the target rate.
+/// Traffic ahead of the ABR class reduces the target rate.
 #[test]
 fn cbr_above_leaves_the_rest_to_abr() {
     let classes = "scheduler = \"strict-priority\"";
@@ -196,7 +196,7 @@ fn cbr_above_leaves_the_rest_to_abr() {
             "size = \"53B\"\n\ntransport",
             "size = \"53B\"\nclass = \"abr\"\nanswers = { class = \"abr\" }\ntransport",
         );
-        // Over 1 ms so few cells come that rounding shows.
+        // In 1 ms so few cells arrive that rounding is visible.
         let text = text.replace("\"erica\"", "{ kind = \"erica\", interval = \"5ms\" }");
         let network = network(&text);
         let world = run(&network);

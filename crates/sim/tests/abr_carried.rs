@@ -125,7 +125,7 @@ fn hosts_send_at_acr_and_an_rm_cell_in_nrm() {
     }
 }
 
-/// What enters a VC leaves it in order, and every cell is accounted for, though cells are lost.
+/// Cells leave a VC in the order in which they entered it, and every cell is accounted for, even with losses.
 #[test]
 fn cells_stay_in_order_and_in_the_books() {
     for port in PORTS {
@@ -156,7 +156,7 @@ fn cells_stay_in_order_and_in_the_books() {
     }
 }
 
-/// EFCI lowers the rate of the VC; a TCP that heeds ECN does not take it for a mark of its own.
+/// EFCI lowers the rate of the VC; a TCP with ECN does not mistake EFCI for a mark of its own.
 #[test]
 fn efci_is_said_to_the_vc_alone() {
     let network = tcp("", "", "100kB", ", ecn = \"on\"");

@@ -14,7 +14,7 @@ use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
-/// Of the links between switches that are to be used.
+/// Target utilisation of the links between switches, in per cent.
 const TARGET_PERCENT: u64 = 90;
 
 /// Switches in a row, and VCs from one of them to a later one.
@@ -106,7 +106,7 @@ fn gfc() -> Row {
     Row { links, vcs: groups.iter().flat_map(|(count, from, to)| vec![(*from, *to, 500); *count]).collect() }
 }
 
-/// A VC is within 10 % of its max-min rate.
+/// Asserts that every VC is within 10 % of its max-min rate.
 fn assert_near(off: &[f64], what: &str) {
     assert!(off.iter().all(|off| off.abs() < 0.1), "{what}: {off:?}");
 }

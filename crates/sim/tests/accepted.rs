@@ -19,7 +19,7 @@ const FEW: u64 = 900;
 /// Enough events for the busiest of them.
 const MOST_EVENTS: u64 = 3_000_000;
 
-/// What became of a scenario: refused by its reader, or run.
+/// Outcome of a scenario: refused by its reader, or run.
 #[derive(Debug, PartialEq)]
 enum Outcome {
     Refused,
@@ -36,7 +36,7 @@ fn outcome(text: &str, folder: &Path, sets: &[(String, String)]) -> Outcome {
     };
     let network = match build(&scenario) {
         Ok(network) => network,
-        // What recordings bring is known when they have been read.
+        // The flows of a recording are known only once it has been read.
         Err(_) if text.contains(".txt") || text.contains(".csv") => return Outcome::Refused,
         Err(error) => panic!("accepted, and not built: {error}"),
     };

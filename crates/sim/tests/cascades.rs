@@ -109,7 +109,7 @@ fn usage_and_in_traffic_of_a_cascade() {
             let seconds = series[5..15].chunks(2).map(|halves| (halves[0] + halves[1]) / 2.0);
             assert!((most.unwrap() - seconds.fold(0.0, f64::max)).abs() < 1e-9);
         }
-        // The way back is coloured by nobody.
+        // No meter colours the reverse direction.
         assert_eq!(world.link(5).in_traffic, None);
         assert!(world.series().unwrap().values(Subject::Link(5), "in_traffic").is_empty());
     }

@@ -139,11 +139,11 @@ impl Endpoint for RelativeRate {
     }
 }
 const ECN_CAPABLE: Mark = Mark::from_ip(0, 0b10);
-/// Taken away for each marked packet, as a part of the rate.
+/// Decrease for each marked packet, as a share of the rate.
 const DECREASE: f64 = 1.0 / 64.0;
-/// Added for each unmarked packet, in bit/s.
+/// Increase for each unmarked packet, in bit/s.
 const INCREASE: f64 = 5_000.0;
-/// What the port's virtual queue is served at, in bit/s.
+/// Service rate of the port's virtual queue, in bit/s.
 const TARGET: f64 = 5_400_000.0;
 /// A virtual queue (Gibbens and Kelly 1999): each packet of it makes a mark more likely by 1/1000.
 #[derive(Default)]
@@ -194,7 +194,7 @@ fn relative_rates_settle_at_equal_shares() {
     assert!(world.records().iter().all(|record| record.dropped == 0));
 }
 
-/// What an explicit-rate source puts into its control packets: whose loop it is, and the rate that is allowed.
+/// Content of an explicit-rate source's control packets: the flow of the loop, and the allowed rate.
 fn control(of: u64, rate: Rate) -> Payload {
     Payload::Words([of, rate.bits_per_second() as u64, 0])
 }
@@ -317,7 +317,7 @@ fn an_explicit_rate_is_lowered_on_its_way_back() {
 #[derive(Clone, Debug, Default)]
 struct VirtualSource {
     node: u32,
-    /// What the next loop allows each flow.
+    /// The rate that the next loop allows each flow.
     allowed: Vec<(u32, Rate)>,
 }
 impl RelayFactory for VirtualSource {
@@ -454,7 +454,7 @@ impl Relay for Credit {
     }
 }
 
-/// A sender of what nobody asked for: relays send on its flow.
+/// The sender of a flow on which relays send.
 #[derive(Debug)]
 struct Silent;
 impl EndpointFactory for Silent {

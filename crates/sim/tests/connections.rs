@@ -85,7 +85,7 @@ fn connections_conserve_packets() {
         assert!(world.lost(data) > 0);
         assert_eq!(records[answers].sent.0, records[data].received.0);
         for ix in [data, answers] {
-            // Five seconds after the last packet nothing is on its way.
+            // Five seconds after the last packet, none is in flight.
             let gone = records[ix].received.0 + records[ix].dropped + world.lost(ix);
             assert_eq!(records[ix].sent.0, gone, "{}", network.flows[ix].name);
         }
@@ -141,7 +141,7 @@ fn multicast_conserves_packets() {
     let world = run(&network);
     let record = &world.records()[0];
     assert!(record.dropped > 10, "{record:?}");
-    // Each link of the tree passes on what it got, but for what its own queue dropped.
+    // Each link of the tree forwards every packet that it received, except those that its own queue dropped.
     let sent = |name: &str| {
         let ix = network.links.iter().position(|link| link.name == name).unwrap();
         (world.link(ix).sent.0, world.link(ix).dropped)
@@ -158,7 +158,7 @@ fn multicast_conserves_packets() {
     assert_eq!(last + last_lost, right + cross.sent.0);
     assert_eq!(record.received.0 + cross.received.0, left + right + sent("s4->h4").0);
     assert_eq!(record.dropped + cross.dropped, left_lost + right_lost + last_lost);
-    // A list of one is a flow as any other.
+    // A list of one destination is the same as that destination.
     let one = self::network(&text("[\"h4\"]"));
     let same = self::network(&text("\"h4\""));
     assert!(one.flows[0].depths.is_empty());

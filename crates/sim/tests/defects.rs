@@ -46,7 +46,7 @@ fn an_ended_source_is_torn_down_at_once() {
     }
 }
 
-/// What waits in an envelope leaves when a granted change widens it.
+/// Packets that wait in an envelope leave when a granted change widens it.
 #[test]
 fn a_wider_envelope_releases_what_waits() {
     let world = run(&network("late.toml"), &series());
@@ -154,7 +154,7 @@ fn a_ceiling_takes_no_memory_from_others() {
     }
 }
 
-/// What cannot run is refused when it is checked, with its line.
+/// A scenario that cannot run is refused by the check, with its line.
 #[test]
 fn what_cannot_run_is_refused_with_its_line() {
     for (file, said) in [
@@ -223,7 +223,7 @@ fn a_packet_waits_for_what_is_served_before_it() {
     }
 }
 
-/// Utilisation and queue lengths count what is sent and queued up to the end of the run, not to the last change.
+/// Utilisation and queue lengths are counted up to the end of the run, not to the last change.
 #[test]
 fn what_is_there_at_the_end_counts_until_then() {
     let world = run(&network("at-end.toml"), &Probes::default());

@@ -101,7 +101,7 @@ fn the_destination_tears_down_against_the_flow() {
     let (at, _, last) = *answers(&world).last().unwrap();
     assert_eq!((at, last), (Span::from_secs(2) + HOP + HOP + HOP, Answer::HungUp));
     let record = &world.records()[0];
-    // What was under way met closed ports.
+    // Packets in flight met closed ports.
     assert!(record.dropped > 0 && record.dropped <= 4, "{}", record.dropped);
     assert_eq!(record.sent.0, record.received.0 + record.dropped);
     assert_nothing_is_booked(&world);
@@ -162,7 +162,7 @@ fn changes_are_granted_or_refused_whole_and_keep_what_is_queued() {
     assert_eq!(booked, [200_000, 400_000]);
 }
 
-/// Calls of one size that come at random and last for exponential times: the share that is refused
+/// Calls of one size that arrive at random and last for exponential times: the share that is refused
 /// is Erlang's B.
 #[test]
 fn flows_that_come_and_go_are_blocked_as_erlang_says() {

@@ -13,7 +13,7 @@ use tidegate_spec::Scenario;
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 
-/// A network of a scenario's text around a gate file's, or what is said of it.
+/// The network of a scenario's text around a gate file's, or the error message.
 fn try_network(gate: &str, scenario: &str) -> Result<Network, String> {
     let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("tidegate-sim-gate-{}-{number}", std::process::id()));
@@ -128,7 +128,7 @@ fn flows_that_share_a_flow_of_the_gate_are_told_apart() {
         let sent: u64 = records.iter().map(|record| record.sent.0).sum();
         let dropped: u64 = records.iter().map(|record| record.dropped).sum();
         assert_eq!((voice.flows, voice.counters.arrived.packets), (flows, sent));
-        // A packet that came before the end of the warm-up may be dropped after it.
+        // A packet that arrived before the end of the warm-up may be dropped after it.
         assert!(voice.counters.dropped.packets.abs_diff(dropped) <= 20, "{dropped} {voice:?}");
         assert_eq!(rule == 1, dropped > 1000, "{dropped}");
     }

@@ -1,4 +1,4 @@
-//! What happens to jitter over hops: regulators keep it to that of the last one, and FIFO+ makes it grow less.
+//! Jitter over several hops: regulators keep it to that of the last hop, and FIFO+ slows its growth.
 
 mod common;
 
@@ -49,7 +49,7 @@ fn network(scheduler: &str, hops: usize) -> Network {
     network
 }
 
-/// What packets of the first flow take from leaving their envelope to their last bit's end: the least and the most.
+/// Delay of the first flow's packets from leaving their envelope to their last bit's end: least and greatest.
 fn delays(network: &Network, seed: u64) -> (Span, Span) {
     let world: World<Calendar> = run_with(network, seed, &Probes { log: true, ..Probes::default() });
     let mut began: BTreeMap<u64, Time> = BTreeMap::new();

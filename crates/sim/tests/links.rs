@@ -50,7 +50,7 @@ fn number(world: &World<Calendar>, network: &Network, column: &str) -> Vec<f64> 
     }
 }
 
-/// What is sent arrives or is lost, as often as asked for, and before the loss nothing has changed.
+/// Packets sent arrive or are lost with the stated probability, and nothing changes before the loss.
 #[test]
 fn losses_come_out_and_change_nothing_before_them() {
     for delay in [Span::ZERO, Span::from_millis(3)] {
@@ -66,7 +66,7 @@ fn losses_come_out_and_change_nothing_before_them() {
             let [through, beside] = [0, 1].map(|flow| world.records()[flow]);
             assert_eq!((beside.sent, world.lost(1)), (plain.records()[1].sent, 0));
             assert_eq!((link.lost, through.dropped), (world.lost(0), 0));
-            // What is missing is on its way or queued.
+            // The difference is in flight or queued.
             let missing = through.sent.0 - through.received.0 - link.lost;
             assert!(missing < 100, "{missing} of {through:?}");
             let (sent, lost) = (link.sent.0 as f64, link.lost as f64);
@@ -78,7 +78,7 @@ fn losses_come_out_and_change_nothing_before_them() {
     }
 }
 
-/// Packets that take longer arrive as much later, as often as asked for; nothing else changes, and nothing is lost.
+/// The stated share of packets arrives later by the stated time; nothing else changes, and nothing is lost.
 #[test]
 fn reordering_delays_as_many_packets_as_asked_for() {
     for (probability, longer) in [(0.01, 40), (0.3, 2)] {
@@ -110,7 +110,7 @@ fn a_link_may_lose_everything() {
     assert_eq!((world.records()[0].received.0, world.lost(0)), (0, 2000));
 }
 
-/// Whoever always has something to send gets every byte of every opportunity.
+/// A source that always has packets to send gets every byte of every opportunity.
 #[test]
 fn a_greedy_flow_gets_all_that_a_trace_offers() {
     for sizes in [&[1500][..], &[700], &[40, 1500, 9000]] {
@@ -122,7 +122,7 @@ fn a_greedy_flow_gets_all_that_a_trace_offers() {
         let link = world.link(0);
         let (used, offered) = link.used.unwrap();
         assert_eq!(used, offered);
-        // But for the packet under way at either end.
+        // Except for the packet in transmission at either end.
         assert!(link.sent.1.abs_diff(offered) <= 18_000, "{} of {offered}", link.sent.1);
         let capacity = network.links[0].rate.bits_per_second() / 8.0;
         let measured = link.measured.as_secs_f64();
@@ -135,7 +135,7 @@ fn a_greedy_flow_gets_all_that_a_trace_offers() {
     }
 }
 
-/// A port that wakes up for a flow with an envelope does not disturb what is under way.
+/// A port that wakes up for a flow with an envelope does not disturb the packet in transmission.
 #[test]
 fn waking_up_delays_nothing() {
     let mut network = traced(&[1], "fifo");

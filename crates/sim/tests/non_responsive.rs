@@ -1,4 +1,4 @@
-//! Who is found not to respond to congestion: no TCP, and every source that goes on at its rate.
+//! Flows found not to respond to congestion: no TCP, and every source that keeps its rate.
 
 use std::path::Path;
 use tidegate_core::context::Reason;
@@ -51,7 +51,7 @@ struct Dumbbell<'t> {
 }
 
 impl Dumbbell<'_> {
-    /// With more flows.
+    /// The scenario with more flows.
     fn text(&self, more: &str) -> String {
         let Dumbbell { mbit, round_trip, connections, variant, dropper, detector, seconds } = self;
         let pairs = connections + 1;
@@ -179,7 +179,7 @@ fn a_source_is_released_when_it_backs_off_and_not_before() {
     }
 }
 
-/// What is inside its profile passes, and no more.
+/// Traffic inside its profile passes, and no more.
 #[test]
 fn who_is_policed_is_held_to_its_profile() {
     for (action, least, most) in [("report", 1.1, 6.0), ("police", 0.98, 1.02)] {

@@ -42,7 +42,7 @@ fn what_is_written_arrives_a_trip_later() {
     }
 }
 
-/// What is written faster than the link goes waits at the sender, and is sent in the off time.
+/// Data written faster than the rate of the link wait at the sender, and are sent in the off time.
 #[test]
 fn what_the_connection_cannot_carry_waits() {
     let data = "rate = \"40mbit\", on = \"200ms\", off = \"1800ms\", periods = \"fixed\"";
@@ -52,7 +52,7 @@ fn what_the_connection_cannot_carry_waits() {
     // 8 Mbit/s less headers take 1.04 s; the second on time is at 2 s.
     assert_eq!(delivered("cubic", data, 1900), whole);
     let span = Span::from_secs(20).as_secs_f64();
-    // Twice as much as goes through: the link is busy.
+    // Twice the data that the link carries, so it is busy.
     let busy =
         delivered("cubic", "rate = \"40mbit\", on = \"200ms\", off = \"300ms\"", 20_000) as f64 * 8.0 / span;
     assert!((busy / 8e6 * 1.04 - 1.0).abs() < 0.05, "{busy}");

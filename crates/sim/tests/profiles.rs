@@ -13,10 +13,10 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
-/// Packets in their order: when, how long, in which colour. Flows differ in the lengths of their packets.
+/// Packets in order: time, length, colour. Flows differ in the lengths of their packets.
 type Seen = Vec<(Time, u32, Colour)>;
 
-/// Behind the meters of a port: notes what they have made of each packet.
+/// A meter behind those of a port: it notes the colour of each packet.
 struct Notes(Arc<Mutex<Seen>>);
 
 impl Meter for Notes {
@@ -26,7 +26,7 @@ impl Meter for Notes {
     }
 }
 
-/// What the meter at the host of these flows makes of their packets.
+/// The colours that the meter at the host of these flows gives to their packets.
 fn seen(meter: &str, profile: &str, flows: &[&str]) -> Seen {
     let text = format!(
         "version = 1\nduration = \"20s\"\n[[node]]\nname = \"a\"\nkind = \"host\"\n[[node]]\nname = \"b\"\nkind = \"host\"\n\
@@ -87,7 +87,7 @@ impl Buckets {
     }
 }
 
-/// Checks the packets of these lengths against one pair of buckets, and that every colour comes up.
+/// Checks the packets of these lengths against one pair of buckets, and that every colour occurs.
 fn check(seen: &Seen, lengths: &[u32], mut buckets: Buckets) {
     let mut colours = BTreeMap::<Colour, u32>::new();
     for (now, len, colour) in seen.iter().filter(|(_, len, _)| lengths.contains(len)) {

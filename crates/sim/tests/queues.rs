@@ -1,4 +1,4 @@
-//! What is recorded of a link's queue and of how busy it was, against a plain queue and against theory.
+//! Statistics of a link's queue and of its busy time, against a plain queue and against theory.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn one_link(warmup: Span) -> Network {
     network
 }
 
-/// The same packets through a plain queue: when each one arrives, is first served, and is gone.
+/// The same packets through a plain queue: the times of arrival, of the start of service, and of departure.
 fn plain_queue(network: &Network, seed: u64) -> Vec<(Time, Time, Time)> {
     let mut emission = Emission::new(network.flows[0].traffic.clone(), Rng::named(seed, "flow/f0"));
     let (mut now, mut free) = (Time::ORIGIN, Time::ORIGIN);

@@ -1,4 +1,4 @@
-//! Result tables agree with each other and with what happened.
+//! Result tables agree with each other and with the events of the run.
 
 mod common;
 
@@ -181,7 +181,7 @@ fn a_quantile_of_a_group_is_that_of_its_packets_delays() {
             let exact = delays[rank - 1] as f64 * 1e-11;
             let Values::Number(values) = column(&tables, "groups", name) else { panic!() };
             let shown = values[group].unwrap();
-            // Bins hold whole nanoseconds.
+            // Bins are whole nanoseconds.
             assert!(
                 exact - 1e-9 <= shown && shown <= exact * (1.0 + 1.0 / 1024.0) + 1e-9,
                 "{name}: {shown} {exact}"
@@ -262,7 +262,7 @@ fn a_series_has_what_a_dropper_shows() {
             assert!(of.into_iter().all(|(_, p)| *p <= 1.0), "{name}");
         }
         let dropped: u64 = whole(&tables, "drops", "dropped_packets").iter().sum();
-        // A third of what comes is too much.
+        // A third of the arriving packets is too much.
         let [sent] = whole(&tables, "flows", "sent_packets")[..] else { panic!() };
         assert!(dropped.abs_diff(sent / 3) < 100, "{name}: {dropped} of {sent}");
     }

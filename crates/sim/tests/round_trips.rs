@@ -20,7 +20,7 @@ use tidegate_spec::Scenario;
 enum Happened {
     /// An acknowledgement has reached the sender, which now has this smoothed round-trip time.
     Acknowledged(Option<Span>),
-    /// The meter is told of a profile's round-trip time.
+    /// The meter receives a profile's round-trip time.
     Told(ProfileIx, Span),
     /// A packet of a profile passes the meter.
     Passed(ProfileIx),
@@ -28,7 +28,7 @@ enum Happened {
 
 type Log = Arc<Mutex<Vec<Happened>>>;
 
-/// A meter that follows round-trip times, and notes what happens.
+/// A meter that follows round-trip times, and logs the events.
 struct Follower(Log);
 
 impl Meter for Follower {

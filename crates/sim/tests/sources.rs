@@ -1,4 +1,4 @@
-//! Sources send what they say, envelopes let through what they say, and greedy ones fill the link.
+//! Sources send as stated, envelopes pass as much as stated, and greedy sources fill the link.
 
 mod common;
 
@@ -164,7 +164,7 @@ fn an_envelope_over_the_warm_up_is_counted_once() {
     assert!(record.sent.0 - record.received.0 <= 1, "{record:?}");
 }
 
-/// What was sent is the source's and the envelope's to say, not the scheduler's.
+/// The packets sent depend on the source and the envelope, not on the scheduler.
 #[test]
 fn what_leaves_an_envelope_does_not_depend_on_the_scheduler() {
     let sent = |scheduler| {

@@ -1,4 +1,4 @@
-//! TCP in the simulator: what theory says of its throughput.
+//! TCP in the simulator, against the theory of its throughput.
 
 use std::path::Path;
 use tidegate_core::endpoint::Counts;
@@ -82,7 +82,7 @@ fn random_loss_gives_what_pftk_says() {
     }
 }
 
-/// What drops packets at a queue of `limit` packets.
+/// A drop-tail dropper for a queue of `limit` packets.
 fn drop_tail(limit: u32) -> String {
     format!("{{ kind = \"drop-tail\", limit = \"{limit}p\" }}")
 }

@@ -9,37 +9,37 @@ use tidegate_core::units::Span;
 /// The application at the sending end of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Application {
-    /// Endless data.
+    /// Unlimited data.
     Bulk,
-    /// Finite transfers, one after the other.
+    /// Finite transfers in sequence.
     Transfers {
-        /// How long they are.
+        /// Sizes of the transfers.
         sizes: TransferSizes,
-        /// Time from the end of one to the beginning of the next.
+        /// Time from the end of a transfer to the beginning of the next.
         think: Lasts,
     },
-    /// A constant rate for a time, and silence for a time, in turn.
+    /// Alternating periods of a constant rate and of silence.
     OnOff {
-        /// Bytes of data in a second while it is on, in bit/s.
+        /// Rate of the data in an on period, in bit/s.
         rate: u64,
-        /// How long it is on.
+        /// Duration of an on period.
         on: Lasts,
-        /// How long it is off.
+        /// Duration of an off period.
         off: Lasts,
     },
-    /// The data of a file, at their recorded times.
+    /// The data of a file, at its recorded times.
     Trace {
-        /// Resolved against the scenario's folder; it could be opened.
+        /// Path, resolved against the scenario's folder; the file could be opened.
         file: PathBuf,
-        /// How many times as fast.
+        /// Factor by which the replay is faster than the recording.
         speed: f64,
     },
 }
 
-/// How long something lasts, time after time.
+/// Distribution of a duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasts {
-    /// Always as long.
+    /// Constant.
     Fixed(Span),
     /// Exponential with this mean.
     Exponential(Span),
@@ -48,22 +48,22 @@ pub enum Lasts {
 /// Sizes of transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TransferSizes {
-    /// All of so many bytes.
+    /// Constant, in bytes.
     Fixed(u64),
-    /// Exponential with a mean of so many bytes.
+    /// Exponential with this mean, in bytes.
     Exponential(u64),
-    /// By the distribution function in a file, resolved against the scenario's folder; it could be opened.
+    /// Distribution function in a file, resolved against the scenario's folder; the file could be opened.
     File(PathBuf),
 }
 
 impl Application {
-    /// Whether its data are endless.
+    /// Whether the application has unlimited data.
     pub fn is_endless(&self) -> bool {
         *self == Application::Bulk
     }
 }
 
-/// Builds the application of a connection. `None` after something was reported.
+/// Builds the application of a connection; `None` once a mistake has been reported.
 pub(crate) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Application> {
     match values.section.name {
         "bulk" => Some(Application::Bulk),
@@ -85,7 +85,7 @@ pub(crate) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Op
     }
 }
 
-/// What is stated under a key, of the kind that is stated under another.
+/// The duration under `key`, with the distribution that the key `kind` names.
 fn lasts(values: &Values, key: &str, kind: &str) -> Option<Lasts> {
     let span = values.time(key)?;
     Some(if values.text(kind)? == "fixed" { Lasts::Fixed(span) } else { Lasts::Exponential(span) })

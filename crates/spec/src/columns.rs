@@ -20,7 +20,7 @@ pub enum ColumnType {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// Type of its values.
     pub column_type: ColumnType,
     /// Unit of its values, as `bit/s`; empty for counts, names and ratios.
     pub unit: &'static str,
@@ -56,7 +56,7 @@ const SEED: Column = whole("seed", "", "Seed of the replication");
 const GROUP: Column = text("group", "Name of the [[flow]] that the flow belongs to");
 const LINK: Column = text("link", "Name of the link's direction, as s1->s2");
 
-// What the tables `flows` and `groups` have in common.
+// Columns that the tables `flows` and `groups` have in common.
 const SENT_PACKETS: Column = whole("sent_packets", "packets", "Packets that left the source");
 const SENT_BYTES: Column = whole("sent_bytes", "B", "Bytes that left the source");
 const RECEIVED_PACKETS: Column =

@@ -33,7 +33,7 @@ pub(crate) const NAMES: &[(&str, u8)] = &[
     ("le", 1),
 ];
 
-/// What a codepoint is written as, in prose.
+/// The accepted forms of a codepoint, in prose.
 pub(crate) const TAKES: &str = "a name such as \"ef\" or \"af41\", or a whole number from 0 to 63";
 
 /// The codepoint with this name.

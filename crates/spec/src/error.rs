@@ -4,7 +4,7 @@ use crate::suggest::brief;
 use std::fmt;
 use std::sync::Arc;
 
-/// Where something was written. Ordered as a reader meets it: the file as a whole, its text, then `--set`.
+/// Place of a mistake. Ordered as a reader meets them: the file as a whole, its text, then `--set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// The file as a whole.
@@ -20,12 +20,12 @@ pub enum Place {
     Set(u32),
 }
 
-/// A mistake before it is known where it was made.
+/// A mistake without its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// The mistake, as a phrase without a full stop.
     pub message: String,
-    /// What would be right.
+    /// The correct form.
     pub help: Option<String>,
 }
 
@@ -109,7 +109,7 @@ fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// Characters shown before a mistake and in all, so that a long line stays readable.
+/// Characters of an excerpt: before the mistake, and in all, so that a long line stays readable.
 const SHOWN_BEFORE: usize = 60;
 const SHOWN: usize = 110;
 
@@ -126,7 +126,7 @@ fn excerpt(line: &str, from: usize, bytes: usize) -> Excerpt {
     }
 }
 
-/// One character for each, none of which moves a terminal's cursor.
+/// The text with each control character replaced by a space, so that none moves a terminal's cursor.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -150,9 +150,9 @@ pub struct SpecError {
     pub line: usize,
     /// Column in characters, from 1; 0 when the mistake is not at one line.
     pub column: usize,
-    /// What is wrong.
+    /// The mistake.
     pub message: String,
-    /// The correct form, when that is known.
+    /// The correct form, if known.
     pub help: Option<String>,
     excerpt: Option<Excerpt>,
 }
@@ -184,7 +184,7 @@ impl std::error::Error for SpecError {}
 pub struct SpecErrors {
     /// The mistakes.
     pub errors: Vec<SpecError>,
-    /// Whether there may be more than are listed.
+    /// Whether there may be more mistakes than are listed.
     pub truncated: bool,
 }
 
@@ -218,7 +218,7 @@ impl From<SpecError> for SpecErrors {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     found: Vec<(Place, Complaint)>,
-    /// In files that this one names.
+    /// Mistakes in files that this one names.
     elsewhere: Vec<SpecError>,
 }
 
@@ -242,7 +242,7 @@ impl Report {
         self.found.len() + self.elsewhere.len() > MOST_REPORTED
     }
 
-    /// `Err` with everything noted, if anything was.
+    /// `Err` with every mistake noted so far, if there are any.
     pub(crate) fn check(&mut self, origin: &Origin) -> Result<(), SpecErrors> {
         if self.found.is_empty() && self.elsewhere.is_empty() {
             return Ok(());

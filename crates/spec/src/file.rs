@@ -9,10 +9,10 @@ use crate::values::Values;
 use std::io::Read;
 use std::path::Path;
 
-/// A larger file is refused: it is surely something else, a capture or a trace.
+/// Largest file accepted, in bytes: a larger one is surely something else, a capture or a trace.
 pub const LARGEST_FILE: usize = 8 << 20;
 
-/// A file whose every value fits its record; whether they fit each other is still to be seen.
+/// A file whose every value fits its record; the values are not yet checked against each other.
 pub(crate) struct File {
     pub(crate) origin: Origin,
     pub(crate) values: Values,
@@ -57,7 +57,7 @@ pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), S
     }
 }
 
-/// What is said when a value is missing although nothing was reported.
+/// The error for a value that is missing although no mistake was reported.
 pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
     let complaint = Complaint::new("this cannot be read, for an unknown reason")
         .help("this is a mistake in tidegate: a record and its reader disagree");
@@ -74,7 +74,7 @@ pub(crate) fn read_text(path: &Path, what: &str, form: &str, largest: usize) -> 
     if metadata.len() > largest as u64 {
         return Err(too_large(metadata.len(), what, largest));
     }
-    // What is not a regular file has no size of its own, so reading stops at the limit too.
+    // A file that is not regular has no size of its own, so reading stops at the limit too.
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(failed)?;
     file.take(largest as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
@@ -104,7 +104,7 @@ fn too_large(bytes: u64, what: &str, largest: usize) -> Complaint {
     complaint
 }
 
-/// Whether the file is of the other kind: all of its keys would be wrong.
+/// Refuses a file of the other kind: all of its keys would be wrong.
 fn check_kind(section: &Section, root: &tree::Node) -> Result<(), (Place, Complaint)> {
     let is_scenario = section.name == record::scenario().name;
     let (other, found, command) = match is_scenario {
@@ -117,7 +117,7 @@ fn check_kind(section: &Section, root: &tree::Node) -> Result<(), (Place, Compla
     })
 }
 
-/// Checked before anything else, since another version may spell anything differently.
+/// Checks the version first, since another version may spell anything differently.
 fn check_version(root: &tree::Node, what: &str) -> Result<(), (Place, Complaint)> {
     let expected = record::VERSION;
     let help = format!("this tidegate reads version {expected}");

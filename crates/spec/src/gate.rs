@@ -48,7 +48,7 @@ pub struct GateFile {
     pub inside: String,
     /// Interface towards the rest of the world.
     pub outside: String,
-    /// How frames come in and go out.
+    /// Input and output of frames.
     pub io: Io,
     /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
@@ -56,9 +56,9 @@ pub struct GateFile {
     pub emulated: [Option<Emulation>; 2],
     /// The length that a frame is charged.
     pub framing: Framing,
-    /// The most flows that are made in each direction by flows with `each`.
+    /// The most flows that rules with `each` make in each direction.
     pub most_flows: usize,
-    /// Interfaces that it takes although they have an IP address.
+    /// Interfaces that the gate takes although they have an IP address.
     pub addressed: Vec<String>,
     /// The treatment of traffic without the gate.
     pub fail: Fail,
@@ -73,7 +73,7 @@ pub struct GateFile {
     /// Reservations of flows and classes on the link in each direction, up first, in bit/s; that of a flow
     /// with `each` counts once.
     pub reserved: [u64; 2],
-    /// How it is operated.
+    /// Operation of the gate: control socket and metrics.
     pub operation: Operation,
     effective: String,
     origin: Origin,
@@ -82,7 +82,7 @@ pub struct GateFile {
 /// The treatment of traffic when the gate stops or dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fail {
-    /// It passes unshaped, through a bridge of the kernel's.
+    /// Packets pass unshaped, through a bridge of the kernel.
     Open,
     /// Nothing passes.
     Closed,
@@ -93,7 +93,7 @@ pub enum Fail {
 pub struct GateFlow {
     /// Its name, unique among flows.
     pub name: String,
-    /// Which packets.
+    /// The packets that belong to it.
     pub matching: Match,
     /// The unit that has a flow of its own.
     pub each: Option<Each>,
@@ -101,7 +101,7 @@ pub struct GateFlow {
     pub within: bool,
     /// Circuits, each of which has a flow of its own.
     pub circuits: Option<Arc<Circuits>>,
-    /// How long a flow made for one of `each` or `circuits` stays without packets.
+    /// Time without packets after which a flow made for one of `each` or `circuits` is removed.
     pub idle: Span,
     /// Its contract with its port, apart from the rate that it reserves there.
     pub contract: ContractSpec,
@@ -111,7 +111,7 @@ pub struct GateFlow {
     pub class: Option<usize>,
     /// The new DSCP of its packets; `None` leaves it unchanged.
     pub set_dscp: Option<u8>,
-    /// Where it was stated.
+    /// Place of its statement in the file.
     pub place: Place,
 }
 
@@ -144,13 +144,13 @@ impl GateFile {
         &self.effective
     }
 
-    /// A mistake that only shows later, at a place that the file remembers.
+    /// A mistake found only later, at a place that the file remembers.
     pub fn error_at(&self, place: Place, message: impl Into<String>) -> SpecError {
         self.origin.error(place, Complaint::new(message))
     }
 }
 
-/// `None` only after something was reported.
+/// Builds the gate; `None` only once a mistake has been reported.
 fn expand(
     values: &Values,
     file_name: &str,
@@ -344,7 +344,7 @@ fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) ->
     built.into_iter().collect()
 }
 
-/// What follows a flow that matches everything gets nothing.
+/// Reports flows after one that matches everything: they get no packets.
 fn check_reachable(flows: &[GateFlow], report: &mut Report) {
     let takes_all = |flow: &GateFlow| flow.matching == Match::default() && flow.circuits.is_none();
     let Some(at) = flows.iter().position(takes_all) else { return };

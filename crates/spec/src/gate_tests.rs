@@ -257,7 +257,7 @@ fn what_a_gate_must_have_is_required() {
     assert_eq!(schema["$defs"]["gate"]["required"], serde_json::json!(["inside", "outside"]));
 }
 
-/// A gate's name begins each line of its log, and a file may be called anything.
+/// A gate's name begins each line of its log, and a file can have any name.
 #[test]
 fn the_name_of_a_file_forges_no_line_of_the_log() {
     let text = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"1mbit\" }\n";

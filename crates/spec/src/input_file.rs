@@ -9,7 +9,7 @@ pub(crate) fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Opt
     let path = base_dir.join(values.text("file")?);
     let problem = match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => "it is a folder".to_owned(),
-        // Opening a pipe would wait for a writer.
+        // Opening a pipe would block until a writer appears.
         Ok(metadata) if !metadata.is_file() => "it is a pipe or a device, no regular file".to_owned(),
         Ok(_) => match std::fs::File::open(&path) {
             Ok(_) => return Some(path),

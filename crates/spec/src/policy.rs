@@ -40,7 +40,7 @@ impl<B: BuiltIn> Chosen<B> {
         Some(Chosen { policy, place, params: Vec::new(), written: Vec::new() })
     }
 
-    /// What can be known about the policy.
+    /// The policy's record.
     pub(crate) fn record(&self) -> &'static PolicyRecord {
         self.policy.record()
     }
@@ -50,7 +50,7 @@ impl<B: BuiltIn> Chosen<B> {
         self.written.contains(&param)
     }
 
-    /// Where a parameter was written; where the policy was, when it was not.
+    /// Place of a parameter; that of the policy when the parameter was not written.
     pub(crate) fn place_of(&self, param: &str) -> Place {
         self.params.iter().find(|(name, _)| *name == param).map_or(self.place, |(_, place)| *place)
     }

@@ -4,7 +4,7 @@ use crate::error::{Complaint, Place, Report};
 use std::str::FromStr;
 use tidegate_core::classifier::rules::{NotAPrefix, Prefix};
 
-/// An address or a prefix under a key. `None` after something was reported.
+/// An address or a prefix under a key; `None` once a mistake has been reported.
 pub(crate) fn read_prefix(key: &str, text: &str, place: Place, report: &mut Report) -> Option<Prefix> {
     let complaint = match Prefix::from_str(text) {
         Ok(prefix) => return Some(prefix),

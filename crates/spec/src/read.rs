@@ -8,12 +8,12 @@ use crate::suggest::{brief, did_you_mean};
 use crate::tree::{Content, Entry, Node};
 use crate::values::{Held, Read, Values};
 
-/// Reads the table `node` as `section`; mistakes go to `report`, and what they spoil is left out.
+/// Reads the table `node` as `section`; mistakes go to `report`, and the values that they spoil are left out.
 pub(crate) fn read(section: &'static Section, node: &Node, report: &mut Report) -> Values {
     Reader { report }.section(section, node, &format!("this {}", section.title.to_lowercase()), false)
 }
 
-/// How a table is called in a message.
+/// The name of a table in a message.
 fn label(what: &str, kind: Option<&str>, node: &Node) -> String {
     match kind.or_else(|| node.text("name")) {
         Some(name) => format!("{what} `{}`", brief(name)),
@@ -241,7 +241,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a required key is for, and how it is written.
+/// Purpose of a required key, and its form.
 fn needed(field: &Field) -> String {
     match &field.shape {
         Shape::Value(kind) | Shape::OneOrMore(kind) => match scalar::example(*kind) {
@@ -252,7 +252,7 @@ fn needed(field: &Field) -> String {
     }
 }
 
-/// Names go into file names, labels and `--set` paths, so they are plain.
+/// Whether a name is plain: names go into file names, labels and `--set` paths.
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')

@@ -5,7 +5,7 @@ use crate::values::Values;
 use tidegate_core::link::Reordering;
 use tidegate_core::units::Span;
 
-/// What `reorder` and `reorder_delay` say. `None` after something was reported.
+/// Reads `reorder` and `reorder_delay`; `None` once a mistake has been reported.
 pub(crate) fn read(values: &Values, report: &mut Report) -> Option<Reordering> {
     let probability = values.number("reorder")?;
     let longer = values.time("reorder_delay");

@@ -36,7 +36,7 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
         (Kind::Number(low, high), Content::Number(number)) => {
             in_range(kind, low..=high, *number).map(Value::Number)
         }
-        // A quantity without its unit gets the complaint that says so.
+        // A quantity without its unit gets the complaint about the missing unit.
         (Kind::Rate | Kind::Time | Kind::Size | Kind::Limit, Content::Integer(number)) => {
             quantity(&number.to_string())
         }
@@ -106,7 +106,7 @@ fn in_range<N: PartialOrd + Copy + Display>(
     Err(Complaint::new(format!("{number} is out of range")).help(format!("it takes {}", describe(kind))))
 }
 
-/// What a kind takes, in prose.
+/// The values that a kind takes, in prose.
 pub(crate) fn describe(kind: Kind) -> String {
     match kind {
         Kind::Rate => "a rate such as \"400kbit\"".to_owned(),

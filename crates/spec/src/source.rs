@@ -1,4 +1,4 @@
-//! What a flow sends, and when.
+//! Sources: the packets that a flow sends, and their times.
 
 use crate::application::Application;
 use crate::error::{Complaint, Report};
@@ -15,17 +15,17 @@ use tidegate_core::endpoint::BuiltInTransport;
 use tidegate_core::units::{Rate, Span};
 
 /// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a source's
-/// rates, 1 for a sender that does as it says.
+/// rates, 1 for a sender that keeps to them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// Packets evenly spaced.
+    /// Evenly spaced packets.
     Cbr {
         /// Mean rate in bit/s.
         rate: u64,
         /// Factor on the rate.
         times: f64,
     },
-    /// Independent, exponential gaps.
+    /// Independent, exponential gaps between packets.
     Poisson {
         /// Mean rate in bit/s.
         rate: u64,
@@ -54,21 +54,21 @@ pub enum Source {
         /// Factor on the rate.
         times: f64,
     },
-    /// Always has something to send.
+    /// Always has packets to send.
     Greedy {
         /// Packets kept in the flow's first queue.
         window: u64,
     },
     /// The data of a connection.
     Sender {
-        /// The transport that makes both its ends.
+        /// The transport that makes both ends of the connection.
         transport: Chosen<BuiltInTransport>,
-        /// What hands over the data.
+        /// The application that supplies the data.
         application: Application,
     },
     /// The answers of a connection; its data are those of the group before.
     Receiver {
-        /// The transport that makes both its ends.
+        /// The transport that makes both ends of the connection.
         transport: Chosen<BuiltInTransport>,
     },
     /// Packets of a file of times and sizes.
@@ -80,15 +80,15 @@ pub enum Source {
         /// Number of times that it is played.
         repeat: u64,
     },
-    /// The frames of a video, again and again.
+    /// The frames of a video, in a loop.
     Video {
         /// The file, resolved against the scenario's folder; it could be opened.
         file: PathBuf,
-        /// Frames in a second.
+        /// Frames per second.
         fps: f64,
         /// The rate in bit/s at which the packets of a frame follow each other; `None` for evenly over the frame.
         peak: Option<u64>,
-        /// The frame with which it begins, from 0; `None` for one that is drawn.
+        /// The first frame, from 0; `None` for a random one.
         first: Option<u64>,
     },
     /// Packets of a capture.
@@ -128,12 +128,12 @@ impl Source {
     }
 }
 
-/// Whether packets come with their sizes.
+/// Whether the source has packet sizes of its own.
 pub(crate) fn brings_sizes(values: &Values) -> bool {
     matches!(values.section.name, "trace" | "capture")
 }
 
-/// Builds the source of a flow with this peak rate for packets of these sizes. `None` after something was reported.
+/// Builds the source of a flow with this peak rate for packets of these sizes; `None` after a report.
 pub(crate) fn build(
     values: &Values,
     sizes: &[u32],
@@ -203,7 +203,7 @@ fn mean_rate(values: &Values, report: &mut Report) -> Option<u64> {
     Some(rate)
 }
 
-/// A rate and its factor together stay within what a rate can be.
+/// Checks that a rate, multiplied by its factor, stays within the range of rates.
 fn check_times(name: &str, rate: u64, values: &Values, report: &mut Report) -> Option<()> {
     let times = values.number("times")?;
     if rate as f64 * times <= Rate::MAX_BITS_PER_SECOND as f64 {

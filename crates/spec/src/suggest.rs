@@ -1,9 +1,9 @@
-//! Did you mean …?
+//! Suggestions of similar names: "did you mean …?"
 
 /// Names longer than this are neither compared nor shown in full.
 const MOST_SHOWN: usize = 64;
 
-/// The candidate nearest to `name`, if one is near enough to be what was meant. Ties go to the first.
+/// The candidate nearest to `name`, if one is near enough to be the intended name. Ties go to the first.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if name.chars().count() > MOST_SHOWN {
         return None;
@@ -23,12 +23,12 @@ pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c s
     best.map(|(_, candidate)| candidate)
 }
 
-/// `virtual_clock`, `VirtualClock` and `virtual-clock` are one spelling apart at most.
+/// Folds the case and the separators of a name: `virtual_clock` and `virtual-clock` become equal.
 fn fold(name: &str) -> String {
     name.to_lowercase().replace('_', "-")
 }
 
-/// What to say when `name` is not among `candidates`: the nearest one, or all of them when they are few.
+/// Suggestion for a `name` not among `candidates`: the nearest one, or all of them when they are few.
 pub(crate) fn did_you_mean<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str> + Clone,
@@ -55,7 +55,7 @@ pub(crate) fn nearest_and_all<'c>(
     candidates: impl IntoIterator<Item = &'c str> + Clone,
 ) -> Option<String> {
     let near = nearest(name, candidates.clone());
-    // No name is near the empty one: what is said is the list.
+    // No name is near the empty one, so this gives the list.
     let all = did_you_mean("", candidates)?;
     Some(match near {
         Some(near) => format!("did you mean `{near}`? {all}"),
@@ -65,7 +65,7 @@ pub(crate) fn nearest_and_all<'c>(
 
 const MOST_LISTED: usize = 24;
 
-/// `text` for a message: what is very long is cut.
+/// `text` for a message, cut if very long.
 pub(crate) fn brief(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((cut, _)) => format!("{}…", &text[..cut]),

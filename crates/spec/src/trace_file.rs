@@ -21,7 +21,7 @@ const LONGEST_LINE: u64 = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct TraceFile {
     pub(crate) trace: Arc<Trace>,
-    /// In bit/s, to the nearest.
+    /// In bit/s, rounded to the nearest.
     pub(crate) mean: u64,
 }
 
@@ -56,7 +56,7 @@ fn open(path: &Path) -> Result<File, String> {
         return Err("it is a folder".to_owned());
     }
     if !metadata.is_file() {
-        // Opening a pipe would wait for a writer.
+        // Opening a pipe would block until a writer appears.
         return Err("it is not a regular file".to_owned());
     }
     File::open(path).map_err(|error| error.to_string())

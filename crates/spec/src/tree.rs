@@ -1,17 +1,17 @@
-//! A parsed TOML text as a plain tree in which everything knows where it was written.
+//! A parsed TOML text as a plain tree in which every value has its place.
 
 use crate::error::{Complaint, Place};
 use std::ops::Range;
 use toml_edit::{Document, Item, TableLike, Value};
 
-/// A value and where it was written.
+/// A value and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub place: Place,
     pub content: Content,
 }
 
-/// What a value holds.
+/// The content of a value.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
     Text(String),
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
 }
 
 impl Content {
-    /// What this is, for a message.
+    /// The type of the content, in words for a message.
     pub(crate) fn describe(&self) -> &'static str {
         match self {
             Content::Text(_) => "text",
@@ -81,7 +81,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, (Place, Complaint)> {
     Ok(Node { place: Place::File, content: Content::Table(entries(document.as_table(), None)) })
 }
 
-/// A value given on the command line; `place` holds for all of it.
+/// A value given on the command line; every part of it has the place `place`.
 pub(crate) fn from_value(value: &Value, place: Place) -> Node {
     Node { place, content: content_of(value, Some(place)) }
 }

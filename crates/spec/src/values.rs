@@ -1,4 +1,4 @@
-//! The values that were read, which fit their records, by the names of their keys.
+//! The values read from a file, by the names of their keys; each fits its record.
 
 use crate::error::Place;
 use crate::record::Section;
@@ -36,7 +36,7 @@ pub(crate) enum Read {
     Tables(Vec<Values>),
 }
 
-/// Getters answer `None` when the key was neither given nor has a default.
+/// Getters return `None` when the key was neither given nor has a default.
 impl Values {
     fn held(&self, name: &str) -> Option<&Held> {
         self.held.iter().find(|held| held.name == name)
@@ -54,7 +54,7 @@ impl Values {
         self.held(name).is_some_and(|held| held.given)
     }
 
-    /// Where the key's value was written; where the section was, when it was not.
+    /// Place of the key's value; that of the section when the value was not written.
     pub(crate) fn place_of(&self, name: &str) -> Place {
         self.held(name).map_or(self.place, |held| held.place)
     }
@@ -87,7 +87,7 @@ impl Values {
         }
     }
 
-    /// A whole number that its record keeps from being negative.
+    /// A whole number; its record excludes negative values.
     pub(crate) fn count(&self, name: &str) -> Option<u64> {
         self.integer(name).and_then(|number| u64::try_from(number).ok())
     }

@@ -47,7 +47,7 @@ fn every_key_is_read() {
     assert_eq!(rates, [(128_000, Some(128_000)), (32_000, None)]);
 }
 
-/// What is replaced, by what, and the first mistake: place, message, help.
+/// Replaced text, its replacement, and the first mistake: place, message, help.
 const MISTAKES: &[(&str, &str, &str, Option<&str>)] = &[
     ("0.1", "1.5", "a.toml:5:27: `datagrams`: 1.5 is out of range", Some("it takes a number from 0 to 1")),
     ("\"drop\"", "\"dorp\"", "a.toml:4:99: there is no excess `dorp`", Some("did you mean `drop`?")),

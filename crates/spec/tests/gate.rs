@@ -1,4 +1,4 @@
-//! A gate file in a scenario: what it turns into, and what is said about mistakes.
+//! A gate file in a scenario: the network that it becomes, and the messages about mistakes.
 
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
@@ -73,7 +73,7 @@ fn what_the_scenario_states_takes_the_place_of_the_gates_own() {
     assert_eq!((gate.port.scheduler.policy.record().name, gate.buffer), ("fifo", Limit::Packets(9)));
     let port = &scenario.links[1].port;
     assert_eq!(port.scheduler.policy.record().name, "fifo");
-    // It went with the scheduler that nobody had named.
+    // The dropper went with the default scheduler.
     assert!(port.dropper.is_none());
 }
 
@@ -136,7 +136,7 @@ fn members_are_counted_up_inside() {
     assert_eq!(hosts[2], "2001:db8::1:1>2001:db9::1/icmp6");
 }
 
-/// What goes down counts up its receivers.
+/// For flows that go down, members count up their receivers.
 #[test]
 fn inside_is_the_far_end_of_what_goes_down() {
     let down = SCENARIO
@@ -270,7 +270,7 @@ fn mistakes_are_answered() {
     }
 }
 
-/// What is wrong in the gate's file is said with its own name and line.
+/// A mistake in the gate's file is reported with that file's name and line.
 #[test]
 fn mistakes_in_the_gates_file_are_its_own() {
     let folder = std::env::temp_dir().join(format!("tidegate-gate-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! What is more than a computer can hold or resolve is refused, and what is seldom meant is warned of.
+//! Scenarios beyond what a computer can hold or resolve are refused; unusual settings get a warning.
 
 mod common;
 

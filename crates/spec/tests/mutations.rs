@@ -1,4 +1,4 @@
-//! Whatever is done to a scenario's text, reading it ends in a scenario or in a list of mistakes.
+//! Any change of a scenario's text leaves either a scenario or a list of mistakes.
 
 mod common;
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use tidegate_core::{abr, detector, dropper, endpoint, meter, scheduler, shaper};
 
-/// Where a policy is offered or studied by its name, rather than treated apart.
+/// Files that offer or study a policy by its name, and do not treat it apart.
 const OFFERED: &[&str] = &[
     // A greedy source has a key with the name of a transport.
     "crates/spec/src/source.rs",
@@ -13,10 +13,10 @@ const OFFERED: &[&str] = &[
     "crates/core/src/classifier.rs",
     "python/tidegate/replay/kinds.py",
     "python/tidegate/replay/names.py",
-    // And so has an average over time.
+    // An average over time has the name of a transport, too.
     "crates/core/src/meter/estimator.rs",
     "crates/core/src/meter/clearing.rs",
-    // A colour of packets is called like a dropper.
+    // A colour of packets has the name of a dropper.
     "crates/spec/src/colour.rs",
     // And so has a stretch of the history of drops.
     "crates/core/src/detector/drop_history.rs",
@@ -28,7 +28,7 @@ const OFFERED: &[&str] = &[
     "python/tidegate/cli/replay.py",
     "python/tidegate/replay/__init__.py",
     "python/tidegate/source.py",
-    // A colour of the terminal is called like a dropper.
+    // A colour of the terminal has the name of a dropper.
     "python/tidegate/cli/paper.py",
     // Experiments with certain policies, and the demonstration of two.
     "python/tidegate/demo/",
@@ -47,7 +47,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A Rust file without its unit tests, and without what is only comment.
+/// A Rust file without its unit tests and its comments.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let text = match text.find("#[cfg(test)]\nmod ") {

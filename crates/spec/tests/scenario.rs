@@ -1,4 +1,4 @@
-//! Scenarios without mistakes: what they turn into.
+//! Scenarios without mistakes, and their expanded form.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn way(scenario: &Scenario, links: &[usize]) -> Vec<String> {
     links.iter().map(|&link| scenario.links[link].name.clone()).collect()
 }
 
-/// Everything but the places in the text.
+/// The scenario without the places in the text.
 fn meaning(scenario: &Scenario) -> Vec<String> {
     let head = format!("{:?}", (scenario.duration, scenario.warmup, scenario.sample, scenario.seed));
     let nodes = scenario.nodes.iter().map(|node| format!("{:?}", (&node.name, node.kind, node.buffer)));

@@ -3,7 +3,7 @@
 /// The direction of an RM cell on its VC (DIR).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Direction {
-    /// From the source to the destination, as the data (FRM).
+    /// From the source to the destination, like the data (FRM).
     #[default]
     Forward,
     /// Back to the source (BRM).
@@ -13,11 +13,11 @@ pub enum Direction {
 /// A resource-management cell (ATM TM 4.0, section 5.10.3). Rates are in bit/s of whole cells, headers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RmCell {
-    /// Which way it goes (DIR).
+    /// Direction of the cell (DIR).
     pub direction: Direction,
     /// Current cell rate: the source's ACR when it sent the cell.
     pub ccr: u64,
-    /// Explicit rate: the highest rate at which the source may send; switches on the route may lower it.
+    /// Explicit rate: the highest rate at which the source may send; switches on the path may lower it.
     pub er: u64,
     /// Minimum cell rate of the VC.
     pub mcr: u64,
@@ -25,7 +25,7 @@ pub struct RmCell {
     pub ci: bool,
     /// No increase: the source does not raise its rate.
     pub ni: bool,
-    /// Whether a switch or the destination made it (BECN), rather than the source.
+    /// Whether a switch or the destination generated the cell (BECN), rather than the source.
     pub bn: bool,
 }
 
@@ -37,7 +37,7 @@ impl RmCell {
     }
 }
 
-/// A rate as an RM cell holds it: to the nearest bit/s; a cast from f64 saturates.
+/// A rate in the format of an RM cell: to the nearest bit/s; a cast from f64 saturates.
 pub(super) fn whole(rate: f64) -> u64 {
     libm::round(rate) as u64
 }

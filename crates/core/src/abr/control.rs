@@ -13,7 +13,7 @@ use core::fmt;
 pub struct VcIx(pub u32);
 
 impl VcIx {
-    /// As an index into a `Vec`.
+    /// The index as a `usize`, for a `Vec`.
     #[inline]
     pub const fn ix(self) -> usize {
         self.0 as usize
@@ -32,10 +32,10 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// Nothing to tell.
+    /// No limit and no indication.
     pub const NONE: Feedback = Feedback { er: f64::INFINITY, ci: false, ni: false };
 
-    /// Writes it into an RM cell on its way back.
+    /// Writes the feedback into an RM cell on its way back.
     pub fn write(&self, cell: &mut RmCell) {
         *cell = cell.at_most(self.er);
         cell.ci |= self.ci;
@@ -43,12 +43,12 @@ impl Feedback {
     }
 }
 
-/// Where a switch algorithm works.
+/// The setting of a switch algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct PortTerms {
     /// Rate of the link.
     pub link: Rate,
-    /// When it begins.
+    /// The time at which the algorithm begins.
     pub start: Time,
     /// Whether the rates of VCs are measured ([`RateControl::measured`]) rather than declared.
     pub measures: bool,
@@ -56,50 +56,50 @@ pub struct PortTerms {
 
 /// A switch algorithm at one output port: it sees the cells of the ABR class, and answers for each VC.
 pub trait RateControl: Send + fmt::Debug {
-    /// Where it works; said once, before everything else.
+    /// Gives the algorithm its setting; called once, before every other call.
     fn begin(&mut self, terms: &PortTerms) {
         let _ = terms;
     }
 
-    /// The next VC is opened.
+    /// Opens the next VC.
     fn open(&mut self) {}
 
-    /// A cell is at the point where the port's input rate is measured. `vc` is `None` for a cell that no VC of the port
-    /// declares the rate of: an answer of a VC in the other direction.
+    /// Reports a cell at the point where the port's input rate is measured. `vc` is `None` for a cell whose
+    /// rate no VC of the port declares: an answer of a VC in the other direction.
     fn arrived(&mut self, now: Time, vc: Option<VcIx>, len: u32) {
         let _ = (now, vc, len);
     }
 
-    /// An RM cell of the VC declares its current rate in bit/s.
+    /// Reports an RM cell of the VC, which declares its current rate in bit/s.
     fn declared(&mut self, now: Time, vc: VcIx, rate: f64) {
         let _ = (now, vc, rate);
     }
 
-    /// A cell of the VC is at the point where rates of VCs are measured.
+    /// Reports a cell of the VC at the point where the rates of VCs are measured.
     fn measured(&mut self, now: Time, vc: VcIx, len: u32) {
         let _ = (now, vc, len);
     }
 
-    /// Bytes that go before the ABR class have left the link: CBR and VBR.
+    /// Reports bytes of higher priority than the ABR class that have left the link: CBR and VBR.
     fn left_above(&mut self, now: Time, len: u32) {
         let _ = (now, len);
     }
 
-    /// Whether any data cell gets EFCI: otherwise [`marks`](Self::marks) is not asked.
+    /// Whether any data cell gets EFCI: otherwise [`marks`](Self::marks) is not called.
     fn sets_efci(&self) -> bool {
         false
     }
 
-    /// Whether a data cell that leaves the class queue, with so much in it, gets EFCI.
+    /// Whether a data cell that leaves the class queue, which holds `queue`, gets EFCI.
     fn marks(&self, queue: Count) -> bool {
         let _ = queue;
         false
     }
 
-    /// The feedback to the source of the VC, with so much in the class queue.
+    /// The feedback to the source of the VC when the class queue holds `queue`.
     fn feedback(&mut self, now: Time, vc: VcIx, queue: Count) -> Feedback;
 
-    /// Shows what can be recorded over time, by name.
+    /// Reports the values that can be recorded over time, by name.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
@@ -115,10 +115,10 @@ macro_rules! algorithms {
         }
 
         impl BuiltInRateControl {
-            /// A new algorithm at a port, without VCs.
+            /// Makes a new algorithm at a port, without VCs.
             ///
             /// # Errors
-            /// When a value is beyond what it takes.
+            /// When a value is out of the algorithm's range.
             pub fn build(&self, terms: &PortTerms) -> Result<Box<dyn RateControl>, Refused> {
                 match self {
                     $(BuiltInRateControl::$variant(params) => {
@@ -134,7 +134,7 @@ macro_rules! algorithms {
     };
 }
 
-// The registry: one line a switch algorithm.
+// The registry: one line per switch algorithm.
 algorithms! {
     Efci(super::efci::EfciParams),
     RelativeRate(super::relative_rate::RelativeRateParams),

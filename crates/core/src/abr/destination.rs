@@ -1,4 +1,4 @@
-//! How does a destination answer?
+//! The ABR destination: its answers to FRM cells.
 
 use super::cell::{Direction, RmCell};
 use crate::packet::Mark;
@@ -11,13 +11,13 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// A data cell has come.
+    /// Processes a data cell that has arrived.
     pub fn data(&mut self, mark: Mark) {
         self.efci = mark.is_congested();
     }
 
-    /// Turns an FRM cell round (rule 2): the same cell backward, with CI when the latest data cell had met congestion.
-    /// That is then said, and saved no longer.
+    /// Turns an FRM cell round (rule 2): the same cell backward, with CI if the latest data cell had met
+    /// congestion. The saved EFCI state is then cleared.
     pub fn turn_round(&mut self, frm: &RmCell) -> RmCell {
         let ci = frm.ci | std::mem::take(&mut self.efci);
         RmCell { direction: Direction::Backward, bn: false, ci, ..*frm }

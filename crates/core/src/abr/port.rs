@@ -1,4 +1,4 @@
-//! How does an output port of the ABR class treat the cells that pass it, without VS/VD?
+//! An output port of the ABR class without VS/VD: its treatment of the cells that pass it.
 
 use super::cell::RmCell;
 use super::control::{BuiltInRateControl, PortTerms, RateControl, VcIx};
@@ -6,8 +6,8 @@ use crate::contract::Refused;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 
-/// An output port that tells sources what its link allows when their RM cells pass it on their way back (Kalyanaraman et al.
-/// 1998, section 3.1).
+/// An output port that writes the feedback of its link into the RM cells of its VCs on their way back
+/// (Kalyanaraman et al. 1998, section 3.1).
 #[derive(Debug)]
 pub struct OutputPort {
     algorithm: Box<dyn RateControl>,
@@ -18,7 +18,7 @@ impl OutputPort {
     /// A port without VCs.
     ///
     /// # Errors
-    /// When a value is beyond what the algorithm takes.
+    /// When a value is out of the algorithm's range.
     pub fn new(algorithm: &BuiltInRateControl, link: Rate, start: Time) -> Result<OutputPort, Refused> {
         let algorithm = algorithm.build(&PortTerms { link, start, measures: false })?;
         Ok(OutputPort { algorithm, vcs: 0 })

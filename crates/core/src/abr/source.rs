@@ -1,10 +1,9 @@
-//! At which rate may a source send, and which cell is the next?
+//! The ABR source: its allowed rate, and the order of its cells.
 
 use super::cell::{Direction, RmCell, whole};
 use crate::units::{Span, TICKS_PER_SECOND, Time};
 
-/// The terms of a VC, which are agreed on when it is set up (ATM TM 4.0, section 5.10.2). Rates are in bit/s
-/// of whole cells.
+/// The terms of a VC, agreed on at set-up (ATM TM 4.0, section 5.10.2). Rates are in bit/s of whole cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourceTerms {
     /// Peak cell rate, above zero.
@@ -19,11 +18,11 @@ pub struct SourceTerms {
     pub rdf: f64,
     /// Cutoff decrease factor, 0 to 1.
     pub cdf: f64,
-    /// In-rate cells for each FRM cell, that one included; at least 2.
+    /// In-rate cells per FRM cell, including the FRM cell; at least 2.
     pub nrm: u32,
     /// In-rate cells after which Trm may ask for an FRM cell.
     pub mrm: u32,
-    /// Most time between FRM cells of a source that sends.
+    /// Longest time between FRM cells of a source that sends.
     pub trm: Span,
     /// Number of unanswered FRM cells at which the rate is cut.
     pub crm: u32,
@@ -40,7 +39,7 @@ pub struct SourceTerms {
 pub struct Source {
     terms: SourceTerms,
     acr: f64,
-    /// When the latest in-rate FRM cell was sent.
+    /// The time at which the latest in-rate FRM cell was sent.
     frm_sent: Option<Time>,
     /// In-rate cells since then.
     since_frm: u32,
@@ -54,7 +53,7 @@ impl Source {
         Source { terms, acr: terms.icr, frm_sent: None, since_frm: 0, unanswered: 0 }
     }
 
-    /// The terms that were agreed on.
+    /// The agreed terms.
     pub fn terms(&self) -> &SourceTerms {
         &self.terms
     }
@@ -76,13 +75,14 @@ impl Source {
             || (self.since_frm >= self.terms.mrm && now.since(sent) >= self.terms.trm)
     }
 
-    /// An in-rate cell that is no FRM cell is sent.
+    /// Counts an in-rate cell, other than an FRM cell, that is sent.
     pub fn sent(&mut self) {
         self.since_frm = self.since_frm.saturating_add(1);
     }
 
-    /// An in-rate FRM cell is sent. The rate falls first to ICR after a time above ADTF without one (rule 5, use it or
-    /// lose it), and by CDF when CRM or more are without an answer (rule 6); the cell then declares it (rule 7).
+    /// Sends an in-rate FRM cell. The rate first falls to ICR if the previous one was sent more than ADTF ago
+    /// (rule 5, use it or lose it), and by CDF if CRM or more are unanswered (rule 6); the cell then declares
+    /// it (rule 7).
     pub fn send_frm(&mut self, now: Time) -> RmCell {
         let idle = self.frm_sent.is_some_and(|sent| now.since(sent) > self.terms.adtf);
         if idle {
@@ -96,7 +96,7 @@ impl Source {
         self.frm()
     }
 
-    /// An FRM cell as it leaves the source now (rule 10), out of rate: nothing is counted.
+    /// An FRM cell with the current rate, out of rate (rule 10): nothing is counted.
     pub fn frm(&self) -> RmCell {
         RmCell {
             direction: Direction::Forward,
@@ -109,8 +109,8 @@ impl Source {
         }
     }
 
-    /// A BRM cell has come: the rate falls by RDF with CI, stays with NI, and rises by RIF·PCR otherwise (rule 8); it is
-    /// then at most ER (rule 9).
+    /// Processes a BRM cell that has arrived: the rate falls by RDF with CI, stays with NI, and rises by
+    /// RIF·PCR otherwise (rule 8); it is then limited to ER (rule 9).
     pub fn answered(&mut self, brm: &RmCell) {
         if !brm.bn {
             self.unanswered = 0;
@@ -123,7 +123,7 @@ impl Source {
         self.lower_to(brm.er as f64);
     }
 
-    /// The rate is at most `er` bit/s from now on, but not below MCR.
+    /// Limits the rate to `er` bit/s, but not below MCR.
     pub fn lower_to(&mut self, er: f64) {
         self.set_acr(self.acr.min(er));
     }
@@ -133,40 +133,40 @@ impl Source {
     }
 }
 
-/// When in-rate cells may leave: between two of them there is the time of the first at ACR (rule 1). When ACR
-/// changes, the rest of that time is measured anew, so that over any time no more than ∫ACR and one cell
-/// leave.
+/// Departure times of in-rate cells: the interval between two of them is the time of the first at ACR (rule
+/// 1). When ACR changes, the rest of that interval is measured anew, so that no more than ∫ACR and one cell
+/// leave in any interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     next_at: Time,
-    /// Length of the cell that was sent last.
+    /// Length of the latest cell sent.
     len: u32,
 }
 
 impl Pace {
-    /// A cell may leave from `start` on.
+    /// A pace at which the first cell may leave at `start`.
     pub fn new(start: Time) -> Pace {
         Pace { next_at: start, len: 0 }
     }
 
-    /// When the next cell may leave; [`Time::NEVER`] at a rate of zero.
+    /// The time at which the next cell may leave; [`Time::NEVER`] at a rate of zero.
     pub fn next_at(&self) -> Time {
         self.next_at
     }
 
-    /// A cell of `len` bytes leaves now, at ACR.
+    /// Records that a cell of `len` bytes leaves now, at ACR.
     pub fn sent(&mut self, now: Time, len: u32, acr: f64) {
         (self.next_at, self.len) = (now + time_for(len, acr), len);
     }
 
-    /// ACR was `before`, and is `acr` from now on.
+    /// Changes ACR from `before` to `acr`.
     pub fn change(&mut self, now: Time, before: f64, acr: f64) {
         if before == acr || self.next_at <= now {
             return;
         }
         let whole = time_for(self.len, acr);
         let left = self.next_at.since(now).ticks() as f64 * (before / acr);
-        // At a rate near zero the time of a cell is beyond the clock's range, and what is left of it is not known.
+        // At a rate near zero the time of a cell is beyond the clock's range, so the rest of it is unknown.
         let is_known = self.next_at < Time::NEVER;
         self.next_at = match is_known && before > 0.0 && acr > 0.0 {
             true => now + Span::from_ticks(left.ceil() as u64).min(whole),
@@ -175,9 +175,9 @@ impl Pace {
     }
 }
 
-/// The time of so many bytes at a rate, rounded up; [`Span::MAX`] at a rate of zero.
+/// The time of `len` bytes at a rate, rounded up; [`Span::MAX`] at a rate of zero.
 fn time_for(len: u32, rate: f64) -> Span {
-    // A cast from f64 saturates, also of what is infinite.
+    // A cast from f64 saturates, for infinity, too.
     Span::from_ticks((f64::from(len) * 8.0 * TICKS_PER_SECOND as f64 / rate).ceil() as u64)
 }
 

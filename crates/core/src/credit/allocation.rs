@@ -1,4 +1,4 @@
-//! How is a pool divided among VCs? Equation (3) of Kung 1997, and the largest division that is safe.
+//! Division of a pool among VCs: equation (3) of Kung 1997, and the largest division that is safe.
 //!
 //! At each allocation a VC gets a share of the cells that are divided, in proportion to what it has forwarded since the
 //! allocation before. Shares are rounded up, and no VC gets less than a least allocation, which is that of an idle VC.

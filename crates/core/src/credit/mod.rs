@@ -1,4 +1,4 @@
-//! May this link's sender send? Credit-based flow control of a link, by VC: no cell is lost for lack of a buffer.
+//! Credit-based flow control of a link, per VC: no cell is lost for lack of a buffer.
 //!
 //! The Credit Update Protocol has two ends, [`Sender`] and [`Receiver`]. They do no I/O and read no clock: a driver carries
 //! cells and messages between them, and hands in the time. [`sizing`] computes the buffer that a VC needs for a rate,
@@ -10,22 +10,24 @@
 //!
 //! # Model
 //!
-//! The sender counts the cells of a VC that it has sent (Tx_Cnt), the receiver those that have come (Rx_Cnt) and those that
-//! have left its queue, forwarded or dropped (Fwd_Cnt). For each N2 cells that leave, the receiver sends a credit record
-//! with Fwd_Cnt. The sender may send up to
+//! The sender counts the cells of a VC that it has sent (Tx_Cnt). The receiver counts those that have arrived
+//! (Rx_Cnt) and those that have left its queue, forwarded or dropped (Fwd_Cnt). For each N2 cells that leave,
+//! the receiver sends a credit record with Fwd_Cnt. The sender may send up to
 //!
 //! `Crd_Bal = Buf_Alloc − (Tx_Cnt − Fwd_Cnt)` (equation 1)
 //!
-//! more cells. Fwd_Cnt as the sender knows it is never ahead of the receiver's, so the receiver never has more than
-//! Buf_Alloc cells. Counts are cumulative: the next record of its VCs replaces a lost credit cell, and one that comes
-//! twice or late has no effect.
+//! more cells. The sender's copy of Fwd_Cnt is never ahead of the receiver's, so the receiver never has more
+//! than Buf_Alloc cells. Counts are cumulative: the next record of its VCs replaces a lost credit cell, and
+//! one that arrives twice or late has no effect.
 //!
-//! While cells of a VC are outstanding, the sender sends a credit_check cell with Tx_Cnt at an interval. Those of these
-//! cells that have not reached the receiver are lost: it adds Tx_Cnt − Rx_Cnt to Fwd_Cnt and answers with a record. One
-//! check and its answer thus synchronise both ends after any loss of data and of credit cells.
+//! While cells of a VC are outstanding, the sender sends a credit_check cell with Tx_Cnt at an interval. Sent
+//! cells that have not reached the receiver by then are lost: it adds Tx_Cnt − Rx_Cnt to Fwd_Cnt and answers
+//! with a record. One check and its answer thus synchronise both ends after any loss of data and of credit
+//! cells.
 //!
-//! Where the link back loses many credit cells, the receiver may send each record again with the count of that moment
-//! ([`Receiver::repeating`]): in places of credit cells that would be empty, and while the link back is idle.
+//! If many credit cells are lost on the return link, the receiver may repeat each record with the current
+//! count ([`Receiver::repeating`]): in places of credit cells that would be empty, and while the return link
+//! is idle.
 //!
 //! # Incremental credits
 //!
@@ -55,7 +57,7 @@
 //!
 //! # Choices where the paper is silent
 //!
-//! - Counters have 32 bits and begin with a count that both ends are given.
+//! - Counters have 32 bits and begin with a count that both ends know.
 //! - The interval of checks runs for each VC from its first outstanding cell. Any interval above zero is correct; one
 //!   below the RTT sends checks without new information.
 //! - A receiver that finds more than Buf_Alloc cells of a VC in its memory, or more than the pool, drops the last.
@@ -69,7 +71,7 @@
 //!
 //! # Example
 //!
-//! A VC has four cells at the receiver, and a record comes for every two that leave.
+//! A VC has an allocation of four cells at the receiver, and a record is sent for every two that leave.
 //!
 //! ```
 //! use tidegate_core::credit::messages::Counter;
@@ -82,7 +84,7 @@
 //! let vc = sender.open(4, Counter::default())?;
 //! assert_eq!(receiver.open(4, 2, Counter::default())?, vc);
 //!
-//! // It uses all its credit; the last cell is lost on the link.
+//! // The VC uses all its credit; the last cell is lost on the link.
 //! let mut now = Time::ORIGIN;
 //! for cell in 0..4 {
 //!     sender.sent(now, vc)?;
@@ -100,7 +102,7 @@
 //! sender.credited(now, &credit, |revived, has| assert_eq!((revived, has), (vc, true)));
 //! assert_eq!(sender.balance(vc), 3);
 //!
-//! // The check finds the lost cell, and its answer gives the credit back.
+//! // The check finds the lost cell, and the answer restores the credit.
 //! now = sender.next_check();
 //! let check = sender.take_check(now).expect("a cell is outstanding");
 //! assert_eq!(receiver.checked(now, &check), 1);
@@ -127,22 +129,22 @@ use thiserror::Error;
 /// Credit records in one credit cell, at most (Kung 1997, section "Receiver-oriented adaptive buffer allocation").
 pub const RECORDS_PER_CELL: usize = 6;
 
-/// Why an end, or a VC of it, cannot be opened.
+/// The reason for which an end, or a VC of it, cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// Buf_Alloc and N2 do not go together.
+    /// Buf_Alloc and N2 are incompatible.
     #[error(transparent)]
     Allocation(#[from] Unsizable),
-    /// An allocation that cannot be counted.
+    /// Buf_Alloc is out of range.
     #[error("Buf_Alloc ({buf_alloc}) is not from 1 to {MOST_CELLS} cells")]
     BufAlloc {
-        /// In cells.
+        /// The allocation in cells.
         buf_alloc: u32,
     },
-    /// Checks at no interval.
+    /// The interval of checks is zero.
     #[error("credit_check cells are sent at an interval above zero")]
     NoInterval,
-    /// More VCs than have numbers.
+    /// There are more VCs than VC numbers.
     #[error("a link has at most 2^32 VCs")]
     TooManyVcs,
 }

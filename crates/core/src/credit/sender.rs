@@ -1,4 +1,4 @@
-//! Which VCs of a link may send, and how many cells?
+//! The sending end of a link with credit-based flow control: it determines how many cells each VC may send.
 
 use super::Refused;
 use super::allocation::{Claim, Division};
@@ -23,30 +23,31 @@ pub const MOST_CELLS: u32 = (1 << 31) - 1;
 pub struct Sender {
     vcs: Vec<Vc>,
     check_every: Option<Span>,
-    /// When a check of a VC is due, the earliest first: the interval is one for all. A VC is in it at most once.
+    /// Times at which checks of VCs are due, earliest first: all VCs share one interval. Each VC is in it at
+    /// most once.
     checks: VecDeque<(Time, VcIx)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Vc {
     buf_alloc: u32,
-    /// Which of the receiver's allocations it is.
+    /// Number of the receiver's allocation in force.
     number: Counter,
     tx_cnt: Counter,
-    /// The latest Fwd_Cnt that a record has told; with incremental credits, what all records have added up to.
+    /// The latest Fwd_Cnt reported by a record; with incremental credits, the sum of all records.
     fwd_cnt: Counter,
-    /// Whether it is among `checks`.
+    /// Whether the VC is in `checks`.
     checked: bool,
-    /// Whether it has an allocation that no check has told the receiver of.
+    /// Whether the VC has an allocation that no check has confirmed to the receiver.
     unconfirmed: bool,
-    /// Since when it has had no credit; `NEVER` while it has some.
+    /// The time since which the VC has had no credit; `NEVER` while it has some.
     no_credit_since: Time,
     /// Tx_Cnt at the sender's latest allocation.
     tx_before: Counter,
 }
 
 impl Vc {
-    /// Cells that are sent and, as far as is known, not forwarded; below zero after credits that came twice.
+    /// Cells sent and, as far as is known, not forwarded; below zero after credits that arrived twice.
     fn outstanding(&self) -> i64 {
         i64::from(self.tx_cnt.since(self.fwd_cnt).cast_signed())
     }
@@ -56,7 +57,8 @@ impl Vc {
         u32::try_from(i64::from(self.buf_alloc) - self.outstanding()).unwrap_or(0)
     }
 
-    /// Takes note of whether it has credit, when it had some or none before; what has changed.
+    /// Records a change between credit and no credit; `had` is the state before. Returns the new state if it
+    /// changed.
     fn see_credit(&mut self, now: Time, had: bool) -> Option<bool> {
         let has = self.balance() > 0;
         if has == had {
@@ -94,22 +96,22 @@ impl Sender {
         Ok(vc)
     }
 
-    /// Crd_Bal: how many cells the VC may send now; none of a VC that is not open.
+    /// Crd_Bal: the number of cells that the VC may send now; 0 for a VC that is not open.
     pub fn balance(&self, vc: VcIx) -> u32 {
         self.vcs.get(vc.0 as usize).map_or(0, Vc::balance)
     }
 
-    /// Buf_Alloc of the VC, in cells; 0 of a VC that is not open.
+    /// Buf_Alloc of the VC, in cells; 0 for a VC that is not open.
     pub fn buf_alloc(&self, vc: VcIx) -> u32 {
         self.vcs.get(vc.0 as usize).map_or(0, |state| state.buf_alloc)
     }
 
-    /// Since when the VC has had no credit; `Time::NEVER` while it has some.
+    /// The time since which the VC has had no credit; `Time::NEVER` while it has some.
     pub fn no_credit_since(&self, vc: VcIx) -> Time {
         self.vcs.get(vc.0 as usize).map_or(Time::NEVER, |state| state.no_credit_since)
     }
 
-    /// A cell of the VC is sent.
+    /// Counts a cell of the VC that is sent.
     ///
     /// # Errors
     ///
@@ -123,11 +125,11 @@ impl Sender {
         Ok(())
     }
 
-    /// A credit cell has come. `changed` is called for each VC that had no credit and has some now (`true`), or had some
-    /// and has none (`false`), which only a smaller allocation brings about.
+    /// Processes a credit cell that has arrived. `changed` is called for each VC that had no credit and has
+    /// some now (`true`), or had some and has none now (`false`), which only a smaller allocation causes.
     ///
-    /// A record that tells no more than an earlier one is passed over, as is one of a VC that is not open: credit cells
-    /// may be lost, repeated, and overtake each other. With incremental credits a repeated one counts twice.
+    /// A record with no more information than an earlier one is ignored, as is one for a VC that is not open:
+    /// credit cells may be lost, repeated or reordered. With incremental credits a repeated one counts twice.
     pub fn credited(&mut self, now: Time, cell: &CreditCell, mut changed: impl FnMut(VcIx, bool)) {
         for record in cell.records() {
             let Some(vc) = self.vcs.get_mut(record.vc.0 as usize) else { continue };
@@ -176,13 +178,15 @@ impl Sender {
         }
     }
 
-    /// When [`take_check`](Self::take_check) is to be asked again; `Time::NEVER` when nothing is outstanding.
+    /// The time of the next call of [`take_check`](Self::take_check); `Time::NEVER` when nothing is
+    /// outstanding.
     pub fn next_check(&self) -> Time {
         self.checks.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// A credit_check cell that is due by `now`, if there is one: for a VC with outstanding cells, or with an allocation
-    /// that the receiver is to know of. It is sent on the link behind the cells of its VC, and takes no credit.
+    /// A credit_check cell that is due by `now`, if there is one: for a VC with outstanding cells, or with an
+    /// allocation to be confirmed to the receiver. It is sent on the link behind the cells of its VC, and
+    /// takes no credit.
     pub fn take_check(&mut self, now: Time) -> Option<CreditCheck> {
         while let Some((at, vc)) = self.checks.front().copied()
             && at <= now
@@ -211,7 +215,7 @@ impl Sender {
     }
 }
 
-/// The number of the next VC, when its allocation can be counted.
+/// The number of the next VC, provided that its allocation is in range.
 pub(super) fn next_vc(open: usize, buf_alloc: u32) -> Result<VcIx, Refused> {
     if buf_alloc == 0 || buf_alloc > MOST_CELLS {
         return Err(Refused::BufAlloc { buf_alloc });

@@ -1,4 +1,4 @@
-//! Is a VC blocked permanently?
+//! Detection of VCs that are blocked permanently.
 //!
 //! A VC without credit whose cells wait downstream is held back, and continues when they leave. A VC without
 //! credit and without a cell at the receiver waits for a credit record that will never be sent: Buf_Alloc =
@@ -8,7 +8,8 @@ use super::messages::VcIx;
 use crate::units::{Span, Time};
 use core::fmt;
 
-/// After how many RTT without credit, and without cells at the receiver, a VC that has cells to send has stalled.
+/// RTTs without credit, and without cells at the receiver, after which a VC that has cells to send has
+/// stalled.
 pub const STALLED_AFTER: u64 = 100;
 
 /// A VC that has stalled.
@@ -16,9 +17,9 @@ pub const STALLED_AFTER: u64 = 100;
 pub struct Stall {
     /// The VC.
     pub vc: VcIx,
-    /// Since when it has had no credit, and the receiver no cell of it.
+    /// The time since which the VC has had no credit, and the receiver no cell of it.
     pub since: Time,
-    /// For how many RTT, rounded down.
+    /// Duration of the stall in RTTs, rounded down.
     pub round_trips: u64,
 }
 

@@ -7,28 +7,28 @@ use crate::rng::Rng;
 use crate::units::{Span, Time};
 use std::sync::Arc;
 
-/// Data that are not endless.
+/// Finite or intermittent data of an application.
 #[derive(Clone, Debug)]
 pub enum Data {
     /// Finite transfers, one after the other.
     Transfers(Transfers),
-    /// A constant rate for a time, and silence for a time, in turn.
+    /// On-off data: a constant rate and silence in turn, each for a time.
     OnOff(OnOff),
-    /// Pieces of so many bytes at times from the start on, in order of time.
+    /// Recorded data: pieces with their times after the start and their sizes in bytes, in order of time.
     Recorded(Arc<[(Span, u32)]>),
 }
 
-/// How long something lasts, time after time.
+/// The duration of a recurring period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// Always as long.
+    /// The same duration every time.
     Fixed(Span),
-    /// Exponential with this mean.
+    /// Exponentially distributed with this mean.
     Exponential(Span),
 }
 
 impl Period {
-    /// How long it lasts this time.
+    /// Draws the next duration.
     pub(super) fn draw(self, rng: &mut Rng) -> Span {
         match self {
             Period::Fixed(span) => span,
@@ -40,11 +40,11 @@ impl Period {
 /// The application at the sending end of a connection.
 #[derive(Debug)]
 pub enum Application {
-    /// It hands over transfers.
+    /// Hands over transfers.
     Transferring(Transferring),
-    /// It writes at a rate, now and then.
+    /// Writes on-off data.
     Writing(Writer),
-    /// It writes recorded data.
+    /// Writes recorded data.
     Playing(Player),
 }
 
@@ -58,7 +58,8 @@ impl Application {
         }
     }
 
-    /// When it has something to hand over of its own accord; [`Time::NEVER`] while it waits for acknowledgements.
+    /// The time of the next data that do not depend on acknowledgements; [`Time::NEVER`] while it waits for
+    /// them.
     pub fn next_at(&self) -> Time {
         match self {
             Application::Transferring(transferring) => transferring.next_at(),
@@ -67,7 +68,7 @@ impl Application {
         }
     }
 
-    /// Hands over the data that are due. Returns the bytes.
+    /// Hands over the data that are due. Returns their size in bytes.
     pub fn hand_over(&mut self, now: Time) -> Option<u64> {
         match self {
             Application::Transferring(transferring) => transferring.begin(now),
@@ -76,14 +77,14 @@ impl Application {
         }
     }
 
-    /// All that was handed over is acknowledged.
+    /// Called when all data handed over are acknowledged.
     pub fn acknowledged(&mut self, now: Time) {
         if let Application::Transferring(transferring) = self {
             transferring.acknowledged(now);
         }
     }
 
-    /// Transfers that have ended, in the order of time.
+    /// Transfers that have ended, in order of time.
     pub fn done(&self) -> &[Transfer] {
         match self {
             Application::Transferring(transferring) => transferring.done(),

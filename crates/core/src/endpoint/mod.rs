@@ -1,8 +1,8 @@
-//! What does a host send, and how does it answer?
+//! Hosts: the endpoints of flows and connections.
 //!
-//! An [`Endpoint`] is at one end of a connection, which is two flows: it sends one of them and receives the
-//! other. Time is handed in and packets are handed out, so that an endpoint is a plain state machine. A
-//! [`Transport`] makes both ends of a connection.
+//! An [`Endpoint`] is one end of a connection, which consists of two flows: it sends one of them and receives
+//! the other. The driver hands in the time and takes packets out, so that an endpoint is a plain state
+//! machine. A [`Transport`] makes both ends of a connection.
 
 pub mod abr;
 pub mod application;
@@ -26,60 +26,60 @@ use transfers::Transfer;
 
 /// One end of a flow or a connection.
 ///
-/// Every call returns the time at which the endpoint is to be woken next, which replaces every earlier one. A
-/// time that is not later than [`HostCx::now`] means this instant, after the events of links in it;
-/// [`Time::NEVER`] means not at all.
+/// Every call returns the time of the next wake-up, which replaces every earlier one. A time that is not
+/// later than [`HostCx::now`] means the current instant, after the link events in it; [`Time::NEVER`] means
+/// no wake-up.
 pub trait Endpoint: Send {
-    /// The flow starts, or the time has come that was asked for.
+    /// Called when the flow starts, and at the requested time.
     fn wake(&mut self, cx: &mut HostCx<'_>) -> Time;
 
-    /// The last bit of a packet of the peer's flow is in.
+    /// Called when the last bit of a packet of the peer's flow has arrived.
     fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time;
 
-    /// The network has something to say about the endpoint's own flow.
+    /// Called with a notice from the network about the endpoint's own flow.
     fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time;
 
-    /// Whether the endpoint is notified of its packets that leave the first queue on their way, or are
+    /// Whether the endpoint is notified when its packets leave the first queue on their path, or are
     /// dropped there: [`Notice::Left`] and [`Notice::Dropped`].
     fn watches_first_queue(&self) -> bool {
         false
     }
 
-    /// Shows what can be recorded over time, by name: a window in packets, a rate in bit/s.
+    /// Reports the values that can be recorded over time, by name: a window in packets, a rate in bit/s.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
 
-    /// The smoothed round-trip time of its packets (SRTT, RFC 6298), once it has measured one; `None` for an
-    /// endpoint that measures none.
+    /// The smoothed round-trip time of the endpoint's packets (SRTT, RFC 6298), once measured; `None` for an
+    /// endpoint that does not measure it.
     fn round_trip(&self) -> Option<Span> {
         None
     }
 
-    /// Its counts since it was made.
+    /// The endpoint's counts since its creation.
     fn counts(&self) -> Counts {
         Counts::default()
     }
 
-    /// The finite transfers that have ended, in the order of time, at the end that sends them.
+    /// The finite transfers that have ended, in order of time, at the end that sends them.
     fn transfers(&self) -> &[Transfer] {
         &[]
     }
 }
 
-/// Counts at the ends of a connection besides packets; `None` for those that an endpoint does not keep.
+/// Counts at the ends of a connection other than packets; `None` for those that an endpoint does not keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Packets of data that were sent again, at the end that sends them.
+    /// Data packets retransmitted, at the end that sends them.
     pub retransmissions: Option<u64>,
-    /// Times that the retransmission timer expired with data outstanding, at the end that sends them.
+    /// Expirations of the retransmission timer with data outstanding, at the end that sends the data.
     pub timeouts: Option<u64>,
-    /// Bytes of data that were handed to the application in order, each once, at the end that receives them.
+    /// Bytes of data delivered to the application in order, each once, at the end that receives them.
     pub delivered: Option<u64>,
 }
 
 impl Counts {
-    /// Both together.
+    /// The sums of both counts.
     #[must_use]
     pub fn and(self, other: Counts) -> Counts {
         let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
@@ -97,22 +97,22 @@ impl Counts {
 /// A notice from the network to a source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
-    /// A finding of a policy on the way, for example of a monitor that the flow is too far ahead.
+    /// A finding of a policy on the path, for example of a monitor that the flow is too far ahead.
     Network(context::Notice),
-    /// The flow is set up: it may send.
+    /// The flow is set up, and may send.
     Granted,
-    /// What the flow reserves has changed.
+    /// The flow's reservation has changed.
     Changed {
-        /// What it reserves from now on.
+        /// The reservation from now on.
         reserve: Option<Rate>,
-        /// The source's rate from now on, as a multiple of its first; `None` for as before.
+        /// The source's rate from now on, as a multiple of its initial rate; `None` for no change.
         pace: Option<f64>,
     },
     /// The destination has torn the flow down.
     HungUp,
-    /// A packet of the flow has left the first queue on its way.
+    /// A packet of the flow has left the first queue on its path.
     Left,
-    /// A packet of so many bytes was dropped at the first queue on its way.
+    /// A packet of this many bytes was dropped at the first queue on its path.
     Dropped(u32),
 }
 
@@ -121,7 +121,7 @@ pub enum Notice {
 /// It is kept apart from the packet's body and takes no memory until a packet has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Payload {
-    /// Nothing that anybody reads: data.
+    /// No content that a relay or an endpoint reads: data.
     #[default]
     None,
     /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of credits.
@@ -134,32 +134,32 @@ pub enum Payload {
     Check(CreditCheck),
 }
 
-/// The arguments of the driver to every call: the time, and a list for the endpoint's actions.
+/// The driver's arguments to every call: the time, and a list for the endpoint's actions.
 pub struct HostCx<'a> {
-    /// The current time; never earlier than in the call before.
+    /// The current time; never earlier than in the previous call.
     pub now: Time,
     /// The actions that the driver has to carry out after the call, in order.
     pub out: &'a mut Vec<Action>,
 }
 
-/// Something that an endpoint does. The list is the driver's, and reused.
+/// An action of an endpoint. The driver owns the list and reuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// It sends a packet on its own flow.
+    /// Sends a packet on the endpoint's own flow.
     Send {
         /// Length in bytes.
         len: u32,
         /// Colour and congestion mark.
         mark: Mark,
-        /// What it carries.
+        /// The content of the packet.
         payload: Payload,
-        /// When the same data were sent first, if they are sent again: delay counts from then.
+        /// The time at which the same data were first sent, for a retransmission: delay counts from then.
         first_sent: Option<Time>,
     },
-    /// It wants another call of [`Endpoint::wake`] as soon as what was sent has entered the network,
+    /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the network,
     /// before anything else happens.
     Again,
-    /// It has nothing more to send, ever.
+    /// Reports that the source will never send again.
     Ended,
 }
 
@@ -174,18 +174,19 @@ impl HostCx<'_> {
         self.out.push(Action::Send { len, mark, payload, first_sent: None });
     }
 
-    /// Sends a packet of `len` bytes whose data were first sent at `first_sent`, from when their delay counts.
+    /// Sends a packet of `len` bytes whose data were first sent at `first_sent`; their delay counts from
+    /// then.
     pub fn send_again(&mut self, len: u32, mark: Mark, payload: Payload, first_sent: Time) {
         self.out.push(Action::Send { len, mark, payload, first_sent: Some(first_sent) });
     }
 
-    /// Asks for another call of [`Endpoint::wake`] as soon as what was sent has entered the network, before
-    /// anything else happens.
+    /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the network,
+    /// before anything else happens.
     pub fn again(&mut self) {
         self.out.push(Action::Again);
     }
 
-    /// The source has nothing more to send, ever.
+    /// Reports that the source will never send again.
     pub fn ended(&mut self) {
         self.out.push(Action::Ended);
     }
@@ -197,14 +198,14 @@ pub struct Seat {
     pub flow: u32,
     /// Index of the flow that it receives; `None` without a peer.
     pub peer: Option<u32>,
-    /// A random stream of its own.
+    /// The endpoint's own random stream.
     pub rng: Rng,
-    /// When the flow starts.
+    /// The time at which the flow starts.
     pub start: Time,
-    /// When it stops; [`Time::NEVER`] for at the end of the run.
+    /// The time at which the flow stops; [`Time::NEVER`] for the end of the run.
     pub stop: Time,
-    /// Rate of the first link on its way.
+    /// Rate of the first link on the flow's path.
     pub rate: Rate,
-    /// The data that its application hands over; `None` for endless data.
+    /// The data that the application hands over; `None` for endless data.
     pub data: Option<Data>,
 }

@@ -1,8 +1,8 @@
-//! On-off data: an application that writes at a constant rate for an on time, is silent for an off time, and so on.
+//! On-off data: an application that alternates between writing at a constant rate and silence.
 //!
-//! In an on time of T it writes rate · T bytes, rounded down: a piece as soon as it is complete, and the rest when the
-//! time ends. It does not wait for acknowledgements: data that the connection cannot carry wait at the sender, which
-//! has room for them.
+//! In an on period of length T it writes rate · T bytes, rounded down: each piece as soon as it is complete,
+//! and the remainder at the end of the period. It does not wait for acknowledgements: data that the
+//! connection cannot carry wait at the sender, which has room for them.
 
 use super::application::Period;
 use crate::rng::Rng;
@@ -13,29 +13,29 @@ use crate::units::{Rate, Span, Time};
 pub struct OnOff {
     /// Rate at which data are written in an on period, without headers.
     pub rate: Rate,
-    /// How long it is on.
+    /// Duration of an on period.
     pub on: Period,
-    /// How long it is off.
+    /// Duration of an off period.
     pub off: Period,
 }
 
-/// An application that writes on-off data. The first on time begins with the connection.
+/// An application that writes on-off data. The first on period begins with the connection.
 #[derive(Debug)]
 pub struct Writer {
     data: OnOff,
-    /// Bytes of a piece.
+    /// Size of a piece in bytes.
     piece: u32,
     rng: Rng,
-    /// The on time, which is now or next: when it begins, and when it ends.
+    /// Begin and end of the current or next on period.
     on: (Time, Time),
-    /// Bytes that were written in it.
+    /// Bytes written in this on period.
     written: u64,
-    /// When it writes next.
+    /// Time of the next write.
     next_at: Time,
 }
 
 impl Writer {
-    /// An application that begins at `start` and writes pieces of so many bytes, at least one.
+    /// An application that begins at `start` and writes pieces of `piece` bytes, at least one.
     pub fn new(data: OnOff, piece: u32, start: Time, rng: Rng) -> Writer {
         let mut writer =
             Writer { data, piece: piece.max(1), rng, on: (start, start), written: 0, next_at: start };
@@ -43,24 +43,25 @@ impl Writer {
         writer
     }
 
-    /// The next on time begins at a time that is now or to come.
+    /// Begins the next on period at `at`, which is now or in the future.
     fn begin(&mut self, at: Time) {
         (self.on, self.written) = ((at, at + self.data.on.draw(&mut self.rng)), 0);
         self.set_next(at);
     }
 
-    /// The next piece is there a piece's time after the one before; the rest is written when the on time ends.
+    /// Schedules the next write: one piece's time after the previous one, or the remainder at the end of the
+    /// on period.
     fn set_next(&mut self, before: Time) {
         let whole = before + self.data.rate.time_for(self.piece).max(Span::TICK);
         self.next_at = whole.min(self.on.1);
     }
 
-    /// When it writes next.
+    /// Time of the next write.
     pub fn next_at(&self) -> Time {
         self.next_at
     }
 
-    /// Writes the data that are due. Returns the bytes.
+    /// Writes the data that are due. Returns their size in bytes.
     pub fn write(&mut self, now: Time) -> Option<u64> {
         if now < self.next_at {
             return None;

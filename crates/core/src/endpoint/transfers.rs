@@ -1,5 +1,5 @@
-//! Finite transfers: an application that hands a connection so many bytes, waits until they are acknowledged, thinks,
-//! and hands over the next.
+//! Finite transfers: an application that hands a connection a number of bytes, waits until they are
+//! acknowledged, thinks, and hands over the next transfer.
 
 use super::application::Period;
 use crate::rng::Rng;
@@ -9,20 +9,20 @@ use std::sync::Arc;
 /// Finite transfers on one connection, one after the other.
 #[derive(Clone, Debug)]
 pub struct Transfers {
-    /// How long they are.
+    /// Sizes of the transfers.
     pub sizes: Sizes,
-    /// Time from the end of a transfer to the beginning of the next.
+    /// Think time from the end of a transfer to the beginning of the next.
     pub think: Period,
 }
 
-/// Sizes of transfers, in bytes. A size that is drawn is at least one byte.
+/// Sizes of transfers, in bytes. A random size is at least one byte.
 #[derive(Clone, Debug)]
 pub enum Sizes {
-    /// All the same.
+    /// The same size for all.
     Fixed(u64),
-    /// Exponential with this mean.
+    /// Exponentially distributed with this mean.
     Exponential(u64),
-    /// By a distribution function.
+    /// Drawn from a distribution function.
     Distribution(Arc<Distribution>),
 }
 
@@ -33,8 +33,8 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The distribution function through these points: bytes, and the share of transfers of at most so many.
-    /// `None` unless both rise or stay from 0 on and the last share is 1.
+    /// The distribution function through these points: a size in bytes, and the share of transfers of at most
+    /// that size. `None` unless both are non-decreasing from 0 on and the last share is 1.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Distribution> {
         let from_zero = std::iter::once(&(0.0, 0.0)).chain(&points);
         let rises = from_zero.zip(&points).all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
@@ -42,7 +42,7 @@ impl Distribution {
         (rises && is_whole).then_some(Distribution { points })
     }
 
-    /// The size of which a share `at`, from 0 to 1, is at most so long.
+    /// The quantile of share `at`, from 0 to 1: the size that this share of the transfers does not exceed.
     fn quantile(&self, at: f64) -> f64 {
         let place = self.points.partition_point(|point| point.1 < at).min(self.points.len() - 1);
         let (above, share) = self.points[place];
@@ -69,11 +69,11 @@ impl Sizes {
 /// A transfer that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
-    /// When the application handed it over.
+    /// The time at which the application handed it over.
     pub began: Time,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// From then to when its last byte was acknowledged.
+    /// Time from the handover to the acknowledgement of its last byte.
     pub took: Span,
 }
 
@@ -82,9 +82,9 @@ pub struct Transfer {
 pub struct Transferring {
     transfers: Transfers,
     rng: Rng,
-    /// When the next transfer begins; [`Time::NEVER`] while one is under way.
+    /// The time at which the next transfer begins; [`Time::NEVER`] while one is under way.
     next_at: Time,
-    /// When the one under way began, and its bytes.
+    /// Begin and size in bytes of the transfer under way.
     current: (Time, u64),
     done: Vec<Transfer>,
 }
@@ -95,12 +95,12 @@ impl Transferring {
         Transferring { transfers, rng, next_at: Time::ORIGIN, current: (Time::ORIGIN, 0), done: Vec::new() }
     }
 
-    /// When the next transfer begins; [`Time::NEVER`] while one is under way.
+    /// The time at which the next transfer begins; [`Time::NEVER`] while one is under way.
     pub fn next_at(&self) -> Time {
         self.next_at
     }
 
-    /// Begins a transfer if it is time for one. Returns its bytes.
+    /// Begins a transfer if one is due. Returns its size in bytes.
     pub fn begin(&mut self, now: Time) -> Option<u64> {
         if now < self.next_at {
             return None;
@@ -110,7 +110,7 @@ impl Transferring {
         Some(bytes)
     }
 
-    /// All that was handed over is acknowledged: the transfer that is under way, if there is one, has ended.
+    /// Called when all data handed over are acknowledged: the transfer under way, if there is one, has ended.
     pub fn acknowledged(&mut self, now: Time) {
         if self.next_at == Time::NEVER {
             let (began, bytes) = self.current;
@@ -119,7 +119,7 @@ impl Transferring {
         }
     }
 
-    /// Transfers that have ended, in the order of time.
+    /// Transfers that have ended, in order of time.
     pub fn done(&self) -> &[Transfer] {
         &self.done
     }

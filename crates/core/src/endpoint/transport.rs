@@ -7,28 +7,28 @@ use crate::params::{PolicyKind, PolicyParams, registry};
 use crate::units::Rate;
 use core::fmt;
 
-/// Makes both ends of a connection: the sender of its data and the receiver that answers.
+/// A transport: makes both ends of a connection, the sender of its data and the receiver that answers.
 pub trait Transport: fmt::Debug {
-    /// The end that sends data, in packets of at most `size` bytes.
+    /// Makes the end that sends data, in packets of at most `size` bytes.
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
 
-    /// Whether its sender sends the data of the seat's application; otherwise it sends endless data.
+    /// Whether the sender sends the data of the seat's application; otherwise it sends endless data.
     fn takes_data(&self) -> bool {
         false
     }
 
-    /// The end that receives the data and answers on the flow in the other direction.
+    /// Makes the end that receives the data and answers on the flow in the other direction.
     fn receiver(&self, seat: Seat) -> Box<dyn Endpoint>;
 
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;
 
-    /// Whether its sender measures round-trip times ([`Endpoint::round_trip`]).
+    /// Whether the sender measures round-trip times ([`Endpoint::round_trip`]).
     fn measures_round_trips(&self) -> bool {
         false
     }
 
-    /// Whether data are sent ECN-capable, so that a policy on the way may mark them in place of dropping them
+    /// Whether data are sent ECN-capable, so that a policy on the path may mark them instead of dropping them
     /// (RFC 3168).
     fn negotiates_ecn(&self) -> bool {
         false
@@ -42,7 +42,7 @@ pub trait Transport: fmt::Debug {
     }
 }
 
-/// How to make a transport, as a plan holds it.
+/// The recipe for a transport, as a plan holds it.
 pub type TransportKind = PolicyKind<BuiltInTransport, dyn Transport + Send + Sync>;
 
 macro_rules! transports {
@@ -55,7 +55,7 @@ macro_rules! transports {
         }
 
         impl TransportKind {
-            /// A new transport of this kind.
+            /// Makes a new transport of this kind.
             ///
             /// # Errors
             /// When a parameter that depends on the link is missing.
@@ -71,7 +71,7 @@ macro_rules! transports {
     };
 }
 
-// The registry: one line a transport.
+// The registry: one line per transport.
 transports! {
     Abr(super::abr::AbrParams),
     Tcp(super::tcp::TcpParams),

@@ -1,9 +1,9 @@
 //! A fixed window clocked by acknowledgements (the sliding window of RFC 5681 without congestion control):
-//! the sender keeps so many packets unacknowledged, and each acknowledgement lets the next one go.
+//! the sender keeps a fixed number of packets unacknowledged, and each acknowledgement releases the next one.
 //!
-//! Its throughput is window / round-trip time while that is below the path's rate, and the path's rate beyond.
-//! A packet that is not acknowledged within the timeout counts as lost: it is not sent again, and its place in
-//! the window is free.
+//! The throughput is window / round-trip time while that is below the path's rate, and the path's rate
+//! beyond. A packet that is not acknowledged within the timeout counts as lost: it is not retransmitted, and
+//! its place in the window is free.
 
 use super::{Endpoint, HostCx, Notice, Payload, Seat, Transport};
 use crate::contract::Refused;
@@ -60,7 +60,7 @@ impl PolicyParams for WindowParams {
         WindowParams { window: 5, acknowledgement: 40, timeout: Span::from_millis(500) }
     }
 
-    /// The last packet of a window that is sent at once must be able to leave before it counts as lost.
+    /// The last packet of a window sent back to back must be able to leave before it counts as lost.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let largest = node.members.iter().map(|member| member.largest).max().unwrap_or(0);
         let packet = node.link.time_for(largest.max(1)).ticks();
@@ -107,13 +107,13 @@ struct Sender {
     size: u32,
     timeout: Span,
     stop: Time,
-    /// Numbers and departure times of what is not acknowledged, in order.
+    /// Numbers and departure times of the unacknowledged packets, in order.
     unacknowledged: VecDeque<(u64, Time)>,
     next_number: u64,
 }
 
 impl Sender {
-    /// Fills the window. Returns when the oldest packet counts as lost.
+    /// Fills the window. Returns the time at which the oldest packet counts as lost.
     fn fill(&mut self, cx: &mut HostCx<'_>) -> Time {
         while self.unacknowledged.front().is_some_and(|(_, sent)| *sent + self.timeout <= cx.now()) {
             self.unacknowledged.pop_front();

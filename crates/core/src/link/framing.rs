@@ -1,4 +1,4 @@
-//! How many bytes of a link's rate a frame takes.
+//! Framing overhead: the bytes that a frame takes of a link's rate.
 //!
 //! A nominal access rate counts what is on the wire: preambles, tags, ATM cells. [`Framing`] says what
 //! a frame of a given length is charged, in the words and the order of `tc` (tc-stab(8); the kernel
@@ -21,9 +21,9 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// The overhead that is accepted, in bytes, either way (iproute2 takes about as much).
+    /// The largest overhead accepted, in bytes, positive or negative (iproute2 takes about as much).
     pub const MOST_OVERHEAD: i32 = 1024;
-    /// The largest least size, in bytes.
+    /// The largest minimum size accepted, in bytes.
     pub const MOST_MPU: u32 = 1024;
 
     /// A frame of `len` bytes (its Ethernet header included, its check sequence not) is charged
@@ -46,7 +46,7 @@ impl Framing {
         Ok(Framing { overhead, mpu, atm })
     }
 
-    /// Bytes that a frame of `len` bytes is charged; at least 1, saturating.
+    /// Bytes charged for a frame of `len` bytes; at least 1, saturating.
     #[inline]
     pub fn charge(self, len: u32) -> u32 {
         let size = len.saturating_add_signed(self.overhead).max(self.mpu).max(1);

@@ -1,8 +1,10 @@
-//! One line behind a port: its rate or its trace, its propagation delay, its loss and reordering, and what is in flight.
+//! One line behind a port: its rate or trace, propagation delay, loss and reordering, and the packets in
+//! flight.
 //!
-//! A driver asks in this order. [`opens`](Line::opens): when may a packet start? [`begin`](Line::begin):
-//! when is its last bit out? [`fly`](Line::fly): is it lost, at the far end, or in flight?
-//! [`land`](Line::land): what has reached the far end? The driver keeps the clock and the random generator.
+//! A driver makes these calls in order. [`opens`](Line::opens): the time at which a packet may start.
+//! [`begin`](Line::begin): the time at which its last bit is out. [`fly`](Line::fly): whether it is lost, at
+//! the far end, or in flight. [`land`](Line::land): the packets that have reached the far end. The driver
+//! keeps the clock and the random generator.
 //!
 //! A plain line has a rate and nothing else. It costs one test, because everything rare is boxed.
 
@@ -15,15 +17,15 @@ use std::sync::Arc;
 /// The properties of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePlan {
-    /// How fast bits leave; with a trace, the trace says so instead.
+    /// Rate at which bits leave; a trace takes its place.
     pub rate: Rate,
-    /// When bytes leave; `None` for always, at the rate.
+    /// Times at which bytes may leave; `None` for any time, at the rate.
     pub trace: Option<Arc<Trace>>,
     /// Propagation delay: from the last bit out to the last bit in.
     pub delay: Span,
-    /// Which of the packets that were sent never arrive.
+    /// Loss of packets that were sent.
     pub loss: Loss,
-    /// Which of them take longer, so that others overtake them.
+    /// Extra delay of some packets, so that others overtake them.
     pub reordering: Reordering,
 }
 
@@ -46,7 +48,7 @@ impl LinePlan {
 pub enum Flight {
     /// It is lost.
     Lost,
-    /// It is at the far end now.
+    /// It has arrived at the far end.
     Arrived,
     /// It is in flight; [`land`](Line::land) returns it when it arrives.
     InFlight {
@@ -63,14 +65,14 @@ pub struct Line<T> {
     extras: Option<Box<Extras<T>>>,
 }
 
-/// What a line has besides its rate.
+/// The properties and state of a line besides its rate.
 #[derive(Clone, Debug)]
 struct Extras<T> {
     traced: Option<TracedLink>,
     delay: Span,
     loss: Loss,
     reordering: Reordering,
-    /// What is in flight and when it arrives, in order.
+    /// Items in flight with their arrival times, in order of arrival.
     in_flight: VecDeque<(Time, T)>,
     /// Whether packets were ever reordered.
     reorders: bool,
@@ -80,7 +82,7 @@ struct Extras<T> {
 }
 
 impl<T: Copy> Line<T> {
-    /// A line as the plan says; a trace starts at `now`.
+    /// A line with the properties of the plan; a trace starts at `now`.
     pub fn new(now: Time, plan: &LinePlan) -> Line<T> {
         let mut line = Line { rate: plan.rate, extras: None };
         line.change(now, plan);
@@ -115,7 +117,7 @@ impl<T: Copy> Line<T> {
         self.extras.as_ref().map_or(Span::ZERO, |extras| extras.delay)
     }
 
-    /// Whether a trace says when bytes leave.
+    /// Whether a trace determines the times at which bytes leave.
     pub fn is_traced(&self) -> bool {
         self.traced().is_some()
     }
@@ -200,7 +202,7 @@ impl<T: Copy> Line<T> {
         if arrived { in_flight.pop_front().map(|(_, item)| item) } else { None }
     }
 
-    /// How many items are in flight.
+    /// Number of items in flight.
     pub fn in_flight(&self) -> usize {
         self.extras.as_ref().map_or(0, |extras| extras.in_flight.len())
     }
@@ -279,7 +281,7 @@ impl<T> Extras<T> {
         self.fly_until(self.last, item)
     }
 
-    /// Puts an item in front of all that arrives after `at`.
+    /// Inserts an item ahead of all that arrive after `at`.
     fn fly_until(&mut self, at: Time, item: T) -> Flight {
         let place = self.in_flight.partition_point(|(before, _)| *before <= at);
         self.in_flight.insert(place, (at, item));

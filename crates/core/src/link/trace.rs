@@ -1,4 +1,4 @@
-//! A link whose rate was recorded: opportunities to deliver, each of 1500 bytes, at whole milliseconds.
+//! A link with a recorded rate: delivery opportunities of 1500 bytes each, at whole milliseconds.
 //!
 //! This is the format of mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP",
 //! USENIX ATC 2015, section 4), which cellular links are recorded in: one line for each opportunity, its
@@ -16,27 +16,27 @@
 use crate::units::{Span, Time};
 use std::sync::Arc;
 
-/// Opportunities to deliver, over and over.
+/// Delivery opportunities, repeated periodically.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     /// Milliseconds from the start, in order; the last one is above zero.
     opportunities: Box<[u32]>,
 }
 
-/// Why a list of milliseconds is not a trace.
+/// The reason for which a list of milliseconds is not a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotATrace {
-    /// It has no opportunity.
+    /// The list has no opportunity.
     #[error("there is no opportunity to deliver in it")]
     Empty,
-    /// Time goes back.
+    /// The times are not in order.
     #[error("time goes back from {from} ms to {to} ms")]
     Backwards {
-        /// Index of the opportunity that is before the one in front of it.
+        /// Index of the opportunity that is earlier than its predecessor.
         at: usize,
-        /// Its milliseconds.
+        /// Its time in milliseconds.
         to: u32,
-        /// Those of the one in front of it.
+        /// The time of its predecessor in milliseconds.
         from: u32,
     },
     /// All opportunities are at 0 ms.
@@ -51,7 +51,7 @@ impl Trace {
     /// A trace of opportunities at these milliseconds from the start.
     ///
     /// # Errors
-    /// When there is none, when they are not in order, and when all of them are at zero.
+    /// When there is no opportunity, when they are not in order, and when all of them are at zero.
     pub fn new(opportunities: impl Into<Box<[u32]>>) -> Result<Trace, NotATrace> {
         let opportunities = opportunities.into();
         let back = opportunities.windows(2).position(|pair| pair[1] < pair[0]);
@@ -66,12 +66,12 @@ impl Trace {
         }
     }
 
-    /// How many opportunities there are before it starts again.
+    /// Number of opportunities in one period.
     pub fn opportunities(&self) -> u64 {
         self.opportunities.len() as u64
     }
 
-    /// After how long it starts again.
+    /// Length of the period.
     pub fn period(&self) -> Span {
         Span::from_millis(self.opportunities.last().copied().map_or(1, u64::from))
     }
@@ -81,8 +81,7 @@ impl Trace {
         self.opportunities() as f64 * f64::from(Self::BYTES) * 8.0 / self.period().as_secs_f64()
     }
 
-    /// How many opportunities come before `span` has passed since the start, one at its end not
-    /// counted.
+    /// Number of opportunities before `span` has passed since the start, one at its end excluded.
     pub fn opportunities_within(&self, span: Span) -> u64 {
         let Some(last) = span.ticks().checked_sub(1) else { return 0 };
         let whole = last / self.period().ticks();
@@ -91,7 +90,7 @@ impl Trace {
         whole.saturating_mul(self.opportunities()).saturating_add(begun as u64)
     }
 
-    /// When opportunity `number`, from 0, comes, since the start; saturates.
+    /// Time of opportunity `number`, counted from 0, since the start; saturates.
     fn comes(&self, number: u64) -> Span {
         let (periods, ix) = (number / self.opportunities(), (number % self.opportunities()) as usize);
         Span::from_ticks(self.period().ticks().saturating_mul(periods))
@@ -99,16 +98,16 @@ impl Trace {
     }
 }
 
-/// A link that delivers as a trace says: when may the next packet start, and when is it through?
+/// A link that delivers as a trace says: it computes the start and the end of each packet.
 #[derive(Clone, Debug)]
 pub struct TracedLink {
     trace: Arc<Trace>,
     start: Time,
-    /// The opportunity that is used next, or is being used.
+    /// The opportunity to be used next, or in use.
     number: u64,
-    /// When it comes.
+    /// The time of this opportunity.
     at: Time,
-    /// Bytes that are left of it.
+    /// Bytes left of this opportunity.
     left: u32,
     /// Bytes of all packets that have started.
     taken: u64,
@@ -121,7 +120,7 @@ impl TracedLink {
         TracedLink { trace, start, number: 0, at, left: Trace::BYTES, taken: 0 }
     }
 
-    /// Its trace.
+    /// The trace of the link.
     pub fn trace(&self) -> &Trace {
         &self.trace
     }

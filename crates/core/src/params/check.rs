@@ -3,23 +3,23 @@
 use super::contract::Contract;
 use crate::units::Rate;
 
-/// Where a policy works, as far as it is known before anything runs.
+/// The place of a policy, as far as it is known before a run.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeContext<'a> {
-    /// The rate of the link; of a link that delivers at recorded times, its mean.
+    /// The rate of the link; for a link that delivers at recorded times, its mean.
     pub link: Rate,
-    /// Whether it is that at all times: not of a link that delivers at recorded times.
+    /// Whether the rate is constant: false for a link that delivers at recorded times.
     pub steady: bool,
-    /// The most that signalling may reserve there, in bit/s; `None` where all members are known.
+    /// The most that signalling may reserve at the node, in bit/s; `None` where all members are known.
     pub reservable: Option<u64>,
-    /// Whose packets it sees: flows, or the classes that are part of a class.
+    /// The members whose packets the policy sees: flows, or the classes that are part of a class.
     pub members: &'a [Member],
 }
 
-/// Flows that are alike, or a class.
+/// A group of identical flows, or a class.
 #[derive(Clone, Copy, Debug)]
 pub struct Member {
-    /// How many they are.
+    /// Number of members of the group.
     pub count: u64,
     /// The contract that each states to the policy.
     pub contract: Contract,
@@ -29,25 +29,25 @@ pub struct Member {
     pub signalled: bool,
 }
 
-/// The mistake, and its key.
+/// A fault in the parameters: the mistake, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where to put it right.
+    /// The key at which to correct the mistake.
     pub key: Key,
     /// The mistake, as a phrase without a full stop; for a member, a phrase with `it` as its subject.
     pub message: String,
 }
 
-/// Where a mistake is.
+/// The location of a mistake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// At a parameter of the policy.
     Param(&'static str),
     /// At a key of a member: a key of its contract, or `size`.
     Member {
-        /// Its index in the node.
+        /// The member's index in the node.
         index: usize,
-        /// Which of those that are alike, from 0.
+        /// Index within its group, from 0.
         nth: u64,
         /// The key.
         key: &'static str,

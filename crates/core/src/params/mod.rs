@@ -44,22 +44,22 @@ pub enum Kind {
 /// One parameter of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Param {
-    /// Its key in a scenario file.
+    /// The parameter's key in a scenario file.
     pub name: &'static str,
-    /// What it takes.
+    /// The kind of value.
     pub kind: Kind,
-    /// Its value when it is left out; `None` when leaving it out has a meaning of its own, which `help`
-    /// states (or when it is `required`).
+    /// The default value; `None` when leaving the parameter out has a meaning of its own, which `help` states
+    /// (or when it is `required`).
     pub default: fn() -> Option<Value>,
-    /// Its value in a gate file when it is left out there; `None` for the same as elsewhere.
+    /// The default value in a gate file; `None` for the same as elsewhere.
     pub in_gate: fn() -> Option<Value>,
-    /// Whether it must be given.
+    /// Whether the parameter must be given.
     pub required: bool,
     /// One sentence for a person, starting with a noun; says what leaving it out means.
     pub help: &'static str,
 }
 
-/// The part that a policy plays in a port or at a host.
+/// The role of a policy in a port or at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Orders flows.

@@ -1,4 +1,4 @@
-//! Hosts: what sends the packets of a flow, and what answers them.
+//! Hosts: the senders of a flow's packets, and the ends that answer them.
 //!
 //! The ends of connections and the sources that hear of the network are [`Endpoint`]s. A source that sends by
 //! its own pattern whatever the network does is not driven through that trait: the world draws its packets
@@ -19,9 +19,9 @@ pub use transport_end::TransportEnd;
 use crate::source::Emission;
 use tidegate_core::endpoint::Endpoint;
 
-/// What sends a flow's packets.
+/// The sender of a flow's packets.
 pub(crate) enum Source {
-    /// A pattern of its own, whatever the network does: the fast path.
+    /// Its own pattern, whatever the network does: the fast path.
     OpenLoop(Emission),
     /// A state machine.
     Endpoint(Box<dyn Endpoint>),

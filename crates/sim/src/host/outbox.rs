@@ -1,14 +1,14 @@
-//! What have endpoints and relays handed out that the world has not taken yet?
+//! Outbox: work handed out by endpoints and relays that the world has not taken yet.
 
 use std::collections::VecDeque;
 use tidegate_core::endpoint::{Action, Notice, Payload};
 use tidegate_core::packet::Mark;
 use tidegate_core::units::Time;
 
-/// What endpoints and relays have handed out and the world has not taken yet.
+/// Work handed out by endpoints and relays that the world has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    /// What the endpoint that was called last has done.
+    /// Actions of the endpoint that was called last.
     pub(crate) actions: Vec<Action>,
     sends: VecDeque<Sending>,
     /// Flows whose source has nothing more to send.
@@ -23,11 +23,11 @@ pub(crate) struct Outbox {
     cells: Vec<u32>,
     /// Whether something may be in one of these lists.
     is_filled: bool,
-    /// Whether the world is taking what is in here.
+    /// Whether the world is emptying the outbox.
     pub(crate) being_emptied: bool,
 }
 
-/// What the world takes next.
+/// A task for the world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
     /// A packet enters the network.

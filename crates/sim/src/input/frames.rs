@@ -6,14 +6,14 @@ use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::ethertypes::LEAST_ETHERTYPE;
 use tidegate_core::headers::{Headers, Ip, LinkType, Macs};
 
-/// What a gate can tell packets apart by, MAC addresses aside.
+/// Header fields by which a gate distinguishes packets, MAC addresses aside.
 type Look = (FiveTuple, Option<u8>, [Option<u16>; 2], Option<u16>);
 
 /// Flows of frames, numbered by their first appearance.
 #[derive(Default)]
 pub(super) struct Frames {
     numbers: BTreeMap<(Look, Option<Macs>), u32>,
-    /// How many flows look alike but for their MAC addresses.
+    /// Number of flows that are alike but for their MAC addresses.
     alike: BTreeMap<Look, u32>,
     /// The headers of each flow's first packet, and how many flows before it look alike.
     first: Vec<(Headers, u32)>,

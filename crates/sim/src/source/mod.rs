@@ -1,4 +1,4 @@
-//! What a flow sends when.
+//! Traffic of a flow: the times and sizes of its packets.
 
 mod video;
 
@@ -76,7 +76,7 @@ pub enum Traffic {
     },
     /// Plays a video, again and again.
     Video(Playing),
-    /// What a state machine sends that hears of the network: one end of a connection, for example.
+    /// Packets from a state machine that reacts to the network, such as one end of a connection.
     Endpoint(Arc<dyn EndpointFactory>),
 }
 
@@ -121,7 +121,7 @@ impl Traffic {
     }
 }
 
-/// How packets of a train are spaced.
+/// Spacing of the packets in a train.
 #[derive(Clone, Copy, Debug)]
 pub enum Gap {
     /// By a fixed span.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND};
 
-/// How a video is played.
+/// Playback parameters of a video.
 #[derive(Clone, Debug)]
 pub struct Playing {
     /// Its frames.
@@ -18,14 +18,14 @@ pub struct Playing {
     pub fps: f64,
     /// The size of its packets in bytes, at least 1.
     pub size: u32,
-    /// How the packets of a frame follow each other.
+    /// Spacing of the packets of a frame.
     pub spread: Spread,
     /// The frame with which it begins, from 0, at the flow's start. `None` for a frame and an instant of the first frame
     /// interval that are drawn.
     pub first: Option<u64>,
 }
 
-/// How the packets of a frame follow each other.
+/// Spacing of the packets of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// At this rate, from the beginning of the frame on.
@@ -46,7 +46,7 @@ impl Playing {
     }
 }
 
-/// Where a video is.
+/// Playback position of a video.
 #[derive(Clone, Debug)]
 pub(super) struct Player {
     /// The next frame of the file.

@@ -1,4 +1,4 @@
-//! What is counted along a flow's way, and how counting begins anew after the warm-up.
+//! Counters along a flow's route, and their reset after the warm-up.
 
 use super::World;
 use crate::event_queue::EventQueue;
@@ -96,7 +96,7 @@ impl<Q> World<Q> {
 }
 
 impl<Q: EventQueue> World<Q> {
-    /// What was counted so far does not count.
+    /// Ends the warm-up: counting starts afresh.
     #[cold]
     #[inline(never)]
     pub(super) fn warm_up(&mut self) {

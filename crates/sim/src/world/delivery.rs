@@ -1,4 +1,4 @@
-//! What happens at the end of a link: packets are lost, go on, or are received.
+//! Delivery at the end of a link: packets are lost, forwarded or received.
 
 use super::World;
 use crate::event_queue::EventQueue;

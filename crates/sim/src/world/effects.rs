@@ -1,4 +1,4 @@
-//! What switches report: drops, wake-ups, notices.
+//! Effects reported by switches: drops, wake-ups and notices.
 
 use super::{Event, World};
 use crate::event_queue::EventQueue;

@@ -1,4 +1,4 @@
-//! What sends: sources of their own pattern on the fast path, endpoints through their contexts.
+//! Senders: sources with their own pattern use the fast path; endpoints go through their contexts.
 
 use super::host_events::HostEvent;
 use super::{Event, World};

@@ -1,4 +1,4 @@
-//! What a run is to measure: from its network and its probes.
+//! Measurements to take in a run, derived from its network and its probes.
 
 use super::provisioning::in_traffic;
 use crate::fingerprint::Fingerprint;
@@ -15,7 +15,7 @@ use tidegate_core::stats::Moments;
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::{Span, Time};
 
-/// What is to be measured.
+/// Measurements to take.
 ///
 /// # Errors
 /// When an ideal server would have no rate.
@@ -56,7 +56,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
     })
 }
 
-/// A flow of which the workahead is measured: at the most that it ever reserves.
+/// A flow whose workahead is measured, at the greatest rate that it ever reserves.
 fn observed(flow: &FlowSetup) -> workahead::Route<'_> {
     workahead::Route {
         name: &flow.name,

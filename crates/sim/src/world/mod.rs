@@ -43,7 +43,7 @@ use pending::Pending;
 use relays::AnyRelay;
 use tidegate_core::units::{Span, Time};
 
-/// What is to happen; indexes are of links or flows.
+/// A pending event; indexes are of links or flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// The last bit of the packet in service leaves the link; or, with none in service, a link with a
@@ -57,7 +57,7 @@ pub enum Event {
     Source(u32),
 }
 
-/// A network at work.
+/// A running network.
 pub struct World<Q> {
     events: Pending<Q>,
     now: Time,
@@ -68,7 +68,7 @@ pub struct World<Q> {
     flows: Vec<Flow>,
     packets: Packets,
     relays: Vec<AnyRelay>,
-    /// The one that is the credit of links, if any has it.
+    /// The relay for credit on links, if any link has credit.
     credit: Option<u32>,
     outbox: Outbox,
     host_events: HostEvents,
@@ -81,13 +81,13 @@ impl<Q: EventQueue> World<Q> {
     /// the network [`overflows`](Self::overflow).
     pub fn advance(&mut self, most: u64) -> bool {
         for _ in 0..most {
-            // Of one instant, what links do comes first.
+            // Link events come first among those of the same instant.
             let (departure_at, link) = self.events.departures.first();
             let rarer_at = self.events.rarer_at;
             let (source_at, flow) = self.events.sources.first();
             let at = departure_at.min(rarer_at).min(source_at);
             if self.due_at <= at && self.due_at <= self.until {
-                // What is done may make another event the first.
+                // This may change which event is first.
                 self.catch_up();
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Which relays stand where: those of a network, and the sets of them that packets pass.
+//! Relays of a network, and the sets of relays that packets pass.
 
 use super::relays::{AbrEnds, AnyRelay, Credit, Envelope, FlowNetwork, GateEdge, RateControlled};
 use crate::fabric::Fabric;

@@ -1,4 +1,4 @@
-//! What a world has measured.
+//! Measurements of a world.
 
 use super::relays::{AnyRelay, FlowNetwork};
 use super::{CreditReport, DropCounts, GateFlow, NonResponsive, Signal, StallReport, VcReport, World};
@@ -16,13 +16,13 @@ use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
 
 impl<Q> World<Q> {
-    /// How far the run is, 0 to 1.
+    /// Progress of the run, from 0 to 1.
     pub fn progress(&self) -> f64 {
         let whole = self.until.since(Time::ORIGIN).as_secs_f64();
         if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
     }
 
-    /// Why the run cannot go on, if it cannot: more packets are in the network than the memory is meant to hold.
+    /// The overflow that stops the run, if any: more packets in the network than the memory is meant to hold.
     pub fn overflow(&self) -> Option<Overflow> {
         let packets = self.packets.stored();
         if packets <= MOST_PACKETS {
@@ -46,12 +46,12 @@ impl<Q> World<Q> {
         self.measures.packet_hops
     }
 
-    /// One record a flow, in the network's order.
+    /// One record per flow, in the network's order.
     pub fn records(&self) -> &[FlowRecord] {
         &self.measures.records
     }
 
-    /// How long a flow's packets waited in its envelope; `None` for a flow without one.
+    /// Waiting times of a flow's packets in its envelope; `None` for a flow without one.
     pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
         self.measures.envelopes.get(&(flow as u32))
     }
@@ -66,7 +66,7 @@ impl<Q> World<Q> {
         self.measures.flow_counts.get(flow).map(DelayCounts::delays)
     }
 
-    /// How long was measured so far: from the end of the warm-up on.
+    /// Measured time so far, from the end of the warm-up.
     pub fn measured(&self) -> Span {
         self.now.since(self.measures.warm_at)
     }
@@ -81,22 +81,22 @@ impl<Q> World<Q> {
         self.measures.workaheads.as_ref()
     }
 
-    /// What the watched packets met.
+    /// The record of the watched packets, if any are watched.
     pub fn watch(&self) -> Option<&Watch> {
         self.measures.watch.as_ref()
     }
 
-    /// What happened to every packet, in the order in which it happened; empty when it was not asked for.
+    /// Log of every packet's events, in order of occurrence; empty if it was not requested.
     pub fn log(&self) -> &[Entry] {
         self.measures.log.as_deref().unwrap_or_default()
     }
 
-    /// What links have booked; empty without admission.
+    /// Ledgers of bookings on the links; empty without admission.
     pub fn ledgers(&self) -> &[Ledger] {
         self.flow_network().map_or(&[], FlowNetwork::ledgers)
     }
 
-    /// What became of requests, in the order of time.
+    /// Outcomes of requests, in chronological order.
     pub fn signals(&self) -> &[Signal] {
         self.flow_network().map_or(&[], FlowNetwork::signals)
     }
@@ -106,18 +106,18 @@ impl<Q> World<Q> {
         self.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
     }
 
-    /// What the port in front of a link has dropped and marked since the warm-up, by the reasons that occurred.
+    /// Drops and marks at the port in front of a link since the warm-up, by the reasons that occurred.
     pub fn drops(&self, link: usize) -> impl Iterator<Item = (Reason, DropCounts)> {
         let reasons = (link as u32, Reason::ALL[0])..=(link as u32, Reason::ALL[Reason::ALL.len() - 1]);
         self.measures.drops.range(reasons).map(|((_, reason), counts)| (*reason, *counts))
     }
 
-    /// Which flows were found not to respond to congestion, and where, from the start of the run on, in the order of time.
+    /// Flows found unresponsive to congestion since the start of the run, and where, in chronological order.
     pub fn non_responsive(&self) -> &[NonResponsive] {
         &self.measures.non_responsive
     }
 
-    /// What a link has done since the warm-up.
+    /// Report of a link since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
         let link = &self.fabric.links[ix];
         let switch = &self.fabric.nodes[link.node as usize].switch;
@@ -151,12 +151,12 @@ impl<Q> World<Q> {
         self.gate_edge().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
     }
 
-    /// What links with credit have done since the warm-up.
+    /// Reports of links with credit since the warm-up.
     pub fn credit_links(&self) -> Vec<CreditReport> {
         self.credit().map(|credit| credit.reports()).unwrap_or_default()
     }
 
-    /// What VCs of links with credit have done since the warm-up.
+    /// Reports of VCs of links with credit since the warm-up.
     pub fn credit_vcs(&self) -> Vec<VcReport> {
         self.credit().map(|credit| credit.vc_reports(self.now)).unwrap_or_default()
     }
@@ -168,7 +168,7 @@ impl<Q> World<Q> {
         self.credit().map(|credit| credit.stalls(self.now, waits)).unwrap_or_default()
     }
 
-    /// What endpoints and relays show at this moment.
+    /// Current gauges of endpoints and relays.
     pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for (ix, flow) in self.flows.iter().enumerate() {
             if let Source::Endpoint(endpoint) = &flow.source {
@@ -207,13 +207,13 @@ pub struct Overflow {
     pub at: Time,
     /// Packets in the network.
     pub packets: usize,
-    /// The link in front of which most of them wait.
+    /// The link with the most packets waiting in front of it.
     pub link: usize,
-    /// How many wait there.
+    /// Packets waiting in front of that link.
     pub waiting: u64,
 }
 
-/// What a link has done since the warm-up.
+/// Report of a link since the warm-up.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
     /// Packets and bytes whose last bit has left.
@@ -229,7 +229,7 @@ pub struct LinkReport {
     pub lost: u64,
     /// Packets that have started, and the ticks that they waited in all.
     pub waited: (u64, u128),
-    /// How long was measured.
+    /// Measured time.
     pub measured: Span,
     /// The queue over time.
     pub stats: Option<QueueStats>,

@@ -1,4 +1,4 @@
-//! What links do: packets enter their ports, are served, and fly to their far ends.
+//! Link service: packets enter ports, are served, and propagate to the far ends.
 
 use super::{Event, World};
 use crate::control::ControlCell;

@@ -80,7 +80,7 @@ impl<Q: EventQueue> World<Q> {
         let mut world = World {
             events,
             now: Time::ORIGIN,
-            // What never happens does not happen in a run without end either.
+            // An event at infinity never occurs, even in an unbounded run.
             until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::TICK)),
             due_at: Time::NEVER,
             fabric,
@@ -201,7 +201,7 @@ fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) ->
     }
 }
 
-/// What sends the flow, as it was planned.
+/// The source of the flow, as planned.
 fn source(setup: &FlowSetup, seat: Seat) -> Source {
     let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
     let restraint = Restraint::new(setup.when_warned, reserve);
@@ -298,7 +298,7 @@ fn lay_route(
     relays.lay_credit(flow as u32, setup, first as u32, fabric)
 }
 
-/// Where the route of a multicast flow forks: by the first of the hops that leave a node.
+/// Forks in the route of a multicast flow, by the first of the hops that leave a node.
 fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
     let mut siblings: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     // The last hop at each depth on the way to the present one.

@@ -19,7 +19,7 @@ use tidegate_spec::Scenario;
 /// Enough events for most; what takes more is left out.
 const MOST_EVENTS: u64 = 40_000;
 
-/// What was checked, over all scenarios.
+/// Counts of the checks, over all scenarios.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checked {
     pub scenarios: u64,
@@ -63,7 +63,7 @@ pub fn logged(network: &Network) -> Option<World<Calendar>> {
 /// What is checked of a log alone.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first error.
 pub fn check_log<'n>(network: &'n Network, log: &[Entry]) -> Result<(History<'n>, model::Checked), String> {
     let history = History::new(network, log)?;
     history.check_links()?;
@@ -76,7 +76,7 @@ pub fn check_log<'n>(network: &'n Network, log: &[Entry]) -> Result<(History<'n>
 /// Checks a scenario; `None` when it is refused or left out.
 ///
 /// # Errors
-/// What is wrong first.
+/// The first error.
 pub fn check(drawn: &Drawn) -> Result<Option<Checked>, String> {
     let checked = catch_unwind(AssertUnwindSafe(|| {
         let Some(network) = network(drawn, "oracle") else { return Ok(None) };

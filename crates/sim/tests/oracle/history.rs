@@ -28,10 +28,10 @@ pub struct Visit {
 /// Every visit.
 pub struct History<'n> {
     pub network: &'n Network,
-    /// In the order of arrival.
+    /// In order of arrival.
     pub visits: Vec<Visit>,
     index: BTreeMap<(PacketId, usize), usize>,
-    /// Of each link the visits, in the order in which they started.
+    /// The visits of each link, in the order in which they started.
     pub started: Vec<Vec<usize>>,
 }
 
@@ -129,7 +129,7 @@ impl<'n> History<'n> {
         Time::ORIGIN + self.network.duration
     }
 
-    /// What is behind a link on a flow's way: the next links, or nothing where it ends.
+    /// The next links on a flow's route after a link; none where the route ends.
     fn behind(&self, flow: u32, link: usize) -> Vec<usize> {
         let setup = &self.network.flows[flow as usize];
         let before = links_before(&setup.route, &setup.depths);

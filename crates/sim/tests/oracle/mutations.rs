@@ -1,4 +1,4 @@
-//! Logs of what has not happened.
+//! Falsified logs.
 
 use crate::history::History;
 use crate::model;
@@ -17,7 +17,7 @@ pub enum Mutation {
     DepartLate,
     /// A packet stays in service.
     NoDeparture,
-    /// A packet is dropped without a word.
+    /// A packet is dropped without a log entry.
     NoDrop,
     /// Another packet than the one that was dropped is.
     OtherDrop,

@@ -1,4 +1,4 @@
-//! What a run reports, against the sums over its log.
+//! The results that a run reports, against the sums over its log.
 
 use crate::history::{History, Visit};
 use tidegate_core::context::Reason;
@@ -26,7 +26,7 @@ fn count<'v>(visits: impl Iterator<Item = &'v Visit>) -> (u64, u64) {
     visits.fold((0, 0), |(packets, bytes), visit| (packets + 1, bytes + u64::from(visit.len)))
 }
 
-/// Checks everything that is reported.
+/// Checks every reported quantity.
 ///
 /// # Errors
 /// The first that differs.

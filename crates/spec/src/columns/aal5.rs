@@ -2,7 +2,7 @@
 
 use super::{REPLICATION, SEED, TableRecord, number, text, whole};
 
-/// The packets of flows of which other tables have the cells.
+/// Packets of the flows whose cells the other tables count.
 pub(super) const AAL5: TableRecord = TableRecord {
     name: "aal5",
     help: "Flows with `adaptation = \"aal5\"`, of which all other tables have the cells: their packets, one row for each \

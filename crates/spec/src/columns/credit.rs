@@ -2,7 +2,7 @@
 
 use super::{LINK, REPLICATION, SEED, TableRecord, number, text, whole};
 
-/// What was done on each link.
+/// Statistics of each link direction.
 pub(super) const CREDIT: TableRecord = TableRecord {
     name: "credit",
     help: "Links with credit-based flow control, one row for each direction that has it. The link's own \
@@ -38,7 +38,7 @@ pub(super) const CREDIT: TableRecord = TableRecord {
     ],
 };
 
-/// What each VC had.
+/// Statistics of each VC.
 pub(super) const CREDIT_VCS: TableRecord = TableRecord {
     name: "credit_vcs",
     help: "VCs of links with credit-based flow control, one row for each direction of a link and VC.",
@@ -55,7 +55,7 @@ pub(super) const CREDIT_VCS: TableRecord = TableRecord {
     ],
 };
 
-/// VCs that stood still for want of credit.
+/// VCs that stalled for lack of credit.
 pub(super) const STALLS: TableRecord = TableRecord {
     name: "stalls",
     help: "VCs with packets to send that had no credit and no packet at the receiver for at least 100 RTT, \

@@ -2,7 +2,7 @@
 
 use super::{GROUP, LINK, REPLICATION, SEED, TableRecord, number, text, whole};
 
-/// What was dropped and marked, by reason.
+/// Drops and marks, by reason.
 pub(super) const DROPS: TableRecord = TableRecord {
     name: "drops",
     help: "Drops and marks of ports, one row for each direction of a link and each reason that occurred.",
@@ -22,7 +22,7 @@ pub(super) const DROPS: TableRecord = TableRecord {
     ],
 };
 
-/// What was used of profiles at meters.
+/// Usage of profiles at meters.
 pub(super) const USAGE: TableRecord = TableRecord {
     name: "usage",
     help: "Usage of each profile at each meter that records it, whichever flows used it: a record for each \
@@ -47,7 +47,7 @@ pub(super) const USAGE: TableRecord = TableRecord {
     ],
 };
 
-/// What detectors found.
+/// Findings of detectors.
 pub(super) const NON_RESPONSIVE: TableRecord = TableRecord {
     name: "non_responsive",
     help: "Flows that detectors found not to respond to congestion, one row each time that a flow was \

@@ -29,7 +29,7 @@ impl fmt::Display for Change {
 }
 
 impl GateFile {
-    /// The other files that it names, as written: lists of circuits, and traces.
+    /// The other files that this one names, as written: lists of circuits, and traces.
     pub fn files(&self) -> Vec<String> {
         let names_a_file = |path: &str| matches!(path.rsplit('.').next(), Some("circuits" | "trace"));
         flat(&self.effective)
@@ -53,7 +53,7 @@ impl GateFile {
         written.chain(self.changes_of_circuits(other)).collect()
     }
 
-    /// What differs between lists of circuits that flows of the same name have, in numbers.
+    /// Differences, as counts, between the lists of circuits of flows with the same name.
     fn changes_of_circuits(&self, other: &GateFile) -> Vec<Change> {
         let pairs = self.flows.iter().filter_map(|flow| {
             let after = other.flows.iter().find(|after| after.name == flow.name)?;
@@ -85,7 +85,7 @@ impl GateFile {
 /// Every value of a file by its path; entries of a list go by their names, and their order is a value too.
 fn flat(text: &str) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
-    // The text was read before.
+    // The text has been parsed before.
     if let Ok(document) = text.parse::<DocumentMut>() {
         table(document.as_table(), "", &mut values);
     }

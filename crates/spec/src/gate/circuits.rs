@@ -15,7 +15,7 @@ use tidegate_core::classifier::circuits::{self, Circuit, Circuits};
 use tidegate_core::classifier::rules::{NotAPrefix, Prefix};
 use tidegate_core::units::Rate;
 
-/// The columns; the first two are needed.
+/// The columns; the first two are required.
 const COLUMNS: [&str; 7] =
     ["name", "addresses", "class", "up_reserve", "up_ceiling", "down_reserve", "down_ceiling"];
 const NEEDED: usize = 2;
@@ -33,13 +33,13 @@ const LONGEST_NAME: usize = 128;
 pub(super) struct Listing {
     pub(super) circuits: Arc<Circuits>,
     origin: Origin,
-    /// Where each column stands in a line.
+    /// Position of each column in a line.
     columns: [Option<usize>; COLUMNS.len()],
     /// First byte of each circuit's line.
     starts: Vec<u32>,
 }
 
-/// Reads the lists of circuits that flows name, and gives them to the flows. `None` after something was
+/// Reads the lists of circuits that flows name, and attaches them to the flows. `None` once a mistake was
 /// reported.
 pub(super) fn attach(
     flows: &mut [GateFlow],
@@ -94,7 +94,7 @@ fn parse(text: &str, file_name: &str, flow: &GateFlow, classes: &[GateClass]) ->
 }
 
 impl Listing {
-    /// A mistake in a circuit's line, at a column if that is there.
+    /// A mistake in a circuit's line, at a column if the line has it.
     pub(super) fn error(&self, circuit: u32, column: &str, complaint: Complaint) -> SpecError {
         let start = self.starts.get(circuit as usize).copied().unwrap_or_default();
         let column = COLUMNS.iter().position(|name| *name == column).and_then(|column| self.columns[column]);

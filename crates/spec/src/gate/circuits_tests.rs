@@ -166,7 +166,7 @@ fn a_list_that_is_not_there_is_named() {
     assert!(told.contains("is not text: line 2 is not UTF-8"), "{told}");
 }
 
-/// What a reload would change is told in numbers.
+/// A reload reports the differences between lists of circuits as counts.
 #[test]
 fn differences_between_lists_are_told() {
     let header = "name,addresses,class,up_ceiling\n";
@@ -215,7 +215,7 @@ fn a_long_list_is_read() {
 }
 
 proptest::proptest! {
-    /// Whatever stands in the file, it is read or refused.
+    /// Any text is either read or refused.
     #[test]
     fn no_text_panics(text in "[nameadrsc,\"\n\r#;:/0-9. \u{feff}é]{0,120}", headed: bool) {
         let header = if headed { "name,addresses\n" } else { "" };

@@ -30,7 +30,7 @@ pub(super) struct Links {
     pub(super) emulated: [Option<Emulation>; 2],
 }
 
-/// Relative paths start at `base_dir`. `None` after something was reported.
+/// Reads the links; relative paths start at `base_dir`. `None` once a mistake has been reported.
 pub(super) fn read(
     gate: &Values,
     emulate: Option<&Values>,

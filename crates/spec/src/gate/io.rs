@@ -1,10 +1,10 @@
-//! How a gate's frames come in and go out.
+//! Input and output of a gate's frames.
 
 use super::Fail;
 use crate::error::{Complaint, Report};
 use crate::values::Values;
 
-/// How a gate's frames come in and go out.
+/// Input and output of a gate's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Io {
     /// Packet sockets, many frames at a time.
@@ -20,7 +20,7 @@ pub enum Io {
 }
 
 impl Io {
-    /// Reads it from `[gate]`. `None` only after something was reported.
+    /// Reads the kind from `[gate]`; `None` only once a mistake has been reported.
     pub(super) fn read(gate: &Values, fail: Fail, report: &mut Report) -> Option<Io> {
         let io = match gate.text("io")? {
             "ring" => Io::Ring,

@@ -1,4 +1,4 @@
-//! `match`: which packets belong to a flow of a gate.
+//! `match`: the packets that belong to a flow of a gate.
 
 use crate::error::{Complaint, Report};
 use crate::prefix::read_prefix;
@@ -10,7 +10,7 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::classifier::{protocol_names, protocol_number};
 use tidegate_core::headers::has_ports;
 
-/// `None` after something was reported.
+/// Reads `match`; `None` once a mistake has been reported.
 pub(super) fn read(values: &Values, report: &mut Report) -> Option<Match> {
     let criteria = read_criteria(values, report);
     let Some(table) = values.table("not") else { return criteria };
@@ -24,7 +24,7 @@ pub(super) fn read(values: &Values, report: &mut Report) -> Option<Match> {
     Some(Match { except: Some(Box::new(except)), ..criteria? })
 }
 
-/// `None` after something was reported.
+/// Reads the criteria; `None` once a mistake has been reported.
 fn read_criteria(values: &Values, report: &mut Report) -> Option<Match> {
     let prefixes = |key, report: &mut Report| {
         each(values, key, |text| read_prefix(key, text, values.place_of(key), report))
@@ -63,13 +63,13 @@ fn read_criteria(values: &Values, report: &mut Report) -> Option<Match> {
     })
 }
 
-/// Every text under a key, as what it means; `None` when one of them means nothing.
+/// Every text under a key, converted by `read`; `None` when one of them cannot be converted.
 fn each<T>(values: &Values, key: &str, read: impl FnMut(&str) -> Option<T>) -> Option<Vec<T>> {
     let read: Vec<Option<T>> = values.several_texts(key).into_iter().map(read).collect();
     read.into_iter().collect()
 }
 
-/// `None` after something was reported.
+/// Reads a protocol; `None` once a mistake has been reported.
 fn read_protocol(name: &str, values: &Values, report: &mut Report) -> Option<u8> {
     let Ok(number) = protocol_number(name) else {
         let mut complaint = Complaint::new("this is not a protocol");
@@ -86,7 +86,7 @@ fn read_protocol(name: &str, values: &Values, report: &mut Report) -> Option<u8>
     Some(number)
 }
 
-/// `None` after something was reported.
+/// Reads a frame type; `None` once a mistake has been reported.
 fn read_ethertype(text: &str, values: &Values, report: &mut Report) -> Option<u16> {
     let Some(number) = ethertype_number(text) else {
         let mut complaint = Complaint::new("this is not a frame type");

@@ -1,20 +1,20 @@
-//! How a gate is operated: its control socket, and where its metrics are.
+//! Operation of a gate: its control socket, and the address of its metrics.
 
 use crate::error::{Complaint, Report};
 use crate::values::Values;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// How a gate is operated.
+/// Operation of a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Path of the control socket; `None` for the usual place, by the gate's name.
+    /// Path of the control socket; `None` for the default path, from the gate's name.
     pub socket: Option<PathBuf>,
     /// Its permission bits.
     pub mode: u32,
-    /// Whose it is; `None` for the user and the group that the gate runs as.
+    /// Owner of the socket; `None` for the user and the group that the gate runs as.
     pub owner: Option<Owner>,
-    /// Where metrics are served over HTTP; `None` for nowhere.
+    /// Address that serves metrics over HTTP; `None` for no metrics.
     pub metrics: Option<SocketAddr>,
 }
 
@@ -28,7 +28,7 @@ pub struct Owner {
 }
 
 impl Operation {
-    /// `None` after something was reported.
+    /// Reads the operation; `None` once a mistake has been reported.
     pub(super) fn read(control: &Values, metrics: Option<&Values>, report: &mut Report) -> Option<Operation> {
         let text = control.text("mode")?;
         let octal = text.len() <= 4 && text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));

@@ -14,9 +14,9 @@ pub struct GateOutline {
     pub name: String,
     /// Interface towards the hosts that the link serves; `None` when the file does not state it.
     pub inside: Option<String>,
-    /// Interface towards the rest of the world; `None` when the file does not say.
+    /// Interface towards the rest of the world; `None` when the file does not state it.
     pub outside: Option<String>,
-    /// Path of the control socket; `None` for the usual place.
+    /// Path of the control socket; `None` for the default path.
     pub socket: Option<PathBuf>,
 }
 
@@ -45,7 +45,7 @@ impl GateOutline {
     }
 }
 
-/// What was found of an outline.
+/// The values of an outline found so far.
 #[derive(Default)]
 struct Found {
     name: Option<String>,

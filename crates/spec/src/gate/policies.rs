@@ -58,7 +58,7 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
     }
 }
 
-/// Whose packets pass the meter of a class, or of the port: flows in it, and in classes within it.
+/// The flows whose packets pass the meter of a class, or of the port: flows in it, and in classes within it.
 fn metered<'g>(
     gate: &'g GateFile,
     class: Option<usize>,

@@ -74,7 +74,7 @@ fn demands<'a>(flow: &'a GateFlow, listing: Option<&'a Listing>, direction: Dire
     each.collect()
 }
 
-/// What is reserved so far in each class, and on the link.
+/// Rates reserved so far in each class, and on the link.
 struct Ledger<'a> {
     classes: &'a [GateClass],
     rate: u64,
@@ -91,7 +91,7 @@ impl Ledger<'_> {
         Ledger { classes, rate, direction, totals, counted }
     }
 
-    /// Books it from its class upwards; says what holds too little for it.
+    /// Books a demand from its class upwards; names the holder that has too little for it.
     fn add(&mut self, demand: &Demand<'_>) -> Option<String> {
         let mut bits = u128::from(demand.bits);
         let mut holder = demand.class;

@@ -58,7 +58,7 @@ impl Terms {
 /// One `[[class]]` of a gate.
 #[derive(Clone, Debug)]
 pub struct GateClass {
-    /// What it is in both directions.
+    /// Its properties in both directions.
     pub class: Class,
     /// Its reservation and ceiling in each direction, up first.
     pub terms: [Terms; 2],

@@ -30,9 +30,9 @@ pub struct Class {
     pub detector: Option<Chosen<BuiltInDetector>>,
     /// Its contract with the scheduler above it.
     pub contract: ContractSpec,
-    /// Bits per second that it never exceeds at a port.
+    /// Rate that it never exceeds at a port, in bit/s.
     pub ceiling: Option<u64>,
-    /// Where it was stated.
+    /// Place of its statement in the file.
     pub place: Place,
 }
 

@@ -22,7 +22,7 @@ impl ContractSpec {
         ContractSpec { values: all }
     }
 
-    /// The same for a scheduler. A rate that was read is in range.
+    /// The contract in the form for a scheduler. A rate that was read is in range.
     pub fn contract(&self) -> Contract {
         Contract::read(&self.values).unwrap_or_default()
     }

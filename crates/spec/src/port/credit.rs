@@ -17,7 +17,7 @@ pub struct CreditSpec {
 }
 
 impl CreditSpec {
-    /// What stands under `credit`. `None` when nothing does, or after something was reported.
+    /// The credit under the key `credit`. `None` when there is none, or once a mistake has been reported.
     pub(crate) fn read(values: &Values, report: &mut Report) -> Option<CreditSpec> {
         let table = values.table("credit")?;
         let settings = table.settings();
@@ -35,7 +35,7 @@ impl CreditSpec {
         }
     }
 
-    /// Where a key was written; where the credit was, when it was not.
+    /// Place of a key; that of the credit when the key was not written.
     pub(crate) fn place_of(&self, key: &str) -> Place {
         self.places.iter().find(|(name, _)| *name == key).map_or(self.place, |(_, place)| *place)
     }

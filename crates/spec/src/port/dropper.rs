@@ -10,9 +10,9 @@ use tidegate_core::switch::plan::{DropperPlan, Scope};
 /// A dropper, as a file names it.
 #[derive(Clone, Debug)]
 pub struct DropperSpec {
-    /// What decides.
+    /// The policy that decides.
     pub chosen: Chosen<BuiltInDropper>,
-    /// Whether it guards the queue as a whole, or each flow's own.
+    /// Whether the dropper guards the queue as a whole, or each flow's own.
     pub scope: Scope,
     /// Whether a file states it; if not, it goes with a port's default scheduler, and with that only.
     pub stated: bool,

@@ -44,7 +44,7 @@ pub(crate) fn check_detectors<'c>(
     }
 }
 
-/// What is wrong with a policy at a node, and where it was written.
+/// A policy's fault at a node, and the place where it was written.
 pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -> Option<(Place, Fault)> {
     let fault = chosen.policy.check_at(node).err()?;
     let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
@@ -91,7 +91,7 @@ pub(crate) fn check_slots<'c>(
 /// Members of a node, as a file names them.
 pub(crate) struct Named<'a> {
     pub(crate) member: Member,
-    /// What the one with a number is called, from 0: flow `a/1`.
+    /// Name of the member with a number, from 0: flow `a/1`.
     pub(crate) name: Box<dyn Fn(u64) -> Cow<'a, str> + 'a>,
     pub(crate) place: Place,
     pub(crate) reserve_place: Place,

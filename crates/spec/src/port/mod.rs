@@ -28,7 +28,7 @@ use tidegate_core::units::Rate;
 /// The policies of an output port.
 #[derive(Clone, Debug)]
 pub struct PortSpec {
-    /// Which flow is served next.
+    /// The scheduler: it selects the flow to serve next.
     pub scheduler: Chosen<BuiltInScheduler>,
     /// The meter of flows' contracts; `None` for none.
     pub meter: Option<Chosen<BuiltInMeter>>,
@@ -38,9 +38,9 @@ pub struct PortSpec {
     pub detector: Option<Chosen<BuiltInDetector>>,
     /// The policy that controls the rates of ABR connections; `None` for none.
     pub rate_control: Option<Chosen<BuiltInRateControl>>,
-    /// How their control loops before and behind it are coupled; `None` without VS/VD.
+    /// The coupling of their control loops before and behind it; `None` without VS/VD.
     pub vsvd: Option<Chosen<BuiltInCoupling>>,
-    /// Bits per second that the port never exceeds, when below the link's rate.
+    /// Rate that the port never exceeds, in bit/s, when below the link's rate.
     pub ceiling: Option<u64>,
     /// Credit-based flow control over its link; `None` for none.
     pub credit: Option<CreditSpec>,
@@ -60,7 +60,7 @@ impl PortSpec {
         }
     }
 
-    /// What a `port` table says.
+    /// Reads a `port` table.
     pub(crate) fn read(port: &Values, report: &mut Report) -> Option<PortSpec> {
         Some(PortSpec {
             scheduler: Chosen::read(port, "scheduler", report)?,
@@ -75,7 +75,7 @@ impl PortSpec {
     }
 }
 
-/// What a `[[link]]` says of its ports.
+/// The policies of ports that a `[[link]]` states.
 pub(crate) struct OwnPolicies {
     scheduler: Option<Chosen<BuiltInScheduler>>,
     meter: Option<Chosen<BuiltInMeter>>,
@@ -99,7 +99,7 @@ impl OwnPolicies {
         }
     }
 
-    /// In the place of those that a port usually has.
+    /// These policies, in place of those that a port usually has.
     pub(crate) fn over(&self, usual: PortSpec) -> PortSpec {
         PortSpec {
             scheduler: self.scheduler.clone().unwrap_or(usual.scheduler),

@@ -3,7 +3,7 @@
 use super::{OneOf, Section, Shape, defaulted, optional, rate, required, time};
 use tidegate_core::params::Kind;
 
-/// What `data` takes.
+/// The values that `data` takes.
 pub(super) fn shape() -> Shape {
     let options = vec![
         Section::new("bulk", "Bulk data", "Endless data.", Vec::new()),

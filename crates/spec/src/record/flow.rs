@@ -55,7 +55,7 @@ pub(super) fn headers() -> Section {
     Section::new("headers", "Headers", help, fields)
 }
 
-/// What a flow states to the ports on its way.
+/// The keys of a flow's declaration to the ports on its route.
 pub(super) fn terms() -> Vec<Field> {
     let mut fields: Vec<Field> = CONTRACT.iter().map(Field::of_param).collect();
     fields.extend([
@@ -80,7 +80,7 @@ pub(super) fn terms() -> Vec<Field> {
     fields
 }
 
-/// How the packets of a flow, or of both flows of a connection, go over links.
+/// The form in which links carry the packets of a flow, or of both flows of a connection.
 pub(super) fn adaptation() -> Field {
     defaulted(
         "adaptation",
@@ -92,7 +92,7 @@ pub(super) fn adaptation() -> Field {
     )
 }
 
-/// When a flow or a connection comes and goes.
+/// The start and the end of a flow or a connection.
 pub(super) fn life() -> [Field; 4] {
     [
         defaulted("start", time(), "0s", "When it starts to send, or to be set up"),

@@ -255,7 +255,7 @@ fn with_gate_defaults(mut section: Section) -> Section {
     section
 }
 
-/// What may differ by direction.
+/// The terms that may differ by direction.
 fn directions() -> [Field; 2] {
     let terms = |name, title, help| {
         let fields = vec![
@@ -292,7 +292,7 @@ fn matching() -> Section {
     Section::new("match", "Match", help, fields)
 }
 
-/// What packets can be told by.
+/// The criteria for matching packets.
 fn criteria() -> Vec<Field> {
     let text = || Shape::OneOrMore(Kind::Text);
     vec![

@@ -31,13 +31,13 @@ pub struct Section {
     pub title: &'static str,
     /// One or two sentences for a person.
     pub help: &'static str,
-    /// Paper or RFC and section, for what comes from one.
+    /// Paper or RFC and section, if it comes from one.
     pub source: Option<&'static str>,
     /// Its keys, in the order in which they are documented.
     pub fields: Vec<Field>,
-    /// The record it was made from, for a policy.
+    /// For a policy, the record that the section was made from.
     pub policy: Option<&'static PolicyRecord>,
-    /// Whether it is a source or a transport that sends more or less according to what the network does.
+    /// Whether it is a source or a transport that adapts its sending to the network.
     pub responsive: bool,
 }
 
@@ -46,7 +46,7 @@ pub struct Section {
 pub struct Field {
     /// The key.
     pub name: &'static str,
-    /// What it takes.
+    /// The values that it takes.
     pub shape: Shape,
     /// What holds when it is left out, spelled as in a scenario file (text without its quotes, `{}` for
     /// a table of defaults); `None` when leaving it out has a meaning of its own, which `help` states.
@@ -57,7 +57,7 @@ pub struct Field {
     pub help: &'static str,
 }
 
-/// What a key takes.
+/// The values that a key takes.
 #[derive(Clone, Debug)]
 pub enum Shape {
     /// A quantity, a number or text.
@@ -96,12 +96,12 @@ pub struct OneOf {
 }
 
 impl Section {
-    /// A section that is no policy and comes from no paper.
+    /// A section that is not a policy and comes from no paper.
     fn new(name: &'static str, title: &'static str, help: &'static str, fields: Vec<Field>) -> Section {
         Section { name, title, help, source: None, fields, policy: None, responsive: false }
     }
 
-    /// The same section with the place that it comes from.
+    /// The same section with its source cited.
     fn citing(mut self, source: &'static str) -> Section {
         self.source = Some(source);
         self

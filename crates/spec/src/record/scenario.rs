@@ -86,13 +86,13 @@ pub(super) fn version(help: &'static str) -> Field {
     Field { default: Some("1".into()), ..required("version", shape, help) }
 }
 
-/// What a detector is for.
+/// Purpose of a detector.
 const DETECTOR: &str = "Detector of flows that do not respond to the drops of `dropper`; without it, none";
 
-/// What a switch algorithm is for.
+/// Purpose of a switch algorithm.
 const RATE_CONTROL: &str = "Switch algorithm that assigns rates to ABR connections; without it, none";
 
-/// What VS/VD is for.
+/// Purpose of VS/VD.
 const VSVD: &str = "Virtual source and destination: the port ends the control loops of ABR connections and \
                     starts new ones, which needs `rate_control`; without it, loops pass through";
 
@@ -117,7 +117,7 @@ pub(super) fn port() -> Section {
     Section::new("port", "Port", help, fields)
 }
 
-/// The same with what a gate has no part in.
+/// A port with the keys that apply to switches and not to gates.
 fn switch_port() -> Section {
     let mut section = port();
     section.fields.push(optional("rate_control", rate_control(), RATE_CONTROL));
@@ -238,7 +238,7 @@ fn link() -> Section {
     Section::new("link", "Link", "One link added to the topology.", fields)
 }
 
-/// Credit-based flow control of links.
+/// Key for credit-based flow control of links.
 fn credit() -> Field {
     let to = optional(
         "to",
@@ -257,7 +257,7 @@ fn credit() -> Field {
     optional("credit", Shape::Table(section), help)
 }
 
-/// A link whose rate was recorded.
+/// Key for a link whose rate was recorded.
 pub(super) fn trace() -> Field {
     optional(
         "trace",
@@ -268,7 +268,7 @@ pub(super) fn trace() -> Field {
     )
 }
 
-/// A link that loses packets.
+/// Key for a link that loses packets.
 pub(super) fn loss() -> Field {
     defaulted(
         "loss",
@@ -278,7 +278,7 @@ pub(super) fn loss() -> Field {
     )
 }
 
-/// A link that reorders packets.
+/// Key for a link that reorders packets.
 pub(super) fn reorder() -> Field {
     defaulted(
         "reorder",

@@ -16,7 +16,7 @@ fn times() -> Field {
     )
 }
 
-/// How a recording is played.
+/// Keys for the playback of a recording.
 fn playback() -> [Field; 2] {
     [
         defaulted(
@@ -38,7 +38,7 @@ fn number(low: f64, high: f64) -> Shape {
     Shape::Value(Kind::Number(low, high))
 }
 
-/// What `source` takes.
+/// The values that `source` takes.
 pub(super) fn shape() -> Shape {
     let [speed, repeat] = playback();
     let options = vec![

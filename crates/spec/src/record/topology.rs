@@ -34,7 +34,7 @@ fn kind(name: &'static str, title: &'static str, help: &'static str, fields: Vec
     Section::new(name, title, help, fields)
 }
 
-/// What `topology` takes.
+/// The values that `topology` takes.
 pub(super) fn shape() -> Shape {
     let [rate_between, delay_between] = between_switches();
     let with_access =

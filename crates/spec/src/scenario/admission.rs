@@ -1,4 +1,4 @@
-//! How flows are set up before they send.
+//! Admission: the set-up of flows before they send.
 
 use crate::error::{Complaint, Report};
 use crate::scenario::flows::FlowGroup;
@@ -17,7 +17,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// How much of a link may be reserved, in bit/s.
+    /// Rate of a link that may be reserved, in bit/s.
     pub fn reservable(&self, link: &Link) -> u64 {
         let carries = link.rate_bits.min(link.port.ceiling.unwrap_or(u64::MAX));
         let kept = (carries as f64 * self.datagrams).ceil() as u64;

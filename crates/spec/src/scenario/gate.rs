@@ -10,7 +10,7 @@ use std::path::Path;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::params::CONTRACT;
 
-/// The gate of the topology `gate`, with what the scenario puts in the place of its own policies.
+/// The gate of the topology `gate`, with the scenario's policies in place of its own.
 ///
 /// # Errors
 /// The mistakes of the gate's file, which is not the scenario's.
@@ -61,12 +61,12 @@ pub(super) fn refuse_admission(values: &Values, report: &mut Report) {
     report.add(values.place_of("admission"), complaint);
 }
 
-/// In which direction a route passes the gate, if it does.
+/// The direction in which a route passes the gate, if it does.
 pub(super) fn crossing(route: &[usize], links: &[Link]) -> Option<Direction> {
     route.iter().find_map(|link| links[*link].gate)
 }
 
-/// Whether a flow says what a gate on its way has to know, and nothing that would not hold there.
+/// Checks that a flow states the values that a gate on its route needs, and none that would not hold there.
 pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) {
     let Some(source) = values.table("source") else { return };
     let is_capture = source.section.name == "capture";
@@ -135,7 +135,7 @@ fn refuse_headers(values: &Values, report: &mut Report) {
     }
 }
 
-/// Whether a flow over a gate states nothing that has no effect there.
+/// Checks that a flow over a gate states nothing that has no effect there.
 fn check_terms(values: &Values, route: &[usize], report: &mut Report) {
     if values.given("colour") {
         let complaint = Complaint::new("`colour` has no effect before a gate, which reads headers")

@@ -51,7 +51,7 @@ impl HeadersSpec {
         Some(spec)
     }
 
-    /// The headers of what goes back: both ends are exchanged.
+    /// The headers of packets in the reverse direction: both ends are exchanged.
     pub(super) fn reversed(self) -> HeadersSpec {
         let first = match self.first {
             FiveTuple::Ip { source, destination, ports, protocol } => FiveTuple::Ip {

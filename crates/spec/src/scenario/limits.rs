@@ -1,5 +1,5 @@
-//! Whether a computer can hold what a scenario asks for, and resolve it: memory of flows and of series, and the
-//! shortest time that there is.
+//! Whether a computer can hold and resolve a scenario: memory of flows and of series, and the
+//! shortest representable time.
 
 use crate::error::{Complaint, Report};
 use crate::scenario::flows::FlowGroup;
@@ -9,19 +9,19 @@ use crate::units::{show_rate, show_size};
 use crate::values::Values;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
-/// The most that flows and what they pass may take, in bytes.
+/// Most memory for flows and the links that they pass, in bytes.
 const MOST_MEMORY: u64 = 4_000_000_000;
-/// What a flow takes, apart from its links: measured, rounded up.
+/// Memory of a flow without its links, in bytes: measured, rounded up.
 const FLOW: u64 = 800;
-/// What a flow takes for each link that it passes, reserved and metered: measured, rounded up.
+/// Memory of a flow for each link that it passes, reserved and metered: measured, rounded up.
 const HOP: u64 = 400;
 
 /// The most points in all series together.
 pub(crate) const MOST_POINTS: u64 = 20_000_000;
-/// What a point takes until it is in a table: measured, rounded up.
+/// Memory of a point until it is in a table: measured, rounded up.
 const POINT: u64 = 70;
 
-/// What flows take that were counted so far.
+/// Memory of the flows counted so far.
 #[derive(Default)]
 pub(super) struct Memory {
     flows: u64,
@@ -29,7 +29,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Counts a group of flows. What is wrong, when they are too many for the memory that there may be.
+    /// Counts a group of flows. Returns a complaint when the flows need more than the permitted memory.
     pub(super) fn add(&mut self, group: &FlowGroup) -> Option<Complaint> {
         let count = u64::from(group.count);
         self.flows += count;

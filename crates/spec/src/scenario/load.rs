@@ -11,9 +11,9 @@ pub struct Load {
     pub group: usize,
     /// The flow's name, where it is not the group's to give.
     pub name: Option<String>,
-    /// How many they are.
+    /// Number of flows.
     pub count: u64,
-    /// Their largest packet, in bytes; 0 when it is not known.
+    /// Their largest packet, in bytes; 0 when unknown.
     pub largest: u32,
 }
 

@@ -33,7 +33,7 @@ impl<'s> Guarded<'s> {
     }
 }
 
-/// Whether the transport of a group's data negotiates ECN; `None` for what sends no connection's data.
+/// Whether the transport of a group's data negotiates ECN; `None` for a group that sends no such data.
 fn negotiates_ecn(group: &FlowGroup) -> Option<bool> {
     let Source::Sender { transport, .. } = &group.source else { return None };
     let made = TransportKind::BuiltIn(transport.policy.clone()).build().ok()?;

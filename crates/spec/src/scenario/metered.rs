@@ -1,4 +1,4 @@
-//! Whose packets are metered where, and whether the meters' links can carry what is inside the profiles.
+//! Meters and their packets, and whether the meters' links can carry the traffic inside the profiles.
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
@@ -132,7 +132,7 @@ fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
     }
 }
 
-/// Whether what sends a flow measures round-trip times.
+/// Whether the sender of a flow measures round-trip times.
 fn measures_round_trips(source: &Source) -> bool {
     let Source::Sender { transport, .. } = source else { return false };
     let made = TransportKind::BuiltIn(transport.policy.clone()).build();

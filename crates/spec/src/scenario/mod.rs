@@ -55,14 +55,14 @@ pub struct Scenario {
     pub duration: Span,
     /// Packets sent before this are carried but not measured; shorter than `duration`.
     pub warmup: Span,
-    /// Spacing of the series of queues, utilisation and throughput, above zero.
+    /// Sampling interval of the series of queues, utilisation and throughput, above zero.
     pub sample: Span,
     /// Every node: those of the topology first, then `[[node]]`, in order.
     pub nodes: Vec<Node>,
     /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
     /// link is two, there and back.
     pub links: Vec<Link>,
-    /// Which packet is dropped when a switch's pool is exhausted.
+    /// The packet to drop when a switch's pool is exhausted.
     pub push_out: PushOut,
     /// The gate that the links with a direction of it are, its policies as they hold here.
     pub gate: Option<GateFile>,
@@ -70,9 +70,9 @@ pub struct Scenario {
     pub classes: Vec<Class>,
     /// Contracts that several flows share, in the order of the file.
     pub profiles: Vec<Profile>,
-    /// How flows are set up before they send; `None` when all are set up from the start.
+    /// Admission of flows before they send; `None` when all are set up from the start.
     pub admission: Option<Admission>,
-    /// Flows as the file groups them; [`Scenario::flows`] multiplies them out.
+    /// Flows as the file groups them; [`Scenario::flows`] lists every member.
     pub groups: Vec<FlowGroup>,
     effective: String,
     origin: Origin,
@@ -128,7 +128,7 @@ impl Scenario {
 
     fn check_loads(&self, loads: &[Load], report: &mut Report) {
         let Scenario { links, nodes, classes, profiles, groups, admission, .. } = self;
-        // With admission, whether a flow fits is known when it is set up.
+        // With admission, the set-up of a flow decides whether it fits.
         if admission.is_none() {
             reservations::check(links, nodes, classes, groups, loads, report);
         }
@@ -141,18 +141,18 @@ impl Scenario {
         credit::check(&parts, report);
     }
 
-    /// The contracts of flows and profiles, those of a group of flows once.
+    /// The contracts of flows and profiles; a group of flows counts once.
     pub fn contracts(&self) -> impl Iterator<Item = &ContractSpec> {
         let flows = self.groups.iter().map(|group| &group.contract);
         flows.chain(self.profiles.iter().map(|profile| &profile.contract))
     }
 
-    /// How many flows there are; `capture` sources that bring their own flows count as one.
+    /// Number of flows; `capture` sources that bring their own flows count as one.
     pub fn flow_count(&self) -> usize {
         self.groups.iter().map(|group| group.count as usize).sum()
     }
 
-    /// How many quantities a run records over time.
+    /// Number of quantities that a run records over time.
     pub fn series(&self) -> u64 {
         let Scenario { links, nodes, classes, groups, .. } = self;
         limits::series(links, metered::coloured(links, nodes, classes, groups), groups)
@@ -163,7 +163,7 @@ impl Scenario {
         &self.effective
     }
 
-    /// A mistake that only shows later, at a place that the scenario remembers.
+    /// A mistake found only later, at a place that the scenario remembers.
     pub fn error_at(&self, place: Place, message: impl Into<String>, help: Option<String>) -> SpecError {
         self.origin.error(place, Complaint { message: message.into(), help })
     }
@@ -190,7 +190,7 @@ fn expand(
     let groups = flows::build(values.tables("flow"), values.tables("connection"), &context, report)?;
     let admission = values.table("admission").map(Admission::read);
     match &admission {
-        // Whether a flow fits is then known when it is set up.
+        // The set-up of a flow then decides whether it fits.
         Some(_) if gate.is_some() => gate::refuse_admission(values, report),
         Some(_) => admission::check(&groups, report),
         None => {

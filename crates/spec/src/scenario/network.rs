@@ -16,7 +16,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::MOST_PORTS;
 use tidegate_core::units::{Rate, Span};
 
-/// Whether a node forwards.
+/// Kind of a node: forwarding or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     /// Forwards packets; flows may also start and end here.
@@ -30,11 +30,11 @@ pub enum NodeKind {
 pub struct Node {
     /// Its name, unique among nodes.
     pub name: String,
-    /// Whether it forwards.
+    /// Whether the node forwards.
     pub kind: NodeKind,
     /// A switch's pool, shared by its ports with push-out; `None` for a host, and for no limit.
     pub buffer: Option<Limit>,
-    /// Where it was stated.
+    /// Place of its statement in the file.
     pub place: Place,
 }
 
@@ -47,7 +47,7 @@ pub struct Link {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Bits per second; of a link with a trace, its mean.
+    /// Rate in bit/s; for a link with a trace, the mean.
     pub rate_bits: u64,
     /// The same as a rate.
     pub rate: Rate,
@@ -65,7 +65,7 @@ pub struct Link {
     pub profile: Option<usize>,
     /// Which direction of the scenario's gate it is.
     pub gate: Option<Direction>,
-    /// Where it was stated.
+    /// Place of its statement in the file.
     pub place: Place,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// A switch numbers its ports, one for each link that it sends on.
+    /// Checks the number of ports: a switch numbers them, one for each link on which it sends.
     fn check_ports(&self, report: &mut Report) {
         let mut ports = vec![0; self.nodes.len()];
         // A gate is a switch of its own.
@@ -103,7 +103,7 @@ impl Network {
     }
 }
 
-/// What a link is, apart from its ends.
+/// The properties of a link, apart from its ends.
 #[derive(Clone)]
 struct Wire {
     rate_bits: u64,
@@ -114,13 +114,13 @@ struct Wire {
 }
 
 impl Wire {
-    /// Of a topology's link.
+    /// The properties of a topology's link.
     fn of(values: &Values) -> Option<Wire> {
         let (rate_bits, delay) = (values.rate("rate")?, values.time("delay")?);
         Some(Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE })
     }
 
-    /// Of a `[[link]]`. `None` after something was reported.
+    /// The properties of a `[[link]]`; `None` once a mistake has been reported.
     fn of_link(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Wire> {
         let (rate_bits, trace) = match (values.rate("rate"), values.given("trace")) {
             (Some(rate), false) => (rate, None),
@@ -228,13 +228,13 @@ impl Builder<'_> {
                 }
             }
             "gate" => self.gate(gate?, values.time("delay")?)?,
-            // `nodes`: nothing but what is listed.
+            // `nodes`: only the listed nodes.
             _ => {}
         }
         Some(())
     }
 
-    /// What a gate file stands for: a link whose ports are the gate's.
+    /// The network that a gate file describes: a link whose ports are the gate's.
     fn gate(&mut self, gate: &GateFile, delay: Span) -> Option<()> {
         let [inside, outside] = ["inside", "outside"].map(|side| self.switch(side.to_owned()));
         for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {

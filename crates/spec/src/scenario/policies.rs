@@ -86,7 +86,7 @@ fn server_rate(link: Rate, port: Option<u64>, class: Option<usize>, classes: &[C
     ceilings.flatten().filter_map(Rate::from_bits_per_second).fold(link, Rate::min)
 }
 
-/// Checks what a flow states against its packets.
+/// Checks a flow's declaration against its packets.
 fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Report) {
     let contract = group.contract.contract();
     if let Some(complaint) = interval_fault(&contract, load.largest) {
@@ -109,7 +109,7 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     }
 }
 
-/// Checks that what one hop writes into a flow's packets is what the next one reads there.
+/// Checks that the value that one hop writes into a flow's packets is the one that the next hop reads there.
 fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
     let carrying = group.route.iter().filter_map(|link| {
         let link = &parts.links[*link];

@@ -1,4 +1,4 @@
-//! Profiles: contracts that several flows keep together, on all of their way or at one link.
+//! Profiles: contracts that several flows share, on the whole of their routes or at one link.
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::{Class, ContractSpec, check_promise};
@@ -20,7 +20,7 @@ pub struct Profile {
     pub name: String,
     /// The contract that all of them keep together.
     pub contract: ContractSpec,
-    /// Where it was stated.
+    /// Place of its statement in the file.
     pub place: Place,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn find(profiles: &[Profile], name: &str, place: Place, report: &mut 
     found
 }
 
-/// Gives links the profiles that they name, each of which must be read by a meter there.
+/// Assigns to links the profiles that they name, each of which must be read by a meter there.
 pub(super) fn give_to_links(
     tables: &[Values],
     profiles: &[Profile],
@@ -98,7 +98,7 @@ fn is_metered(profile: &Profile, link: &Link, classes: &[Class]) -> bool {
 pub(super) struct Divided(BTreeMap<usize, u64>);
 
 impl Divided {
-    /// By the weights of all flows.
+    /// Divides profiles by the weights of all flows.
     pub(super) fn new(groups: &[FlowGroup], loads: &[Load]) -> Divided {
         let mut sums = BTreeMap::new();
         for load in loads {
@@ -110,7 +110,7 @@ impl Divided {
         Divided(sums)
     }
 
-    /// The share of a profile that each flow of a group has for itself; `None` for a group without one.
+    /// The share of a profile that belongs to each flow of a group; `None` for a group without one.
     pub(super) fn share(&self, profiles: &[Profile], group: &FlowGroup) -> Option<Contract> {
         let (profile, weight) = group.profile.zip(group.weight)?;
         let sum = self.0.get(&profile).copied()?;
@@ -118,7 +118,7 @@ impl Divided {
     }
 }
 
-/// A profile is divided among all its flows, or used by all of them together.
+/// Checks that each profile is either divided among all its flows, or used by all of them together.
 pub(super) fn check_weights(profiles: &[Profile], groups: &[FlowGroup], report: &mut Report) {
     let mut weighed = BTreeMap::new();
     for group in groups.iter().filter(|group| group.weight.is_some()) {

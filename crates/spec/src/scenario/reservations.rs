@@ -32,7 +32,7 @@ pub(super) fn check(
     for (index, load) in loads.iter().enumerate() {
         let group = &groups[load.group];
         let Some(reserve) = group.contract.reserve_bits() else { continue };
-        // What a flow gets at a gate is in the gate's file.
+        // The gate's file states the contract of a flow at a gate.
         for &link in group.route.iter().filter(|link| links[**link].gate.is_none()) {
             let at_switch = nodes[links[link].from].kind == NodeKind::Switch;
             let mut holder = (link, group.class.filter(|_| at_switch));
@@ -87,7 +87,7 @@ fn report_overbooking(
     }
 }
 
-/// What a holder can keep, in bit/s; `None` for a class without a reservation of its own.
+/// The most that can be reserved in a holder, in bit/s; `None` for a class without a reservation of its own.
 fn capacity((link, class): Holder, links: &[Link], classes: &[Class]) -> Option<u64> {
     match class {
         Some(class) => classes[class].contract.reserve_bits(),
@@ -95,7 +95,7 @@ fn capacity((link, class): Holder, links: &[Link], classes: &[Class]) -> Option<
     }
 }
 
-/// What a group asks of a holder.
+/// The demand of a group on a holder.
 #[derive(Clone, Copy)]
 struct Demand {
     each: u128,

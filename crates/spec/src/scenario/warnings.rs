@@ -92,7 +92,7 @@ impl Scenario {
         Some((place, Complaint::new(message).help("leave out `push_out`")))
     }
 
-    /// A ceiling at a port whose dropper counts what waits for it.
+    /// A ceiling at a port whose dropper counts the packets that wait for it.
     fn open_queue(&self) -> Option<(Place, Complaint)> {
         let guarded = |link: &usize| {
             let link = &self.links[*link];
@@ -139,7 +139,7 @@ impl Scenario {
         })
     }
 
-    /// The first flow or class with a ceiling that passes such a link.
+    /// The first flow or class with a ceiling that passes a link for which `such` is true.
     fn ceiling_where(&self, mut such: impl FnMut(&usize) -> bool) -> Option<(Place, String)> {
         self.groups.iter().find_map(|group| {
             let whose = self.ceiling_of(group)?;
@@ -159,9 +159,9 @@ impl Scenario {
     }
 }
 
-/// The most that these changes lead to, and when that begins.
+/// The greatest load that these changes lead to, and the time at which it begins.
 fn most_offered(mut changes: Vec<(Span, i128)>) -> (Span, u64) {
-    // Of one instant, what stops comes first.
+    // At one instant, decreases come first.
     changes.sort_unstable();
     let (mut offered, mut most) = (0, (Span::ZERO, 0));
     for (at, change) in changes {

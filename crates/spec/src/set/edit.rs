@@ -4,7 +4,7 @@ use super::{Edit, Step};
 use crate::tree::{Content, Entry, Node};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
-/// Puts `value` into the tree. `None` when something on the way is no table.
+/// Puts `value` into the tree. `None` when a step of the path is not a table.
 pub(super) fn in_tree(root: &mut Node, edit: &Edit, value: Node) -> Option<()> {
     let place = value.place;
     let mut table = table_of(root)?;
@@ -40,7 +40,7 @@ fn table_of(node: &mut Node) -> Option<&mut Vec<Entry>> {
     }
 }
 
-/// The value under a key, which is `otherwise` if there was none.
+/// The value under a key; `otherwise` is inserted if there was none.
 fn slot<'t>(table: &'t mut Vec<Entry>, key: &str, otherwise: Node) -> &'t mut Node {
     let index = table.iter().position(|entry| entry.key == key).unwrap_or(table.len());
     if index == table.len() {
@@ -49,7 +49,7 @@ fn slot<'t>(table: &'t mut Vec<Entry>, key: &str, otherwise: Node) -> &'t mut No
     &mut table[index].value
 }
 
-/// Puts `value` into the text; comments and order stay. `None` when something on the way is no table.
+/// Puts `value` into the text; comments and order stay. `None` when a step of the path is not a table.
 pub(super) fn in_text(document: &mut DocumentMut, edit: &Edit, mut value: Value) -> Option<()> {
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for (depth, step) in edit.steps.iter().enumerate() {
@@ -62,7 +62,7 @@ pub(super) fn in_text(document: &mut DocumentMut, edit: &Edit, mut value: Value)
             },
         };
     }
-    // What stands around the old value, such as a comment behind it, stays.
+    // The text around the old value, such as a comment behind it, stays.
     if let Some(Item::Value(old)) = table.get(&edit.key) {
         *value.decor_mut() = old.decor().clone();
     }

@@ -15,14 +15,14 @@ use toml_edit::{DocumentMut, Value};
 /// One step down from a table.
 #[derive(Clone, Debug, PartialEq)]
 enum Step {
-    /// Into the table under a key, which is made if it is not there. A kind that is stated by its name
+    /// Into the table under a key, which is created if absent. A kind that is stated by its name
     /// alone, or by default, becomes a table with that `kind`.
     Into { key: String, kind: Option<String> },
     /// Into an entry of a list of tables.
     Entry { key: String, index: usize },
 }
 
-/// Where a value goes: down the steps, then under the key.
+/// Place of a value: down the steps, then under the key.
 #[derive(Clone, Debug, PartialEq)]
 struct Edit {
     steps: Vec<Step>,
@@ -61,7 +61,7 @@ pub(crate) fn apply(
 }
 
 /// TOML if it parses as such, a number that TOML would write with more digits (`.5`, `5.`), else plain text
-/// without the blanks around it. No key takes a date, so what looks like one is text.
+/// without the blanks around it. No key takes a date, so a value in the form of a date is text.
 fn parse_value(text: &str) -> Value {
     let text = text.trim();
     let is_plain = text.contains(|c: char| c.is_ascii_digit())
@@ -156,7 +156,7 @@ impl Resolver<'_> {
     }
 }
 
-/// A kind with its parameters as a value, to show how one is set as a whole.
+/// A kind with its parameters as a value: an example of setting the key as a whole.
 fn whole_example(one_of: &OneOf) -> String {
     let name = one_of.options.first().map_or("…", |option| option.name);
     format!("'{{ kind = \"{name}\", … }}'")
@@ -177,7 +177,7 @@ fn kind_of(field: &Field, node: Option<&Node>) -> Option<String> {
     }
 }
 
-/// The one entry of a list of tables that goes by this name.
+/// The one entry of a list of tables that has this name.
 fn entry_named<'n>(key: &str, name: &str, list: Option<&'n Node>) -> Result<(usize, &'n Node), Complaint> {
     let entries: &[Node] = match list {
         Some(Node { content: Content::List(entries), .. }) => entries,

@@ -7,12 +7,12 @@ pub(super) struct Decimal {
     scale: u32,
 }
 
-/// Why a quantity has no value.
+/// Reason why a quantity has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unfit {
     /// Not a whole number of the smallest unit.
     Fraction,
-    /// Beyond what is held.
+    /// Beyond the range.
     TooLarge,
 }
 
@@ -35,7 +35,7 @@ impl Decimal {
         Some(Decimal { digits, scale: fraction.len() as u32 })
     }
 
-    /// This many times `factor`, which must come out whole.
+    /// This number times `factor`; the product must be whole.
     pub(super) fn times(self, factor: u64) -> Result<u64, Unfit> {
         let (product, power) = self.product(factor)?;
         if product % power != 0 {
@@ -44,7 +44,7 @@ impl Decimal {
         u64::try_from(product / power).map_err(|_| Unfit::TooLarge)
     }
 
-    /// This many times `factor`, to the nearest whole, halves up.
+    /// This number times `factor`, rounded to the nearest whole, halves up.
     pub(super) fn times_rounded(self, factor: u64) -> Result<u64, Unfit> {
         let (product, power) = self.product(factor)?;
         u64::try_from((product + power / 2) / power).map_err(|_| Unfit::TooLarge)

@@ -15,7 +15,7 @@ use decimal::{Decimal, Unfit};
 use tidegate_core::params::Limit;
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND};
 
-/// A unit's spelling and how many of the base unit it is.
+/// A unit: its spelling, and its size in the base unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Unit {
     /// As written after the number.
@@ -64,7 +64,7 @@ pub const LENGTHS: &[Unit] = &[unit("mm", 1), unit("cm", 10), unit("m", 1_000), 
 /// The unit of a limit counted in packets.
 pub const PACKETS: Unit = unit("p", 1);
 
-/// The longest time that is accepted, in hours (two years): the clock holds it with room to spare.
+/// The longest time that is accepted, in hours (two years): within the range of the clock.
 pub const LONGEST_TIME_HOURS: u64 = 2 * 366 * 24;
 /// The largest size that is accepted, in bytes (1 EB): sums of sizes then stay within 64 bits.
 pub const LARGEST_SIZE: u64 = 1_000_000_000_000_000_000;

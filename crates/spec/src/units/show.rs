@@ -11,7 +11,7 @@ const SHOWN_SIZES: &[Unit] = &[
     Unit { name: "MB", factor: 1_000_000 },
 ];
 
-/// Bits per second, as `400kbit`.
+/// A rate, as `400kbit`.
 pub fn show_rate(bits: u64) -> String {
     in_largest(bits, RATES)
 }
@@ -31,7 +31,7 @@ pub fn show_time(time: Span) -> String {
     in_largest(ticks, &TIMES[..up_to_seconds])
 }
 
-/// Bytes, as `250B`.
+/// A size, as `250B`.
 pub fn show_size(bytes: u64) -> String {
     in_largest(bytes, SHOWN_SIZES)
 }

@@ -1,4 +1,4 @@
-//! Every section and every choice of a format, each once.
+//! Every section and every choice of a format, without duplicates.
 
 use crate::record::{OneOf, Section, Shape};
 
@@ -11,7 +11,7 @@ pub(super) struct Catalogue {
 }
 
 impl Catalogue {
-    /// All that can occur in a file of this kind.
+    /// The sections and choices that can occur in a file of this kind.
     pub(super) fn new(root: &'static Section) -> Catalogue {
         let mut catalogue = Catalogue { sections: Vec::new(), choices: Vec::new() };
         catalogue.add(root);

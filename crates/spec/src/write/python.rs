@@ -10,7 +10,7 @@ use tidegate_core::params::{Kind, Role, Stamps};
 pub fn python_types() -> String {
     let catalogue = Catalogue::new(scenario());
     let mut module = String::from(HEAD);
-    // What is named in an alias must stand before it; annotations are not evaluated.
+    // A class must precede an alias that names it; annotations are not evaluated.
     for one_of in &catalogue.choices {
         for option in &one_of.options {
             module.push_str(&class(option, Some(one_of)));
@@ -24,7 +24,7 @@ pub fn python_types() -> String {
     module
 }
 
-/// What other modules ask about policies and sources.
+/// Facts about policies and sources, for other Python modules.
 fn facts(catalogue: &Catalogue) -> String {
     let kinds = || catalogue.choices.iter().flat_map(|one_of| &one_of.options);
     let responsive = kinds().filter(|kind| kind.responsive).map(|kind| kind.name);
@@ -89,7 +89,7 @@ class Record:
 
 "#;
 
-/// The line length that is kept to: the one that the Python package is formatted with.
+/// Line length of the Python package's formatter.
 const WIDTH: usize = 110;
 
 fn class(section: &Section, of: Option<&OneOf>) -> String {
@@ -220,7 +220,7 @@ fn docstring(section: &Section) -> String {
     format!("    \"\"\"{}.\n\n{}\n    \"\"\"\n", section.title, escape(&lines.join("\n")))
 }
 
-/// What would end or bend a docstring.
+/// Escapes the characters that would end or change a docstring.
 fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
 }
@@ -239,7 +239,7 @@ fn describe(field: &Field) -> String {
     format!("{}: {}{takes}.{default}", python_name(field), field.help)
 }
 
-/// Adds `text` in lines of at most [`WIDTH`]; further lines of an attribute are set in.
+/// Adds `text` in lines of at most [`WIDTH`]; further lines of an attribute are indented.
 fn wrap(text: &str, indent: &str, lines: &mut Vec<String>) {
     let hanging = if indent.len() > 4 { format!("{indent}    ") } else { indent.to_owned() };
     let mut line = indent.to_owned();

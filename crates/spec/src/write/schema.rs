@@ -14,7 +14,7 @@ pub fn schema() -> Value {
     schema_of(scenario())
 }
 
-/// The same for gate files.
+/// The JSON Schema of gate files.
 pub fn gate_schema() -> Value {
     schema_of(gate())
 }

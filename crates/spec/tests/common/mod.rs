@@ -1,10 +1,10 @@
-//! What the tests share.
+//! Common parts of the tests.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::path::Path;
 use tidegate_spec::{Scenario, SpecErrors};
 
-/// A scenario with most of what there is; everything about it is right.
+/// A scenario without mistakes that uses most of the format.
 pub const FULL: &str = r#"version = 1
 name = "congested chain"      # kept by --set
 seed = 7

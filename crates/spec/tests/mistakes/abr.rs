@@ -118,7 +118,7 @@ fn every_mistake_of_abr_is_placed_and_explained() {
     }
 }
 
-/// With VS/VD the answers of a connection come back where its data went.
+/// With VS/VD the answers of a connection return over the nodes that its data passed.
 #[test]
 fn answers_that_go_another_way_are_refused() {
     let node = |name, kind| format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\n");

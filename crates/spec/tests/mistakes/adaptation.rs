@@ -1,4 +1,4 @@
-//! What cannot go as ATM cells is refused at `adaptation`.
+//! Flows that cannot be sent as ATM cells are refused at `adaptation`.
 
 use crate::check;
 use crate::common::parse;
@@ -11,7 +11,7 @@ fn scenario(link: &str, traffic: &str) -> String {
     )
 }
 
-/// What the link has, the flow or connection, where `adaptation` is in the file, and what is said.
+/// Keys of the link, the flow or connection, the place of `adaptation` in the file, and the message.
 const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     (
         "",
@@ -43,7 +43,7 @@ const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The keys of a connection, where the mistake is in the file, and what is said.
+/// Keys of a connection, the place of the mistake in the file, and the message.
 const VCS: &[(&str, &str, &str, Option<&str>)] = &[
     (
         "preparation = \"1ms\"",
@@ -95,7 +95,7 @@ fn what_cannot_go_as_cells_is_refused() {
     }
 }
 
-/// Buffers and credit are for what links carry.
+/// Buffers and credit apply to the cells or packets that links carry.
 #[test]
 fn links_carry_cells() {
     let traffic = "[[flow]]\nname = \"f\"\nadaptation = \"aal5\"\nto = \"b\"\nsource = { kind = \"cbr\", rate = \"1mbit\" }\n";

@@ -2,7 +2,7 @@
 
 use super::{Mistake, check};
 
-/// A connection and a flow with several destinations, between which everything is right.
+/// A connection and a flow with several destinations, without mistakes.
 const GOOD: &str = r#"version = 1
 duration = "1s"
 topology = { kind = "chain", switches = 3, rate = "1mbit", access = {} }
@@ -269,7 +269,7 @@ fn several_destinations_are_not_set_up() {
     );
 }
 
-/// What a gate has to know of packets, only a plain flow says.
+/// Only a plain flow states the headers that a gate needs.
 #[test]
 fn neither_passes_a_gate() {
     let folder = std::env::temp_dir().join(format!("tidegate-connections-{}", std::process::id()));

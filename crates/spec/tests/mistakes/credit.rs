@@ -1,4 +1,4 @@
-//! What is wrong with a link's credit is said at its key.
+//! Mistakes in a link's credit are reported at its key.
 
 use crate::check;
 use crate::common::parse;
@@ -15,7 +15,7 @@ fn scenario(link: &str, credit: &str) -> String {
 const DEADLOCK: &str = "a VC with 3 cells and N2 = 4 deadlocks: its sender has used all credit before 4 cells can be forwarded, and only then would the \
                         receiver send a credit record; Buf_Alloc must be at least N2";
 
-/// Keys of credit, at which of their values something is wrong, and what is said.
+/// Keys of credit, the value with the mistake, and the message.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("buffer = 3, n2 = 4", "3,", DEADLOCK),
     ("pool = 20", "20", "`pool` is for adaptive allocation, and `allocation` is static"),

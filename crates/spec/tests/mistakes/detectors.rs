@@ -1,4 +1,4 @@
-//! What is wrong with a detector is said at its key.
+//! Mistakes in a detector are reported at its key.
 
 use crate::check;
 use crate::common::parse;
@@ -7,7 +7,7 @@ use tidegate_spec::GateFile;
 
 const DROPPER: &str = "dropper = { kind = \"drop-tail\", limit = \"40p\" }";
 
-/// Settings, at which of them something is wrong, and what is said.
+/// Settings, the one with the mistake, and the message.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("window = \"0s\"", "\"0s\"", "`window` is zero"),
     ("interval = \"0s\"", "\"0s\"", "`interval` is zero"),
@@ -40,7 +40,7 @@ fn settings_do_not_contradict_each_other() {
     parse(&scenario(&port("kind = \"drop-history\", share = 1, persistence = 1")), &[]).unwrap();
 }
 
-/// A detector is shown the drops of the dropper beside it: at a port, a link, a class, and in a gate's file.
+/// A detector sees the drops of the dropper at the same place: a port, a link, a class, or a gate's file.
 #[test]
 fn a_detector_has_a_dropper() {
     let help = Some("add a `dropper` beside it");
@@ -64,7 +64,7 @@ fn a_detector_has_a_dropper() {
     assert!(found.starts_with(expected), "{found}");
 }
 
-/// A detector that looks at drops of packets out of profile finds nothing where no packet is.
+/// A detector of drops out of profile finds nothing where no packet is out of profile.
 #[test]
 fn out_of_profile_is_what_a_meter_says() {
     let warnings = |detector: &str, host: &str| {

@@ -1,10 +1,10 @@
-//! What is wrong with the settings of a dropper is said at its key.
+//! Mistakes in the settings of a dropper are reported at its key.
 
 use crate::check;
 use crate::common::parse;
 use crate::policies::scenario;
 
-/// Settings that are in order, an entry in place of one of them (or beside them), and what is said of it.
+/// Correct settings, an entry that replaces one of them (or is added), and the message.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (RED, "min_th = \"15p\"", "`min_th` is not below `max_th`"),
     (RED, "max_th = \"15kB\"", "`max_th` and `min_th` are not both in packets or both in bytes"),
@@ -51,7 +51,7 @@ fn settings_do_not_contradict_each_other() {
     }
 }
 
-/// A probability above one is no number of its kind.
+/// A probability above one is outside its range.
 #[test]
 fn probabilities_are_numbers_up_to_one() {
     let line = port(&format!("{RED}, max_p = 1.1"));
@@ -149,7 +149,7 @@ fn marks_need_a_transport_that_answers_to_them() {
     }
 }
 
-/// A scheduler that is made for droppers at flows' queues is warned of without them.
+/// A scheduler designed for droppers at flows' queues gets a warning without them.
 #[test]
 fn half_an_algorithm_is_warned_of() {
     let said = |dropper: &str| -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Mistakes: each is answered with its file, its line, what is wrong, and what would be right.
+//! Mistakes: the message gives the file, the line, the mistake and the correct form.
 
 mod abr;
 mod adaptation;
@@ -23,7 +23,7 @@ use network::NETWORK;
 use sources::SOURCES;
 use tidegate_spec::{GateFile, MOST_REPORTED, Scenario};
 
-/// What is replaced in a good scenario, by what, and the first mistake: place, message, help.
+/// Text replaced in a good scenario, its replacement, and the first mistake: place, message, help.
 type Mistake = (&'static str, &'static str, &'static str, Option<&'static str>);
 
 const OVERRIDES: &[(&str, &str, &str, Option<&str>)] = &[
@@ -156,7 +156,7 @@ fn files_that_are_no_scenarios_are_refused() {
     let load =
         |name: &str| Scenario::load(&folder.join(name), &[]).map(|_| ()).map_err(|errors| errors.to_string());
     std::fs::write(folder.join("latin.toml"), b"version = 1\nname = \"\xe9\"\n").unwrap();
-    // A sparse file: 100 MB that nothing may read.
+    // A sparse file of 100 MB, which must not be read.
     std::fs::File::create(folder.join("huge.toml")).unwrap().set_len(100_000_000).unwrap();
     std::fs::write(folder.join("gate.toml"), "version = 1\ngate = { up = \"1mbit\" }\nflow = []\n").unwrap();
     std::fs::write(folder.join("fine.toml"), "version = 1\nduration = \"1s\"\n").unwrap();

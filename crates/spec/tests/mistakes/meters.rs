@@ -14,7 +14,7 @@ fn scenario(meter: &str, profile: &str, flow: &str) -> String {
     )
 }
 
-/// Where something stands in a line, from 1.
+/// Column of a text in a line, from 1.
 fn column(text: &str, line: usize, what: &str) -> usize {
     text.lines().nth(line - 1).unwrap().find(what).unwrap() + 1
 }
@@ -214,7 +214,7 @@ fn a_window_follows_a_transport_that_measures_round_trips() {
         let text = hosts(&packets, tcp);
         let message = "`round_trips` has no effect on an average over packets";
         check(&text, &[], &format!("a.toml:4:{}: {message}", column(&text, 4, "2 }")), None);
-        // At a gate there are no transports.
+        // A gate has no transports.
         let text = format!(
             "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"9mbit\" \
              }}\n{switch}\n"
@@ -310,7 +310,7 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
         "{found:?}"
     );
     assert!(found[0].contains("the provisioning rule"), "{found:?}");
-    // Where nothing is coloured, nothing is promised.
+    // Without a meter that colours there is no promise.
     assert_eq!(warnings("600kbit", "401kbit", "\"flow-monitor\""), [""; 0]);
 }
 
@@ -415,7 +415,7 @@ fn behind_a_boundary_its_profile_is_provisioned_for() {
     assert!(found[0].contains("b->c add up to 3mbit"), "{found:?}");
 }
 
-/// Each port keeps a bucket of its own, also where two name the same profile.
+/// Each port has a bucket of its own, even where two ports name the same profile.
 #[test]
 fn a_profile_is_provisioned_for_at_each_port_that_meters_by_it() {
     let warnings = |reserve: &str| {

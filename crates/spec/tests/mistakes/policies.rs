@@ -12,7 +12,7 @@ pub fn scenario(rest: &str) -> String {
     )
 }
 
-/// So many flows that reserve; `keys` are further keys of theirs.
+/// `count` flows with a reservation; `keys` are further keys.
 fn flows(count: u32, reserve: &str, keys: &str) -> String {
     format!(
         "flow = [ {{ name = \"f\", count = {count}, from = \"s1\", to = \"s2\", size = \"1500B\", reserve = \"{reserve}\", \
@@ -66,7 +66,7 @@ fn slots_are_counted_in_classes() {
     );
 }
 
-/// Slots that have to begin at the same time as others above them may never do so, whatever is between them.
+/// Slots within slots are refused, at any depth: they might never begin at the same time.
 #[test]
 fn slots_within_slots_are_refused() {
     let class = |port: &str, parent: &str, above: &str| {
@@ -157,7 +157,7 @@ fn deadlines_that_may_be_missed_are_refused() {
     }
 }
 
-/// Two ways to use what packets carry do not meet on one way.
+/// Schedulers along a route must use the value in packets in the same way.
 #[test]
 fn what_packets_carry_means_one_thing_along_a_way() {
     let with = |hosts: &str, switches: &str| {
@@ -263,7 +263,7 @@ fn slots_of_a_gate_are_counted() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Keys that were renamed are told by their new names, in files and in overrides.
+/// Renamed keys and values get a message with the new name, in files and in overrides.
 #[test]
 fn old_words_are_told_the_new_ones() {
     let renamed = Some("write priority = 1, 0 being the most urgent");

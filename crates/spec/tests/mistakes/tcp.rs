@@ -1,4 +1,4 @@
-//! What is refused of TCP before it runs.
+//! TCP settings that are refused before a run.
 
 use super::{Mistake, check};
 

@@ -1,4 +1,4 @@
-//! Which bytes have arrived out of order: disjoint ranges of byte numbers.
+//! Byte ranges that have arrived out of order: disjoint ranges of byte numbers.
 
 /// Ranges of byte numbers, each from its start to before its end, in order, that neither overlap nor touch.
 #[derive(Clone, Debug, Default)]
@@ -7,7 +7,7 @@ pub(super) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds the bytes from `start` to before `end`. Returns how many of them are new.
+    /// Adds the bytes from `start` to before `end`. Returns the number of new bytes.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
@@ -25,7 +25,7 @@ impl Ranges {
         whole.1 - whole.0 - held
     }
 
-    /// Takes out the bytes before `number`.
+    /// Removes the bytes before `number`.
     pub(super) fn remove_below(&mut self, number: u64) {
         let gone = self.sorted.partition_point(|range| range.1 <= number);
         self.sorted.drain(..gone);
@@ -34,7 +34,7 @@ impl Ranges {
         }
     }
 
-    /// Takes out all.
+    /// Removes all ranges.
     pub(super) fn clear(&mut self) {
         *self = Ranges::default();
     }
@@ -43,13 +43,13 @@ impl Ranges {
         self.sorted.is_empty()
     }
 
-    /// How many of their bytes are before `number`.
+    /// Number of bytes in the ranges before `number`.
     pub(super) fn bytes_below(&self, number: u64) -> u64 {
         let before = self.sorted.iter().take_while(|range| range.0 < number);
         before.map(|(start, end)| number.min(*end) - start).sum()
     }
 
-    /// The range that holds the byte `number`.
+    /// The range that contains the byte `number`.
     pub(super) fn around(&self, number: u64) -> Option<(u64, u64)> {
         let at = self.sorted.partition_point(|range| range.1 <= number);
         self.sorted.get(at).copied().filter(|range| range.0 <= number)
@@ -60,7 +60,7 @@ impl Ranges {
         self.sorted.iter().copied()
     }
 
-    /// The gaps from `from` to before `until`, in order: what the ranges do not hold.
+    /// The gaps between the ranges, from `from` to before `until`, in order.
     pub(super) fn gaps(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> {
         let ends = std::iter::once(from).chain(self.iter().map(|range| range.1));
         let starts = self.iter().map(|range| range.0).chain([until]);

@@ -11,24 +11,25 @@ use crate::units::{Span, Time};
 /// The codepoint of a packet that met congestion (CE).
 const CE: u8 = 0b11;
 
-/// The end that receives data. Its application reads at once, so the window that it advertises is always whole.
+/// The end that receives data. Its application reads at once, so the advertised window is always the full
+/// one.
 #[derive(Debug)]
 pub(super) struct Receiver {
     header: u32,
     window: u32,
     sack: bool,
     ecn: bool,
-    /// For how long an acknowledgement may wait; `None` for not at all.
+    /// The longest time for which an acknowledgement may be delayed; `None` for no delay.
     delay: Option<Span>,
     /// Number of the next byte that is expected (RCV.NXT).
     next: u64,
-    /// What has arrived beyond it.
+    /// Ranges received beyond `next`.
     beyond: Ranges,
-    /// Where the ranges beyond start, the one with the latest data first.
+    /// Starts of the ranges beyond `next`, the one with the latest data first.
     latest: Vec<u64>,
-    /// Segments in order that are not acknowledged.
+    /// In-order segments not acknowledged yet.
     waiting: u32,
-    /// When they are acknowledged at the latest.
+    /// The latest time at which they are acknowledged.
     due: Time,
     /// Whether acknowledgements carry ECN-Echo.
     echo: bool,

@@ -1,23 +1,23 @@
-//! The SACK scoreboard (RFC 6675, sections 3 and 4): which data in flight have arrived, which are lost, how
-//! much is still in the network, and which are sent next.
+//! The SACK scoreboard (RFC 6675, sections 3 and 4): the data in flight that have arrived, the data that are
+//! lost, the amount still in the network, and the data to be sent next.
 //!
 //! A position such as HighRxt is held as the number of the byte after it.
 
 use super::ranges::Ranges;
 use super::segment::Block;
 
-/// Duplicate acknowledgements after which a segment counts as lost (DupThresh; RFC 5681 has it without a name).
+/// Duplicate acknowledgements after which a segment counts as lost (DupThresh; RFC 5681 does not name it).
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// What is known of the data between HighACK and HighData, and how far a recovery has come.
+/// State of the data between HighACK and HighData, and the progress of a recovery.
 #[derive(Debug, Default)]
 pub(super) struct Scoreboard {
     sacked: Ranges,
-    /// Unless it was SACKed, what is before this number is lost.
+    /// Data before this number are lost, unless SACKed.
     lost_before: u64,
-    /// What this recovery has sent again is before this number (HighRxt).
+    /// Data retransmitted in this recovery are before this number (HighRxt).
     high_rxt: u64,
-    /// A rescue retransmission is allowed once more than what is before this number is acknowledged (RescueRxt).
+    /// A rescue retransmission is allowed once data beyond this number are acknowledged (RescueRxt).
     rescue_rxt: u64,
 }
 
@@ -68,7 +68,7 @@ impl Scoreboard {
         self.sacked.bytes_below(number)
     }
 
-    /// Where the bytes from `number` on are that are missing and were sent before `until`: the next gap.
+    /// The next gap: the first missing bytes from `number` on that were sent before `until`.
     pub(super) fn next_gap(&self, number: u64, until: u64) -> Option<(u64, u64)> {
         self.sacked.gaps(number, until).next()
     }
@@ -78,7 +78,7 @@ impl Scoreboard {
         (self.high_rxt, self.rescue_rxt) = (end, end);
     }
 
-    /// SetPipe(): bytes that are still in the network.
+    /// SetPipe(): bytes still in the network.
     pub(super) fn pipe(&self, Extent { una, max, .. }: Extent) -> u64 {
         let in_network = |(start, end): (u64, u64)| {
             let not_lost = if end <= self.lost_before { 0 } else { end - start };
@@ -108,7 +108,7 @@ impl Scoreboard {
         Some((start.max(end.saturating_sub(mss)), end))
     }
 
-    /// The timer has expired: what was SACKed is not relied on any more (RFC 2018, section 8).
+    /// The timer has expired: earlier SACKs are no longer relied on (RFC 2018, section 8).
     pub(super) fn clear(&mut self) {
         self.sacked.clear();
         (self.lost_before, self.high_rxt) = (0, 0);

@@ -1,4 +1,4 @@
-//! The retransmission timer (RFC 6298): the round-trip time, and when to stop waiting for an acknowledgement.
+//! The retransmission timer (RFC 6298): round-trip time estimates and the retransmission timeout.
 //!
 //! A host reads a clock that advances in ticks of the granularity, counted from when the connection starts. A round
 //! trip takes the ticks that pass in it, at least one, and the timer expires at a tick.
@@ -15,14 +15,15 @@ pub(super) struct Timer {
     granularity: u64,
     minimum: Span,
     maximum: Span,
-    /// When the connection started: where ticks are counted from.
+    /// The time at which the connection started, from which ticks are counted.
     began: Time,
-    /// SRTT and RTTVAR, once a round trip was measured.
+    /// SRTT and RTTVAR, once a round trip has been measured.
     estimates: Option<(Span, Span)>,
     rto: Span,
-    /// The segment whose round trip is measured: the byte after its last, and when it was sent.
+    /// The segment whose round trip is being measured: the byte after its last, and the time at which it was
+    /// sent.
     timed: Option<(u64, Time)>,
-    /// When the timer expires; [`Time::NEVER`] while it is off.
+    /// The time at which the timer expires; [`Time::NEVER`] while it is off.
     due: Time,
 }
 
@@ -47,7 +48,7 @@ impl Timer {
         self.began = now;
     }
 
-    /// When the timer expires; [`Time::NEVER`] while it is off.
+    /// The time at which the timer expires; [`Time::NEVER`] while it is off.
     pub(super) fn due(&self) -> Time {
         self.due
     }
@@ -57,12 +58,12 @@ impl Timer {
         self.rto
     }
 
-    /// The smoothed round-trip time (SRTT), once one was measured.
+    /// The smoothed round-trip time (SRTT), once one has been measured.
     pub(super) fn srtt(&self) -> Option<Span> {
         self.estimates.map(|(srtt, _)| srtt)
     }
 
-    /// Data are sent, or sent again: the timer runs (rule 5.1).
+    /// Starts the timer, unless it is running, when data are sent or retransmitted (rule 5.1).
     pub(super) fn run(&mut self, now: Time) {
         if self.due == Time::NEVER {
             self.restart(now);

@@ -36,12 +36,12 @@ enum Step {
     HangUp,
 }
 
-/// How far a flow's set-up is, as its source knows it.
+/// Set-up state of a flow, as known to its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// Open from the start, without a request.
     Given,
-    /// Not asked for yet.
+    /// Not requested yet.
     New,
     Asked,
     Granted,
@@ -51,16 +51,16 @@ enum Standing {
     Gone,
 }
 
-/// What a message about a flow has come to.
+/// Outcome of a message about a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It was set up.
     Granted,
-    /// It was not: at this link of the network, for this reason.
+    /// It was refused at this link of the network, for this reason.
     Refused(usize, Refusal),
     /// Its (AR, AI) changed.
     Changed,
-    /// It did not: at this link, for this reason.
+    /// The change was refused at this link, for this reason.
     ChangeRefused(usize, Refusal),
     /// A change was due while it could not be asked for: it was not set up, or one was under way.
     ChangeMissed,
@@ -85,14 +85,14 @@ impl Answer {
     }
 }
 
-/// An answer, when it was known at the flow's source.
+/// An answer, with the time at which the flow's source learned of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signal {
-    /// When.
+    /// Time at which the flow's source learned of it.
     pub at: Time,
     /// Index of the flow.
     pub flow: u32,
-    /// What.
+    /// The answer.
     pub answer: Answer,
 }
 
@@ -159,12 +159,12 @@ impl FlowNetwork {
         self.agenda.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
     }
 
-    /// What links have booked.
+    /// Ledgers of bookings on the links.
     pub(in crate::world) fn ledgers(&self) -> &[Ledger] {
         &self.ledgers
     }
 
-    /// What became of requests, in the order of time.
+    /// Outcomes of requests, in chronological order.
     pub(in crate::world) fn signals(&self) -> &[Signal] {
         &self.signals
     }
@@ -178,7 +178,7 @@ impl FlowNetwork {
         &self.setups[ix as usize]
     }
 
-    /// How many links the flow crosses.
+    /// Number of links that the flow crosses.
     fn links_of(&self, ix: u32) -> u32 {
         self.setup(ix).route.len() as u32
     }

@@ -26,29 +26,29 @@ pub(in crate::world) struct GateEdge {
     passing: Vec<Passing>,
     /// How long packets are that are charged otherwise, by body.
     lengths: Vec<u32>,
-    /// How many rules there are.
+    /// Number of rules.
     rules: usize,
     /// What had been counted when the warm-up ended, for each direction, rule by rule and then the rest.
     before: [Vec<FlowCounters>; 2],
 }
 
-/// What a gate knows of a flow that may pass.
+/// State of a flow that may pass a gate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passing {
     headers: Headers,
     cached: Option<Cached>,
 }
 
-/// What a flow of a gate's file has done in one direction.
+/// Counters of a flow of a gate's file in one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct GateFlow {
-    /// In which direction.
+    /// The direction.
     pub direction: Direction,
-    /// Its place in the file; `None` for what no flow means.
+    /// Its place in the file; `None` if no flow selects it.
     pub rule: Option<usize>,
     /// How many flows it is at this moment: with `each`, as many as were made and are not forgotten.
     pub flows: usize,
-    /// What has come, was sent and was dropped; bytes as they are charged.
+    /// Packets arrived, sent and dropped; bytes as charged.
     pub counters: FlowCounters,
 }
 

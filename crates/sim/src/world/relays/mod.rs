@@ -144,7 +144,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// A packet has left the port of `hop`, and relays are told.
+    /// Notifies relays that a packet has left the port of `hop`.
     pub(super) fn leave_relays(&mut self, hop: u32, packet: &mut Packet) {
         let Hop { credit, relays, .. } = self.fabric.hops[hop as usize];
         if credit {
@@ -158,7 +158,7 @@ impl<Q: EventQueue> World<Q> {
         });
     }
 
-    /// The shaper in front of the port of a packet's hop has let the packet go, and relays are told.
+    /// Notifies relays that the shaper in front of the port of a packet's hop has released the packet.
     pub(super) fn let_go_relays(&mut self, packet: &Packet) {
         let PacketBody { hop, flow, .. } = *self.packets.body(packet.body);
         let set = usize::from(self.fabric.hops[hop as usize].relays);

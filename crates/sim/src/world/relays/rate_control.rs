@@ -63,10 +63,10 @@ struct Vc {
     back: Option<(u32, u32)>,
 }
 
-/// What a flow is to a node.
+/// Role of a flow at a node.
 #[derive(Clone, Copy, Default)]
 struct Passing {
-    /// The port by which it leaves, and as what.
+    /// The port by which it leaves, and its role there.
     out: Option<(usize, Leaves)>,
     /// Whether its cells wait in a queue of the VC before they enter the class queue.
     queued: bool,
@@ -74,7 +74,7 @@ struct Passing {
     answers: Option<(usize, VcIx)>,
 }
 
-/// As what a flow's packets leave a port.
+/// Role in which a flow's packets leave a port.
 #[derive(Clone, Copy)]
 enum Leaves {
     /// Cells of this VC.

@@ -17,7 +17,7 @@ pub struct Waiting<P> {
     pub order: u64,
 }
 
-/// What becomes of a packet at an envelope.
+/// Outcome of a packet at an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     Conforms,
@@ -33,7 +33,7 @@ pub struct Bucket {
     rate: Rate,
     burst: u32,
     peak: Option<Rate>,
-    /// What is in the bucket, as of `since`.
+    /// Content of the bucket, as of `since`.
     level: i64,
     since: Ticks,
     /// Until when the last packet has its time at the peak rate.
@@ -49,14 +49,14 @@ impl Bucket {
         cost(self.rate, self.burst)
     }
 
-    /// What is in the bucket now.
+    /// Content of the bucket now.
     fn fill(&mut self, now: Ticks) -> i64 {
         self.level = (self.level + (now - self.since) as i64).min(self.depth());
         self.since = now;
         self.level
     }
 
-    /// What has to be in the bucket for a packet.
+    /// Content of the bucket that a packet needs.
     fn needed(&self, len: u32) -> i64 {
         cost(self.rate, len).min(self.depth())
     }

@@ -187,7 +187,7 @@ impl DropTail {
     }
 }
 
-/// What stands at one node of the tree.
+/// The meters and droppers at one node of the tree.
 struct Place {
     above: Option<usize>,
     meters: Vec<Meter>,

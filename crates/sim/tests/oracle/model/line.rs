@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tidegate_core::link::Trace;
 use tidegate_core::units::{Rate, Span, Time};
 
-/// What an opportunity of a trace delivers.
+/// Bytes that an opportunity of a trace delivers.
 const BYTES: u32 = 1500;
 
 /// One direction of a link.

@@ -7,10 +7,10 @@ use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::PushOut;
 use tidegate_sim::packet_log::PacketId;
 
-/// What is stored: a multicast packet once, however many ports hold it.
+/// The stored packets: a multicast packet counts once, even in several ports.
 pub struct Pool {
     limit: Option<Limit>,
-    /// Who gives way.
+    /// The push-out rule.
     pub rule: PushOut,
     packets: u64,
     bytes: u64,

@@ -189,7 +189,7 @@ impl Port {
         Ok(())
     }
 
-    /// What its flows reserve, in bytes a second.
+    /// Rate that its flows reserve, in bytes per second.
     pub fn reserved(&self) -> u64 {
         let flows = self.flows.values().filter(|at| !at.gone).filter_map(|at| at.reserve);
         flows.map(|rate| rate.bytes_in_about(Span::from_secs(1))).sum()

@@ -8,12 +8,12 @@ use crate::scenario::policies::Parts;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::params::Limit;
 
-/// What a switch has memory for, in packets.
+/// The demand for a switch's memory, in packets.
 #[derive(Clone, Copy, Debug, Default)]
 struct Use {
     /// For VCs with credit.
     credit: u64,
-    /// Flows that come without credit, or start there.
+    /// Flows that arrive without credit, or start at the switch.
     others: u64,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn check(parts: &Parts<'_>, credit: &[Option<&LinkCredit>], report: &
     }
 }
 
-/// By node with a `buffer` at which a link with credit ends.
+/// The demand at each node that has a `buffer` and at which a link with credit ends.
 fn uses(parts: &Parts<'_>, credit: &[Option<&LinkCredit>]) -> BTreeMap<usize, Use> {
     let mut uses: BTreeMap<usize, Use> = BTreeMap::new();
     let end = |ix: usize, credit: &LinkCredit| parts.links[*credit.further.last().unwrap_or(&ix)].to;

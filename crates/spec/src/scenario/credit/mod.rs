@@ -15,11 +15,11 @@ use tidegate_core::credit::params::{CreditLink, CreditPlan, Per};
 use tidegate_core::params::Key;
 use tidegate_core::units::Span;
 
-/// Which packets the flows of a link have.
+/// The number and the packet sizes of a link's flows.
 #[derive(Clone, Copy, Debug, Default)]
 struct Carried {
     flows: u64,
-    /// 0 when it is not known.
+    /// 0 when unknown.
     smallest: u32,
     largest: u32,
 }
@@ -91,7 +91,7 @@ fn plans<'s>(
             None => on.plan(&[]),
             Some(to) => match way::further(ix, to, credit, links, nodes, groups)? {
                 Some(further) => on.plan(&further),
-                // No flow uses it.
+                // No flow uses the link.
                 None => Ok(None),
             },
         }
@@ -108,7 +108,7 @@ struct OnLink<'a> {
 }
 
 impl OnLink<'_> {
-    /// What its credit comes to, when the receiver is at the end of the last of the `further` links after it.
+    /// The plan for its credit, when the receiver is at the end of the last of the `further` links after it.
     fn plan(&self, further: &[usize]) -> Planned {
         let OnLink { ix, credit, links, carried, back } = *self;
         let mistake =
@@ -154,7 +154,7 @@ impl OnLink<'_> {
     }
 }
 
-/// What flows bring to each link.
+/// The number and the packet sizes of the flows on each link.
 fn carried(groups: &[FlowGroup], loads: &[Load]) -> BTreeMap<usize, Carried> {
     let mut carried = BTreeMap::<usize, Carried>::new();
     for load in loads {

@@ -1,4 +1,4 @@
-//! Virtual links: the way from a sender with credit over switches without credit to the receiver.
+//! Virtual links: the path from a sender with credit over switches without credit to the receiver.
 
 use crate::error::{Complaint, Place};
 use crate::port::CreditSpec;

@@ -12,7 +12,7 @@ use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
 use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams};
 use tidegate_core::units::{Rate, Span};
 
-/// Whether a flow over the links `route` goes as cells. What does not fit is reported.
+/// Whether a flow over the links `route` is sent as cells. Conflicts are reported.
 pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) -> bool {
     if !wanted(values) {
         return false;
@@ -38,7 +38,7 @@ pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: 
     true
 }
 
-/// Whether both flows of a connection over the links `routes` go as cells. What does not fit is reported.
+/// Whether both flows of a connection over the links `routes` are sent as cells. Conflicts are reported.
 pub(super) fn of_connection(
     values: &Values,
     transport: &Chosen<BuiltInTransport>,
@@ -71,7 +71,7 @@ pub(super) fn of_connection(
 }
 
 /// What is agreed on for the VC that carries the cells of a connection whose first link has this rate; `None` for none, or
-/// after something was reported.
+/// once a mistake has been reported.
 pub(super) fn vc(values: &Values, aal5: bool, first: Rate, report: &mut Report) -> Option<SourceTerms> {
     let table = values.table("vc")?;
     if !aal5 {
@@ -97,7 +97,7 @@ pub(super) fn vc(values: &Values, aal5: bool, first: Rate, report: &mut Report) 
     }
 }
 
-/// How long the sending host takes for each packet before its cells. What does not fit is reported.
+/// Time that the sending host takes for each packet before its cells. Conflicts are reported.
 pub(super) fn preparation(values: &Values, aal5: bool, report: &mut Report) -> Span {
     let preparation = values.time("preparation").unwrap_or(Span::ZERO);
     if preparation > Span::ZERO && !aal5 {
@@ -112,7 +112,7 @@ fn wanted(values: &Values) -> bool {
     values.text("adaptation") == Some("aal5")
 }
 
-/// The cells of a VC come in order.
+/// Reports a link that reorders packets: the cells of a VC arrive in order.
 fn check_order(values: &Values, route: &[usize], links: &[Link], report: &mut Report) {
     if let Some(link) = route.iter().map(|link| &links[*link]).find(|link| link.reordering.happens()) {
         let message = format!("cells come in order, and link {} on the way reorders packets", link.name);

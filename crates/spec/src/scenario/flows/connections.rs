@@ -1,4 +1,4 @@
-//! Connections: two flows each, of data and of the answers to them.
+//! Connections: two flows each, one of data and one of the answers to them.
 
 use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, adaptation, life};
 use crate::application;
@@ -13,11 +13,11 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 use tidegate_core::units::Span;
 
-/// What stands behind a connection's name in that of its answers' flow.
+/// Suffix of a connection's name in the name of its flow of answers.
 pub(crate) const ANSWERS: &str = "/ack";
 
 impl Builder<'_> {
-    /// The flow of data, and that of answers. `None` after something was reported.
+    /// The flow of data and the flow of answers; `None` once a mistake has been reported.
     pub(super) fn connection(&mut self, values: &Values, report: &mut Report) -> Option<Vec<FlowGroup>> {
         let name = values.text("name")?;
         let count = u32::try_from(values.integer("count")?).ok()?;
@@ -32,7 +32,7 @@ impl Builder<'_> {
         let back = self.routes.back(values, &there, report)?;
         let links = &self.around.network.links;
         gate::check_connection(values, [&there, &back], links, report);
-        // The direction in which data pass a gate, or would if only their answers do.
+        // The direction in which data pass a gate, or would pass it if only their answers do.
         let way = gate::crossing(&there, links);
         let way = way.or_else(|| gate::crossing(&back, links).map(Direction::opposite));
         let headers = match (values.table("headers"), way) {
@@ -122,7 +122,7 @@ impl Builder<'_> {
         Some(vec![data, answers])
     }
 
-    /// What one of the two flows states.
+    /// The declaration of one of the two flows.
     fn end_terms(&self, values: &Values, report: &mut Report) -> Terms {
         let terms = self.terms(values, report);
         check_promise(values, terms.contract.reserve_bits().is_some(), report);
@@ -130,7 +130,7 @@ impl Builder<'_> {
     }
 }
 
-/// The size of a packet that was stated under a key. `None` after something was reported.
+/// The packet size under a key; `None` once a mistake has been reported.
 fn packet_size(key: &str, size: Option<u64>, values: &Values, report: &mut Report) -> Option<u32> {
     let size = size?;
     if size > LARGEST_PACKET {

@@ -1,4 +1,4 @@
-//! When flows come and go, and how their contracts change while they run.
+//! Life of flows: their start, their end, and changes of their contracts in between.
 
 use super::ChangeSpec;
 use crate::error::{Complaint, Report};
@@ -6,7 +6,7 @@ use crate::source::Source;
 use crate::values::Values;
 use tidegate_core::units::Span;
 
-/// When it starts, and when it stops if that is stated. `None` after something was reported.
+/// The start, and the stop if one is stated; `None` once a mistake has been reported.
 pub(super) fn start_and_stop(values: &Values, report: &mut Report) -> Option<(Span, Option<Span>)> {
     let (start, stop) = (values.time("start")?, values.time("stop"));
     if stop.is_some_and(|stop| stop <= start) {
@@ -30,7 +30,7 @@ pub(super) fn check_comings_and_goings(values: &Values, report: &mut Report) {
     }
 }
 
-/// A change of the rate of a source that has none would say nothing.
+/// Reports a change of rate for a source without a rate.
 pub(super) fn check_paces(values: &Values, source: &Source, report: &mut Report) {
     let has_rate = matches!(
         source,

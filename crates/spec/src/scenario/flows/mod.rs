@@ -35,12 +35,12 @@ use tidegate_core::units::Span;
 /// The largest packet, in bytes.
 const LARGEST_PACKET: u64 = 1 << 20;
 
-/// One `[[flow]]`, or one direction of a `[[connection]]`: `count` flows alike.
+/// One `[[flow]]`, or one direction of a `[[connection]]`: `count` identical flows.
 #[derive(Clone, Debug)]
 pub struct FlowGroup {
     /// Its name, unique among groups.
     pub name: String,
-    /// How many flows it stands for, at least 1.
+    /// Number of flows that it stands for, at least 1.
     pub count: u32,
     /// Index of the node that sends.
     pub from: usize,
@@ -63,32 +63,32 @@ pub struct FlowGroup {
     pub colour: Colour,
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
-    /// Bits per second that the flow never exceeds at a switch port.
+    /// Rate that the flow never exceeds at a switch port, in bit/s.
     pub ceiling: Option<u64>,
     /// Packet sizes in bytes, drawn with equal chance; empty when the source brings its own.
     pub sizes: Vec<u32>,
-    /// Whether each of its packets goes as ATM cells, by AAL5.
+    /// Whether its packets are sent as ATM cells, by AAL5.
     pub aal5: bool,
-    /// How long the host takes for each packet before its cells; zero for no time.
+    /// Time that the host takes for each packet before its cells.
     pub preparation: Span,
     /// The terms of the ABR VC that carries its cells; `None` for none.
     pub vc: Option<SourceTerms>,
-    /// When it starts to send.
+    /// Time at which it starts to send.
     pub start: Span,
-    /// When it stops to send; `None` at the end of the run.
+    /// Time at which it stops sending; `None` for the end of the run.
     pub stop: Option<Span>,
     /// Mean time from one member's start to the next one's; `None` when all start at once.
     pub every: Option<Span>,
     /// Mean time from its start to its stop; `None` when `stop` says it.
     pub lasts: Option<Span>,
-    /// When the destination tears it down.
+    /// Time at which the destination tears it down.
     pub hangup: Option<Span>,
     /// The response of its source to a warning.
     pub warned: WhenWarned,
     /// Whether its packets are ECN-capable, though its source heeds no mark. For a connection its transport
     /// decides.
     pub ecn: bool,
-    /// Changes of its contract, in the order of time.
+    /// Changes of its contract, in chronological order.
     pub changes: Vec<ChangeSpec>,
     /// The headers of its packets; `None` unless it passes a gate and is not a capture.
     pub headers: Option<HeadersSpec>,
@@ -96,37 +96,37 @@ pub struct FlowGroup {
     pub source: Source,
     /// Shaper between the source and the network.
     pub envelope: Option<Chosen<BuiltInShaper>>,
-    /// Where it was stated.
+    /// Place of its statement in the file.
     pub place: Place,
-    /// Where its reservation was stated (the group, when it has none).
+    /// Place of its reservation (of the group, when it has none).
     pub reserve_place: Place,
-    /// Where its average interval was stated (the group, when it has none).
+    /// Place of its average interval (of the group, when it has none).
     pub interval_place: Place,
-    /// Where its maximum workahead was stated (the group, when it has none).
+    /// Place of its maximum workahead (of the group, when it has none).
     pub workahead_place: Place,
 }
 
 /// The response of a source to a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenWarned {
-    /// It continues as before.
+    /// The source continues as before.
     Ignore,
-    /// It is silent until it is no longer ahead, and then keeps to its reservation.
+    /// The source is silent until it is no longer ahead, and then keeps to its reservation.
     Slow,
-    /// It sends smaller packets at the same times.
+    /// The source sends smaller packets at the same times.
     Shrink,
 }
 
 /// A change of a flow's reservation, requested while it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangeSpec {
-    /// When, from the start of the run.
+    /// Time from the start of the run.
     pub at: Span,
-    /// Bits per second.
+    /// The new reservation, in bit/s.
     pub reserve: u64,
-    /// The average interval; `None` for the one that it has.
+    /// The new average interval; `None` leaves it unchanged.
     pub interval: Option<Span>,
-    /// Bits per second of the source from then on; `None` for as before.
+    /// The source's rate from then on, in bit/s; `None` leaves it unchanged.
     pub rate: Option<u64>,
 }
 
@@ -168,7 +168,7 @@ impl FlowGroup {
     }
 }
 
-/// What flows refer to.
+/// The parts of a scenario that flows refer to.
 pub(super) struct Surroundings<'s> {
     pub network: &'s Network,
     pub classes: &'s [Class],
@@ -176,7 +176,7 @@ pub(super) struct Surroundings<'s> {
     pub base_dir: &'s Path,
 }
 
-/// Builds the flows, and behind them those of the connections. `None` after something was reported.
+/// Builds the flows, then those of the connections. `None` once a mistake has been reported.
 pub(super) fn build(
     flows: &[Values],
     connections: &[Values],
@@ -235,13 +235,13 @@ struct Builder<'s> {
     inner: Vec<usize>,
 }
 
-/// What a flow states to the ports on its way, as [`FlowGroup`] has it.
+/// A flow's declaration to the ports on its route, in the form of [`FlowGroup`].
 struct Terms {
     contract: ContractSpec,
     profile: Option<usize>,
     weight: Option<u32>,
     colour: Colour,
-    /// `None` after something was reported.
+    /// `None` once a mistake has been reported.
     class: Option<Option<usize>>,
     ceiling: Option<u64>,
 }
@@ -252,7 +252,7 @@ impl Builder<'_> {
         self.around.network.find(values.text(key)?, values.place_of(key), report)
     }
 
-    /// The nodes that receive, and where each was named. `None` after something was reported.
+    /// The destinations, and the place where each was named. `None` once a mistake has been reported.
     fn destinations(&self, values: &Values, report: &mut Report) -> Option<Vec<(Place, usize)>> {
         let find =
             |(place, name): &(Place, String)| Some((*place, self.around.network.find(name, *place, report)?));
@@ -260,7 +260,7 @@ impl Builder<'_> {
         found.into_iter().collect()
     }
 
-    /// What a flow states.
+    /// Reads a flow's declaration.
     fn terms(&self, values: &Values, report: &mut Report) -> Terms {
         let class = match values.text("class") {
             None => Some(None),
@@ -375,7 +375,7 @@ impl Builder<'_> {
         })
     }
 
-    /// What a gate on the way sees; `None` also after something was reported.
+    /// The headers that a gate on the route sees; `None` also once a mistake has been reported.
     fn headers(
         &self,
         values: &Values,
@@ -388,7 +388,7 @@ impl Builder<'_> {
         HeadersSpec::read(values.table("headers")?, count, gate::crossing(route, links)?, report)
     }
 
-    /// The packet sizes: none when the source brings them.
+    /// The packet sizes: none when the source has its own.
     fn sizes(&self, values: &Values, report: &mut Report) -> Option<Vec<u32>> {
         let given = values.table("source")?;
         let Some(sizes) = values.sizes("size") else {

@@ -15,7 +15,7 @@ pub(super) struct Tree {
 }
 
 impl Routes<'_> {
-    /// The shortest routes to several destinations as a tree. `None` after something was reported.
+    /// The shortest routes to several destinations as a tree. `None` once a mistake has been reported.
     pub(super) fn tree(
         &mut self,
         values: &Values,
@@ -68,7 +68,7 @@ impl Routes<'_> {
         tree
     }
 
-    /// Whether all that a flow with several destinations states works along its tree.
+    /// Checks that every setting of a flow with several destinations works along its tree.
     pub(super) fn check_tree(&self, values: &Values, tree: &Tree, report: &mut Report) {
         if gate::crossing(&tree.links, &self.network.links).is_some() {
             let complaint = Complaint::new("a flow with several destinations cannot pass a gate");
@@ -95,7 +95,7 @@ impl Routes<'_> {
     }
 }
 
-/// The tree of which every link's followers are known. `None` when it is too deep.
+/// The tree, from the followers of every link. `None` when it is too deep.
 fn preorder(behind: &BTreeMap<Option<usize>, Vec<usize>>) -> Option<Tree> {
     let after = |link| behind.get(&link).into_iter().flatten().rev();
     let mut waiting: Vec<(usize, u16)> = after(None).map(|link| (*link, 1)).collect();

@@ -1,4 +1,4 @@
-//! Which links a flow passes: the way that it states, or the shortest.
+//! Routes of flows: the stated one, or the shortest.
 
 use crate::error::{Complaint, Place, Report};
 use crate::scenario::network::{Network, NodeKind};
@@ -16,7 +16,7 @@ impl<'s> Routes<'s> {
         Routes { network, router: Router::new(&network.nodes, &network.links) }
     }
 
-    /// The links of a flow's way. `None` after something was reported.
+    /// The links of a flow's route; `None` once a mistake has been reported.
     pub(super) fn of_flow(
         &mut self,
         values: &Values,
@@ -45,7 +45,7 @@ impl<'s> Routes<'s> {
         self.links_along(&way, report)
     }
 
-    /// The shortest way, or a complaint at the place of the destination.
+    /// The shortest route, or a complaint at the place of the destination.
     pub(super) fn shortest(
         &mut self,
         from: usize,

@@ -1,4 +1,4 @@
-//! What is measured of links with credit, and how it is reported.
+//! Measurements of links with credit, and their reports.
 
 use super::Credit;
 use super::link::CreditLink;
@@ -8,7 +8,7 @@ use tidegate_core::credit::stall::Stall;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
 
-/// What is counted of a link with credit since the warm-up.
+/// Counters of a link with credit since the warm-up.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Figures {
     pub(super) credit_cells: Count,
@@ -27,11 +27,11 @@ pub(super) struct Figures {
     pub(super) stalls: Vec<StallReport>,
 }
 
-/// What is counted of a VC since the warm-up.
+/// Counters of a VC since the warm-up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VcFigures {
     pub(super) queue_max: u32,
-    /// How long it had no credit, up to when it last got some.
+    /// Time without credit, up to the last time it received some.
     without_credit: Span,
     counted_from: Time,
 }
@@ -72,7 +72,7 @@ impl VcFigures {
 pub struct CreditReport {
     /// Its index in the network.
     pub link: u32,
-    /// What was planned.
+    /// The plan.
     pub plan: CreditPlan,
     /// VCs.
     pub vcs: usize,
@@ -109,7 +109,7 @@ pub struct VcReport {
     pub n2: u32,
     /// The most packets that were at the receiver.
     pub queue_max: u32,
-    /// How long it had no credit.
+    /// Time without credit.
     pub without_credit: Span,
 }
 
@@ -169,12 +169,12 @@ impl CreditLink {
 }
 
 impl Credit {
-    /// What was measured of each link with credit.
+    /// Measurements of each link with credit.
     pub(in crate::world) fn reports(&self) -> Vec<CreditReport> {
         self.links.iter().map(CreditLink::report).collect()
     }
 
-    /// What was measured of each VC.
+    /// Measurements of each VC.
     pub(in crate::world) fn vc_reports(&self, now: Time) -> Vec<VcReport> {
         let of_link =
             |link: &CreditLink| (0..link.vcs.len()).map(|vc| link.vc_report(now, VcIx(vc as u32))).collect();

@@ -31,7 +31,7 @@ pub(super) struct CreditLink {
     pub(super) check_due: bool,
     /// When it is to be woken, as was asked for.
     wake_at: Time,
-    /// What duplicates credit cells; `None` where none arrives twice.
+    /// Duplication of credit cells; `None` if none arrives twice.
     duplication: Option<Duplication>,
     pub(super) figures: Figures,
 }
@@ -214,7 +214,7 @@ impl CreditLink {
         }
     }
 
-    /// A credit cell has come to the sender; behind it comes the copy of the one before, if that is duplicated.
+    /// A credit cell has arrived at the sender, followed by a copy of the previous one if that is duplicated.
     pub(super) fn credited(&mut self, cx: &mut RelayCx<'_>, cell: &CreditCell) {
         self.take_credit(cx, cell);
         let Some(Duplication { probability, rng, copy }) = &mut self.duplication else { return };

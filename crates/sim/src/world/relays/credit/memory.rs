@@ -12,13 +12,13 @@ use tidegate_core::credit::params::Protocol;
 use tidegate_core::credit::{Arrival, Receiver, Refused};
 use tidegate_core::units::Time;
 
-/// What credit leaves of the memory of nodes.
+/// Node memory left over by credit.
 pub(super) struct Rest {
     by_node: BTreeMap<u32, u32>,
     memories: Vec<Memory>,
 }
 
-/// What credit leaves at one node.
+/// Memory left over by credit at one node.
 struct Memory {
     /// Packets that a VC may have there.
     share: u32,

@@ -60,7 +60,7 @@ struct HopVcs {
     forks: bool,
 }
 
-/// The credit of all links that have it.
+/// Credit of all links that use it.
 pub(in crate::world) struct Credit {
     links: Vec<CreditLink>,
     /// By link of the network: the one with credit that it is, and those whose credit cells leave their receiver by it.
@@ -72,14 +72,14 @@ pub(in crate::world) struct Credit {
     hops: Vec<HopVcs>,
     /// The VCs of virtual links, by the hops at whose ends their receivers are.
     ahead: BTreeMap<u32, Place>,
-    /// What credit leaves of the memory of nodes.
+    /// Node memory left over by credit.
     rest: Rest,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were made on the way.
     forked: BTreeSet<BodyId>,
     made_here: BTreeSet<BodyId>,
     /// Links with something to do at a time.
     agenda: BTreeSet<(Time, u32)>,
-    /// What is under way on links, and free places in it.
+    /// Cells under way on links, and the free places in this list.
     cells: Vec<Cell>,
     free: Vec<u32>,
 }
