@@ -255,6 +255,24 @@ fn nothing_is_lost_duplicated_or_reordered() {
     }
 }
 
+/// Classes that wait for slots of their own, while the link is busy with others', contracts change and packets are
+/// pushed out: the audit of every step checks that each is let go in time.
+#[test]
+fn classes_with_slots_are_let_go() {
+    let slotted =
+        |kind: &SchedulerKind| kind.is_slotted() || kind.record().is_some_and(|record| record.name == "fifo");
+    let kinds: Vec<SchedulerKind> = plans::schedulers().into_iter().filter(slotted).collect();
+    for seed in 0..rounds(60) {
+        let mut storm = Storm::new(seed, "slots", 1, kinds.clone(), plans::drop_tails());
+        while storm.open.len() < 6 {
+            storm.open();
+        }
+        (0..400).for_each(|_| storm.step());
+        storm.drain();
+        storm.check(&format!("seed {seed}"));
+    }
+}
+
 /// The schedulers that forget all that was: slots are laid out in the order in which flows came, Pulse keeps what its
 /// flows have not sent, and FQ-CoDel keeps a flow in its lists until its next turn.
 fn forgetful() -> Vec<SchedulerKind> {

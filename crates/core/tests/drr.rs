@@ -1,5 +1,5 @@
 //! Deficit round robin: the paper's loop, step by step; its fairness (Shreedhar and Varghese 1996, theorem 2) and its latency
-//! (Stiliadis and Varma 1998, table I), exactly.
+//! (Stiliadis and Varma 1998, table I, and a packet), exactly.
 
 mod common;
 
@@ -177,6 +177,24 @@ fn packets_are_those_of_the_papers_loop() {
     assert!(pushed_out > 500, "{pushed_out}");
 }
 
+/// A packet of several quanta: the turns that passed before it may be sent are not lost when its flow is held.
+#[test]
+fn a_flow_that_is_held_keeps_the_turns_that_have_passed() {
+    let mut world = World::with(drr(100, 10_000));
+    let legs = [0; 3].map(|_| world.open(0, &FlowPlan::default()));
+    world.arrive(&[legs[0]], 100);
+    world.start(0).unwrap();
+    // Alone, it has had four quanta, and the fifth is that of its turn.
+    world.arrive(&[legs[1]], 450);
+    world.take_part(legs[1], Participation::Held);
+    (0..2).for_each(|_| _ = world.arrive(&[legs[0]], 100));
+    world.arrive(&[legs[2]], 450);
+    world.take_part(legs[1], Participation::Active);
+    world.finish(0);
+    let order: Vec<_> = std::iter::from_fn(|| world.send(0)).map(|packet| packet.flow).collect();
+    assert_eq!(order, [legs[0], legs[1], legs[0], legs[2]].map(|leg| leg.flow));
+}
+
 /// Theorem 2: over any time in which flows i and j have packets, |W_i / f_i − W_j / f_j| ≤ Q + 2 max; by their quanta,
 /// |W_i / q_i − W_j / q_j| ≤ 1 + max / q_i + max / q_j, whatever others do.
 #[test]
@@ -251,8 +269,9 @@ fn shares_are_equal_under_asymmetric_load() {
 }
 
 /// A latency-rate server (Stiliadis and Varma 1998, table I): from the beginning of a busy period on, a flow with the quantum φ
-/// among quanta that sum to F has its share of the link C, less what it has in (3 F − 2 φ) / C, when no packet is longer
-/// than a quantum.
+/// among quanta that sum to F has its share of the link C, less what it has in (3 F − 2 φ + L) / C, when no packet is longer
+/// than L and no quantum shorter. The table is without L: there a turn ends when its last packet is sent, and here when
+/// that packet's service begins, so that a flow may join behind one turn more.
 #[test]
 fn a_flow_has_its_share_after_the_latency() {
     const BITS: u64 = 8_000_000;
@@ -273,7 +292,7 @@ fn a_flow_has_its_share_after_the_latency() {
         lines.drain();
         // In bytes of the link: a microsecond each. What is sent counts with its last bit.
         let frame: u64 = weights.iter().sum::<u64>() * 1_500;
-        let latency = 3 * frame - 2 * weights[0] * 1_500;
+        let latency = 3 * frame - 2 * weights[0] * 1_500 + 1_500;
         let mut had = 0;
         for sent in lines.sent.iter().filter(|sent| sent.packet.flow == legs[0].flow) {
             // Just before its last bit is out.

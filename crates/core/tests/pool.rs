@@ -47,8 +47,9 @@ fn flood(lines: &mut Lines, rng: &mut Rng, waits: Waits) -> Leg {
         Waits::ForItsCeiling => plan.ceiling = Some(slow),
         Waits::ForItsClass => plan.class = Some(0),
         Waits::InItsShaper => {
+            // So slow that one packet leaves it while the others' are sent.
             plan.shaper = Some(ShaperPlan {
-                rate: slow,
+                rate: rate(pick(rng, &[10_000, 200_000])),
                 burst: LARGEST,
                 peak: None,
                 queue: None,
@@ -106,7 +107,10 @@ fn beside_floods(seed: u64, waits: &[Waits], push_out: PushOut) -> (usize, usize
     let theirs = pool * 3 / 4 - measure(limit, aside) * (floods.len() as u64 + 1);
     for _ in 0..400 {
         for _ in 0..rng.below(12) {
-            lines.arrive(&[pick(&mut rng, &floods)], pick(&mut rng, &[40, 1000, LARGEST]));
+            let flood = rng.below(floods.len() as u64) as usize;
+            let shaped = waits[flood] == Waits::InItsShaper;
+            let len = if shaped { LARGEST } else { pick(&mut rng, &[40, 1000, LARGEST]) };
+            lines.arrive(&[floods[flood]], len);
         }
         for _ in 0..rng.below(6) {
             let len = pick(&mut rng, &[40, 576, LARGEST]);

@@ -12,7 +12,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::tdm::TdmParams;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{Change, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// What 250 bytes take at 400 kbit/s.
@@ -187,4 +187,43 @@ fn without_a_rate_a_frame_divides_its_links() {
     let both = lines.world.open(0, &reserving(300_000));
     let less = lines.world.try_reconfigure(&plan(Some(400_000)), &[]);
     assert!(less.is_err() && lines.world.switch.counters(both).arrived.packets == 0);
+}
+
+/// A frame as a class of a FIFO port, for flows in it.
+fn in_a_class() -> Lines {
+    let mut port = PortPlan::new(common::kind("fifo"));
+    port.classes.push(ClassPlan::new(frame()));
+    Lines::new(World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() }), &[rate(400_000)])
+}
+
+/// Without a reservation a packet waits while others own all slots of its class, and no longer than until one of them
+/// is closed.
+#[test]
+fn slots_of_a_closed_flow_are_used_by_its_class_at_once() {
+    let mut lines = in_a_class();
+    let [all, none] =
+        [400_000, 0].map(|reserved| lines.world.open(0, &FlowPlan { class: Some(0), ..reserving(reserved) }));
+    lines.arrive(&[none], 250);
+    lines.run(Time::ORIGIN + Span::from_millis(35));
+    assert!(lines.sent.is_empty());
+    lines.world.close(all);
+    lines.drain();
+    assert_eq!(
+        lines.sent.iter().map(|sent| sent.at).collect::<Vec<_>>(),
+        [Time::ORIGIN + Span::from_millis(35)]
+    );
+}
+
+/// A flow that gives up its few slots has those of all flows without a reservation from then on.
+#[test]
+fn a_changed_flow_of_a_class_waits_for_its_new_slots() {
+    let mut lines = in_a_class();
+    let leg = lines.world.open(0, &FlowPlan { class: Some(0), ..reserving(20_000) });
+    lines.arrive(&[leg], 250);
+    lines.drain();
+    lines.arrive(&[leg], 250);
+    let changed = FlowPlan { class: Some(0), ..reserving(0) };
+    lines.world.cx(|switch, cx| switch.change(cx.now, leg, &changed).map(|_| ())).unwrap();
+    lines.drain();
+    assert_eq!(lines.sent[1].at, Time::ORIGIN + SLOT);
 }

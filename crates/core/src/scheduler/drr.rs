@@ -129,10 +129,10 @@ impl Flow {
         self.deficit = self.deficit.saturating_add(self.quantum.saturating_mul(quanta));
     }
 
-    /// Its turn begins, after so many quanta.
-    fn begin_turn(&mut self, quanta: u64) {
+    /// Its turn begins, with a quantum.
+    fn begin_turn(&mut self) {
         self.turn = Turn::Begun(self.deficit);
-        self.give(quanta);
+        self.give(1);
     }
 
     /// It is held: of a turn in which nothing is sent, nothing is kept.
@@ -168,7 +168,7 @@ impl Drr {
         while let Some(flow) = self.turns.first() {
             let state = &mut self.flows[flow.ix()];
             if state.turn == Turn::Ahead {
-                state.begin_turn(1);
+                state.begin_turn();
             }
             if state.may_send(head(flow, queues)) {
                 return;
@@ -242,9 +242,10 @@ impl Scheduler for Drr {
             if alone {
                 // Turns pass until it may send.
                 let state = &mut self.flows[flow.ix()];
-                let turns = state.turns_for(u64::from(packet.len)).max(1);
-                state.begin_turn(turns);
-                self.turns.skip_rounds(turns - 1);
+                let passed = state.turns_for(u64::from(packet.len)).max(1) - 1;
+                state.give(passed);
+                state.begin_turn();
+                self.turns.skip_rounds(passed);
             }
         }
         self.note_latest(flow, queues.bytes_of(flow) + u64::from(packet.len));

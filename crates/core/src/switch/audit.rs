@@ -68,6 +68,7 @@ impl Port {
         }
         self.audit_guards()?;
         self.audit_blocked()?;
+        self.audit_watched(now)?;
         self.audit_tree(now)
     }
 
@@ -105,6 +106,31 @@ impl Port {
         let reserved: u64 = open.map(Flow::counted_reserve).sum();
         if reserved != self.table.reserved {
             return Err(format!("{reserved} bytes a second reserved, {} counted", self.table.reserved));
+        }
+        Ok(())
+    }
+
+    /// A class that waits for a time is let go by then.
+    fn audit_watched(&self, now: Time) -> Result<(), String> {
+        for (at, node) in self.tree.nodes.iter().enumerate() {
+            let Some(parent) = self.tree.parent(at) else { continue };
+            let is_child =
+                |member: &Member| matches!(member, Member::Node(child) if usize::from(*child) == at);
+            let above = &self.tree.nodes[parent];
+            let Some(slot) = above.members.iter().position(is_child) else { continue };
+            if node.queues.is_empty() || above.queues.takes_part(FlowIx(slot as u32)) {
+                continue;
+            }
+            let clear_at = node.ceiling.as_ref().map_or(now, |ceiling| ceiling.clear_at());
+            let until = match node.scheduler.select(now, &node.queues) {
+                _ if clear_at > now => clear_at,
+                Select::Flow(_) => now,
+                Select::NotBefore(time) if time < Time::NEVER => time,
+                Select::NotBefore(_) | Select::Idle => continue,
+            };
+            if !self.lets_go_by(at, until) {
+                return Err(format!("node {at}: waits until {until:?}, and nothing lets it go by then"));
+            }
         }
         Ok(())
     }

@@ -213,6 +213,9 @@ impl Port {
             self.change(cx.now, flow, &plan)?;
             diff.push(Change::Flow(ix, flow.0));
         }
+        if same_tree {
+            (1..self.tree.nodes.len()).for_each(|class| self.settle(cx.now, class));
+        }
         Ok(())
     }
 

@@ -24,6 +24,8 @@ struct Oracle {
     old: f64,
     burst: f64,
     accu_prob: f64,
+    /// Whether the accumulated probability has met a threshold, so that rounding decides.
+    met: bool,
 }
 
 fn seconds(span: Span) -> f64 {
@@ -115,6 +117,7 @@ impl Oracle {
             self.accu_prob = 0.0;
         }
         self.accu_prob += self.drop_prob;
+        self.met |= [0.85, 8.5].iter().any(|threshold| (self.accu_prob - threshold).abs() < 1e-9);
         let drops =
             if self.accu_prob < 0.85 { false } else { self.accu_prob >= 8.5 || rng.unit() <= self.drop_prob };
         if drops {
@@ -139,8 +142,8 @@ impl Oracle {
 
 #[test]
 fn every_verdict_is_the_oracles() {
-    let mut said = Vec::new();
-    for seed in 0..rounds(80) {
+    let (mut said, mut undecided) = (Vec::new(), 0);
+    'seeds: for seed in 0..rounds(80) {
         let mut rng = Rng::named(seed, "pie");
         let update = Span::from_millis(pick(&mut rng, &[1, 15, 150, 20_000]));
         let params = PieParams {
@@ -167,6 +170,7 @@ fn every_verdict_is_the_oracles() {
             old: 0.0,
             burst: seconds(params.max_burst),
             accu_prob: 0.0,
+            met: false,
         };
         for (nth, (at, event)) in line.events.iter().enumerate() {
             oracle.run(*at);
@@ -178,6 +182,10 @@ fn every_verdict_is_the_oracles() {
                 }
                 Event::Arrive(packet, verdict) => {
                     let expected = oracle.arrive(packet, &mut draws);
+                    if oracle.met {
+                        undecided += 1;
+                        continue 'seeds;
+                    }
                     assert_eq!(*verdict, expected, "seed {seed}, event {nth}: {params:?}");
                     said.push(expected);
                 }
@@ -188,6 +196,7 @@ fn every_verdict_is_the_oracles() {
         let found = line.gauge("drop_probability");
         assert!((found - oracle.drop_prob).abs() < 1e-9, "seed {seed}: {found} {}", oracle.drop_prob);
     }
+    assert!(undecided * 50 <= rounds(80), "rounding decided in {undecided} runs");
     for verdict in [
         Verdict::Accept,
         Verdict::Drop(Reason::QueueLimit),

@@ -72,6 +72,7 @@ impl Oracle {
 /// Three flows share a bucket, a fourth has one of its own with the same terms.
 #[test]
 fn one_bucket_for_three_flows() {
+    let mut seen = [[0; 2]; 4];
     for seed in 0..rounds(5) {
         let port = PortPlan {
             meters: vec![bucket()],
@@ -85,7 +86,6 @@ fn one_bucket_for_three_flows() {
         });
         let mut oracles = [0; 2].map(|_| Oracle::new(1_000_000, 20));
         let mut rng = Rng::named(seed, "aggregate");
-        let mut seen = [[0; 2]; 4];
         for body in 0..2000 {
             let (flow, len) = (rng.below(4) as usize, pick(&mut rng, &[40, 576, 1500]));
             world.arrive_packet(&[legs[flow]], Packet::new(BodyId(body), len));
@@ -96,14 +96,15 @@ fn one_bucket_for_three_flows() {
             world.wait(gap);
             oracles.iter_mut().for_each(|oracle| oracle.wait(gap));
         }
-        assert!(seen.as_flattened().iter().all(|count| *count > 5), "{seen:?}");
     }
+    assert!(seen.as_flattened().iter().all(|count| *count > 50), "{seen:?}");
 }
 
 /// A packet passes its flow's own bucket in its class, its site's and the port's: each takes what the one before
 /// has let through, and nothing else.
 #[test]
 fn a_cascade_of_three_meters() {
+    let mut stopped = [0; 4];
     for seed in 0..rounds(5) {
         let class = |parent| ClassPlan { parent, meters: vec![bucket()], ..ClassPlan::new(kind("fifo")) };
         let port = PortPlan {
@@ -124,7 +125,6 @@ fn a_cascade_of_three_meters() {
         let mut own = [0; 3].map(|_| Oracle::new(1_000_000, 20));
         let (mut site, mut all) = (Oracle::new(2_000_000, 10), Oracle::new(2_000_000, 20));
         let mut rng = Rng::named(seed, "cascade");
-        let mut stopped = [0; 4];
         for body in 0..3000 {
             let (flow, len) = (rng.below(4) as usize, pick(&mut rng, &[40, 576, 1000]));
             let leg = legs.get(flow).copied().unwrap_or(beside);
@@ -143,6 +143,6 @@ fn a_cascade_of_three_meters() {
             world.wait(gap);
             own.iter_mut().chain([&mut site, &mut all]).for_each(|oracle| oracle.wait(gap));
         }
-        assert!(stopped.iter().all(|count| *count > 20), "{stopped:?}");
     }
+    assert!(stopped.iter().all(|count| *count > 100), "{stopped:?}");
 }

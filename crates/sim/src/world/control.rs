@@ -1,6 +1,6 @@
 //! Cells of a link's own on their way: credit cells and credit_check cells.
 
-use super::World;
+use super::{Event, World};
 use crate::event_queue::EventQueue;
 use tidegate_core::link::Flight;
 
@@ -23,7 +23,8 @@ impl<Q: EventQueue> World<Q> {
         let Some(cell) = cell else { return true };
         let at = link.line.begin(self.now, cell.len);
         control.start(self.now, cell.packet());
-        self.events.depart(ix, at);
+        // An opportunity of the link's trace may still be pending.
+        self.events.set(Event::Departed(ix), at);
         false
     }
 

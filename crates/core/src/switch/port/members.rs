@@ -120,8 +120,11 @@ impl Port {
         let node = &mut self.tree.nodes[usize::from(entry.node)];
         node.scheduler.set_flow(now, entry.slot, &plan.contract, &node.queues)?;
         node.renew_tail(entry.slot);
+        let node = usize::from(entry.node);
         self.table.set_contract(flow, &plan.contract);
-        self.set_extras(now, flow, plan)
+        self.set_extras(now, flow, plan)?;
+        self.settle(now, node);
+        Ok(())
     }
 
     /// Meters, droppers, ceiling and shaper.
@@ -164,7 +167,10 @@ impl Port {
         if !self.is_drained(flow) {
             return;
         }
-        self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
+        let node = usize::from(entry.node);
+        self.tree.nodes[node].scheduler.release(entry.slot);
+        // Others of its class may be sent sooner now.
+        self.settle(now, node);
         if let Some(at) = self.forgettable_at(now, flow) {
             self.table.closing -= 1;
             self.table.retire(flow, at);

@@ -80,8 +80,7 @@ impl Port {
                     }
                 }
                 Next::Late(node) => {
-                    self.tree.settle(cx.now, node);
-                    self.watch(cx.now, node);
+                    self.settle(cx.now, node);
                 }
                 Next::NotBefore(_) => return None,
             }
@@ -102,7 +101,6 @@ impl Port {
     /// Drops the first packet of a place, which was selected to be sent.
     fn drop_at_head(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, place: Place, reason: Reason) {
         let Some(packet) = self.tree.remove(cx, place, Removal::DroppedAtHead) else { return };
-        self.watch(cx.now, place.node);
         self.leave_unsent(cx, pool, place.node, &packet, reason, Left::DroppedAtHead);
     }
 
@@ -116,6 +114,8 @@ impl Port {
         reason: Reason,
         how: Left,
     ) {
+        // What is left there may have to wait.
+        self.watch(cx.now, node);
         match how {
             Left::DroppedAtHead => self.stats.reached(self.backlog.packets),
             _ => self.stats.pushed_out(cx.now, self.backlog.packets),

@@ -26,6 +26,12 @@ impl Port {
         let entry = &self.table.flows[flow.ix()];
         let at = usize::from(entry.node);
         self.tree.take_part(now, at, entry.slot, entry.effective_participation());
+        self.settle(now, at);
+    }
+
+    /// Brings a node and those above it up to date after time has passed, or after its scheduler, a member or a rate has
+    /// changed: whether they may send, and when they are let go if they may not.
+    pub(in crate::switch) fn settle(&mut self, now: Time, at: usize) {
         self.tree.settle(now, at);
         self.watch(now, at);
     }
@@ -126,11 +132,18 @@ impl Port {
                     if self.tree.nodes[node].watched == at {
                         self.tree.nodes[node].watched = Time::NEVER;
                     }
-                    self.tree.settle(now, node);
-                    self.watch(now, node);
+                    self.settle(now, node);
                 }
             }
         }
+    }
+
+    /// Whether a node is let go at this time at the latest.
+    pub(in crate::switch) fn lets_go_by(&self, at: usize, until: Time) -> bool {
+        let lets_go = |(time, member): (Time, Member)| {
+            time <= until && matches!(member, Member::Node(node) if usize::from(node) == at)
+        };
+        self.held.iter().any(|Reverse(held)| lets_go(*held))
     }
 
     /// The tree is new: what is held there is not known by its old index.

@@ -137,7 +137,6 @@ impl Tree {
             above.renew_tail(slot);
         }
         self.set_ceiling(class + 1, plan.ceiling);
-        self.settle(now, class + 1);
         Ok(())
     }
 
