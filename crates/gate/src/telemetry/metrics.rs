@@ -171,12 +171,12 @@ impl Scrape {
             family(
                 "flow_named",
                 "Number of times that a detector named a flow because it does not respond to congestion",
-                { flow_counter(&|flow| flow.statistics.named) },
+                flow_counter(&|flow| flow.statistics.named),
             ),
             family(
                 "flow_released",
                 "Number of times that a named flow was released because it backed off",
-                { flow_counter(&|flow| flow.statistics.released) },
+                flow_counter(&|flow| flow.statistics.released),
             ),
             family(
                 "flow_delay_seconds",
