@@ -198,7 +198,13 @@ fn starting_later_changes_no_order() {
 
 #[test]
 fn a_thousand_times_faster_changes_no_order() {
-    changes_nothing(|how, ix, _| how.scale(ix, 1, 1000));
+    changes_nothing(|how, ix, _| {
+        // Virtual time of WFQ's fluid server is rounded to a tick, which decides between packets whose tags would be
+        // equal, and a tick is not scaled.
+        if RECORDS[ix].name != "wfq" {
+            how.scale(ix, 1, 1000);
+        }
+    });
 }
 
 #[test]
