@@ -354,7 +354,7 @@ mod tests {
         }
     }
 
-    /// A flow that is held and released repeatedly leaves at most as many entries as there are flows.
+    /// Flows that are held and released repeatedly leave a bounded number of stale entries.
     #[test]
     fn memory_does_not_grow_with_removals() {
         let mut twins = Twins::new(1_000);

@@ -70,8 +70,9 @@ impl fmt::Debug for Time {
         if *self == Time::NEVER {
             return write!(f, "never");
         }
-        let seconds = (self.0 as f64 - Time::ORIGIN.0 as f64) / TICKS_PER_SECOND as f64;
-        write!(f, "{seconds}s")
+        // The origin is so late that a time has no room for its ticks in an f64.
+        let ticks = i128::from(self.0) - i128::from(Time::ORIGIN.0);
+        write!(f, "{}s", ticks as f64 / TICKS_PER_SECOND as f64)
     }
 }
 
@@ -289,6 +290,12 @@ mod tests {
         assert_eq!(rate(33_000_000).time_for(1), Span::from_ticks(24_242));
         assert_eq!(rate(33_000_000).time_for(250), Span::from_ticks(6_060_606));
         assert_eq!(rate(33_000_000).time_for(1500), Span::from_ticks(36_363_636));
+    }
+
+    #[test]
+    fn a_time_is_shown_to_the_tick() {
+        assert_eq!(format!("{:?}", Time::ORIGIN + Span::from_millis(148)), "0.148s");
+        assert_eq!(format!("{:?}", Time::ORIGIN + Span::from_ticks(1)), "0.00000000001s");
     }
 
     #[test]

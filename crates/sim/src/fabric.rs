@@ -52,7 +52,7 @@ pub(crate) struct Link {
     pub(crate) line: Line<Packet>,
     /// The index of the flights on links of its propagation delay; `None` where the line keeps what is in flight itself.
     pub(crate) flights: Option<u32>,
-    /// For what the line loses.
+    /// Random stream for losses and reordering on the line.
     pub(crate) rng: Rng,
     /// The node at its end.
     pub(crate) to: u32,

@@ -88,8 +88,6 @@ fn a_greedy_source_survives_refusals() {
     assert_eq!(world.link(0).sent.0, 2_000);
 }
 
-/// Zhang 1991, section 3.3: no more than the bucket and its refill ever passes, and the excess
-/// waits, up to the queue.
 /// When bursts of others have pushed out all that a greedy source had waiting, nothing of it leaves the
 /// queue any more: it tries again a packet's time later.
 #[test]
@@ -111,6 +109,8 @@ fn a_greedy_source_survives_being_pushed_out() {
     assert!(busy > 0.98, "it takes what is left: {busy}");
 }
 
+/// Zhang 1991, section 3.3: no more than the bucket and its refill ever passes, and the excess
+/// waits, up to the queue.
 #[test]
 fn an_envelope_lets_through_what_it_says() {
     let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(1000));

@@ -34,7 +34,8 @@ pub struct Distribution {
 
 impl Distribution {
     /// The distribution function through these points: a size in bytes, and the share of transfers of at most
-    /// that size. `None` unless both are non-decreasing from 0 on and the last share is 1.
+    /// that size. `None` unless both are non-decreasing from 0 on, the last share is 1 and the last size is
+    /// finite.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Distribution> {
         let from_zero = std::iter::once(&(0.0, 0.0)).chain(&points);
         let rises = from_zero.zip(&points).all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
