@@ -31,7 +31,7 @@ pub const NETWORK: &[Mistake] = &[
         "rate = \"2mbit\"",
         "trace = \"scenario.rs\"",
         "a.toml:18:9: tests/scenario.rs is not a trace of a link: line 1: expected a whole number of milliseconds up to \
-         4294967295, found `//! Scenarios without mistakes: what they turn into.`",
+         4294967295, found `//! Scenarios without mistakes, and their expanded form.`",
         Some("each line is the millisecond of one opportunity to deliver 1500 bytes, in order"),
     ),
     (
