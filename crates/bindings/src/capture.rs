@@ -1,4 +1,4 @@
-//! A capture: its flows, and what they should reserve.
+//! A capture: its flows, and suggested reservations for them.
 
 use crate::TidegateError;
 use crate::interruptible::interruptible;
@@ -43,13 +43,13 @@ impl Capture {
         self.trace.span.as_secs_f64()
     }
 
-    /// The packet or line in which the file ends, and which was left out; `None` for a whole file.
+    /// The packet or line that the end of the file cuts off, and which was left out; `None` for a whole file.
     #[getter]
     fn cut(&self) -> Option<String> {
         self.trace.cut.map(|place| place.to_string())
     }
 
-    /// What each flow was seen to do: dictionaries, in the order of their first packets.
+    /// The observed behaviour of each flow: dictionaries, in the order of their first packets.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let trace = self.trace.clone();
         let seen: Vec<_> = interruptible(py, move || trace.flows.iter().map(observe).collect())?;
@@ -70,7 +70,7 @@ impl Capture {
         Ok(list)
     }
 
-    /// The places of the flows that `pattern` means: a name, or a pattern such as `10.0.0.1:80>*/tcp`.
+    /// The places of the flows that match `pattern`: a name, or a pattern such as `10.0.0.1:80>*/tcp`.
     fn matching(&self, pattern: &str) -> Vec<usize> {
         let wanted: Option<FlowPattern> = pattern.parse().ok();
         let meant = |name: &str| {
@@ -81,9 +81,10 @@ impl Capture {
         (0..self.trace.flows.len()).filter(|flow| meant(&self.trace.flows[*flow].name)).collect()
     }
 
-    /// What flows should reserve on a link of `rate` bit/s with packets of up to `longest_packet` bytes and a
-    /// queue of up to `buffer` (as a scenario spells it, or `None`), when the file is played once or `again` and again; `wishes` are places of flows and the delay
-    /// in seconds that 99 % of their packets should keep. One dictionary a wish.
+    /// Suggested reservations of flows on a link of `rate` bit/s with packets of up to `longest_packet` bytes
+    /// and a queue of up to `buffer` (as a scenario spells it, or `None`), when the file is played once or
+    /// `again` and again; `wishes` are places of flows and the delay in seconds that 99 % of their packets
+    /// should keep. One dictionary per wish.
     #[pyo3(signature = (rate, longest_packet, buffer, again, wishes))]
     fn suggest<'py>(
         &self,
@@ -117,8 +118,8 @@ impl Capture {
     }
 }
 
-/// Packets and bytes that the buffer of a port must hold for flows that have at most these packets and bytes there,
-/// so that push-out takes none of theirs; `largest` is the largest packet of any flow.
+/// Packets and bytes that the buffer of a port must hold for flows that have at most these packets and bytes
+/// there, so that push-out takes none of theirs; `largest` is the largest packet of any flow.
 #[pyfunction]
 pub fn buffer_for(backlogs: Vec<(u64, u64)>, largest: u32) -> (u64, u64) {
     bounds::buffer_for(backlogs, largest)

@@ -12,7 +12,8 @@ use tidegate_core::units::Span;
 use tidegate_sim::input::contract::{self, AtRate, Fitting};
 use tidegate_sim::input::{self, Content};
 
-/// What the file at `path` holds: `packets` or `frames`; raises TidegateError for a file that cannot be read.
+/// The content of the file at `path`: `packets` or `frames`; raises TidegateError for a file that cannot be
+/// read.
 #[pyfunction]
 pub fn sniff(path: PathBuf) -> PyResult<&'static str> {
     match input::sniff(&path) {
@@ -43,7 +44,8 @@ impl Arrivals {
         Ok(Arrivals { arrivals: Arc::new(arrivals), cut })
     }
 
-    /// The frames of the video at `path`, so many in a second; raises TidegateError for a file that cannot be used.
+    /// The frames of the video at `path`, `fps` in a second; raises TidegateError for a file that cannot be
+    /// used.
     #[staticmethod]
     fn of_video(py: Python<'_>, path: PathBuf, fps: f64) -> PyResult<Arrivals> {
         let read = interruptible(py, move || {
@@ -56,19 +58,19 @@ impl Arrivals {
         Ok(Arrivals { arrivals: Arc::new(arrivals), cut: cut.map(|place| place.to_string()) })
     }
 
-    /// The packet or line in which the file ends, and which was left out; `None` for a whole file.
+    /// The packet or line that the end of the file cuts off, and which was left out; `None` for a whole file.
     #[getter]
     fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
     }
 
-    /// Whether some of them have one time.
+    /// Whether some arrivals have the same time.
     #[getter]
     fn come_together(&self) -> bool {
         self.arrivals.come_together()
     }
 
-    /// What they were seen to do, as a dictionary: rates in bit/s, sizes in bytes, times in seconds.
+    /// Observed properties as a dictionary: rates in bit/s, sizes in bytes, times in seconds.
     fn observe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let arrivals = self.arrivals.clone();
         let (seen, bytes) = interruptible(py, move || (arrivals.observe(), arrivals.bytes()))?;
@@ -96,7 +98,8 @@ impl Arrivals {
         Ok((workahead, Span::as_secs_f64(delay_max), Span::as_secs_f64(delay_p99)))
     }
 
-    /// The contract from `rate` bit/s on that they keep: r in bit/s, W in bytes and the peak rate in bit/s.
+    /// The contract with a reservation from `rate` bit/s on that the arrivals keep: r in bit/s, W in bytes
+    /// and the peak rate in bit/s.
     fn contract(&self, py: Python<'_>, rate: u64) -> PyResult<(u64, u64, u64)> {
         let arrivals = self.arrivals.clone();
         let Fitting { reserve, workahead, peak } =

@@ -41,7 +41,7 @@ impl CreditLink {
         float(self.rtt) * f64::from(self.link.cell) * 8.0 / self.link.rate as f64
     }
 
-    /// Bytes of credit cells for each byte of data, with so many records in a credit cell.
+    /// Bytes of credit cells for each byte of data, with `records` records in a credit cell.
     fn overhead(&self, n2: u64, records: u64) -> PyResult<f64> {
         self.link.overhead(n2, records).map(float).map_err(refused)
     }
@@ -51,7 +51,8 @@ impl CreditLink {
         self.link.n2_for_overhead(percent).map_err(refused)
     }
 
-    /// The least and the highest rate in bit/s of each of `active` VCs with `buf_alloc` cells each (equation 2).
+    /// The least and the highest rate in bit/s of each of `active` VCs with `buf_alloc` cells each (equation
+    /// 2).
     fn rates(&self, n2: u64, buf_alloc: u64, active: u64) -> PyResult<(f64, f64)> {
         let share = self.control(n2)?.share(buf_alloc, active).map_err(refused)?;
         let rate = |share| float(share) * self.link.rate as f64;
@@ -64,7 +65,8 @@ impl CreditLink {
         self.control(n2)?.buffer(share, active).map_err(refused)
     }
 
-    /// The pool M in cells, and below how many queued cells a newcomer ramps up (equations 5 and 6).
+    /// The pool M in cells, and the number of queued cells below which a newcomer ramps up (equations 5 and
+    /// 6).
     fn pool(&self, alpha: u64, vcs: u64) -> PyResult<(u64, f64)> {
         let pool = Pool::new(self.rtt, alpha, vcs).map_err(refused)?;
         Ok((pool.cells, float(pool.queued_below)))

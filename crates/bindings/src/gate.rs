@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-/// Does what `tidegate-gate` would do with these arguments, the program's name first: its exit code.
+/// Runs `tidegate-gate` with these arguments, the program's name first, and returns its exit code.
 #[cfg(all(target_os = "linux", feature = "gate"))]
 #[pyfunction]
 pub(crate) fn gate(py: Python<'_>, arguments: Vec<String>) -> u8 {

@@ -6,14 +6,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often signals are looked at.
+/// Interval at which signals are checked.
 const EVERY: Duration = Duration::from_millis(50);
 
-/// Does `work` on a thread of its own and without the interpreter's lock, and returns what comes of it.
+/// Runs `work` on a separate thread without the interpreter's lock, and returns its result.
 ///
 /// # Errors
-/// What a signal's handler raises meanwhile, such as `KeyboardInterrupt`. The thread is then left to itself: it
-/// owns its data, and its result is discarded.
+/// The exception that a signal's handler raises meanwhile, such as `KeyboardInterrupt`. The thread is then
+/// left to itself: it owns its data, and its result is discarded.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

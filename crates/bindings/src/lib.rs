@@ -55,8 +55,8 @@ fn half_width_95(results: Vec<f64>) -> Option<f64> {
     tidegate_core::stats::half_width_95(&results)
 }
 
-/// Half the width of a 95 % interval of the share of trials at which a rare event happens (Korn and Graubard 1998), of
-/// the (events, trials) of each replication; `None` of fewer than two.
+/// Half the width of a 95 % interval of the share of trials at which a rare event happens (Korn and Graubard
+/// 1998), of the (events, trials) of each replication; `None` of fewer than two.
 #[pyfunction]
 fn rare_half_width_95(runs: Vec<(u64, u64)>) -> Option<f64> {
     tidegate_core::stats::rare_half_width_95(&runs)
@@ -81,7 +81,7 @@ fn parse_size(text: &str) -> PyResult<u64> {
     units::parse_size(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))
 }
 
-/// A limit such as `100p` or `64kB`: a number, and whether it is of packets, not of bytes.
+/// A limit such as `100p` or `64kB`: a number, and whether it counts packets, not bytes.
 #[pyfunction]
 fn parse_limit(text: &str) -> PyResult<(u64, bool)> {
     match units::parse_limit(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))? {

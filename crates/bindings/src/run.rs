@@ -14,7 +14,7 @@ use tidegate_sim::results::tables;
 use tidegate_sim::watch::{Hop, Served, Watch};
 use tidegate_sim::world::{Overflow, World};
 
-/// Most flows whose delay quantiles are kept one by one; of more only the groups' are.
+/// Maximum number of flows with delay quantiles of their own; with more flows, only the groups have them.
 const MOST_FLOW_DELAYS: usize = 500;
 
 /// One replication of a scenario, under one seed.
@@ -29,9 +29,9 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// Prepares a run. `series` records queues and throughput over time; `watch` follows a
-    /// flow's packets and keeps the given number of the slowest; `workahead` are factors on reserved rates at which
-    /// the exact W of every flow is measured along its route.
+    /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's packets and
+    /// keeps the given number of the slowest; `workahead` are factors on reserved rates at which the exact W
+    /// of every flow is measured along its route.
     #[new]
     #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new()))]
     fn new(
@@ -77,7 +77,7 @@ impl Run {
         }
     }
 
-    /// How far the run is, 0 to 1.
+    /// Progress of the run, 0 to 1.
     #[getter]
     fn progress(&self) -> f64 {
         self.world().progress()
@@ -111,7 +111,7 @@ impl Run {
         Ok(named)
     }
 
-    /// What the watched flow states of its traffic: `reserve` in bit/s and `bucket` in seconds at that rate, or
+    /// The traffic terms of the watched flow: `reserve` in bit/s and `bucket` in seconds at that rate, or
     /// `None` without a bucket. `None` for a datagram flow, and when nothing is watched.
     fn terms<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(terms) = self.world().watch().and_then(Watch::terms) else { return Ok(None) };
@@ -146,7 +146,7 @@ impl Run {
 }
 
 impl Run {
-    /// What is said of a network that holds more packets than it may.
+    /// The message about a network that holds more packets than it may.
     fn too_many(&self, overflow: &Overflow) -> String {
         let Overflow { at, packets, link, waiting } = *overflow;
         format!(

@@ -11,7 +11,7 @@ use tidegate_sim::build::build;
 use tidegate_sim::demands::{Asks, demands};
 use tidegate_sim::network::Network;
 
-/// A scenario that was read without a mistake, with the network that it describes.
+/// A scenario that was read without errors, with the network that it describes.
 #[pyclass(frozen, module = "tidegate._tidegate")]
 pub struct Scenario {
     pub(crate) spec: tidegate_spec::Scenario,
@@ -84,7 +84,7 @@ impl Scenario {
         self.spec.warmup.as_secs_f64()
     }
 
-    /// Where relative paths in it start.
+    /// The folder in which its relative paths start.
     #[getter]
     fn base_dir(&self) -> &Path {
         &self.base_dir
@@ -114,13 +114,13 @@ impl Scenario {
         self.network.links.iter().map(|link| link.name.clone()).collect()
     }
 
-    /// How many quantities a run records over time.
+    /// Number of quantities that a run records over time.
     #[getter]
     fn series(&self) -> u64 {
         self.spec.series()
     }
 
-    /// How many times a run records each of them.
+    /// Number of times that a run records each quantity.
     #[getter]
     fn samples(&self) -> u64 {
         self.spec.duration.ticks() / self.spec.sample.ticks()
@@ -132,13 +132,15 @@ impl Scenario {
         self.spec.sample.as_secs_f64()
     }
 
-    /// What flows share, links first and in their order: its name, its rate in bit/s, and whether a switch sends on it.
+    /// The capacities that flows share, links first and in their order: name, rate in bit/s, and whether a
+    /// switch sends on it.
     fn capacities(&self) -> Vec<(String, f64, bool)> {
         let (capacities, _) = demands(&self.spec, &self.network);
         capacities.into_iter().map(|one| (one.name, one.rate, one.switched)).collect()
     }
 
-    /// What each flow asks for of which capacities, a dictionary for each; a flow that answers a connection is left out.
+    /// The demand of each flow and the capacities that it uses, a dictionary for each; a flow that answers a
+    /// connection is left out.
     fn demands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (_, demands) = demands(&self.spec, &self.network);
         let entries = PyList::empty(py);
@@ -165,13 +167,13 @@ impl Scenario {
         Ok(entries)
     }
 
-    /// What is no mistake, and yet is seldom meant, each with its place.
+    /// Warnings about settings that are valid and yet seldom meant, each with its place.
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.spec.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// How it is pickled: its text is read again.
+    /// Pickles the scenario as its text, which is read again.
     fn __reduce__<'py>(slf: &Bound<'py, Scenario>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         let py = slf.py();
         let this = slf.get();
@@ -181,7 +183,7 @@ impl Scenario {
         Ok((parse, (slf.get_type(),).into_pyobject(py)?.into_any()))
     }
 
-    /// What must be known of the recordings that it plays, one sentence each.
+    /// Notes on the recordings that it plays, one sentence each.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.network.notes.clone()

@@ -1,7 +1,7 @@
 //! Result tables, handed over as the buffers of Arrow arrays.
 //!
-//! Python makes the arrays with pyarrow, which it has anyway: crates that make them here are a sixth of what `make demo` would
-//! compile. Values are copied once, column by column.
+//! Python makes the arrays with pyarrow, which it has anyway: crates that make them here are a sixth of what
+//! `make demo` would compile. Values are copied once, column by column.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -23,7 +23,8 @@ pub fn handed_over<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, Py
     Ok(made)
 }
 
-/// A column's `type`, its `values` and, of numbers, which of them are `valid`; of text, the values are indexes into `words`.
+/// The `type` and the `values` of a column. Of numbers, also which of them are `valid`; of text, the values
+/// are indexes into `words`.
 fn arrays(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyDict>> {
     let column = PyDict::new(py);
     match values {
@@ -45,7 +46,7 @@ fn arrays(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyDict>> {
     Ok(column)
 }
 
-/// One value behind the other.
+/// The bytes of the values, one value behind the other.
 fn bytes<'py, T: Copy, const N: usize>(
     py: Python<'py>,
     values: &[T],

@@ -1,4 +1,4 @@
-//! What the fuzz targets need of this crate. It is built with `--cfg fuzzing` only.
+//! Interface for the fuzz targets. It is built with `--cfg fuzzing` only.
 
 pub use crate::control::fuzzing::ControlServer;
 
@@ -12,8 +12,8 @@ use tidegate_core::contract::Refused;
 use tidegate_core::units::{Span, Time};
 use tidegate_spec::GateFile;
 
-/// The frames that a frame with this virtio-net header is segmented into, and how long they are at most; `None`
-/// when the header is unsupported. `inserted` bytes of VLAN tags were put back into the frame.
+/// The maximum length of the frames that a frame with this virtio-net header is segmented into, and these
+/// frames; `None` when the header is unsupported. `inserted` bytes of VLAN tags were put back into the frame.
 ///
 /// # Panics
 /// When a frame is longer than the length that was computed.
@@ -29,7 +29,7 @@ pub fn segment(header: &[u8; HEADER], frame: &[u8], inserted: usize) -> Option<(
     Some((longest, (0..offloaded.segments()).map(one).collect()))
 }
 
-/// What is sent of frames: each message, and its virtio-net header.
+/// The messages that frames are sent as, each with its virtio-net header.
 pub fn join(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>)> {
     super_packet::joined(frames).into_iter().map(|(header, bytes, _)| (header, bytes)).collect()
 }
@@ -94,7 +94,7 @@ impl Gate {
     /// Checks that every frame is accounted for.
     ///
     /// # Panics
-    /// When one is not.
+    /// When a frame is not.
     pub fn check(&self) {
         let mut held = 0;
         for direction in Direction::BOTH {

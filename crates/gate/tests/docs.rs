@@ -6,7 +6,7 @@ use common::BINARY;
 use std::path::Path;
 use std::process::Command;
 
-/// A gate file that a page shows is in order.
+/// A gate file that a page shows is valid.
 #[test]
 fn the_files_of_the_page_on_tc_are_in_order() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! What becomes of traffic without the gate, and that no frame ever takes both ways.
+//! Traffic without the gate; no frame ever takes both ways.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -135,7 +135,7 @@ fn lock_waits(net: &Net, duration: Duration) -> JoinHandle<Duration> {
 #[ignore = "needs root and network namespaces"]
 fn a_killed_gate_is_followed_by_its_bridge() {
     let net = Net::new();
-    // Of each attempt that says something.
+    // The outages of conclusive attempts.
     let mut outages = Vec::new();
     for attempt in 0..3 {
         let gate = Gate::start(&net, open());
@@ -148,7 +148,7 @@ fn a_killed_gate_is_followed_by_its_bridge() {
         let waits = lock_waits(&net, quiet);
         let killed = Instant::now();
         gate.signal(Signal::KILL);
-        // Of flows that are over, nothing could pass.
+        // Nothing could pass of flows that have ended.
         let in_time = killed + quiet < ends;
         let (mut before, mut after) = (0.0_f64, 0.0_f64);
         for flow in flows {
@@ -177,7 +177,7 @@ fn a_killed_gate_is_followed_by_its_bridge() {
         }
         println!("attempt {attempt}: the machine itself was late, or its lock was held ({waits:?})");
     }
-    // One silence may be the machine's, which was late in the other attempts.
+    // A single outage may be the machine's, which was late in the other attempts.
     assert!(outages.len() < 2, "{outages:?} s without traffic");
     println!("inconclusive: packets arrived late before the gate was killed, too, or the kernel was busy");
 }
@@ -199,7 +199,7 @@ fn a_killed_gate_that_fails_closed_lets_nothing_pass() {
     assert!(!links(&net).contains("tg-"));
 }
 
-/// Start, stop, start again and stop under load, then `down`: every packet comes once at most, and the gate
+/// Start, stop, start again and stop under load, then `down`: every packet arrives at most once, and the gate
 /// sees all that passes while it runs.
 #[test]
 #[ignore = "needs root and network namespaces"]
@@ -226,7 +226,7 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
     let after =
         arrivals.iter().filter(|(_, arrived)| *arrived > stopped + Duration::from_millis(100)).count();
     println!("{} arrived of 2501; the gate received {received}", arrivals.len());
-    // Half a second of a thousand a second went through it, and none when it was gone.
+    // A thousand packets a second went through the gate for half a second, and none after it had stopped.
     assert!(received > 300 && received < 2400, "{report:#}");
     assert!(after > 100, "{after} arrived after it had stopped");
     // The bridge itself has sent nothing.
@@ -246,7 +246,7 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
     );
 }
 
-/// Rings hand frames over late, also those that the bridge has forwarded.
+/// Rings hand frames over late, including those that the bridge has forwarded.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn no_packet_comes_twice_over_a_ring() {
@@ -318,7 +318,7 @@ fn a_bridge_of_someone_elses_stays_as_it_is() {
         ip(&format!("-n {namespace} link set {name} master mine"));
     }
     ip(&format!("-n {namespace} link set mine up"));
-    // It learns for as long as its forward delay says.
+    // The bridge learns for the length of its forward delay.
     ip(&format!("-n {namespace} link set mine type bridge forward_delay 200"));
     let settings = || {
         let shown = net.output(Place::Gate, "ip", &["-d", "link", "show", "mine"]);
@@ -385,7 +385,7 @@ fn interfaces_that_do_not_fit_are_refused() {
     assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
     let text = refused(&closed);
     assert!(text.contains("`tg-gi`") && text.contains("`tidegate-gate down` with this file"), "{text}");
-    // Its file's interfaces are gone, the bridge is not.
+    // The file's interfaces are gone, but the bridge is not.
     do_ip("link del gi");
     do_ip("link del go");
     assert!(run(&net, &["down", open.path()]).status.success());

@@ -1,4 +1,4 @@
-//! Every way in and out: what goes in comes out, byte for byte, and nothing else.
+//! Every kind of input and output: frames that go in come out, byte for byte, and nothing else does.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A gate at a rate that is never in the way, for both hosts, in a way that `io` names.
+/// Starts a gate between both hosts, at this rate, with the input and output that `io` names.
 fn start(io: &str, rate: &str, rest: &str) -> (Net, Gate) {
     let net = Net::new();
     let gate = Gate::start_with(&net, TempFile::gate(rate, rate, rest), &["--set", &format!("gate.io={io}")]);
@@ -56,8 +56,8 @@ fn tcp_passes_whole(net: &Net, gate: Gate) -> Value {
     report
 }
 
-/// Python that makes `frames` precedes `see`, which says that it is ready and then what it has seen outside, and `send`,
-/// which sends them from inside. Returns what was seen.
+/// `frames` is Python that makes frames. It precedes `see`, which reports that it is ready and then what it
+/// has seen outside, and `send`, which sends the frames from inside. Returns what was seen.
 fn seen_of_sent(net: &Net, frames: &str, send: &str, see: &str, argument: &str) -> String {
     let python = |place, script: &str| {
         let mut command = net.command(place, "python3", &["-c", &format!("{frames}{script}"), argument]);
@@ -73,9 +73,9 @@ fn seen_of_sent(net: &Net, frames: &str, send: &str, see: &str, argument: &str) 
     said.trim().to_owned()
 }
 
-/// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without extensions, LLC
-/// and protocols that nobody knows, each of every length: they come out as they went in, those of a flow in their order.
-/// They are sent one at a time, and then at once, when those of different flows come out in the scheduler's order.
+/// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without extensions, LLC and
+/// unknown protocols, each of every length: they come out unchanged, and those of a flow in order. They are
+/// sent one at a time, and then at once, when frames of different flows come out in the scheduler's order.
 fn frames_pass_unchanged(net: &Net, gate: Gate) {
     const FRAMES: &str = "
 import itertools, random
@@ -133,7 +133,7 @@ for flow in set(map(flow_of, sent)):
 print(len(seen), 'of', len(sent))
 ";
     assert_eq!(seen_of_sent(net, FRAMES, SEND, SEE, ""), "216 of 216");
-    // The hosts' own, in fragments.
+    // The hosts' own packets, in fragments.
     for (address, count) in [(OUTSIDE, "5"), (OUTSIDE6, "5")] {
         let args = ["-q", "-c", count, "-i", "0.05", "-W", "2", "-s", "4000", address];
         let ping = net.output(Place::Inside, "ping", &args);
@@ -237,7 +237,7 @@ print(longest)
     assert!(up["sent"].as_u64().unwrap() >= 800 && up["drops"]["device"] == 0, "{up:#}");
 }
 
-/// A super-packet of a kind that a virtio-net header cannot describe (UDP fragmentation offload) is lost, and
+/// A super-packet of a kind that a virtio-net header cannot describe (UDP fragmentation offload) is lost, but
 /// nothing that comes a while after it.
 fn an_indescribable_frame_does_no_harm(io: &str) {
     const SCRIPT: &str = "
@@ -276,7 +276,7 @@ input()
     assert!((1..50).contains(&lost), "{up:#}");
 }
 
-/// What a file says beyond its rates: frames with tag 7 are told apart.
+/// The part of a file beyond its rates: frames with tag 7 have a flow of their own.
 const TAGGED: &str = "[[flow]]\nname = \"seven\"\nmatch = { vlan = 7 }\n";
 
 macro_rules! over_veth {
@@ -284,7 +284,7 @@ macro_rules! over_veth {
         mod $name {
             use super::*;
 
-            /// Over veth as it comes: partial checksums, and super-packets of 64 KB.
+            /// Over veth with its default settings: partial checksums, and super-packets of 64 KB.
             #[test]
             #[ignore = "needs root and network namespaces"]
             fn tcp_passes_whole_over_default_offloads() {
@@ -429,7 +429,7 @@ mod af_xdp {
         super::frames_pass_unchanged(&net, gate);
     }
 
-    /// The program goes with the process, and a bridge is behind it.
+    /// The kernel removes the program with the process, and a bridge is behind it.
     #[test]
     #[ignore = "needs root, network namespaces and ethtool"]
     fn after_a_kill_traffic_passes() {
@@ -440,7 +440,8 @@ mod af_xdp {
         assert!((0..3).any(|_| net.ping(1)));
     }
 
-    /// The other end leaves checksums to a card that is not there, and nothing says so: no such frame passes.
+    /// The other end leaves checksums to a card that does not exist, and nothing reports it: no such frame
+    /// passes.
     #[test]
     #[ignore = "needs root, network namespaces and ethtool"]
     fn what_is_not_whole_is_lost() {

@@ -1,5 +1,5 @@
-//! A gate that does not get the processor knows it: it counts a frame's delay from when the kernel received it, and drops what is
-//! too old.
+//! A gate that gets no processor accounts for it: it counts a frame's delay from when the kernel received the
+//! frame, and drops frames that are too old.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -12,14 +12,14 @@ use std::net::UdpSocket;
 use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
-/// A frame that is older is dropped, in seconds.
+/// Age in seconds above which a frame is dropped.
 const MOST_AGE: f64 = 0.2;
 
-/// What packets, the gate's report and its log say of a gate that was stopped for a second.
+/// Evidence of a gate that was stopped for a second: packets, the gate's report and its log.
 struct Stopped {
     /// The delays, in seconds, of packets that were sent before the gate was stopped.
     before: Vec<f64>,
-    /// Those of packets that were sent later.
+    /// The delays, in seconds, of packets that were sent later.
     since: Vec<f64>,
     report: Value,
     log: String,
@@ -75,7 +75,7 @@ fn stopped_for_a_second(io: &str) -> Stopped {
     }
 }
 
-/// The service manager is told that a gate forwards, and hears nothing more of one that stands still.
+/// A gate that forwards notifies the service manager, and one that stands still does not.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_gate_that_stands_still_is_not_taken_for_alive() {
@@ -132,7 +132,8 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
             up["received"].as_u64().unwrap(),
             up["sent"].as_u64().unwrap() + up["dropped"].as_u64().unwrap()
         );
-        // What it reports is what was measured: as far as a histogram tells, and a machine that is out of processors.
+        // The reported delay is the measured one, within the error of the histogram and of a machine that is
+        // out of processors.
         let reported = up["flows"][0]["delay"]["max"].as_f64().unwrap();
         let is_reported = |measured: f64| (reported - measured).abs() < 0.15 * measured + 0.01;
         assert!(is_reported(late) || is_reported(longest), "{io}: {reported} s for {late} s and {longest} s");

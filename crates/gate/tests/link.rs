@@ -1,4 +1,4 @@
-//! A gate between two hosts of the kernel's: what passes, how fast, and in which order.
+//! A gate between two hosts of the kernel's: the frames that pass, their rate and their order.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-/// Above this 99 % quantile of the lateness, in seconds, a run is inconclusive about rates, which have to be
-/// within 0.1 % over two seconds and more.
+/// A run is inconclusive about rates, which have to be within 0.1 % over two seconds and more, when the 99 %
+/// quantile of the lateness is above this, in seconds.
 const SLACK: f64 = 2e-3;
-/// An inconclusive run is repeated at most so often.
+/// Maximum number of times that an inconclusive run is repeated.
 const REPEATS: u32 = 2;
 
 /// Whether the gate got the processor when it needed it.
@@ -22,7 +22,7 @@ fn conclusive(report: &Value, direction: &str) -> bool {
     one["stalls"] == 0 && one["lateness"]["p99"].as_f64().unwrap() <= SLACK
 }
 
-/// Repeats a measurement whose timing was disturbed; `None` when it always was.
+/// Repeats a measurement whose timing was disturbed; `None` when every run was disturbed.
 fn measured<T>(mut run: impl FnMut() -> Option<T>) -> Option<T> {
     let found = (0..=REPEATS).find_map(|_| run());
     if found.is_none() {
@@ -36,7 +36,7 @@ fn measured<T>(mut run: impl FnMut() -> Option<T>) -> Option<T> {
 fn a_ping_passes_and_sockets_go_with_the_gate() {
     let net = Net::new();
     let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", ""));
-    // At each interface 17 receive, each from a part of the hosts, and one sends.
+    // At each interface 17 sockets receive, each from a part of the hosts, and one sends.
     assert_eq!(net.packet_sockets(), 36);
     assert!(net.ping(5));
     let report = gate.stop();
@@ -86,7 +86,7 @@ fn blast(
     })
 }
 
-/// When packets arrived at `port` outside, until none arrived for a while.
+/// Times at which packets arrived at `port` outside, until none arrived for a while.
 fn arrivals(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<f64>> {
     net.receive(Place::Outside, (OUTSIDE, port), Duration::from_millis(600), |socket| {
         let (start, mut bytes, mut times) = (Instant::now(), [0; 2048], Vec::new());
@@ -110,8 +110,8 @@ fn slope(times: &[f64]) -> f64 {
     over / under
 }
 
-/// By how much the rate differs from one packet in `gap` seconds, as a share of it. A packet can be seen late
-/// and never early, so what is compared is the earliest of the first quarter and of the last.
+/// Difference of the rate from one packet in `gap` seconds, as a share of it. A packet can be seen late and
+/// never early, so the earliest of the first quarter and of the last are compared.
 fn rate_error(times: &[f64], gap: f64) -> f64 {
     let quarter = times.len() / 4;
     let earliest = |from: usize| {
@@ -122,7 +122,7 @@ fn rate_error(times: &[f64], gap: f64) -> f64 {
     (earliest(0) - earliest(last)) / (last as f64 * gap)
 }
 
-/// Twice as much as the rate comes in; what goes out is the rate, within 0.1 %.
+/// Twice the rate comes in, and the rate goes out, within 0.1 %.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_flood_is_shaped_to_the_rate() {
@@ -178,7 +178,7 @@ fn a_gate_that_coalesces_keeps_the_rate() {
 }
 
 /// Two flows that each send as much as the link carries, and reserve 3 and 1. There is room for all that they
-/// send: what push-out does to a flow that floods is told in docs/schedulers/virtual-clock.md.
+/// send: docs/schedulers/virtual-clock.md describes the effect of push-out on a flow that floods.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn virtual_clock_shares_the_link_as_reserved() {

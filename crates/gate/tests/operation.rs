@@ -1,4 +1,4 @@
-//! A gate that runs is asked, told, watched, and treated badly.
+//! Operation of a running gate: requests, reloads, monitoring and misuse.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -86,7 +86,7 @@ fn a_running_gate_answers() {
     let top = text(&gate(&["top", &path, "--times", "2"]));
     assert_eq!(top.matches("up gi -> go at 10mbit").count(), 2, "{top}");
 
-    // The file holds the same name: it cannot run twice.
+    // The file has the same name: its gate cannot run twice.
     let again = net.output(Place::Gate, BINARY, &["up", &path]);
     assert!(refused(&again).contains("runs already"), "{again:?}");
 
@@ -121,7 +121,7 @@ fn a_reload_is_all_or_nothing() {
     std::fs::write(&path, before.replace("reserve = \"80kbit\"", "reserve = \"80kbits\"")).unwrap();
     let mistaken = refused(&gate(&["reload", &path]));
     assert!(mistaken.contains("80kbits"), "{mistaken}");
-    // A signal does the same, and says so where the gate speaks.
+    // A signal does the same, and the gate's log reports it.
     running.signal(Signal::HUP);
     std::thread::sleep(Duration::from_millis(300));
     std::fs::write(&path, &before).unwrap();
@@ -130,15 +130,15 @@ fn a_reload_is_all_or_nothing() {
     running.signal(Signal::TERM);
     let (status, _, said) = running.wait();
     assert!(status.success() && said.contains("not reloaded, nothing has changed"), "{said}");
-    // Reloads by the socket and by the signal alike.
+    // Reloads both by the socket and by the signal.
     for change in ["gate.up: 10mbit -> 20mbit", "gate.up: 20mbit -> 10mbit"] {
         assert!(said.lines().any(|line| line.contains(": reloaded: ") && line.contains(change)), "{said}");
     }
     assert!(said.contains(": reloaded, nothing has changed\n"), "{said}");
 }
 
-/// Reloads under load, between files that have nothing in common but the interfaces: every packet comes, in
-/// its order.
+/// Reloads under load, between files that have nothing in common but the interfaces: every packet arrives, in
+/// order.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn reloads_lose_and_reorder_nothing() {
@@ -172,7 +172,8 @@ fn reloads_lose_and_reorder_nothing() {
     assert_eq!(report["directions"]["up"]["dropped"], 0, "{report:#}");
 }
 
-/// A log that nobody reads keeps nobody from the control socket: what does not fit into its pipe is lost, and counted.
+/// A log that nobody reads does not block the control socket: lines that do not fit into its pipe are lost
+/// and counted.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_log_that_nobody_reads_stops_nothing() {
@@ -282,7 +283,7 @@ fn hostile_clients_are_survived() {
     running.stop();
 }
 
-/// A file with mistakes at a start, and the last good one that was kept with its list.
+/// A file with errors at a start, and the last good file that was kept with its list.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn the_last_good_file_is_kept() {
@@ -308,7 +309,7 @@ fn the_last_good_file_is_kept() {
     assert!(started.status.success(), "{said}");
     assert!(said.contains("10mbits") && said.contains("starting with the last good file"), "{said}");
     assert!(refused(&up(&folder.join("nowhere"))).contains("10mbits"));
-    // Where nothing can be kept the link is served all the same.
+    // Where nothing can be kept, the link is still served.
     std::fs::write(path, good.replace("circuits = \"list.csv\"", "")).unwrap();
     let served = up(std::path::Path::new("/proc/nowhere"));
     assert!(served.status.success());
@@ -376,7 +377,7 @@ fn observing_touches_nothing_and_suggests() {
         common::ip(&format!("-n {bridge} {args}"));
     }
     assert!(net.ping(1));
-    // Less is reserved, and the link is slower, than what is sent.
+    // The reservations and the link's rate are below the rate that is sent.
     let (file, _) = file(["100kbit", "10mbit"], "[[flow]]\nname = \"voice\"\nmatch = { outside_port = 9 }\n");
     let path = file.path().to_owned();
     let mut command = net.command(Place::Gate, BINARY, &["observe", &path, "--for", "4s"]);

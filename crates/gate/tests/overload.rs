@@ -1,4 +1,5 @@
-//! More frames than the gate can forward: the scheduler decides which are sent, and who floods the gate delays nobody else.
+//! More frames than the gate can forward: the scheduler decides which are sent, and a host that floods the
+//! gate delays no other.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 #![allow(unsafe_code)]
@@ -27,7 +28,7 @@ fn flood(stop: &AtomicBool) {
     };
     assert_eq!(done, 0);
     while !stop.load(Ordering::Relaxed) {
-        // Refused when the far end has said that there is no receiver.
+        // Refused when the far end has reported that there is no receiver.
         let _ = socket.send(&[0; 18 * 40]);
     }
 }
@@ -76,12 +77,13 @@ fn a_host_that_floods_the_gate_delays_no_other() {
     let report = gate.stop();
     let up = &report["directions"]["up"];
     let [received, sent, missed] = ["received", "sent", "missed"].map(|key| up[key].as_u64().unwrap());
-    // It was overloaded: nearly all that came was lost, before it was read or after.
+    // The gate was overloaded: it sent less than half of what arrived.
     assert!(missed + received > 2 * sent, "{up:#}");
     let passed = delays.len() as f64 / PROBES as f64;
     assert!(passed > 0.99, "{passed} of the probes; {up:#}");
     delays.sort_by(f64::total_cmp);
-    // Three more threads than processors, so that nobody is in time; in one queue with the flood it was 0.2 s.
+    // There are three more threads than processors, so no thread is on time; in one queue with the flood the
+    // median was 0.2 s.
     let median = delays[delays.len() / 2];
     assert!(median < 0.02, "{median} s");
 }

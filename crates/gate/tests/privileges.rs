@@ -1,4 +1,4 @@
-//! What a gate may do while it runs, and how little it takes to run one.
+//! Privileges of a running gate, and the few that are needed to run one.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -7,7 +7,7 @@ mod common;
 use common::{BINARY, Net, Place, TempFile};
 use std::time::{Duration, Instant};
 
-/// What a running gate may still do.
+/// The privileges that a running gate still has.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn privileges_are_given_up() {
@@ -20,13 +20,13 @@ fn privileges_are_given_up() {
             let tasks = std::fs::read_dir(format!("/proc/{}/task", gate.id())).unwrap();
             tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).unwrap()).collect()
         };
-        // One answers; where there is a second processor, two may send, and are the last to start.
+        // One thread answers requests; with a second processor, two may send, and are the last to start.
         let expected = if std::thread::available_parallelism().unwrap().get() > 1 { 4 } else { 2 };
         let start = Instant::now();
         while threads().len() < expected && start.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        // It goes on without them.
+        // The gate forwards without its privileges.
         let (pings, threads) = (net.ping(3), threads());
         gate.kill().unwrap();
         gate.wait().unwrap();

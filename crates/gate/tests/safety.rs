@@ -1,4 +1,4 @@
-//! What an operator's mistake or another user cannot do to a host on which a gate runs as root.
+//! Protection of a host on which a gate runs as root from an operator's mistakes and from other users.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -26,7 +26,7 @@ fn with_socket(path: &Path) -> TempFile {
     TempFile::gate("1mbit", "1mbit", &format!("control = {{ socket = \"{}\" }}\n", path.display()))
 }
 
-/// A control socket that names something else is refused, and what is there stays.
+/// A control socket path that names another kind of file is refused, and the file stays.
 #[test]
 fn nothing_but_a_socket_is_removed() {
     let (file, link, fifo) = (place("file"), place("link"), place("fifo"));
@@ -49,7 +49,7 @@ fn nothing_but_a_socket_is_removed() {
     }
 }
 
-/// What another process has put in the place of a gate's socket outlives the gate.
+/// A socket that another process has put in the place of a gate's socket outlives the gate.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_gate_that_ends_removes_no_socket_but_its_own() {
@@ -62,7 +62,7 @@ fn a_gate_that_ends_removes_no_socket_but_its_own() {
     std::fs::remove_file(&socket).unwrap();
 }
 
-/// Whoever is logged in through an interface is not cut off, unless the file says so by name.
+/// A user who is logged in through an interface is not cut off, unless the file names the interface.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn an_interface_with_an_address_is_refused() {
@@ -71,7 +71,7 @@ fn an_interface_with_an_address_is_refused() {
     ip(&format!("-n {} addr add 192.0.2.7/24 dev go", net.name(Place::Gate)));
     let refused = error_of(&net.output(Place::Gate, BINARY, &["up", file.path()]));
     assert!(refused.starts_with("interface `go` has an IP address"), "{refused}");
-    // Nothing was made of it.
+    // Nothing was created for the interface.
     assert_eq!(net.packet_sockets(), 0);
     let links = net.output(Place::Gate, "ip", &["-brief", "link"]);
     assert!(!String::from_utf8_lossy(&links.stdout).contains("tg-gi"), "{links:?}");
@@ -85,7 +85,7 @@ fn an_interface_with_an_address_is_refused() {
 #[ignore = "needs root and network namespaces"]
 fn no_other_user_blocks_a_start() {
     let net = Net::new();
-    // Abstract names are anyone's to take; these were those of the locks.
+    // Any user can take abstract names; the locks used to have these.
     let taken = net.spawn(Place::Gate, || {
         let name = |index| SocketAddr::from_abstract_name(format!("tidegate-gate/{index}")).unwrap();
         (0..64).map(|index| UnixDatagram::bind_addr(&name(index)).unwrap()).collect::<Vec<_>>()
@@ -94,7 +94,7 @@ fn no_other_user_blocks_a_start() {
     let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", ""));
     assert!(net.ping(2));
     gate.stop();
-    // Nor can it make or open a lock itself: it may not write to the folder.
+    // Nor can another user make or open a lock, without write access to the folder.
     let binary = SharedBinary::copy();
     let locks = std::fs::read_dir("/run/tidegate").unwrap().map(|entry| entry.unwrap().path());
     for lock in locks.filter(|path| path.extension().is_some_and(|ending| ending == "lock")) {
@@ -109,7 +109,7 @@ fn no_other_user_blocks_a_start() {
     drop(taken);
 }
 
-/// While a gate's file holds mistakes, whatever they are, the gate can be asked and stopped, and its bridge goes.
+/// While a gate's file has errors of any kind, the gate can be asked and stopped, and its bridge removed.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_gate_whose_file_was_edited_badly_is_still_in_reach() {
@@ -164,7 +164,7 @@ fn a_gate_without_a_file_goes_by_its_interface() {
     assert_eq!(wrong.status.code(), Some(2), "{wrong:?}");
 }
 
-/// The kernel tells nobody that an MTU was raised, and the frames that come then are too long.
+/// The kernel does not report that an MTU was raised, and the frames that come then are too long.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn an_mtu_that_is_raised_is_noticed() {
@@ -181,7 +181,7 @@ fn an_mtu_that_is_raised_is_noticed() {
     assert!(!log.contains("MTU of go"), "{log}");
 }
 
-/// The unit keeps trying while an interface is down, and gives a gate little to do harm with.
+/// The unit keeps trying while an interface is down, and confines the gate.
 #[test]
 fn the_unit_is_tight_and_keeps_trying() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gates/tidegate-gate@.service");

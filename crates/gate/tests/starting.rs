@@ -73,7 +73,7 @@ fn an_interface_that_goes_ends_it_and_one_that_is_down_does_not() {
     ip(&format!("-n {namespace} link set go down"));
     ip(&format!("-n {namespace} link set go up"));
     assert!(net.ping(2));
-    // First down for a while, so that its removal is not what the kernel tells.
+    // First down for a while, so that the kernel does not report its removal.
     ip(&format!("-n {namespace} link set go down"));
     std::thread::sleep(std::time::Duration::from_millis(250));
     ip(&format!("-n {namespace} link del go"));

@@ -31,7 +31,7 @@ const MAX_COALESCE: Span = Span::from_millis(10);
 
 /// The parts of a help text in the order of the other `tidegate` commands.
 const HELP: &str = "{usage-heading} {usage}\n\n  {about}\n\n{all-args}{after-help}";
-/// Columns of a help text at most, as of the other `tidegate` commands.
+/// Maximum number of columns of a help text, as of the other `tidegate` commands.
 const WIDTH: usize = 80;
 
 /// Run, monitor and reconfigure a gate on a real link.
@@ -199,8 +199,8 @@ fn parse_coalesce(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Runs the command in `args`, of which the first is the program's name. Returns the exit code: 0, 1 for what
-/// failed, 2 for wrong arguments. Results go to standard output, everything else to standard error.
+/// Runs the command in `args`, of which the first is the program's name. Returns the exit code: 0, 1 for a
+/// failure, 2 for wrong arguments. Results go to standard output, everything else to standard error.
 pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
     let command = Cli::command().help_template(HELP).mut_subcommands(|one| one.help_template(HELP));
     let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
@@ -285,7 +285,8 @@ fn fails(file: &GateFile) -> &'static str {
     }
 }
 
-/// Drops the privileges of this thread and of those that it starts: to be called before there is a second one.
+/// Drops the privileges of this thread and of those that it starts: to be called before a second thread
+/// exists.
 fn drop_privileges(wait_mode: WaitMode) -> Result<(), GateError> {
     privileges::drop_all(wait_mode == WaitMode::RealTime)
         .map_err(|error| GateError::system("dropping privileges", error))

@@ -42,7 +42,7 @@ pub(super) fn run(observe: &Observe) -> Result<String, GateError> {
 
 /// Samples the forwarder every second until it has ended. The caller takes the last sample.
 fn sample_every_second(sender: &CommandSender, ended: &AtomicBool) -> Observer {
-    /// How soon the end is noticed.
+    /// Longest time until the end is noticed.
     const STEP: Duration = Duration::from_millis(50);
     let mut observer = Observer::default();
     while !ended.load(Ordering::SeqCst) {

@@ -9,7 +9,7 @@ use crate::failover;
 use serde_json::Value;
 use tidegate_spec::GateOutline;
 
-/// Connects to a gate by its file, whatever mistakes that holds, or where there is no such file, by its name.
+/// Connects to a gate by its file, even one with errors, or by its name if there is no such file.
 pub(super) fn connect(running: &Running) -> Result<Client, GateError> {
     let path = match running.gate.to_str() {
         Some(name) if !running.gate.exists() && !name.contains(['/', '.']) => socket::path_by_name(name),
@@ -53,7 +53,8 @@ fn take_down(running: &Running) -> Result<String, GateError> {
         false => None,
     };
     let stopped = connect(running).and_then(|mut client| {
-        // A gate that was started without a file, or whose file does not say any more: it knows itself.
+        // If the gate was started without a file, or its file no longer names the interfaces, the gate itself
+        // reports them.
         interfaces = interfaces.take().or_else(|| interfaces_of(&client.ask("status").ok()?));
         client.stop()
     });

@@ -1,4 +1,4 @@
-//! `top`: tables of what each flow sends and how long it waits.
+//! `top`: tables of each flow's rates and waiting time.
 
 use crate::control::client::Client;
 use crate::error::GateError;
@@ -12,7 +12,8 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Clears the screen and goes to its upper left corner (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Prints a table, or JSON on one line, every second, `times` times or until it is interrupted or the gate stops.
+/// Prints a table, or JSON on one line, every second, `times` times or until it is interrupted or the gate
+/// stops.
 ///
 /// # Errors
 /// When the gate does not answer.
@@ -37,7 +38,7 @@ pub(super) fn run(client: &mut Client, times: Option<u32>, json: bool) -> Result
     Ok(())
 }
 
-/// The flows that have had packets, by what they send, the most first.
+/// The flows that have had packets, by arrival rate, the highest first.
 pub(super) fn table(status: &Value) -> String {
     let mut text = String::new();
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
@@ -97,7 +98,7 @@ pub(super) fn table(status: &Value) -> String {
     text
 }
 
-/// The counters of circuits, a line each.
+/// The counters of circuits, one circuit per line.
 pub(super) fn circuits(list: &Value) -> String {
     let none = Vec::new();
     let mut text = format!(

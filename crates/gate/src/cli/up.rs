@@ -39,7 +39,7 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     filter_calls(&file)?;
     let control = Control::start(listeners, RequestHandler::new(sender, source, last_good, file))?;
     let outcome = forwarder.run(&mut queue, up.duration, wait_mode, up.coalesce.unwrap_or(Span::ZERO));
-    // Who asks from now on is not answered, and does not wait.
+    // Requests from now on fail at once instead of waiting for an answer.
     drop(queue);
     let report = forwarder.report();
     // The bridge forwards before the control connections are closed: `down` waits for that.
@@ -49,14 +49,14 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     match outcome {
         Ok(()) => Ok(text),
         Err(error) => {
-            // The report is printed all the same; the error comes last and decides the exit code.
+            // The report is still printed; the error comes last and decides the exit code.
             let _ = std::io::stdout().write_all(text.as_bytes());
             Err(error)
         }
     }
 }
 
-/// From here on this thread and those that it starts make no system calls but those that a running gate makes.
+/// Restricts this thread and those that it starts to the system calls that a running gate makes.
 fn filter_calls(file: &GateFile) -> Result<(), GateError> {
     match seccomp::apply() {
         Ok(true) => {}
@@ -66,7 +66,7 @@ fn filter_calls(file: &GateFile) -> Result<(), GateError> {
     Ok(())
 }
 
-/// The file; if it holds mistakes, they are logged and the last good one is loaded.
+/// Loads the file; if it has errors, they are logged and the last good file is loaded.
 fn load(source: &Source, last_good: Option<&LastGood>) -> Result<GateFile, GateError> {
     match (source.load(), last_good) {
         (Ok(file), last_good) => {

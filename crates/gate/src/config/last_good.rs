@@ -1,5 +1,5 @@
-//! The last good file: a copy of the file that a gate ran last. A gate can start with it when the file itself
-//! holds mistakes, so that a power cut after a bad edit does not leave the link unshaped.
+//! Last good file: a copy of the file that a gate ran last. A gate can start with the copy when the file
+//! itself has errors, so that a power cut after a bad edit does not leave the link unshaped.
 
 use crate::config::source::Source;
 use crate::sys::log::log;
@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tidegate_spec::GateFile;
 
-/// The folder that last good files are kept in.
+/// The folder of the last good files.
 pub(crate) struct LastGood {
     folder: PathBuf,
 }
@@ -18,14 +18,14 @@ impl LastGood {
         LastGood { folder: folder.to_owned() }
     }
 
-    /// The copy of a source's file, with the source's overrides; `None` when there is none that can be read.
+    /// The copy of a source's file, with the source's overrides; `None` when no copy can be read.
     pub(crate) fn load(&self, source: &Source) -> Option<GateFile> {
         let path = self.path_of(&source.path)?;
         Source { path, text: None, overrides: source.overrides.clone() }.load().ok()
     }
 
-    /// Copies the file that runs, and the lists and traces that it names by a relative path. A failure (a full
-    /// disk) is logged.
+    /// Copies the running file, and the lists and traces that it names by a relative path. A failure (such as
+    /// a full disk) is logged.
     pub(crate) fn keep(&self, source: &Source, file: &GateFile) {
         if let Err(error) = self.copy(source, file) {
             log(&format!(
@@ -43,7 +43,7 @@ impl LastGood {
             let to = self.folder.join(other);
             replace(&beside.join(other), &to)?;
         }
-        // The gate file comes last: the files that it names are there when it is.
+        // The gate file comes last, after the files that it names.
         match self.path_of(&source.path) {
             Some(copy) => replace(&source.path, &copy),
             None => Err(io::ErrorKind::InvalidFilename.into()),
@@ -55,7 +55,7 @@ impl LastGood {
     }
 }
 
-/// Replaces a file by a copy in one step: a reader finds the old one or the new one, whole.
+/// Replaces a file with a copy in one step: a reader finds the old file or the new one, whole.
 fn replace(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)?;

@@ -8,7 +8,7 @@ use tidegate_spec::GateFile;
 /// Checks both rates of a file.
 ///
 /// # Errors
-/// When one is above the link speed; names the direction and the card.
+/// When a rate is above the link speed; the error names the direction and the card.
 pub(crate) fn check_rates(file: &GateFile) -> Result<(), GateError> {
     for (direction, name) in Direction::BOTH.into_iter().zip([&file.outside, &file.inside]) {
         let speed = Interface::find(name).ok().and_then(|interface| interface.speed);

@@ -10,12 +10,12 @@ use tidegate_spec::{Emulation, GateFile};
 
 /// Buffers for frames on their way into the pool or out of it, beyond what the pool holds.
 const SPARE_BUFFERS: u64 = 2048;
-/// The most buffers of a direction: at 1514 bytes each, they take some 200 MB when all are in use.
+/// Maximum number of buffers of a direction: at 1514 bytes each, they take some 200 MB when all are in use.
 const MAX_BUFFERS: u64 = 1 << 17;
 /// The shortest frame, in bytes, that a pool limited in bytes is sized for.
 const SHORTEST_FRAME: u64 = 60;
 
-/// How much more than its mean rate a trace may deliver within the delay of its link.
+/// Factor by which a trace may exceed its mean rate within the delay of its link.
 const TRACE_BURST: u64 = 4;
 
 /// A gate: two directions, each a port of one switch. Up comes first, as in [`Direction`].
@@ -23,7 +23,7 @@ const TRACE_BURST: u64 = 4;
 pub(crate) struct Plan {
     /// The line behind each port.
     pub(crate) lines: [LinePlan; 2],
-    /// Whether that line is emulated; if not, a real link follows.
+    /// Whether each line is emulated; if not, a real link follows.
     pub(crate) emulated: [bool; 2],
     /// The two ports.
     pub(crate) switch: SwitchPlan,
@@ -60,7 +60,7 @@ impl Plan {
         }
     }
 
-    /// The old rule, by its index in `before`, that each rule continues: the one of the same name.
+    /// For each rule, the index in `before` of the old rule that it continues: the one of the same name.
     pub(crate) fn continued(&self, before: &[String]) -> Vec<Option<usize>> {
         let by_name: BTreeMap<&String, usize> =
             before.iter().enumerate().map(|(ix, name)| (name, ix)).collect();

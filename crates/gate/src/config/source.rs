@@ -1,29 +1,29 @@
-//! Where a gate's file comes from, and which of its changes a running gate can follow.
+//! The source of a gate's file, and the changes that a running gate can follow.
 
 use crate::error::GateError;
 use std::path::PathBuf;
 use tidegate_spec::{Change, GateFile};
 
-/// Keys that take a restart.
+/// Keys whose change requires a restart.
 const RESTART_KEYS: [&str; 8] =
     ["name", "gate.inside", "gate.outside", "gate.addressed", "gate.fail", "gate.io", "control", "metrics"];
 
 /// A gate file, and the values that `--set` changes each time it is read.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// Its path, or what stands for it in messages.
+    /// The file's path, or a name that stands for it in messages.
     pub(crate) path: PathBuf,
-    /// Its text, where there is no file.
+    /// The text, if there is no file.
     pub(crate) text: Option<String>,
     /// Keys and values in the order of the command line.
     pub(crate) overrides: Vec<(String, String)>,
 }
 
 impl Source {
-    /// Reads the file as it is now; a text stays what it is.
+    /// Parses the current content of the file, or `text`.
     ///
     /// # Errors
-    /// When it cannot be read or holds mistakes.
+    /// When the file cannot be read or has errors.
     pub(crate) fn load(&self) -> Result<GateFile, GateError> {
         Ok(match &self.text {
             Some(text) => GateFile::parse(text, &self.path.display().to_string(), &self.overrides)?,
@@ -35,7 +35,7 @@ impl Source {
 /// The changes between two files.
 ///
 /// # Errors
-/// When one of them takes a restart.
+/// When one of them requires a restart.
 pub(crate) fn changes(before: &GateFile, after: &GateFile) -> Result<Vec<Change>, GateError> {
     let changes = before.changes_to(after);
     let takes_restart = |path: &str| {

@@ -1,4 +1,4 @@
-//! What no rule of a gate file matches, and what it gets.
+//! Traffic that no rule of a gate file matches, and its share of the link.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tidegate_core::classifier::rules::Direction;
@@ -9,7 +9,7 @@ use tidegate_spec::units::show_rate;
 /// IANA number of TCP.
 const TCP: u8 = 6;
 
-/// Warnings about traffic that no rule matches, one a direction and reason.
+/// Warnings about traffic that no rule matches, at most one per direction.
 pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
     let of = |direction: Direction| {
         let name = direction.name();
@@ -43,7 +43,7 @@ fn matches(file: &GateFile, headers: &Headers, direction: Direction) -> bool {
     file.flows.iter().any(|flow| flow.circuits.is_none() && flow.matching.matches(headers, direction))
 }
 
-/// Headers of a TCP packet from and to addresses and ports that nobody names.
+/// Headers of a TCP packet whose addresses and ports no file is likely to name.
 fn ipv4() -> Headers {
     let address = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 77));
     between(address, address)

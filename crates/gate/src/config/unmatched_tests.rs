@@ -21,7 +21,7 @@ fn who_matches_one_version_of_ip_is_told_of_the_other() {
     assert!(warned(&all_ipv6)[0].contains("IPv4 that matches no flow"));
     assert_eq!(warned(&format!("{all_ipv4}, {all_ipv6}")), [""; 0]);
     assert_eq!(warned(r#"{ name = "any" }"#), [""; 0]);
-    // Who names single applications leaves the rest alone on purpose.
+    // A file that names single applications leaves the rest alone on purpose.
     assert_eq!(
         warned(r#"{ name = "voice", match = { protocol = "udp", dscp = 46 }, reserve = "1mbit" }"#),
         [""; 0]

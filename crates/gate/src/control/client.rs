@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long to wait for an answer: longer than the gate itself waits for its forwarding thread.
+/// Longest wait for an answer: longer than the gate itself waits for its forwarding thread.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// A connection to a running gate.
@@ -37,7 +37,7 @@ impl Client {
     /// Stops the gate and waits until it has stopped.
     ///
     /// # Errors
-    /// When it does not answer, or does not stop.
+    /// When the gate does not answer, or does not stop.
     pub(crate) fn stop(&mut self) -> Result<(), GateError> {
         self.ask("stop")?;
         // The gate closes the connection when it has stopped.
@@ -48,7 +48,7 @@ impl Client {
         }
     }
 
-    /// Sends a request and returns what the gate answers.
+    /// Sends a request and returns the gate's answer.
     ///
     /// # Errors
     /// When the gate rejects the request or does not answer.

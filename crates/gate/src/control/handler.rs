@@ -1,4 +1,4 @@
-//! What the control thread answers to requests, and what it logs by itself.
+//! The control thread's answers to requests, and its own log messages.
 
 #![allow(clippy::disallowed_types, reason = "clients ask in real time")]
 
@@ -18,10 +18,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidegate_spec::{Change, GateFile};
 
-/// For how long a report answers other requests, too.
+/// Time for which a report also answers later requests.
 const REPORT_AGE: Duration = Duration::from_millis(20);
 
-/// After a report that was not made in 5 s, for how long the forwarder is waited for twice before it stands still.
+/// Length of each of two further waits for a forwarder that made no report in 5 s, before it counts as
+/// standing still.
 const STANDSTILL: Duration = Duration::from_millis(2500);
 
 /// Answers requests for a running gate.
@@ -70,14 +71,15 @@ impl RequestHandler {
                     "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if \
                      there is one"
                 ));
-                // The thread that forwards cannot be asked to stop. The kernel takes the guard away with the process.
+                // The forwarding thread cannot be asked to stop. The kernel removes the guard with the
+                // process.
                 std::process::abort();
             }
             None => {}
         }
     }
 
-    /// A report of this moment, or of a short while ago: however many ask, the forwarder makes few.
+    /// A current report, or a recent one: however many clients ask, the forwarder makes few reports.
     fn report(&mut self) -> Option<Arc<Report>> {
         let fresh = self.latest.as_ref().filter(|(made, _)| made.elapsed() < REPORT_AGE);
         if let Some((_, report)) = fresh {
@@ -88,7 +90,7 @@ impl RequestHandler {
         Some(report)
     }
 
-    /// The bytes that a request is answered with.
+    /// The bytes that answer a request.
     pub(super) fn handle(&mut self, request: Request<'_>) -> Vec<u8> {
         match request {
             Request::Scrape(request) => request.respond(|| {
@@ -130,7 +132,7 @@ impl RequestHandler {
         }
     }
 
-    /// A report of this moment, with the rates of the last period.
+    /// A current report, with the rates of the last period.
     fn status(&mut self) -> Option<Value> {
         let report = self.report()?;
         Some(self.monitor.json(&report))
@@ -157,7 +159,7 @@ impl RequestHandler {
         Some(rows.collect())
     }
 
-    /// Reads the file again and reconfigures the gate: all of it, or nothing. Returns the changes.
+    /// Reads the file again and reconfigures the gate, completely or not at all. Returns the changes.
     fn reload(&mut self) -> Result<Vec<String>, GateError> {
         let file = Arc::new(self.source.load()?);
         let changes = source::changes(&self.file, &file)?;
@@ -174,7 +176,7 @@ impl RequestHandler {
         Ok(changes.iter().map(Change::to_string).collect())
     }
 
-    /// Reloads on any request, and logs the changes in a line.
+    /// Reloads the file, and logs the changes on one line.
     pub(super) fn reload_and_log(&mut self) -> Result<Vec<String>, GateError> {
         let name = self.file.name.clone();
         let reloaded = self.reload();

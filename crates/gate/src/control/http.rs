@@ -1,9 +1,10 @@
-//! The part of HTTP/1.1 (RFC 9112) that a scrape needs: one request, one response, and the connection is closed.
+//! The part of HTTP/1.1 (RFC 9112) that a scrape needs: one request, one response, and the connection is
+//! closed.
 
-/// The most header fields of a request; one with more is refused.
+/// Maximum number of header fields of a request; a request with more is refused.
 const MAX_HEADERS: usize = 64;
 
-/// A request, by its response.
+/// A request, classified by its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HttpRequest {
     /// GET of the metrics.
@@ -36,8 +37,8 @@ impl HttpRequest {
         }
     }
 
-    /// The whole response. `metrics` is called only for [`HttpRequest::Metrics`]; it returns `None` when the gate
-    /// does not answer.
+    /// The whole response. `metrics` is called only for [`HttpRequest::Metrics`]; it returns `None` when the
+    /// gate does not answer.
     pub(crate) fn respond(self, metrics: impl FnOnce() -> Option<String>) -> Vec<u8> {
         const TEXT: &str = "text/plain; charset=utf-8";
         const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

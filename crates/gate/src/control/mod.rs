@@ -1,8 +1,8 @@
 //! The control thread: it answers requests at the control socket, serves metrics, reloads the file, and logs
 //! warnings, while another thread forwards.
 //!
-//! The protocol: a request is a line of JSON with `ask` ("status", "circuits", "reload" or "stop"). Its answer is
-//! a line of JSON with `ok` or `error`.
+//! The protocol: a request is a line of JSON with `ask` ("status", "circuits", "reload" or "stop"). Its
+//! answer is a line of JSON with `ok` or `error`.
 
 #![allow(clippy::disallowed_types, reason = "clients wait in real time")]
 
@@ -30,14 +30,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tidegate_spec::GateFile;
 
-/// How often rates are computed and warnings logged.
+/// Interval at which rates are computed and warnings logged.
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The listening sockets, opened before privileges are dropped.
 pub(crate) struct Listeners {
     control: ControlSocket,
     metrics: Option<TcpListener>,
-    /// Readable after SIGHUP, and at its end when the thread is to stop.
+    /// Readable after SIGHUP; at its end when the thread is to stop.
     hang_up: UnixStream,
 }
 
@@ -73,7 +73,7 @@ impl Control {
     /// Starts the thread.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// When the system cannot start another thread.
     pub(crate) fn start(listeners: Listeners, handler: RequestHandler) -> Result<Control, GateError> {
         let failed = |error| GateError::system("a thread for the control socket", error);
         let close = listeners.hang_up.try_clone().map_err(failed)?;
@@ -82,7 +82,7 @@ impl Control {
         Ok(Control { thread, close })
     }
 
-    /// Stops the thread; then the socket's file is removed.
+    /// Stops the thread, whose end removes the socket's file.
     pub(crate) fn stop(self) {
         let _ = self.close.shutdown(std::net::Shutdown::Read);
         let _ = self.thread.join();
@@ -112,7 +112,7 @@ fn serve(listeners: &Listeners, mut handler: RequestHandler) {
             }
         }
         if reload {
-            // It is logged; nobody waits for the answer.
+            // The outcome is logged; nobody waits for an answer.
             let _ = handler.reload_and_log();
         }
     }

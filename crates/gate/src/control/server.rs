@@ -1,5 +1,5 @@
-//! The server of the control socket and the metrics address. No client is trusted: each has a limit of memory
-//! and of time, and none delays the others.
+//! The server of the control socket and the metrics address. No client is trusted: each is limited in memory
+//! and time, and none delays the others.
 
 #![allow(clippy::disallowed_types, reason = "clients wait in real time")]
 
@@ -12,12 +12,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// Clients at a time at each listening socket. For one more, the client there with the earliest deadline is disconnected: who
-/// scrapes metrics never keeps an operator out.
+/// Maximum number of clients at each listening socket. For one more, the client of that socket with the
+/// earliest deadline is disconnected: clients that scrape metrics never keep an operator out.
 const MAX_CLIENTS: usize = 32;
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 10;
-/// A client that neither completes a request nor takes an answer for so long is disconnected.
+/// A client that neither completes a request nor takes an answer within this time is disconnected.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client's request.
@@ -38,9 +38,9 @@ struct Client {
     stream: Stream,
     incoming: Vec<u8>,
     outgoing: Vec<u8>,
-    /// When it is disconnected.
+    /// Time at which the client is disconnected.
     deadline: Instant,
-    /// Whether it sends no more requests: it is disconnected after the answer to the last one.
+    /// Whether the client sends no more requests: it is disconnected after the answer to the last one.
     closing: bool,
 }
 
@@ -97,7 +97,7 @@ impl<'l> Server<'l> {
             let flags = if client.outgoing.is_empty() { PollFlags::IN } else { PollFlags::OUT };
             PollFd::from_borrowed_fd(client.fd(), flags)
         }));
-        // When a signal interrupts it, nothing is ready.
+        // When a signal interrupts the call, nothing is ready.
         let _ = poll(&mut sources, Some(&timeout));
         let ready: Vec<bool> = sources.iter().map(|source| !source.revents().is_empty()).collect();
         Ready {
@@ -167,7 +167,7 @@ impl Client {
         if self.outgoing.is_empty() && !self.closing && !self.read() {
             return false;
         }
-        // The next request is answered when the answer before is written.
+        // The next request is answered once the previous answer is written.
         while self.outgoing.is_empty() {
             match self.parse() {
                 Parsed::None => return !self.closing && self.incoming.len() < MAX_REQUEST,
@@ -242,11 +242,11 @@ impl Client {
     }
 }
 
-/// What a client has sent so far.
+/// The result of parsing a client's input so far.
 enum Parsed {
     /// No complete request.
     None,
-    /// A line of so many bytes.
+    /// A line of this many bytes.
     Line(usize),
     Http(HttpRequest),
 }

@@ -20,7 +20,7 @@ fn serve_once(server: &mut Server<'_>) {
     });
 }
 
-/// All bytes that have come, and whether the connection is open.
+/// All bytes received, and whether the connection is open.
 fn read_all(client: &mut UnixStream) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let open = client.read_to_end(&mut bytes).is_err();
@@ -48,7 +48,7 @@ fn a_client_that_shuts_down_its_side_is_answered() {
     assert!(server.clients.is_empty());
 }
 
-/// A request that waited for the answer to the one before is answered without another one.
+/// A request that waited for the answer to the previous one is answered without a further request.
 #[test]
 fn requests_that_come_together_are_all_answered() {
     let (mut server, mut client) = one(Stream::Control);
@@ -63,7 +63,7 @@ fn requests_that_come_together_are_all_answered() {
     assert_eq!(server.clients.len(), 1);
 }
 
-/// Who scrapes metrics keeps nobody from the control socket, however many they are.
+/// Clients that scrape metrics keep nobody from the control socket, however many they are.
 #[test]
 fn scrapers_do_not_disconnect_an_operator() {
     let (mut server, _operator) = one(Stream::Control);

@@ -39,7 +39,7 @@ pub(super) struct ControlSocket {
 
 impl Drop for ControlSocket {
     fn drop(&mut self) {
-        // Something else may have its name now.
+        // Another file may have its name now.
         if symlink_metadata(&self.path).is_ok_and(|there| (there.dev(), there.ino()) == self.bound) {
             let _ = remove_file(&self.path);
         }
@@ -47,11 +47,11 @@ impl Drop for ControlSocket {
 }
 
 impl ControlSocket {
-    /// Listens at a gate's socket. A file that a gate which was killed left there is removed.
+    /// Listens at a gate's socket. A socket file that a killed gate left there is removed.
     ///
     /// # Errors
-    /// When a gate listens there, something that is no socket is there, or the socket cannot be made with the owner and
-    /// mode of the file.
+    /// When a gate listens there, another kind of file is there, or the socket cannot be made with the owner
+    /// and mode that the gate file states.
     pub(super) fn listen(file: &GateFile) -> Result<ControlSocket, GateError> {
         let own = || own_folder().join(file_name(&file.name));
         let path = file.operation.socket.clone().unwrap_or_else(own);
@@ -59,7 +59,7 @@ impl ControlSocket {
         if file.operation.socket.is_none() {
             make_own_folder()?;
         }
-        // Only a socket is ever removed: not what a file names by mistake, nor what a link leads to.
+        // Only a socket is ever removed: neither a file that was named by mistake nor the target of a link.
         if symlink_metadata(&path).is_ok_and(|there| !there.file_type().is_socket()) {
             return Err(GateError::NoSocket(path));
         }
@@ -72,7 +72,7 @@ impl ControlSocket {
         }
         let Operation { mode, owner, .. } = &file.operation;
         let owner = owner.as_ref().map(ids).transpose()?;
-        // It has its mode from the first moment on. The umask is the process's: no other thread runs yet.
+        // The socket has its mode from the start. The umask belongs to the process: no other thread runs yet.
         let before = umask(Mode::from_raw_mode(0o777 & !*mode));
         let bound = UnixListener::bind(&path);
         umask(before);
@@ -81,7 +81,7 @@ impl ControlSocket {
         let socket = ControlSocket { listener, path: path.clone(), bound };
         socket.listener.set_nonblocking(true).map_err(failed)?;
         if let Some((user, group)) = owner {
-            // Not of what a link leads to that was put there meanwhile.
+            // If a link was put there meanwhile, its target keeps its owner.
             chownat(CWD, &path, Some(user), group, AtFlags::SYMLINK_NOFOLLOW)
                 .map_err(|error| failed(error.into()))?;
         }

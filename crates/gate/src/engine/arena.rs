@@ -4,9 +4,9 @@ use super::Arrival;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::Time;
 
-/// Buffers are allocated so many at a time.
+/// Number of buffers that are allocated at a time.
 const CHUNK: usize = 1024;
-/// Of a buffer without a frame.
+/// The arrival of a buffer without a frame.
 const NOT_COME: Arrival = Arrival { switch: Time::ORIGIN, kernel: Time::ORIGIN, read: Time::ORIGIN };
 
 /// Buffers for frames. Their number can grow but not shrink.
@@ -14,15 +14,15 @@ pub(super) struct Arena {
     chunks: Vec<Box<[u8]>>,
     buffer_size: usize,
     lengths: Vec<u32>,
-    /// When each frame has come.
+    /// The arrival of each frame.
     arrivals: Vec<Arrival>,
     /// The buffer that was freed last is used first: it is still in the cache.
     free: Vec<BodyId>,
 }
 
 impl Arena {
-    /// An arena of at least `buffers` buffers of `buffer_size` bytes each. The system allocates a page when it is
-    /// first used.
+    /// An arena of at least `buffers` buffers of `buffer_size` bytes each. The system allocates a page when
+    /// it is first used.
     pub(super) fn new(buffers: usize, buffer_size: usize) -> Arena {
         let mut arena = Arena {
             chunks: Vec::new(),
@@ -47,8 +47,8 @@ impl Arena {
         self.free.splice(0..0, added);
     }
 
-    /// Stores what `write` writes into a free buffer; `write` returns how many bytes it wrote. `None` when no
-    /// buffer is free, and when `write` returns `None`: then the buffer is free again.
+    /// Stores a frame in a free buffer: `write` writes it there and returns its length in bytes. `None` when
+    /// no buffer is free, or when `write` returns `None`, which frees the buffer again.
     pub(super) fn store(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<BodyId> {
         let body = self.free.pop()?;
         let at = body.0 as usize;
@@ -64,12 +64,12 @@ impl Arena {
         }
     }
 
-    /// Notes when the frame in a buffer has come.
+    /// Records the arrival of the frame in a buffer.
     pub(super) fn set_arrival(&mut self, body: BodyId, at: Arrival) {
         self.arrivals[body.0 as usize] = at;
     }
 
-    /// When the frame in a buffer has come.
+    /// The arrival of the frame in a buffer.
     pub(super) fn arrival(&self, body: BodyId) -> Arrival {
         self.arrivals[body.0 as usize]
     }
@@ -80,7 +80,7 @@ impl Arena {
         &self.chunks[at / CHUNK][at % CHUNK * self.buffer_size..][..self.lengths[at] as usize]
     }
 
-    /// The same, to be changed.
+    /// The frame in a buffer, to be changed.
     pub(super) fn frame_mut(&mut self, body: BodyId) -> &mut [u8] {
         let at = body.0 as usize;
         &mut self.chunks[at / CHUNK][at % CHUNK * self.buffer_size..][..self.lengths[at] as usize]

@@ -9,7 +9,7 @@ fn at(milliseconds: u64) -> Time {
     Time::ORIGIN + Span::from_millis(milliseconds)
 }
 
-/// Up through a trace, a gate file's `rest` besides.
+/// A gate with a trace in the direction up, and `rest` in its file.
 fn traced(opportunities: &[u32], rest: &str) -> Bench {
     let mut plan = Plan::of(&file(&format!("emulate = {{ up = {{}} }}\n{rest}")));
     let trace = Trace::new(opportunities).unwrap();
@@ -18,7 +18,8 @@ fn traced(opportunities: &[u32], rest: &str) -> Bench {
     Bench::of(&plan)
 }
 
-/// 976 bytes and 24 of overhead at 8 Mbit/s: a frame comes out a millisecond and the delay after its first bit.
+/// 976 bytes and 24 of overhead at 8 Mbit/s: a frame comes out a millisecond and the delay after its first
+/// bit.
 #[test]
 fn a_delay_comes_after_the_last_bit() {
     let mut bench = Bench::new("emulate = { up = { delay = \"30ms\" } }");
@@ -36,8 +37,8 @@ fn a_delay_comes_after_the_last_bit() {
     assert_eq!((bench.engine.held(Direction::Up), bench.engine.next_due()), (0, Time::NEVER));
 }
 
-/// A gate that wakes up late stamps a frame before the event that it is late for. The frame is on the emulated link
-/// from when it was read all the same, and never for less than its delay.
+/// A gate that wakes up late stamps a frame before the event that it is late for. The frame is still on the
+/// emulated link from when it was read, and never for less than its delay.
 #[test]
 fn no_frame_is_early_at_a_late_gate() {
     let mut rng = Rng::named(1, "late gate");
@@ -77,7 +78,7 @@ fn what_is_lost_is_counted_and_its_place_is_free() {
     let drops: Vec<_> =
         bench.engine.counters(Direction::Up).drops().filter(|(_, count)| *count > 0).collect();
     let [("emulated-loss", lost)] = drops[..] else { panic!("{drops:?}") };
-    // 99.9 % of the binomial.
+    // 99.9 % interval of the binomial.
     let half = 3.29 * (20_000.0 * 0.3 * 0.7_f64).sqrt();
     assert!((lost as f64 - 6000.0).abs() < half, "{lost}");
     assert!(out as u64 + lost >= 19_990);
@@ -97,14 +98,14 @@ fn a_trace_says_when_frames_go() {
     assert_eq!(sent, [at(4), at(10), at(10), at(14)].map(|due| (due, 976)));
     bench.check_identity();
     assert_eq!(bench.engine.next_due(), Time::NEVER);
-    // Nobody asks for the opportunities until something waits; the first then is at 24 ms.
+    // No opportunity is requested until a frame waits; the first then is at 24 ms.
     bench.wake(at(22), Direction::Up);
     bench.receive(Direction::Up, &udp(1, 934));
     assert_eq!(bench.wake(at(30), Direction::Up), [(at(24), 976)]);
     assert_eq!(bench.engine.counters(Direction::Up).stalls, 0);
 }
 
-/// A process that stood still loses the opportunities that it cannot make up for, and says so.
+/// A process that was suspended loses the opportunities that it cannot make up for, and counts them.
 #[test]
 fn opportunities_that_were_slept_through_are_lost() {
     let mut bench = traced(&[1], "switch = { buffer = \"5000p\" }");
@@ -119,7 +120,7 @@ fn opportunities_that_were_slept_through_are_lost() {
     bench.check_identity();
 }
 
-/// Another plan makes the link shorter: what is on the way comes out before what follows.
+/// Another plan makes the link shorter: frames on the way come out before those that follow.
 #[test]
 fn a_shorter_link_keeps_the_order() {
     let mut bench = Bench::new("emulate = { up = { delay = \"50ms\" } }");
@@ -137,7 +138,8 @@ fn a_shorter_link_keeps_the_order() {
     assert_eq!(bench.wake(at(51), Direction::Up), [(at(51), 876)]);
 }
 
-/// The trace goes on where it was when something else is changed, and starts when it is new.
+/// A trace continues where it was when something else is changed, and starts from its beginning when it is
+/// new.
 #[test]
 fn a_trace_that_stays_goes_on() {
     let mut bench = traced(&[100], "");

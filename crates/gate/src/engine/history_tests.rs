@@ -1,4 +1,4 @@
-//! Nobody is cut off for what he used when the line was idle: who gets what after a line was used by one alone.
+//! No host is cut off for its use of an idle line: the shares of a line after one host has used it alone.
 
 use super::simulator_tests::{Whose, frame};
 use super::tests::{Bench, file};
@@ -11,10 +11,10 @@ use tidegate_spec::GateFile;
 /// Frames of 1514 bytes.
 const FULL: usize = 1472;
 
-/// What gives each conversation of a host a queue of its own.
+/// The key that gives each conversation of a host a queue of its own.
 const WITHIN: &str = "within = \"5-tuple\"\n";
 
-/// A gate, and who sends upwards when.
+/// A gate whose upward direction is measured.
 struct Line {
     bench: Bench,
     /// The rate of the line, in bit/s.
@@ -23,7 +23,7 @@ struct Line {
     by_port: BTreeMap<(u8, u16), u64>,
 }
 
-/// What a host sends: frames of so many payload bytes, one each so many microseconds.
+/// A sender: frames of `payload` bytes from a host, one every `every` microseconds.
 #[derive(Clone, Copy)]
 struct Sender {
     host: u8,
@@ -48,7 +48,8 @@ impl Line {
         Sender { host, port: 7, payload: FULL, every: (1538.0 * 8e6 / self.rate) as u64, dscp: 0 }
     }
 
-    /// So many milliseconds of all these senders; the frames that leave: whose, how late, and how long on the line.
+    /// Runs all these senders for `millis` milliseconds. Returns the frames that leave: host, time waited,
+    /// and bytes on the line.
     fn run(&mut self, millis: u64, senders: &[Sender]) -> Vec<(u8, Span, u64)> {
         let (start, mut sent) = (self.bench.now, Vec::new());
         let mut next: Vec<u64> = vec![0; senders.len()];
@@ -66,7 +67,7 @@ impl Line {
         }
     }
 
-    /// What each conversation of a host has sent so far, in bytes, by its port inside.
+    /// Bytes that each conversation of a host has sent so far, by its port inside.
     fn sent_by_port(&self, host: u8) -> BTreeMap<u16, u64> {
         self.by_port.range((host, 0)..=(host, u16::MAX)).map(|((_, port), bytes)| (*port, *bytes)).collect()
     }
@@ -77,7 +78,7 @@ impl Line {
         let leaving = self.bench.engine.departures(Direction::Up).to_vec();
         for one in &leaving {
             let bytes = self.bench.engine.frame(Direction::Up, *one);
-            // Its number is when it came.
+            // The frame's number is its arrival time.
             let came = u64::from_be_bytes(bytes[42..50].try_into().unwrap());
             let waited = one.due.since(Time::ORIGIN + Span::from_ticks(came));
             let charged = bytes.len() as u64 + 24;
@@ -89,7 +90,7 @@ impl Line {
     }
 }
 
-/// What a host got, in bit/s, of frames that left within so many milliseconds.
+/// Rate of a host in bit/s, from the frames that left within `millis` milliseconds.
 fn rate_of(sent: &[(u8, Span, u64)], host: u8, millis: u64) -> f64 {
     let bytes: u64 = sent.iter().filter(|(whose, ..)| *whose == host).map(|(_, _, bytes)| bytes).sum();
     bytes as f64 * 8e3 / millis as f64
@@ -105,7 +106,8 @@ fn office(port: &str) -> GateFile {
     GateFile::parse(&text, "office.toml", &[]).unwrap()
 }
 
-/// A host that has uploaded alone for 30 s and one that starts then share the line equally from the first 200 ms on.
+/// A host that has uploaded alone for 30 s and one that starts then share the line equally from the first 200
+/// ms on.
 #[test]
 fn a_second_host_shares_at_once() {
     let mut line = Line::of(&office(""));
@@ -120,13 +122,13 @@ fn a_second_host_shares_at_once() {
     }
 }
 
-/// A host that has uploaded for 30 s stops. Its pings pass while another one fills the line.
+/// A host that has uploaded for 30 s stops. Its pings pass while another host fills the line.
 #[test]
 fn who_has_stopped_is_answered() {
     let mut line = Line::of(&office(""));
     let [one, two] = [1, 2].map(|host| line.greedy(host));
     line.run(30_000, &[one]);
-    // What it had queued goes first.
+    // Its queued frames go first.
     line.run(2_000, &[two]);
     let ping = Sender { host: 1, port: 7, payload: 56, every: 100_000, dscp: 0 };
     let sent = line.run(1_000, &[two, ping]);
@@ -134,7 +136,8 @@ fn who_has_stopped_is_answered() {
     assert!(longest(&sent, 1) < Span::from_millis(5), "{:?}", longest(&sent, 1));
 }
 
-/// A subscriber has used the whole line for 30 s. What he reserves he gets at once when all others send as much as they can.
+/// A subscriber that has used the whole line for 30 s gets its reservation at once when all others send as
+/// much as they can.
 #[test]
 fn a_subscriber_gets_what_he_reserves_at_once() {
     let flows = "[[flow]]\nname = \"subscribers\"\neach = \"subscriber\"\nreserve = \"2mbit\"\n";
@@ -143,12 +146,12 @@ fn a_subscriber_gets_what_he_reserves_at_once() {
     line.run(30_000, &greedy[..1]);
     let half = Sender { every: 1538 * 8 / 2, ..greedy[0] };
     let sent = line.run(200, &[half, greedy[1], greedy[2], greedy[3]]);
-    // The reservations fill the line, of which a hundredth is set aside for what matches nothing.
+    // The reservations fill the line, of which a hundredth is set aside for packets that match nothing.
     assert!(rate_of(&sent, 1, 200) > 0.95 * 2e6 * 0.99, "{}", rate_of(&sent, 1, 200));
 }
 
-/// A line of which only its interfaces and its rate are stated: a host that sends three times as much has no more than the other,
-/// and its call waits for neither. In a FIFO it does.
+/// A line of which only the interfaces and the rate are stated: a host that sends three times as much gets no
+/// more than the other, and its call waits for neither. In a FIFO the call waits.
 #[test]
 fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
     let text = default_gate::text("a", "b", 10_000_000);
@@ -170,8 +173,9 @@ fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
     assert!(fair < Span::from_millis(4) && fifo > Span::from_millis(100), "{fair:?}, {fifo:?}");
 }
 
-/// A host has eight uploads and a call that it does not mark, another one upload: each host has half of the line, the uploads of
-/// the first have equal parts of its half, and its call waits for no more than the packets on their way.
+/// One host has eight uploads and an unmarked call, another host has one upload. Each host gets half of the
+/// line, the uploads of the first share its half equally, and its call waits only for the packets on their
+/// way.
 #[test]
 fn a_line_without_a_file_is_fair_by_host_and_then_by_conversation() {
     let text = default_gate::text("a", "b", 10_000_000);
@@ -201,7 +205,8 @@ fn a_line_without_a_file_is_fair_by_host_and_then_by_conversation() {
     assert!(waited_in_one_queue > Span::from_millis(15), "{waited_in_one_queue:?}");
 }
 
-/// Who sends for how long: host, conversation, how many times more slowly than the line carries, payload.
+/// A phase: its duration in ms, and its senders by host, conversation, divisor of the line's rate, and
+/// payload.
 type Phase = (u64, Vec<(u8, u16, u64, usize)>);
 
 fn history() -> impl Strategy<Value = Vec<Phase>> {
@@ -212,8 +217,8 @@ fn history() -> impl Strategy<Value = Vec<Phase>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 300 } else { 12 }))]
 
-    /// Whatever hosts have sent before, each gets its reservation in the first 100 ms in which all send as much as the line
-    /// carries, in any number of conversations.
+    /// Whatever hosts have sent before, each gets its reservation in the first 100 ms in which all send as
+    /// much as the line carries, in any number of conversations.
     #[test]
     fn after_any_history_a_host_gets_what_it_reserves(
         history in history(),
@@ -243,7 +248,7 @@ proptest! {
         for _ in 0..5 {
             let sent = line.run(100, &senders);
             for host in 1..=conversations.len() as u8 {
-                // Up to a packet of each end of the 100 ms may count in the next.
+                // Up to one packet at each end of the 100 ms may count in the next.
                 let got = rate_of(&sent, host, 100) + 2.0 * 1538.0 * 80.0;
                 prop_assert!(got >= 2e6, "host {} got {:.0}", host, got);
             }
@@ -251,7 +256,7 @@ proptest! {
     }
 }
 
-/// The line is full of what matches, and of IPv6 that no flow matches. ARP and neighbour discovery pass.
+/// The line is full of matched traffic, and of IPv6 that no flow matches. ARP and neighbour discovery pass.
 #[test]
 fn what_keeps_the_link_working_never_waits_for_long() {
     for port in ["", "[port]\nscheduler = \"virtual-clock\"\n"] {
@@ -296,7 +301,8 @@ fn what_keeps_the_link_working_never_waits_for_long() {
     }
 }
 
-/// VirtualClock in a gate's file forgets, too: no longer than `lead` and a packet's own time at its reservation.
+/// VirtualClock in a gate's file forgets, too: a clock is ahead by no more than `lead` and a packet's own
+/// time at its reservation.
 #[test]
 fn a_clock_is_ahead_no_longer_than_its_bound() {
     let pause = |lead: &str| {

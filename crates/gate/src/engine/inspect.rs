@@ -1,4 +1,4 @@
-//! What the engine knows of its frames and flows: for reports, for tests and for the forwarder.
+//! Queries about the engine's frames and flows, for reports, for tests and for the forwarder.
 
 use super::Engine;
 use crate::stats::{Counters, FlowStatistics};
@@ -14,8 +14,8 @@ impl Engine {
         &self.ports[direction as usize].counters
     }
 
-    /// Frames that are held in a direction: those that the switch has queued by its own count, those in flight on
-    /// an emulated link, and those that are due and not yet sent.
+    /// Frames that are held in a direction: those that the switch has queued by its own count, those in
+    /// flight on an emulated link, and those that are due and not yet sent.
     pub(crate) fn held(&self, direction: Direction) -> u64 {
         let ix = PortIx(direction as u16);
         // The packet in service is on its way: it was sent, or is counted with the departures or in flight.
@@ -30,7 +30,7 @@ impl Engine {
         Count { packets: up.sent + down.sent, bytes: up.sent_bytes + down.sent_bytes }
     }
 
-    /// Checks that the running sums of every rule are what its flows add up to.
+    /// Checks that the running sums of every rule equal the sums over its flows.
     #[cfg(test)]
     pub(crate) fn check_sums(&self, direction: Direction) {
         let port = &self.ports[direction as usize];
@@ -53,7 +53,7 @@ impl Engine {
         &self.ports[direction as usize].statistics[rule]
     }
 
-    /// The flows that packets of a rule have opened, by key, with what has arrived for each.
+    /// The flows that packets of a rule have opened, by key, with the packets that have arrived for each.
     pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Count)> {
         let members = self.ports[direction as usize].edge.steering().members(rule);
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
@@ -64,7 +64,8 @@ impl Engine {
         self.ports[direction as usize].edge.steering().circuit_counters(&self.switch, rule, circuit)
     }
 
-    /// By how much the clock of a rule's flow is ahead of real time; of several flows, the largest lead that was seen of late.
+    /// Lead of the clock of a rule's flow over real time; of several flows, the largest lead that was seen
+    /// recently.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
         let port = &self.ports[direction as usize];
         port.edge.steering().lead(port.clock, &self.switch, rule)

@@ -1,11 +1,11 @@
 //! The engine: frames in, departures out, in virtual time.
 //!
-//! Departure times are computed, never slept for: a port's link is busy from a packet's first bit for as long
-//! as its bytes take at the port's rate, and the next packet's first bit is due at that very moment, however
-//! late the process wakes up. So the rate is exact over any stretch of time, and lateness shows only in the
-//! gaps. A frame is handed to the kernel when its *first* bit is due: the link behind takes its own time for
-//! it. An emulated link is the link itself: a frame leaves it when its last bit is out of the port and the
-//! delay has passed, unless it was lost.
+//! Departure times are computed, not waited for. A port's link is busy from a packet's first bit for as long
+//! as its bytes take at the port's rate. The next packet's first bit is due when that time ends, however late
+//! the process wakes up. So the rate is exact over any period, and lateness shows only in the gaps. A frame
+//! is handed to the kernel when its *first* bit is due: the link behind takes its own time to send it. An
+//! emulated link is the link itself: a frame leaves it when its last bit is out of the port and the delay has
+//! passed, unless the frame was lost.
 //!
 //! The engine does no I/O and reads no clock, so that tests run it in virtual time.
 
@@ -32,34 +32,34 @@ use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Span, Time};
 
-/// When a frame has come.
+/// The arrival times of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
-    /// To the switch: after the last [`advance`](Engine::advance) and before its next event, which a late gate carries out after
-    /// this.
+    /// Arrival at the switch: after the last [`advance`](Engine::advance) and before the switch's next event,
+    /// which a late gate carries out after the arrival.
     pub(crate) switch: Time,
-    /// To this host. What it has waited since then counts as its delay.
+    /// Arrival at this host. The frame's waiting time since then counts as its delay.
     pub(crate) kernel: Time,
-    /// To the gate, which has read it: an emulated link delays it from then on.
+    /// The time at which the gate read the frame: an emulated link delays it from then on.
     pub(crate) read: Time,
 }
 
 impl Arrival {
-    /// Of a frame that was read as soon as it came.
+    /// The arrival of a frame that was read as soon as it came.
     #[cfg(any(test, fuzzing))]
     pub(crate) fn at(now: Time) -> Arrival {
         Arrival { switch: now, kernel: now, read: now }
     }
 }
 
-/// How much late service a link may make up for at once. Link time beyond that is lost, and counted: a process
-/// that was suspended must not flood the link behind.
+/// Longest late service that a link may make up for at once. Link time beyond that is lost and counted: a
+/// process that was suspended must not flood the link behind it.
 pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
 
-/// How often idle flows are closed at a link on which nothing moves.
+/// Interval at which idle flows are closed at a link without a backlog.
 const IDLE_CHECK_INTERVAL: Span = Span::from_millis(100);
 
-/// How many flows are looked at for their leads each time that idle flows are closed.
+/// Number of flows whose leads are examined each time that idle flows are closed.
 const MOST_LEADS: usize = 1000;
 
 /// A switch with a port for each direction, and the frames that it holds.
@@ -147,9 +147,9 @@ impl Engine {
         }
     }
 
-    /// Carries out what is due by `now`, each event at its own time. A direction that has `most` departures goes no further:
-    /// its packets stay in their queues, where the scheduler decides which of them are sent, until those are handed over. Returns
-    /// whether one had as many.
+    /// Carries out the events that are due by `now`, each at its own time. A direction that has `most`
+    /// departures goes no further: its packets stay in their queues, where the scheduler decides which of
+    /// them are sent, until the departures are handed over. Returns whether a direction had that many.
     pub(crate) fn advance(&mut self, now: Time, most: usize) -> bool {
         let floor = now.before(MAX_CATCH_UP);
         for port in &mut self.ports {
@@ -225,11 +225,13 @@ impl Engine {
                 rewrite::write_mark(port.arena.frame_mut(packet.body), packet.mark);
             }
             let arrival = port.arena.arrival(packet.body);
-            // A late gate may be at an earlier event: the frame was not there before it came.
+            // A late gate may be at an event before the frame's arrival: the frame is not due before it
+            // arrived.
             let due = now.max(arrival.kernel);
             port.statistics_of(packet.flow).record_delay(due.since(arrival.kernel));
             port.free_at = port.line.begin(now, packet.len);
-            // A real link gets the frame with its first bit; an emulated one holds it until its last bit is out.
+            // A real link gets the frame with its first bit; an emulated one holds it until its last bit is
+            // out.
             let leaves =
                 if port.emulated { port.free_at.max(arrival.read + port.free_at.since(now)) } else { now };
             match port.line.fly(now, leaves, packet.body, &mut port.loss_rng) {
@@ -267,7 +269,7 @@ impl Engine {
                 Effect::Marked { port, packet, .. } => {
                     self.ports[usize::from(port.0)].statistics_of(packet.flow).marked += 1;
                 }
-                // Not asked for.
+                // Not requested.
                 Effect::Conforms { .. } => {}
                 Effect::Notice { port, flow, notice: Notice::Ahead(_), .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).warned += 1;
@@ -282,13 +284,13 @@ impl Engine {
         }
     }
 
-    /// When something is due next; [`Time::NEVER`] when nothing is.
+    /// The time at which something is next due; [`Time::NEVER`] when nothing is.
     pub(crate) fn next_due(&self) -> Time {
         let next = |port: &Port| port.next_event().min(port.line.next_arrival());
         self.ports.iter().map(next).fold(Time::NEVER, Time::min)
     }
 
-    /// When a direction's port or its link has its next event, landings on an emulated link aside.
+    /// The time of the next event of a direction's port or link, except arrivals from an emulated link.
     pub(crate) fn next_event(&self, direction: Direction) -> Time {
         self.ports[direction as usize].next_event()
     }
@@ -314,8 +316,8 @@ impl Engine {
         &self.ports[direction as usize].departures
     }
 
-    /// Puts the frames of each TCP connection that are due in a direction next to each other, as
-    /// [`super_packet::group`] says.
+    /// Puts the frames of each TCP connection that are due in a direction next to each other: see
+    /// [`super_packet::group`].
     pub(crate) fn group_departures(&mut self, direction: Direction) {
         let Port { departures, arena, .. } = &mut self.ports[direction as usize];
         super_packet::group(departures, |departure| arena.frame(departure.body));
@@ -326,7 +328,7 @@ impl Engine {
         self.ports[direction as usize].arena.frame(departure.body)
     }
 
-    /// Counts a frame of so many bytes as lost that was completed as sent: the kernel has refused it later.
+    /// Counts a frame as lost that was completed as sent, with `length` bytes: the kernel refused it later.
     pub(crate) fn refused(&mut self, direction: Direction, length: usize) {
         let counters = &mut self.ports[direction as usize].counters;
         counters.sent -= 1;
@@ -334,7 +336,8 @@ impl Engine {
         counters.count_loss(LossReason::Device);
     }
 
-    /// Completes departures: the kernel took the first `sent` frames and refused the `refused` frames after them.
+    /// Completes departures: the kernel took the first `sent` frames and refused the `refused` frames after
+    /// them.
     pub(crate) fn complete(&mut self, direction: Direction, sent: usize, refused: usize) {
         let port = &mut self.ports[direction as usize];
         for (ix, departure) in port.departures.drain(..sent + refused).enumerate() {

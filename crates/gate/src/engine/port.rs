@@ -12,7 +12,7 @@ use tidegate_core::steering::Edge;
 use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::Time;
 
-/// A frame that is to be sent, and when it was due: its first bit, or on an emulated link its last.
+/// A frame to be sent, and the time at which its first bit, or on an emulated link its last bit, was due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) body: BodyId,
@@ -23,18 +23,18 @@ pub(super) struct Port {
     /// The latest time that the switch was given for this port.
     pub(super) clock: Time,
     pub(super) edge: Edge,
-    /// The frames that came in this direction and are still here.
+    /// The frames of this direction that the gate holds.
     pub(super) arena: Arena,
     /// The line behind the port; it has no trace, delay or loss where a real link follows.
     pub(super) line: Line<BodyId>,
     pub(super) emulated: bool,
     /// Decides which frames the emulated link loses.
     pub(super) loss_rng: Rng,
-    /// When the last bit of the packet in service is out; [`Time::NEVER`] when there is none.
+    /// Time at which the last bit of the packet in service is out; [`Time::NEVER`] when there is none.
     pub(super) free_at: Time,
-    /// When the line opens for a queued packet; [`Time::NEVER`] when none waits for that.
+    /// Time at which the line opens for a queued packet; [`Time::NEVER`] when none waits for that.
     pub(super) open_at: Time,
-    /// When the switch asked for a timer.
+    /// Time for which the switch requested a timer.
     pub(super) wake_at: Time,
     /// Frames that are due and not yet handed to the kernel.
     pub(super) departures: Vec<Departure>,
@@ -47,7 +47,7 @@ impl Port {
     /// Opens the edge's flows at the port. Frames have at most `longest_frame` bytes.
     ///
     /// # Errors
-    /// When the switch refuses one.
+    /// When the switch refuses a flow.
     pub(super) fn new(
         now: Time,
         switch: &mut Switch,
@@ -74,12 +74,13 @@ impl Port {
         })
     }
 
-    /// When the switch has something to do at this port.
+    /// Time of the next event at this port.
     pub(super) fn next_event(&self) -> Time {
         self.free_at.min(self.open_at).min(self.wake_at)
     }
 
-    /// The same, or [`Time::NEVER`] while `most` frames are due and not yet handed to the kernel.
+    /// [`next_event`](Self::next_event), or [`Time::NEVER`] while `most` frames are due and not yet handed to
+    /// the kernel.
     pub(super) fn next_step(&self, most: usize) -> Time {
         if self.departures.len() < most { self.next_event() } else { Time::NEVER }
     }
@@ -102,7 +103,7 @@ impl Port {
         Some(&mut self.statistics[rule].counters)
     }
 
-    /// Adds up the counters of every rule's flows: who belongs to which has changed.
+    /// Adds up the counters of every rule's flows, after the flows of the rules have changed.
     pub(super) fn sum_up(&mut self, switch: &Switch) {
         let steering = self.edge.steering();
         let rest = self.statistics.len() - 1;

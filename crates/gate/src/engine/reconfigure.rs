@@ -1,4 +1,4 @@
-//! Reconfiguration of a running engine: all of a plan or nothing, and no frame is lost by it.
+//! Reconfiguration of a running engine: it takes all of a plan or nothing, and loses no frame.
 
 use super::Engine;
 use crate::config::plan::Plan;
@@ -12,8 +12,8 @@ use tidegate_core::packet::PortIx;
 use tidegate_core::units::Time;
 
 impl Engine {
-    /// Carries out another plan from now on. Queued frames stay queued, and every flow whose rule kept its name
-    /// keeps its queue. [`Switch::reconfigure`] says what a changed scheduler means for clocks.
+    /// Carries out another plan from now on. Queued frames stay queued, and every flow whose rule kept its
+    /// name keeps its queue. [`Switch::reconfigure`] describes the effect of a changed scheduler on clocks.
     ///
     /// # Errors
     /// When the switch refuses the plan; then nothing is changed.
@@ -59,8 +59,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Moves queued frames to the flows that the rules now say. Otherwise later frames of the same conversation
-    /// would overtake them.
+    /// Moves queued frames to the flows that the new rules give them. Otherwise later frames of the same
+    /// conversation would overtake them.
     fn reassign(&mut self, now: Time, direction: Direction) -> Result<(), Refused> {
         let ix = PortIx(direction as u16);
         let waiting: Vec<_> = self.switch.waiting(ix).map(|(flow, packet)| (packet.body, flow)).collect();

@@ -17,7 +17,7 @@ impl Bench {
         self.check_identity();
     }
 
-    /// Sends what is due until `at`: ports and numbers in their order, and when each was due.
+    /// Sends the frames that are due until `at`: for each in order its due time, port and number.
     fn numbers(&mut self, at: Time) -> Vec<(Time, u16, u64)> {
         self.now = at;
         self.engine.advance(at, usize::MAX);
@@ -33,7 +33,7 @@ impl Bench {
     }
 }
 
-/// A rate change holds from the next packet on; nothing that waits is lost.
+/// A rate change applies from the next packet on; no waiting packet is lost.
 #[test]
 fn a_rate_change_keeps_the_queue() {
     let mut bench = Bench::new("");
@@ -72,7 +72,7 @@ fn plan_with_a_missing_class() -> tidegate_core::steering::Rule {
     rule
 }
 
-/// Flows that keep their names keep what was counted of them, wherever they stand in the file.
+/// Flows that keep their names keep their counters, wherever they are in the file.
 #[test]
 fn counters_follow_the_name() {
     let flow =
@@ -84,7 +84,8 @@ fn counters_follow_the_name() {
     bench.reload(&(flow("c", 3) + &flow("b", 2)));
     bench.receive(Direction::Up, &udp(3, 100));
     let arrived = |rule| bench.engine.rule(Direction::Up, rule).0.arrived.packets;
-    // What waited with the rest is of `c` now; of what waited for `a`, one packet was in service.
+    // The packets that waited with the rest belong to `c` now; of those that waited for `a`, one was in
+    // service.
     assert_eq!([arrived(0), arrived(1)], [2, 1]);
     assert_eq!(bench.engine.rest(Direction::Up).arrived.packets, 2);
 }
@@ -122,7 +123,7 @@ fn rest() -> impl Strategy<Value = String> {
     )
 }
 
-/// How a gate serves a burst: which packet is due when, from `start` on.
+/// The service of a burst: which packet is due when, from `start` on.
 fn served(bench: &mut Bench, burst: &[(u16, usize)]) -> Vec<(Span, u16, u64)> {
     let start = bench.now;
     for (number, (port, payload)) in burst.iter().enumerate() {
@@ -140,8 +141,8 @@ fn served(bench: &mut Bench, burst: &[(u16, usize)]) -> Vec<(Span, u16, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if std::env::var_os("TIDEGATE_VERIFY").is_some() { 500 } else { 24 }, ..ProptestConfig::default() })]
 
-    /// Plans follow each other under load: no frame is lost and none of a flow is reordered by it. When all
-    /// has been sent and forgotten, the gate is one that was started with the last plan.
+    /// Plans follow each other under load: no frame is lost, and none of a flow is reordered. When all has
+    /// been sent and forgotten, the gate equals one that was started with the last plan.
     #[test]
     fn plans_follow_each_other(
         plans in prop::collection::vec((rest(), prop::collection::vec((0_u16..4, 8_usize..1400), 0..40)), 1..12),
@@ -177,8 +178,8 @@ proptest! {
     }
 }
 
-/// Flows come and go under plans with classes, without, and with hosts that are classes. What they have left behind is
-/// theirs who come later.
+/// Flows come and go under plans with classes, without, and with hosts that are classes. Later flows reuse
+/// the memory that earlier ones have left.
 #[test]
 fn flows_that_come_and_go_between_plans_take_no_memory_for_good() {
     const CYCLES: usize = 16;
@@ -211,7 +212,7 @@ fn flows_that_come_and_go_between_plans_take_no_memory_for_good() {
         }
         memory.push(bench.engine.switch.memory());
     }
-    // How many hosts wait at the end of a cycle is chance.
+    // The number of hosts that wait at the end of a cycle is random.
     let (early, late) = (memory[CYCLES / 4], memory[CYCLES - 1]);
     assert!(early > 1_000_000 && late < early + early / 50, "{memory:?}");
 }

@@ -11,9 +11,9 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::World;
 
-/// A flow of frames as both tell them apart: direction, host, port, DSCP.
+/// A flow of frames, as both identify it: direction, host, port, DSCP.
 pub(super) type Whose = (bool, u8, u16, u8);
-/// Which frame, and when its first bit leaves; on an emulated link, when its last one comes out.
+/// The time at which each frame's first bit leaves or, on an emulated link, its last bit comes out.
 type Left = BTreeMap<(Whose, u64), Time>;
 
 /// One frame: when, in ns from the first, whose, and its payload's length.
@@ -171,11 +171,11 @@ const FILES: &[&str] = &[
      [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 80 }\neach = \"5-tuple\"\npriority = 3\n",
 ];
 
-/// In the place of the 24 bytes of overhead that the tests' files have.
+/// Replacements for the 24 bytes of overhead in the tests' files.
 const FRAMINGS: &[&str] =
     &["overhead = 24", "overhead = -14", "overhead = 26, atm = true", "overhead = 24, mpu = 400"];
 
-/// Loss is left out: each draws from streams of its own.
+/// Loss is left out: the two draw from different random streams.
 const EMULATED: &[&str] = &[
     "",
     "emulate = { up = { delay = \"7ms\" }, down = { delay = \"1ms\" } }\n",

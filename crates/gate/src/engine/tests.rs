@@ -43,7 +43,7 @@ impl Bench {
         self.engine.receive(Arrival::at(self.now), direction, &Offloaded::new(&PLAIN, frame, 0).unwrap());
     }
 
-    /// The process sleeps until `at`, then sends all that is due: when, and how long.
+    /// The process sleeps until `at`, then sends all due frames: their times and lengths.
     pub(super) fn wake(&mut self, at: Time, direction: Direction) -> Vec<(Time, usize)> {
         self.now = at;
         self.engine.advance(at, usize::MAX);
@@ -72,8 +72,9 @@ impl Bench {
     }
 }
 
-/// A gate that cannot send as fast as its link takes no more from the queues than it sends: a packet that comes late is still
-/// ahead of those of a flow that sends more than its share, and the other direction is not held up.
+/// A gate that cannot send as fast as its link takes no more from the queues than it sends: a packet that
+/// comes late is still ahead of those of a flow that sends more than its share, and the other direction is
+/// not held up.
 #[test]
 fn what_is_not_sent_stays_in_its_queue() {
     const MOST: usize = 8;
@@ -117,7 +118,7 @@ fn what_is_not_sent_stays_in_its_queue() {
     assert!((0.11..=0.145).contains(&stalled.as_secs_f64()), "{stalled:?}");
 }
 
-/// However late it wakes up, a backlogged link's frames are due one after the other at its rate.
+/// However late the process wakes up, a backlogged link's frames are due one after the other at its rate.
 #[test]
 fn departures_are_due_at_the_rate() {
     let mut bench = Bench::new("port = { scheduler = \"fifo\" }\nswitch = { buffer = \"5000p\" }");
@@ -138,7 +139,7 @@ fn departures_are_due_at_the_rate() {
     assert_eq!(bench.engine.counters(Direction::Up).stalls, 0);
 }
 
-/// A process that stood still makes up for 20 ms, and says what was lost.
+/// A process that was suspended makes up for 20 ms, and counts the rest as lost.
 #[test]
 fn a_long_sleep_is_not_made_up_for() {
     let mut bench = Bench::new("switch = { buffer = \"5000p\" }");
@@ -181,8 +182,8 @@ fn virtual_clock_shares_as_reserved() {
     bench.check_identity();
 }
 
-/// The example of an office: an upload over IPv4 fills the line. IPv6 has a flow, and ARP the share of what matches
-/// none.
+/// The example of an office: an upload over IPv4 fills the line. IPv6 has a flow, and ARP has the share of
+/// packets that match none.
 #[test]
 fn an_upload_delays_neither_ipv6_nor_arp() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gates/office.toml");
@@ -251,7 +252,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 200 } else { 16 }))]
 
-    /// What comes from the outside, however much, takes neither memory nor time from what goes out.
+    /// However many frames come from the outside, they take neither memory nor time from those that go out.
     #[test]
     fn a_flood_in_one_direction_takes_nothing_from_the_other(
         arrivals in prop::collection::vec((0u64..4_000, 0u16..4, 0usize..1400, 0usize..100), 1..100),
@@ -329,7 +330,7 @@ proptest! {
     }
 }
 
-/// However many flows packets have opened, what a report asks of the engine takes as long.
+/// A report's queries to the engine take the same time however many flows packets have opened.
 #[test]
 #[allow(clippy::disallowed_types, reason = "real time is what is measured")]
 fn a_report_looks_at_no_flow() {

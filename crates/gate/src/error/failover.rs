@@ -2,13 +2,13 @@
 
 use std::io;
 
-/// Why interfaces cannot be made ready for failover.
+/// The reason why interfaces cannot be made ready for failover.
 #[derive(Debug, thiserror::Error)]
 pub enum FailoverError {
     /// Another gate uses an interface.
     #[error("another gate runs on interface `{0}`\n  help: stop it first")]
     InUse(String),
-    /// Fail-closed, but an interface is a port of a bridge or the like.
+    /// The gate fails closed, but an interface is a port of a bridge or other master device.
     #[error(
         "interface `{port}` is a port of `{master}`, which would forward its frames too\n  help: {}; or set \
          `fail = \"open\"`",
@@ -17,32 +17,32 @@ pub enum FailoverError {
     Bridged {
         /// The interface.
         port: String,
-        /// What it is a port of.
+        /// The device of which it is a port.
         master: String,
         /// Whether a gate has made that bridge.
         made: bool,
     },
-    /// Only one interface is a port of a bridge, or they are ports of two.
+    /// Only one interface is a port of a bridge, or the two are ports of different bridges.
     #[error(
         "interface `{port}` is a port of `{master}`, and `{other}` is not\n  help: both must be ports of \
          one bridge, or of none; to remove it from the bridge: ip link set {port} nomaster"
     )]
     Apart {
-        /// The one that is a port.
+        /// The interface that is a port.
         port: String,
-        /// What it is a port of.
+        /// The device of which it is a port.
         master: String,
-        /// The other one.
+        /// The other interface.
         other: String,
     },
-    /// The interfaces are ports of something that is not a bridge.
+    /// The interfaces are ports of a device that is not a bridge.
     #[error(
         "interface `{port}` is a port of `{master}`, which is not a bridge\n  help: ip link set {port} nomaster"
     )]
     NoBridge {
         /// The interface.
         port: String,
-        /// What it is a port of.
+        /// The device of which it is a port.
         master: String,
     },
     /// The bridge has a port besides the interfaces.
@@ -56,7 +56,7 @@ pub enum FailoverError {
         /// The port.
         port: String,
     },
-    /// The bridge is down, so that it would not forward.
+    /// The bridge is down, so it would not forward.
     #[error("bridge `{0}` is down, so no frame would pass without the gate\n  help: ip link set {0} up")]
     BridgeDown(String),
     /// The bridge has an address, which cannot be reached while the gate runs.
@@ -96,7 +96,7 @@ pub enum FailoverError {
     /// Another error of the operating system.
     #[error("{what}: {error}")]
     System {
-        /// What failed.
+        /// The action that failed.
         what: String,
         /// The system's error.
         error: io::Error,

@@ -10,10 +10,10 @@ use tidegate_core::contract::Refused;
 use tidegate_spec::SpecErrors;
 use tidegate_spec::units::show_rate;
 
-/// Why a gate does not start, or stops by itself.
+/// The reason why a gate does not start, or stops by itself.
 #[derive(Debug, thiserror::Error)]
 pub enum GateError {
-    /// The file holds mistakes.
+    /// The file has errors.
     #[error("{0}")]
     File(#[from] SpecErrors),
     /// The switch or a scheduler refuses the plan.
@@ -49,14 +49,14 @@ pub enum GateError {
          CAP_NET_RAW and CAP_NET_ADMIN"
     )]
     Privilege(String),
-    /// An interface is unsuitable for what the file asks.
+    /// An interface is unsuitable for the file.
     #[error("interface `{name}`: {why}\n  help: {help}")]
     Unsuitable {
         /// The interface.
         name: String,
-        /// Why.
+        /// The reason.
         why: String,
-        /// What the operator can do.
+        /// A remedy for the operator.
         help: String,
     },
     /// A gate of this name runs already.
@@ -70,13 +70,13 @@ pub enum GateError {
         /// Its control socket.
         socket: PathBuf,
     },
-    /// Something else is where the control socket is to be.
+    /// Something that is not a socket is at the control socket's path.
     #[error(
         "{} is there, and is no socket\n  help: a gate removes nothing but a socket that nobody listens at; \
          name another path in `control.socket`", .0.display()
     )]
     NoSocket(PathBuf),
-    /// No gate listens there.
+    /// No gate listens at the control socket.
     #[error("no gate runs: no process listens at {}", .0.display())]
     NotRunning(PathBuf),
     /// A gate listens at the control socket and does not answer.
@@ -85,7 +85,7 @@ pub enum GateError {
     /// A running gate rejected a request, with this message.
     #[error("{0}")]
     Rejected(String),
-    /// A file does not say between which interfaces its gate stands.
+    /// A file does not name the interfaces of its gate.
     #[error(
         "{} does not say between which interfaces its gate stands, so its bridge cannot be found\n  \
          help: `tidegate-gate check` reports what is wrong with it", .0.display()
@@ -94,7 +94,7 @@ pub enum GateError {
     /// The owner of the control socket does not exist.
     #[error("control.owner: {0}")]
     UnknownOwner(String),
-    /// A key was changed that takes a restart.
+    /// A changed key requires a restart.
     #[error("{0}\n  help: this needs a restart; nothing was changed")]
     TakesRestart(String),
     /// The interfaces cannot be made ready for failover.
@@ -106,7 +106,7 @@ pub enum GateError {
     /// Another error of the operating system.
     #[error("{what}: {error}")]
     System {
-        /// What failed.
+        /// The action that failed.
         what: String,
         /// The system's error.
         error: io::Error,

@@ -1,7 +1,7 @@
 //! The kernel bridge that forwards traffic while no gate runs.
 //!
 //! A bridge that a gate makes is as transparent as possible: it has no address, sends nothing itself, learns
-//! no addresses, and forwards the reserved group addresses too, as far as the kernel permits.
+//! no addresses, and also forwards frames to the reserved group addresses, as far as the kernel permits.
 
 use super::netlink::{Link, Netlink};
 use crate::error::FailoverError;
@@ -17,7 +17,8 @@ use std::io;
 const ALIAS: &str = "tidegate-gate: passes frames while no gate does";
 /// The longest name of an interface, in bytes.
 const MAX_NAME: usize = 15;
-/// The group addresses 01-80-C2-00-00-00 to 0F are forwarded, but for 01, PAUSE, which the kernel forbids.
+/// Mask of the group addresses that are forwarded: 01-80-C2-00-00-00 to 0F except 01, PAUSE, which the kernel
+/// forbids.
 const FORWARDED_GROUPS: u16 = 0xfffd;
 
 /// One interface of a gate.
@@ -51,16 +52,16 @@ fn is_made_by_gate(link: &Link) -> bool {
     link.bridge && link.alias.as_deref() == Some(ALIAS)
 }
 
-/// The bridge or the like that interface `index` is a port of.
+/// The bridge, or other master device, of which interface `index` is a port.
 fn master(links: &[Link], index: u32) -> Option<&Link> {
     let master = links.iter().find(|link| link.index == index)?.master?;
     links.iter().find(|link| link.index == master)
 }
 
-/// Checks that no bridge forwards what the gate forwards.
+/// Checks that no bridge forwards the gate's frames too.
 ///
 /// # Errors
-/// When an interface is a port of anything.
+/// When an interface is a port of any device.
 pub(super) fn require_none(netlink: &Netlink, ports: [Port<'_>; 2]) -> Result<(), FailoverError> {
     let links = links(netlink)?;
     match ports.iter().find_map(|port| Some((port, master(&links, port.index)?))) {
@@ -73,11 +74,12 @@ pub(super) fn require_none(netlink: &Netlink, ports: [Port<'_>; 2]) -> Result<()
     }
 }
 
-/// Makes sure that both interfaces are the ports of one bridge that forwards. A bridge that no gate has made is
-/// checked and not changed.
+/// Ensures that both interfaces are the ports of one forwarding bridge. A bridge that no gate has made is
+/// checked but not changed.
 ///
 /// # Errors
-/// When there is a bridge that is unsuitable, or none can be made; then everything is as before.
+/// When there is a bridge that is unsuitable, or none can be made. A bridge that could not be completed is
+/// removed; one that an earlier gate made is kept.
 pub(super) fn ensure(netlink: &Netlink, ports: [Port<'_>; 2]) -> Result<(), FailoverError> {
     let links = links(netlink)?;
     let name = name(ports[0].name);
@@ -126,7 +128,7 @@ fn make(netlink: &Netlink, name: &str, ports: [Port<'_>; 2]) -> Result<(), Failo
     let options = vec![
         InfoBridge::StpState(BridgeStpState::Disabled),
         InfoBridge::ForwardDelay(0),
-        // It learns no address, so that a host may move from one side to the other.
+        // Without address learning, a host can move from one side to the other.
         InfoBridge::AgeingTime(0),
         InfoBridge::MulticastSnooping(false),
     ];
@@ -145,7 +147,7 @@ fn make(netlink: &Netlink, name: &str, ports: [Port<'_>; 2]) -> Result<(), Failo
         return Err(failed(format!("make bridge `{name}`"))(io::Error::from(io::ErrorKind::NotFound)));
     };
     set_up(netlink, bridge.index, name, ports).inspect_err(|_| {
-        // The first error is reported.
+        // Only the first error is reported.
         let _ = delete(netlink, &bridge);
     })
 }
@@ -160,13 +162,14 @@ fn set_up(netlink: &Netlink, bridge: u32, name: &str, ports: [Port<'_>; 2]) -> R
     let silent = AfSpecUnspec::Inet6(vec![AfSpecInet6::AddrGenMode(In6AddrGenMode::None)]);
     message.attributes = vec![LinkAttribute::AfSpecUnspec(vec![silent])];
     match set(message) {
-        // Without IPv6 in the kernel it has no IPv6 address either.
+        // A kernel without IPv6 gives the bridge no IPv6 address either.
         Err(error) if error.raw_os_error() != Some(libc::EAFNOSUPPORT) => {
             return Err(failed(format!("keep IPv6 off bridge `{name}`"))(error));
         }
         _ => {}
     }
-    // In a separate message: the kernel would otherwise set it up before it disables addresses.
+    // In a separate message: in the same one, the kernel would set the bridge up before it disables
+    // addresses.
     let mut message = to(bridge);
     // With ARP the host would answer for addresses of its other interfaces.
     message.header.flags = LinkFlags::Up | LinkFlags::Noarp;
@@ -203,11 +206,11 @@ fn delete(netlink: &Netlink, bridge: &Link) -> Result<(), FailoverError> {
         .map_err(failed(format!("remove bridge `{}`", bridge.name)))
 }
 
-/// Removes the bridge that a gate has made of these interfaces, or by the name of the inside interface if they
-/// were removed. Returns its name; `None` when there is none.
+/// Removes the bridge that a gate has made of these interfaces, found by its ports or else by the inside
+/// interface's name. Returns the bridge's name; `None` when there is no such bridge.
 ///
 /// # Errors
-/// When it cannot be removed.
+/// When the bridge cannot be removed.
 pub(super) fn remove(
     netlink: &Netlink,
     inside: &str,

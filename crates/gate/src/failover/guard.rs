@@ -1,12 +1,12 @@
-//! The guard against duplicates: while a gate runs, its bridge sees no frame.
+//! Guard against duplicates: while a gate runs, its bridge sees no frames.
 //!
-//! A frame that comes in reaches packet sockets first, then a classifier at the interface (tcx), then the
-//! bridge. The classifier drops the frames, which the gate's sockets have received. It belongs to the process:
-//! the kernel removes it however the process ends, and the bridge forwards again.
+//! An incoming frame reaches packet sockets first, then a classifier at the interface (tcx), then the bridge.
+//! The classifier drops the frame, which the gate's socket has already received. The classifier belongs to
+//! the process: the kernel removes it however the process ends, and the bridge forwards again.
 //!
-//! During a takeover each frame is forwarded once, by the bridge or by the gate. One flag in a map decides for
-//! the classifiers and for socket filters alike, at both interfaces at once. Only a frame that is between the
-//! two at that moment can be lost.
+//! During a takeover each frame is forwarded once, by the bridge or by the gate. One flag in a map decides
+//! for both the classifiers and the socket filters, at both interfaces at once. Only a frame that is between
+//! socket filter and classifier when the flag changes can be lost.
 
 use crate::error::FailoverError;
 use crate::sys::bpf::{self, Instruction, Kind};
@@ -18,7 +18,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 const NEXT: i32 = -1;
 /// The packet is dropped (`TCX_DROP`).
 const DROP: i32 = 2;
-/// How many bytes of a packet a socket filter keeps.
+/// Number of bytes of a packet that a socket filter keeps.
 const NOTHING: i32 = 0;
 const EVERYTHING: i32 = -1;
 
@@ -35,7 +35,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// A guard that is not active: the bridge sees every frame.
+    /// Attaches an inactive guard: the bridge still sees every frame.
     ///
     /// # Errors
     /// When the privilege is missing, or the kernel is too old.
@@ -72,10 +72,10 @@ impl Guard {
         Ok(Guard { _links: [link(interfaces[0])?, link(interfaces[1])?], active, filter })
     }
 
-    /// Attaches the filter to a socket: it receives only frames that the bridge does not see.
+    /// Attaches the filter to a socket, which then receives only frames that the bridge does not see.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(crate) fn filter(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         bpf::filter(socket, self.filter.as_fd())
     }
@@ -83,7 +83,7 @@ impl Guard {
     /// Activates the guard: from now on the gate receives the frames, and the bridge does not.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(crate) fn activate(&self) -> io::Result<()> {
         bpf::set_flag(self.active.as_fd(), 1)
     }
@@ -91,16 +91,16 @@ impl Guard {
     /// Detaches the filter from a socket; an active guard's filter passes everything.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(crate) fn unfilter(socket: BorrowedFd<'_>) -> io::Result<()> {
         bpf::unfilter(socket)
     }
 }
 
 impl Drop for Guard {
-    /// Gives both interfaces back to the bridge at once; their links are closed one after the other.
+    /// Gives both interfaces back to the bridge at once; their links are then closed one after the other.
     fn drop(&mut self) {
-        // If it fails, the links are closed all the same.
+        // If this fails, the links are still closed.
         let _ = bpf::set_flag(self.active.as_fd(), 0);
     }
 }

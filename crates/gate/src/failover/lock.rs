@@ -1,4 +1,4 @@
-//! The lock of an interface: one gate at a time uses it.
+//! Interface locks: only one gate at a time uses an interface.
 
 use crate::sys::run_folder::{self, own_folder};
 use rustix::fs::{FlockOperation, flock};
@@ -6,8 +6,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
-/// A locked interface. The lock is on a file in the gates' folder, where no other user can make or open one. It is released
-/// when the process ends, however it ends; the file stays, since removing it could leave two that hold it.
+/// A locked interface. The lock file is in the gates' folder, where no other user can make or open one. The
+/// lock is released however the process ends. The file stays: if it were removed, two gates could each hold a
+/// lock.
 pub(super) struct Lock {
     _file: File,
 }
@@ -16,7 +17,7 @@ impl Lock {
     /// Locks the interface with this index, which is unique in a network namespace.
     ///
     /// # Errors
-    /// `WouldBlock` when another gate has locked it, or another system error.
+    /// `WouldBlock` when another gate holds the lock; otherwise a system error.
     pub(super) fn take(interface: u32) -> io::Result<Lock> {
         run_folder::make()?;
         let namespace = std::fs::metadata("/proc/self/ns/net")?.ino();

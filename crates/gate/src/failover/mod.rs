@@ -1,11 +1,11 @@
-//! Failover: what forwards traffic while no gate runs.
+//! Failover: forwarding while no gate runs.
 //!
-//! With `fail = "open"` both interfaces are ports of a kernel bridge, which forwards everything unshaped while
-//! no gate runs. A running gate keeps frames from the bridge by a [`Guard`]. The guard belongs to the process,
-//! so that the bridge takes over however the process ends, by SIGKILL too. With `fail = "closed"` there is no
-//! bridge, and nothing passes without a gate.
+//! With `fail = "open"` both interfaces are ports of a kernel bridge, which forwards everything unshaped
+//! while no gate runs. A running gate keeps frames from the bridge with a [`Guard`]. The guard belongs to the
+//! process, so the bridge takes over however the process ends, even by SIGKILL. With `fail = "closed"` there
+//! is no bridge, and nothing passes without a gate.
 //!
-//! AF_XDP takes frames before the bridge does: it needs no guard, only the bridge.
+//! AF_XDP takes frames before they reach the bridge, so it needs the bridge but no guard.
 
 mod bridge;
 mod guard;
@@ -22,7 +22,7 @@ use netlink::Netlink;
 use std::io;
 use tidegate_spec::{Fail, GateFile, Io};
 
-/// A gate's hold of its interfaces, until it is dropped or the process ends.
+/// A gate's hold on its interfaces, until this value is dropped or the process ends.
 pub(crate) struct Failover {
     /// `None` when the gate fails closed, or uses AF_XDP.
     pub(crate) guard: Option<Guard>,
@@ -31,10 +31,11 @@ pub(crate) struct Failover {
 
 impl Failover {
     /// Prepares both interfaces of a gate file. With `fail = "open"` the bridge forwards until the guard is
-    /// activated. After an error everything is as before.
+    /// activated. After an error no new bridge is left behind.
     ///
     /// # Errors
-    /// When another gate uses an interface, one has an address that the file does not give up, or they do not fit `fail`.
+    /// When another gate uses an interface, an interface has an address and the file does not list it as
+    /// `addressed`, or the interfaces do not fit `fail`.
     pub(crate) fn prepare(file: &GateFile, ports: [Port<'_>; 2]) -> Result<Failover, FailoverError> {
         let locks = [lock(ports[0])?, lock(ports[1])?];
         let netlink = open()?;
@@ -55,7 +56,7 @@ impl Failover {
                 None
             }
             Fail::Open => {
-                // Before the bridge is made: when the guard is refused, nothing has changed.
+                // The guard comes before the bridge: when the guard is refused, nothing has changed.
                 let guard = Guard::attach(ports.map(|port| port.index))?;
                 bridge::ensure(&netlink, ports)?;
                 Some(guard)
@@ -76,13 +77,14 @@ fn open() -> Result<Netlink, FailoverError> {
     Netlink::open().map_err(|error| FailoverError::system("a connection to the kernel", error))
 }
 
-/// Removes the bridge that a gate has made of these interfaces and returns its name; `None` when there is none.
+/// Removes the bridge that a gate has made of these interfaces and returns its name; `None` when there is
+/// none.
 ///
 /// # Errors
 /// When a gate runs on an interface, or the bridge cannot be removed.
 pub(crate) fn remove(inside: &str, outside: &str) -> Result<Option<String>, FailoverError> {
     let port = |name| Some(Port { name, index: Interface::find(name).ok()?.index });
-    // An interface may have been removed, and its bridge not.
+    // An interface may have been removed while its bridge remains.
     let ports: Vec<Port<'_>> = [inside, outside].into_iter().filter_map(port).collect();
     let _locks = ports.iter().copied().map(lock).collect::<Result<Vec<Lock>, FailoverError>>()?;
     bridge::remove(&open()?, inside, &ports)

@@ -9,16 +9,16 @@ use netlink_packet_route::link::{InfoKind, LinkAttribute, LinkFlags, LinkInfo, L
 use netlink_sys::{Socket, SocketAddr, protocols::NETLINK_ROUTE};
 use std::io;
 
-/// The buffer for one message in bytes; the kernel's are half as long.
+/// Receive buffer in bytes; the kernel's is half as long.
 const BUFFER: usize = 1 << 16;
 
-/// An interface, as far as failover needs it.
+/// The properties of an interface that failover uses.
 pub(super) struct Link {
     pub(super) index: u32,
     pub(super) name: String,
     pub(super) up: bool,
     pub(super) bridge: bool,
-    /// Index of the bridge or the like that it is a port of.
+    /// Index of the bridge, or other master device, of which the interface is a port.
     pub(super) master: Option<u32>,
     /// Its alias (`ip link set … alias`).
     pub(super) alias: Option<String>,
@@ -58,7 +58,7 @@ impl Netlink {
     /// Opens the socket.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(super) fn open() -> io::Result<Netlink> {
         let mut socket = Socket::new(NETLINK_ROUTE)?;
         socket.bind_auto()?;
@@ -69,7 +69,7 @@ impl Netlink {
     /// All interfaces of this network namespace.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(super) fn links(&self) -> io::Result<Vec<Link>> {
         let mut links = Vec::new();
         self.ask(RouteNetlinkMessage::GetLink(LinkMessage::default()), NLM_F_DUMP, |answer| {
@@ -80,10 +80,10 @@ impl Netlink {
         Ok(links)
     }
 
-    /// Whether an interface has an address beyond those that are valid on its link only.
+    /// Whether an interface has an address other than link-scope ones.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(super) fn is_addressed(&self, interface: u32) -> io::Result<bool> {
         let mut addressed = false;
         self.ask(RouteNetlinkMessage::GetAddress(AddressMessage::default()), NLM_F_DUMP, |answer| {
@@ -97,7 +97,7 @@ impl Netlink {
     /// Sends a request that changes something, and waits for its acknowledgement.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(super) fn change(&self, request: RouteNetlinkMessage, flags: u16) -> io::Result<()> {
         self.ask(request, NLM_F_ACK | flags, |_| {})
     }

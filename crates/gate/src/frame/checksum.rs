@@ -5,7 +5,8 @@
 pub(crate) struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes that start at an even offset of the summed data; an odd last byte is the high half of a word.
+    /// Adds bytes that start at an even offset of the summed data; an odd last byte is the high half of a
+    /// word.
     pub(crate) fn bytes(self, bytes: &[u8]) -> Sum {
         let mut sum = 0_u64;
         let mut words = bytes.chunks_exact(4);

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// RFC 1071, section 1: sixteen bits at a time, each carry around at once.
+/// RFC 1071, section 1: sixteen bits at a time, each carry added back at once.
 fn slowly(bytes: &[u8]) -> u16 {
     let mut sum = 0_u32;
     for pair in bytes.chunks(2) {

@@ -1,10 +1,10 @@
 //! Offloads in software: partial checksums are completed, super-packets are segmented.
 //!
-//! Over veth, and behind receive offload, the kernel hands on packets whose TCP or UDP checksum is only the
-//! pseudo-header's sum, and super-packets of up to 64 KB that stand for many. A virtio-net header in front of
-//! each says so (linux/virtio_net.h; the fields are in the host's byte order). The results are the frames that
-//! a network card would have sent, with right checksums. A frame whose offloads cannot be carried out is
-//! refused, never sent.
+//! Over veth, and after receive offload, the kernel delivers packets whose TCP or UDP checksum is only the
+//! pseudo-header's sum, and super-packets of up to 64 KB that stand for many packets. A virtio-net header in
+//! front of each packet describes this (linux/virtio_net.h; the fields are in the host's byte order). The
+//! results are the frames that a network card would have sent, with correct checksums. A frame whose offloads
+//! cannot be carried out is refused, never sent.
 //!
 //! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment`,
 //! `__udp_gso_segment` and `skb_checksum_help`, whose results these are; RFC 3168, section 6.1.2 (CWR).
@@ -35,24 +35,24 @@ const MAX_LENGTH: usize = 0xffff;
 /// A checksum that has to be completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PartialChecksum {
-    /// The first byte that is summed.
+    /// Offset of the first byte that is summed.
     start: usize,
-    /// Where the checksum is; it holds the pseudo-header's sum.
+    /// Offset of the checksum field, which holds the pseudo-header's sum.
     field: usize,
 }
 
-/// How a super-packet is segmented (GSO).
+/// Segmentation of a super-packet (GSO).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Segmentation {
     protocol: Protocol,
     /// Payload of each frame but the last.
     size: usize,
-    /// Where the IP header starts, and whether it is IPv6.
+    /// Offset of the IP header, and whether it is IPv6.
     ip: usize,
     six: bool,
-    /// Where the TCP or UDP header starts.
+    /// Offset of the TCP or UDP header.
     transport: usize,
-    /// Where the payload starts: the headers before it are repeated in each frame.
+    /// Offset of the payload: the headers before it are repeated in each frame.
     payload: usize,
 }
 
@@ -75,10 +75,11 @@ pub(crate) struct Offloaded<'f> {
 }
 
 impl<'f> Offloaded<'f> {
-    /// Parses the virtio-net `header` of a frame into which `inserted` bytes (a VLAN tag) were put back since.
+    /// Parses the virtio-net `header` of a frame into which `inserted` bytes (a VLAN tag) have since been put
+    /// back.
     ///
     /// # Errors
-    /// When it describes an offload that is unknown or does not fit the frame.
+    /// When the header describes an offload that is unknown or does not fit the frame.
     pub(crate) fn new(
         header: &[u8; HEADER],
         frame: &'f [u8],
@@ -107,7 +108,7 @@ impl<'f> Offloaded<'f> {
         self.frame
     }
 
-    /// How many frames it is segmented into.
+    /// Number of frames that it is segmented into.
     pub(crate) fn segments(&self) -> usize {
         self.segmentation.map_or(1, |segmentation| {
             (self.frame.len() - segmentation.payload).div_ceil(segmentation.size).max(1)
@@ -121,8 +122,8 @@ impl<'f> Offloaded<'f> {
         })
     }
 
-    /// Writes frame `ix` of [`segments`](Self::segments) to the start of `buffer` and returns its length; `None`
-    /// when it does not fit there.
+    /// Writes frame `ix` of [`segments`](Self::segments) to the start of `buffer` and returns its length;
+    /// `None` when it does not fit there.
     pub(crate) fn write(&self, ix: usize, buffer: &mut [u8]) -> Option<usize> {
         let length = match self.segmentation {
             None => {
@@ -219,7 +220,7 @@ impl Segmentation {
             let checksum = Sum::default().bytes(&buffer[self.ip..transport]).checksum();
             put(buffer, self.ip + 10, checksum);
         }
-        // The field holds the pseudo-header's sum; of what that covers, only the length changes.
+        // The field holds the pseudo-header's sum, in which only the length changes.
         let field = match self.protocol {
             Protocol::Tcp => transport + TCP_CHECKSUM,
             Protocol::Udp => transport + UDP_CHECKSUM,
@@ -246,7 +247,7 @@ impl Segmentation {
     }
 }
 
-/// Where the network header starts behind Ethernet and VLAN tags, and its EtherType.
+/// Offset of the network header after Ethernet and VLAN tags, and its EtherType.
 fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
     let mut at = 12;
     loop {

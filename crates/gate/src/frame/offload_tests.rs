@@ -124,7 +124,7 @@ pub(in crate::frame) fn pieces(offloaded: &Offloaded<'_>) -> Vec<Vec<u8>> {
 }
 
 proptest! {
-    /// Put together again, the frames are the super-packet; each is right by itself.
+    /// Put together again, the frames are the super-packet; each is correct by itself.
     #[test]
     fn frames_are_what_a_card_would_have_sent(shape in shapes()) {
         let (frame, header, ip, transport) = super_packet(&shape);
@@ -177,7 +177,7 @@ proptest! {
         prop_assert_eq!(transport_checksum(source, destination, protocol, &pieces[0][transport..]), 0xffff);
     }
 
-    /// A header that lies is refused or taken at its word, within the frame; nothing panics.
+    /// A wrong header is refused, or followed within the frame; nothing panics.
     #[test]
     fn lies_do_no_harm(shape in shapes(), at in 0usize..HEADER, byte: u8, spot in 0usize..80, other: u8) {
         let (mut frame, mut header, ..) = super_packet(&shape);
@@ -219,15 +219,15 @@ fn what_is_unsupported_is_refused() {
     };
     assert_eq!(with(&|_| {}), None);
     assert_eq!(with(&|header| header[1] |= GSO_ECN), None);
-    // A super-packet without a partial checksum, of no known kind, of the other family, of no size.
+    // Super-packets without a partial checksum, of an unknown kind, of the other address family, of size 0.
     assert_eq!(with(&|header| header[0] = 0), Some(Unsupported));
     assert_eq!(with(&|header| header[1] = 3), Some(Unsupported));
     assert_eq!(with(&|header| header[1] = GSO_TCP6), Some(Unsupported));
     assert_eq!(with(&|header| header[4..6].fill(0)), Some(Unsupported));
-    // A checksum outside the frame, or not where TCP has it.
+    // A checksum outside the frame, or not at TCP's offset.
     assert_eq!(with(&|header| header[6..8].fill(0xff)), Some(Unsupported));
     assert_eq!(with(&|header| header[8] ^= 2), Some(Unsupported));
-    // A frame that is longer than its place.
+    // A frame that is longer than its buffer.
     let offloaded = Offloaded::new(&header, &frame, 0).unwrap();
     assert_eq!((offloaded.segments(), offloaded.longest()), (3, 14 + 40 + 1460));
     assert_eq!(offloaded.write(0, &mut [0; 1000]), None);

@@ -1,9 +1,9 @@
-//! Writes a packet's mark into its frame: the DSCP (RFC 2474) and the ECN field (RFC 3168), which share a byte
-//! of the IPv4 header and the traffic class of the IPv6 header.
+//! Writes a packet's mark into its frame: the DSCP (RFC 2474) and the ECN field (RFC 3168), which share a
+//! byte of the IPv4 header and the traffic class of the IPv6 header.
 //!
-//! The IPv4 header checksum is updated by the difference (RFC 1624), not computed anew: a header that was
-//! damaged before stays detectable. No other checksum covers these fields. Behind MPLS labels, which
-//! carry the traffic class there, and in PPPoE sessions nothing is written.
+//! The IPv4 header checksum is updated by the difference (RFC 1624), not recomputed: a header that was
+//! damaged before stays detectable. No other checksum covers these fields. Nothing is written behind MPLS
+//! labels, which carry the traffic class there, or in PPPoE sessions.
 
 use tidegate_core::packet::Mark;
 
@@ -11,11 +11,11 @@ use tidegate_core::packet::Mark;
 const ETHERNET: usize = 14;
 /// Bytes of a VLAN tag.
 const TAG: usize = 4;
-/// Where the IPv4 header has its checksum.
+/// Position of the checksum in the IPv4 header.
 const CHECKSUM: std::ops::Range<usize> = 10..12;
 
-/// Writes DSCP and ECN of a mark into an Ethernet frame, with VLAN tags or without, that carries IPv4 or IPv6.
-/// Other frames are not changed.
+/// Writes DSCP and ECN of a mark into an Ethernet frame, with or without VLAN tags, that carries IPv4 or
+/// IPv6. Other frames are not changed.
 pub(crate) fn write_mark(frame: &mut [u8], mark: Mark) {
     let field = mark.coloured_dscp() << 2 | mark.ecn();
     match ip_header(frame) {

@@ -20,7 +20,7 @@ fn framed(tags: &[u16], kind: u16, packet: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// An IPv4 packet with options, its checksum right, whole or a fragment.
+/// An IPv4 packet, whole or a fragment, with options and a correct checksum.
 fn ipv4(field: u8, options: usize, fragment: u16, body: &[u8]) -> Vec<u8> {
     let header = 20 + 4 * options;
     let mut packet = vec![0x40 | (header / 4) as u8, field];
@@ -64,8 +64,8 @@ fn marks() -> impl Strategy<Value = Mark> {
 }
 
 proptest! {
-    /// The field is what the mark says, the checksum is what summing the header up anew gives, and
-    /// nothing else has changed.
+    /// The field has the mark's value, the checksum equals that of the header summed up anew, and nothing
+    /// else has changed.
     #[test]
     fn an_ipv4_header_is_as_if_it_were_written_anew(
         tags in tags(), mark in marks(), field: u8, options in 0usize..=10, fragment in 0u16..0x4000,
@@ -88,7 +88,7 @@ proptest! {
         prop_assert_eq!(&frame, &framed(&tags, 0x86dd, &ipv6(shown, label, &body)));
     }
 
-    /// A header with a wrong checksum is wrong by as much afterwards.
+    /// A wrong header checksum is wrong by the same amount afterwards.
     #[test]
     fn damage_is_not_repaired(mark in marks(), field: u8, wrong in 1u16..0xffff) {
         let error = |packet: &[u8]| Sum::default().bytes(&packet[..20]).checksum();
@@ -100,7 +100,8 @@ proptest! {
         prop_assert_eq!(error(&frame[14..]), error(&packet));
     }
 
-    /// Frames of every kind: what core reads of them is what is written, what it cannot read is left as it is.
+    /// Frames of every kind: core reads back what was written, and a frame that it cannot read is left
+    /// unchanged.
     #[test]
     fn whatever_comes_is_whole_or_untouched(
         start in prop_oneof![Just(0x0800u16), Just(0x86dd), Just(0x8100), Just(0x8847), Just(0x8864), any::<u16>()],
@@ -126,7 +127,7 @@ proptest! {
     }
 }
 
-/// RFC 3168: what is not ECN-capable cannot be marked; what is becomes "congestion experienced".
+/// RFC 3168: a packet that is not ECN-capable cannot be marked; one that is becomes "congestion experienced".
 #[test]
 fn congestion_shows_where_it_can() {
     for (ecn, shown) in [(0b00, 0b00), (0b01, 0b11), (0b10, 0b11), (0b11, 0b11)] {

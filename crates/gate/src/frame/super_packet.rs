@@ -1,13 +1,15 @@
-//! Segmentation offload on sending: consecutive TCP segments of a connection go to the kernel as one super-packet.
+//! Segmentation offload on sending: consecutive TCP segments of a connection go to the kernel as one
+//! super-packet.
 //!
-//! Most of the cost of a frame is the kernel's for sending it, once for each frame or super-packet. The card, or the
-//! kernel in front of it, segments a super-packet into the frames that it was made of, byte for byte. Frames for
-//! which that would not hold stay alone: those with a VLAN tag, IPv4 options, fragments, IPv6 extension headers, padding,
-//! no payload, other TCP flags than ACK, ECE, PSH and FIN, a wrong checksum, or headers that differ in more than sequence
-//! number, length and checksum, and with IPv4 in an identification that is one higher.
+//! Most of the cost of a frame is the kernel's work to send it, once for each frame or super-packet. The
+//! card, or the kernel in front of it, segments a super-packet into the frames that it was made of, byte for
+//! byte. Frames for which that would not hold are sent alone: fragments; frames with a VLAN tag, IPv4
+//! options, IPv6 extension headers, padding, no payload, TCP flags other than ACK, ECE, PSH and FIN, or a
+//! wrong checksum; and frames whose headers differ in more than sequence number, length and checksum, and
+//! with IPv4 in an identification that is one higher.
 //!
-//! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment` and `inet_gso_segment`, which
-//! segment, and `tcp_gro_receive`, whose conditions these are.
+//! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment` and
+//! `inet_gso_segment`, which segment, and `tcp_gro_receive`, whose conditions these are.
 
 use super::checksum::Sum;
 use super::offload::{
@@ -25,13 +27,13 @@ const TCP: u8 = 6;
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 
-/// Where the parts of a TCP segment's headers are.
+/// Offsets of the parts of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     six: bool,
-    /// Where the TCP header starts.
+    /// Offset of the TCP header.
     transport: usize,
-    /// Where the payload starts.
+    /// Offset of the payload.
     payload: usize,
 }
 
@@ -45,7 +47,7 @@ impl Layout {
         };
         let headers = frame.get(..transport + 20)?;
         let (protocol, length) = match six {
-            // Neither a fragment nor one that others follow.
+            // Not a fragment: no offset, and no more fragments follow.
             false if get(headers, ETHERNET + 6) & 0x3fff == 0 => {
                 (headers[ETHERNET + 9], ETHERNET + usize::from(get(headers, ETHERNET + 2)))
             }
@@ -61,7 +63,8 @@ impl Layout {
         (protocol == TCP && plain && fits).then_some(Layout { six, transport, payload })
     }
 
-    /// The sum over the pseudo-header of a segment with these headers and `length` bytes from its TCP header on.
+    /// The sum over the pseudo-header of a segment with these headers and `length` bytes from its TCP header
+    /// on.
     fn pseudo_header(self, frame: &[u8], length: usize) -> Sum {
         let addresses = if self.six { ETHERNET + 8 } else { ETHERNET + 12 };
         Sum::default().bytes(&frame[addresses..self.transport]).word(u16::from(TCP)).word(length as u16)
@@ -69,7 +72,7 @@ impl Layout {
 
     /// Whether the checksums of a frame are those that a card would compute.
     fn is_right(self, frame: &[u8]) -> bool {
-        // Both stand for zero, and a card sends one of them.
+        // 0 and 0xffff both stand for zero, and a card sends only one of them.
         let one_spelling = !matches!(get(frame, self.transport + TCP_CHECKSUM), 0 | 0xffff)
             && (self.six || !matches!(get(frame, ETHERNET + 10), 0 | 0xffff));
         let header = || self.six || Sum::default().bytes(&frame[ETHERNET..self.transport]).checksum() == 0;
@@ -87,7 +90,7 @@ impl Layout {
         u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]])
     }
 
-    /// Whether the headers of two frames of this layout are equal in all that segmentation repeats.
+    /// Whether the headers of two frames of this layout are equal in every field that segmentation repeats.
     fn repeats(self, one: &[u8], other: &[u8]) -> bool {
         let same = |from: usize, to: usize| one[from..to] == other[from..to];
         let transport = self.transport;
@@ -149,12 +152,12 @@ impl<'f> SuperPacket<'f> {
         continues
     }
 
-    /// How many frames it has.
+    /// Number of frames that it has.
     pub(crate) fn frames(&self) -> usize {
         self.frames
     }
 
-    /// Where the payload of each of its frames starts.
+    /// Offset of the payload in each of its frames.
     pub(crate) fn payload(&self) -> usize {
         self.layout.payload
     }
@@ -172,7 +175,7 @@ impl<'f> SuperPacket<'f> {
             let checksum = Sum::default().bytes(&head[ETHERNET..transport]).checksum();
             put(head, ETHERNET + 10, checksum);
         }
-        // The last frame alone has PSH and FIN.
+        // Only the last frame can have PSH and FIN.
         head[transport + 13] = layout.flags(last);
         let pseudo = !layout.pseudo_header(first, length - transport).checksum();
         put(head, transport + TCP_CHECKSUM, pseudo);
@@ -188,7 +191,7 @@ impl<'f> SuperPacket<'f> {
     }
 }
 
-/// What is sent of frames: the bytes of each message, its virtio-net header, and how many frames it is made of.
+/// The messages that frames are sent as: the virtio-net header of each, its bytes, and its number of frames.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn joined(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>, usize)> {
     let mut sent = Vec::new();
@@ -212,14 +215,14 @@ pub(crate) fn joined(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>, usize)> 
     sent
 }
 
-/// To which connection a frame belongs, for the order of frames.
+/// The connection that a frame belongs to, for the order of frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Connection {
     /// The TCP connection with this hash of addresses and ports.
     Tcp(u64),
-    /// None of TCP.
+    /// Not TCP.
     Other,
-    /// Not known: a frame with tags, a fragment, or one with more headers.
+    /// Unknown: a frame with tags, a fragment, or one with more headers.
     Unknown,
 }
 
@@ -235,7 +238,7 @@ impl Connection {
             }
             Some([0x86, 0xdd, _]) if frame.len() >= ETHERNET + 44 => match frame[ETHERNET + 6] {
                 TCP => (ETHERNET + 8, ETHERNET + 40),
-                // UDP and ICMPv6; what follows an extension header is not looked for.
+                // UDP and ICMPv6; extension headers are not followed.
                 17 | 58 => return Connection::Other,
                 _ => return Connection::Unknown,
             },
@@ -251,13 +254,14 @@ impl Connection {
     }
 }
 
-/// How many frames [`group`] looks at.
+/// Maximum number of frames that [`group`] examines.
 pub(crate) const MOST: usize = 64;
 
-/// Puts the frames of each TCP connection next to each other among the first [`MOST`] frames, at the place of the last one.
+/// Puts the frames of each TCP connection next to each other among the first [`MOST`] frames, at the place of
+/// the last one.
 ///
-/// The frames of a connection stay in order. A frame of another protocol, and the last frame of a connection, is
-/// preceded by no frame that was behind it: a call's packet waits for nothing more.
+/// The frames of a connection stay in order. No frame that was behind a frame of another protocol, or behind
+/// the last frame of a connection, moves in front of it: a call's packet waits for nothing more.
 pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8]) {
     let count = items.len().min(MOST);
     let items = &mut items[..count];
@@ -268,7 +272,8 @@ pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8])
     for (connection, item) in connections.iter_mut().zip(&*items) {
         *connection = Connection::of(frame(*item));
     }
-    // Of each frame the place of the last one of its connection; nothing passes a frame of an unknown connection.
+    // For each frame, the place of the last one of its connection; no frame passes a frame of an unknown
+    // connection.
     let (mut order, mut end, mut moved) = ([(0_u8, 0_u8); MOST], count, false);
     for ix in (0..count).rev() {
         let connection = connections[ix];

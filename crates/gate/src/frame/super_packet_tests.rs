@@ -4,7 +4,7 @@ use crate::frame::offload::tests::{Shape, pieces, shapes, super_packet};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// The frames that a card, or the kernel, makes of what is sent.
+/// The frames that a card, or the kernel, makes of the messages that are sent.
 fn segmented(sent: &[([u8; HEADER], Vec<u8>, usize)]) -> Vec<Vec<u8>> {
     let pieces = |(header, bytes, frames): &([u8; HEADER], Vec<u8>, usize)| match *header == NO_OFFLOADS {
         true => vec![bytes.clone()],
@@ -38,7 +38,7 @@ pub(crate) fn segments(count: usize) -> Vec<Vec<u8>> {
     })
 }
 
-/// Makes the checksums of a frame right again, as far as it is TCP.
+/// Corrects the checksums of a frame, as far as it is TCP.
 fn repaired(mut frame: Vec<u8>) -> Vec<u8> {
     let six = frame[12] == 0x86;
     let transport = ETHERNET + if six { 40 } else { 20 };
@@ -60,7 +60,7 @@ fn has_one_spelling(frames: &[Vec<u8>]) -> bool {
 }
 
 proptest! {
-    /// A connection's frames that were one super-packet go as one again, and come out as they were.
+    /// Frames of a connection that were one super-packet are sent as one again, and come out unchanged.
     #[test]
     fn segments_of_a_connection_are_sent_together(mut shape in shapes(), end in 0..4_u8) {
         shape.tcp = true;
@@ -73,7 +73,7 @@ proptest! {
         prop_assert_eq!(segmented(&sent), frames);
     }
 
-    /// Whatever a frame has that its neighbours do not: what leaves are the same frames in the same order.
+    /// However a frame differs from its neighbours, the same frames leave in the same order.
     #[test]
     fn what_leaves_are_the_frames_that_came(
         shapes in prop::collection::vec(shapes(), 1..4),
@@ -138,7 +138,7 @@ proptest! {
         prop_assert!(order[count..].iter().copied().eq(count..frames.len()));
         let mut last_of = BTreeMap::new();
         for (place, &ix) in order[..count].iter().enumerate() {
-            // Of one connection the order stays, and nothing passes a frame of which nothing is known.
+            // The order within a connection stays, and no frame passes a frame of an unknown connection.
             if let Some(before) = last_of.insert(kinds[ix], ix) {
                 prop_assert!(before < ix);
             }
@@ -149,7 +149,7 @@ proptest! {
             if kinds[ix] == 8 || is_last {
                 prop_assert_eq!(passed.count(), 0);
             }
-            // Without such a frame between them, those of a connection are neighbours.
+            // Without such a frame between them, the frames of a connection are neighbours.
             if kinds[ix] < 8 && let Some(next) = (ix + 1..count).find(|next| kinds[*next] == kinds[ix])
                 && !kinds[ix..next].contains(&9)
             {
@@ -198,7 +198,7 @@ fn numbers_wrap_around() {
     let sent = joined(&frames);
     assert_eq!((sent.len(), sent[0].2), (1, 5));
     assert_eq!(segmented(&sent), frames);
-    // A second one behind it starts anew: PSH ends the first.
+    // PSH ends the first super-packet: the same frames behind it start another one.
     let twice = [frames.clone(), frames].concat();
     assert_eq!(joined(&twice).len(), 2);
 }

@@ -1,9 +1,9 @@
-//! Packet sockets for what comes in at an interface, each for a part of the hosts inside.
+//! Packet sockets for the frames that come in at an interface, each for a part of the hosts inside.
 //!
-//! When more frames come than the gate can read, they are lost before the scheduler sees them. With a socket for each part
-//! of the hosts, read in turn, a host that floods the gate fills its own socket, and its frames are dropped there at no
-//! cost. What is not IP has a socket to itself: the link needs it. A host's frames are always in the same socket and stay
-//! in their order.
+//! When more frames come than the gate can read, they are lost before the scheduler sees them. With a socket
+//! for each part of the hosts, read in turn, a host that floods the gate fills its own socket, and its frames
+//! are dropped there at no cost. Frames that are not IP have a socket to themselves: the link needs them. A
+//! host's frames are always in the same socket and stay in order.
 //!
 //! Source: packet(7), PACKET_FANOUT; the kernel's net/packet/af_packet.c.
 
@@ -22,27 +22,27 @@ use tidegate_core::classifier::rules::Direction;
 
 /// Parts of the hosts: a power of two. Closing a socket takes the kernel some 10 ms.
 const PARTS: u32 = 16;
-/// Sockets: one for each part, and one for what is not IP.
+/// Sockets: one for each part, and one for frames that are not IP.
 const SOCKETS: usize = PARTS as usize + 1;
-/// Bytes of memory that the kernel may hold for a socket, of which it allows twice as many: 5400 short frames, or 1800 of 1514
-/// bytes. A gate that is overloaded sends as many in less than 20 ms.
+/// Receive buffer of a socket in bytes, of which the kernel allows twice as many: 5400 short frames, or 1800
+/// of 1514 bytes. An overloaded gate sends as many in less than 20 ms.
 const BUFFER: c_int = 2 << 20;
 
-/// How many sockets are read at once: so many that each of them gives a few frames. The kernel names those first that were
-/// read the longest time ago.
+/// Number of sockets that are read at once: so many that each of them gives a few frames. The kernel returns
+/// those first that were read the longest time ago.
 const AT_ONCE: usize = 4;
 
-/// The kind of group that asks a classic program which socket gets a frame.
+/// The kind of group in which a classic BPF program selects the socket that gets a frame.
 const GROUP: u32 = libc::PACKET_FANOUT_CBPF | libc::PACKET_FANOUT_FLAG_IGNORE_OUTGOING;
 
-/// Receives what comes in at an interface.
+/// Receives the frames that come in at an interface.
 pub(crate) struct Receiver {
     sockets: [OwnedFd; SOCKETS],
     /// Readable when one of the sockets is.
     ready: OwnedFd,
     events: Vec<epoll::Event>,
     batch: Batch,
-    /// What a socket has reported beside frames of others.
+    /// The error that a socket has reported while others gave frames.
     failed: Option<io::Error>,
 }
 
@@ -50,9 +50,9 @@ impl Receiver {
     /// A receiver of the frames that come in at the interface with this index and go in `direction`.
     ///
     /// # Errors
-    /// The system's: `EPERM` without CAP_NET_RAW.
+    /// System errors: `EPERM` without CAP_NET_RAW.
     pub(super) fn open(index: u32, direction: Direction) -> io::Result<Receiver> {
-        // Until all are in the group, each would receive every frame.
+        // Until all sockets are in the group, each would receive every frame.
         let nothing = [statement(libc::BPF_RET | libc::BPF_K, 0)];
         let open = || receiving(index, BUFFER, |socket| attach(socket, SOCKET_FILTER, &nothing));
         let sockets: Vec<OwnedFd> = (0..SOCKETS).map(|_| open()).collect::<io::Result<_>>()?;
@@ -85,8 +85,8 @@ impl Receiver {
         self.sockets.iter().map(AsFd::as_fd)
     }
 
-    /// See [`super::Receiver::receive`]. Sockets that have frames are read in turn. What was read at once is passed on in the
-    /// order in which it came.
+    /// See [`super::Receiver::receive`]. Sockets that have frames are read in turn. Frames that were read at
+    /// once are passed on in the order in which they came.
     pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -158,14 +158,15 @@ fn skip_unless(value: u32, jf: u8) -> sock_filter {
     sock_filter { code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16, jt: 0, jf, k: value }
 }
 
-/// Which socket gets a frame: the part of the host inside, by its IPv4 address or its IPv6 /64. It is read from the network
-/// header, behind VLAN tags.
+/// The program that selects the socket of a frame: the part of the host inside, by its IPv4 address or its
+/// IPv6 /64. The address is read from the network header, behind VLAN tags.
 fn part_of_host(direction: Direction) -> [sock_filter; 14] {
-    /// Offsets from the network header, and of what the kernel knows of a frame.
+    /// Offsets of the network header, and of the protocol that the kernel knows of a frame.
     const NETWORK: u32 = libc::SKF_NET_OFF as u32;
     const PROTOCOL: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
     const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    /// Odd, with its bits spread (the golden ratio of 2^32): the high bits of a product depend on all bits of a factor.
+    /// Odd, with its bits spread (the golden ratio of 2^32): the high bits of a product depend on all bits of
+    /// a factor.
     const SPREAD: u32 = 0x9e37_79b1;
     const MULTIPLY: u32 = libc::BPF_ALU | libc::BPF_MUL | libc::BPF_K;
     let (v4, v6) = match direction {
@@ -186,7 +187,7 @@ fn part_of_host(direction: Direction) -> [sock_filter; 14] {
         statement(MULTIPLY, SPREAD),
         statement(libc::BPF_ALU | libc::BPF_RSH | libc::BPF_K, u32::BITS - PARTS.ilog2()),
         statement(libc::BPF_RET | libc::BPF_A, 0),
-        // What is not IP.
+        // Frames that are not IP.
         statement(libc::BPF_RET | libc::BPF_K, PARTS),
     ]
 }
@@ -195,7 +196,7 @@ fn part_of_host(direction: Direction) -> [sock_filter; 14] {
 mod tests {
     use super::*;
 
-    /// What the kernel's machine for such programs returns for a packet of a protocol with this network header.
+    /// Result of the kernel's classic BPF machine for a packet of this protocol with this network header.
     fn run(code: &[sock_filter], protocol: u32, header: &[u8]) -> u32 {
         let (mut a, mut x, mut at) = (0_u32, 0_u32, 0);
         loop {
@@ -233,7 +234,7 @@ mod tests {
             }
             let part = run(&up, V4, &from);
             assert_eq!(part, run(&down, V4, &to));
-            // The other end has no say.
+            // The other end's address makes no difference.
             from[16..20].copy_from_slice(&[host, 1, 2, 3]);
             assert_eq!(part, run(&up, V4, &from));
             parts4[part as usize] += 1;

@@ -1,7 +1,8 @@
 //! Input and output of frames: packet sockets, rings, TAP devices or AF_XDP, chosen by the gate file.
 //!
-//! The unsafe code of the data path is below here. A received frame has a virtio-net header that describes its
-//! offloads. These are carried out on receipt; TCP segments that leave together may be joined again for sending.
+//! The unsafe code of the data path is in this module. A received frame has a virtio-net header that
+//! describes its offloads. These are carried out on receipt; TCP segments that leave together may be joined
+//! again for sending.
 
 mod hosts;
 mod packet;
@@ -21,7 +22,7 @@ use std::os::fd::BorrowedFd;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_spec::Io;
 
-/// The most frames that are received or sent at once.
+/// Frames that a packet socket receives, and that are handed over for sending, in one call.
 pub(crate) const BATCH: usize = 32;
 /// Bytes of a VLAN tag, kept free in front of a frame for the tag that is put back.
 const TAG: usize = 4;
@@ -38,7 +39,7 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Opens an interface. What comes in there goes in `direction`.
+    /// Opens an interface. Frames that come in there go in `direction`.
     ///
     /// # Errors
     /// When it is missing, down, not Ethernet, or cannot be opened.
@@ -82,7 +83,7 @@ impl Side {
     }
 }
 
-/// Receives the frames that come in at an interface, whatever their destination, and not those that this host
+/// Receives the frames that come in at an interface, whatever their destination, but not those that this host
 /// sends there.
 pub(crate) enum Receiver {
     Packet(hosts::Receiver),
@@ -114,12 +115,12 @@ impl Receiver {
         }
     }
 
-    /// Passes frames to `take`, as many as are there, but not so many that sending stands still meanwhile. Returns whether
-    /// more may be there.
+    /// Passes available frames to `take`, but not so many that sending stands still meanwhile. Returns
+    /// whether there may be more.
     ///
     /// # Errors
-    /// The system's: `EAGAIN` when there is none, `ENETDOWN` once when the interface went down, `EINVAL`
-    /// when a super-packet was dropped of a kind which a virtio-net header cannot describe.
+    /// System errors: `EAGAIN` when there is no frame, `ENETDOWN` once when the interface went down, `EINVAL`
+    /// when the kernel dropped a super-packet of a kind that a virtio-net header cannot describe.
     pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         match self {
             Receiver::Packet(receiver) => receiver.receive(take),
@@ -134,7 +135,7 @@ impl Receiver {
     /// Checks that frames can still come in; to be called several times a second.
     ///
     /// # Errors
-    /// The system's, when they cannot come in any more.
+    /// A system error when frames can no longer come in.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self {
             Receiver::Slots(receiver) => receiver.check(),
@@ -164,10 +165,11 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Sends the first [`BATCH`] of the frames, in order, or more where they are joined. Returns how many the kernel took.
+    /// Sends the first [`BATCH`] of the frames, in order, or more if frames are joined. Returns the number
+    /// that the kernel took.
     ///
     /// # Errors
-    /// The system's, for the first frame; none was sent.
+    /// The system error for the first frame; no frame was sent.
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
         match self {
             Sender::Packet(sender) => sender.send(frames),
@@ -179,7 +181,7 @@ impl Sender {
 }
 
 impl Sender {
-    /// A second way to the same socket, for another thread; `None` where a thread of its own does not send.
+    /// A second sender on the same socket, for another thread; `None` where separate threads do not send.
     pub(crate) fn another(&self) -> io::Result<Option<SendSocket>> {
         match self {
             Sender::Packet(sender) => sender.try_clone().map(Some),
@@ -194,11 +196,11 @@ pub(crate) struct Received<'r> {
     header: [u8; HEADER],
     /// Room for a tag, then the frame.
     bytes: &'r mut [u8],
-    /// When the kernel received it, in nanoseconds of CLOCK_REALTIME; `None` where it does not say.
+    /// Time at which the kernel received the frame, in nanoseconds of CLOCK_REALTIME; `None` if unknown.
     pub(crate) stamp: Option<u64>,
     /// The VLAN tag that the kernel has removed from the frame.
     tag: Option<[u8; TAG]>,
-    /// Why it is lost, if it is.
+    /// The reason for which the frame is lost, if it is.
     loss: Option<LossReason>,
 }
 
@@ -206,7 +208,7 @@ impl<'r> Received<'r> {
     /// The frame with its tag and its offloads.
     ///
     /// # Errors
-    /// Why it is lost.
+    /// The reason for which the frame is lost.
     pub(crate) fn offloaded(self) -> Result<Offloaded<'r>, LossReason> {
         let Received { header, bytes, tag, loss, .. } = self;
         if let Some(reason) = loss {

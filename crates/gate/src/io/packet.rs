@@ -1,8 +1,8 @@
 //! Packet sockets (packet(7)): frames from and to one interface, in batches.
 //!
-//! Each interface has sockets that receive, and one that sends past the queueing discipline. A virtio-net header
-//! precedes every frame: on receipt it describes the offloads that are left to do, and on sending the segmentation of
-//! a super-packet.
+//! Each interface has sockets that receive, and one that sends past the queueing discipline. A virtio-net
+//! header precedes every frame: on receipt it describes the offloads that are left to do, and on sending the
+//! segmentation of a super-packet.
 
 #![allow(unsafe_code)]
 
@@ -19,9 +19,10 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Bytes of the buffer for one frame.
 const BUFFER: usize = (TAG + MAX_FRAME).next_multiple_of(64);
-/// Bytes of memory that the kernel may hold, of which it allows twice as many, for super-packets that have no room in a ring.
+/// Receive buffer in bytes, of which the kernel allows twice as many, for super-packets that have no room in
+/// a ring.
 const RING_OVERFLOW_BUFFER: c_int = 16 << 20;
-/// The same for a socket that sends.
+/// Send buffer in bytes, of which the kernel allows twice as many.
 const SEND_BUFFER: c_int = 64 << 20;
 /// Control messages with a `timespec` and a `tpacket_auxdata`, in whole words so that they are aligned.
 const CONTROL_WORDS: usize = 10;
@@ -48,7 +49,7 @@ fn join(socket: &OwnedFd, index: u32) -> io::Result<()> {
     set(socket, libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
 }
 
-/// Makes an interface promiscuous by a socket that has no other use.
+/// Makes an interface promiscuous with a socket that has no other use.
 #[cfg(feature = "xdp")]
 pub(super) fn promiscuous(index: u32) -> io::Result<OwnedFd> {
     let socket = open()?;
@@ -67,10 +68,11 @@ fn bind(socket: &OwnedFd, index: u32, protocol: c_int) -> io::Result<()> {
     checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
 }
 
-/// A socket for what comes in at the interface with this index. `prepare` is called with it before the first frame can come in.
+/// A socket for the frames that come in at the interface with this index. `prepare` is called with the socket
+/// before the first frame can come in.
 ///
 /// # Errors
-/// The system's: `EPERM` without CAP_NET_RAW.
+/// System errors: `EPERM` without CAP_NET_RAW.
 pub(super) fn receiving(
     index: u32,
     buffer: c_int,
@@ -106,7 +108,7 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
     if result < 0 { 0 } else { u64::from(stats.tp_drops) }
 }
 
-/// What the kernel says of a frame besides its bytes.
+/// The kernel's description of a frame besides its bytes.
 #[derive(Clone, Copy, Default)]
 struct Described {
     length: usize,
@@ -133,10 +135,10 @@ impl Batch {
         }
     }
 
-    /// Receives frames of a socket, at most `most`, into the places from `first` on; how many there were.
+    /// Receives up to `most` frames from a socket into the places from `first` on, and returns their number.
     ///
     /// # Errors
-    /// The system's.
+    /// System errors.
     pub(super) fn fill(&mut self, socket: &OwnedFd, first: usize, most: usize) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
@@ -157,8 +159,8 @@ impl Batch {
             message.msg_hdr.msg_controllen = size_of_val(control) as _;
         }
         let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT as _);
-        // SAFETY: the first `most` messages point to memory of this batch and of this frame of the stack, which
-        // nothing else uses during the call, with its true lengths; no time-out is passed.
+        // SAFETY: the first `most` messages point to memory of this batch and of this frame of the stack,
+        // which nothing else uses during the call, with its true lengths; no time-out is passed.
         let count = checked(unsafe {
             libc::recvmmsg(fd, messages.as_mut_ptr(), most as libc::c_uint, flags, std::ptr::null_mut())
         })? as usize;
@@ -176,7 +178,7 @@ impl Batch {
         Ok(count)
     }
 
-    /// When the frame in a place was received; 0 where the kernel does not say.
+    /// Receive time of the frame in a place; 0 if the kernel does not state it.
     pub(super) fn stamp(&self, place: usize) -> u64 {
         self.described[place].stamp.unwrap_or(0)
     }
@@ -194,18 +196,18 @@ impl Batch {
     }
 }
 
-/// Receives what comes in at an interface: beside a ring, what has no room in it.
+/// Receives the frames that come in at an interface; with a ring, those that have no room in it.
 pub(crate) struct Receiver {
     socket: OwnedFd,
     batch: Batch,
 }
 
 impl Receiver {
-    /// A receiver of the frames that come in at the interface with this index. `prepare` is called with the socket
-    /// before the first frame can come in.
+    /// A receiver of the frames that come in at the interface with this index. `prepare` is called with the
+    /// socket before the first frame can come in.
     ///
     /// # Errors
-    /// The system's: `EPERM` without CAP_NET_RAW.
+    /// System errors: `EPERM` without CAP_NET_RAW.
     pub(super) fn open(index: u32, prepare: impl FnOnce(&OwnedFd) -> io::Result<()>) -> io::Result<Receiver> {
         Ok(Receiver { socket: receiving(index, RING_OVERFLOW_BUFFER, prepare)?, batch: Batch::new() })
     }
@@ -237,22 +239,24 @@ impl Receiver {
     }
 }
 
-/// What the control messages in the first `length` bytes say: when the frame was received, and its VLAN tag.
+/// Reads the control messages in the first `length` bytes: the time at which the frame was received, and its
+/// VLAN tag.
 fn controls_of(control: &[u64; CONTROL_WORDS], length: usize) -> (Option<u64>, Option<[u8; TAG]>) {
     const HEADER_LENGTH: usize = size_of::<libc::cmsghdr>();
     let (mut stamp, mut tag, mut at) = (None, None, 0);
     let length = length.min(size_of_val(control));
     while at + HEADER_LENGTH <= length {
         let message = control[at / size_of::<u64>()..].as_ptr();
-        // SAFETY: a header lies within the words that the kernel has written, aligned to them, and is plain integers.
+        // SAFETY: a header lies within the words that the kernel has written, aligned to them, and is plain
+        // integers.
         let header = unsafe { message.cast::<libc::cmsghdr>().read() };
         let end = at + header.cmsg_len as usize;
         if end < at + HEADER_LENGTH || end > length {
             break;
         }
         let holds = |size: usize| end - at >= HEADER_LENGTH + size;
-        // SAFETY: the data follows the header, which is made of whole words; it is read only when the message holds all of
-        // it, and it is plain integers.
+        // SAFETY: the data follows the header, which is made of whole words; it is read only when the message
+        // holds all of it, and it is plain integers.
         unsafe {
             let data = message.cast::<u8>().add(HEADER_LENGTH);
             match (header.cmsg_level, header.cmsg_type) {
@@ -272,7 +276,7 @@ fn controls_of(control: &[u64; CONTROL_WORDS], length: usize) -> (Option<u64>, O
     (stamp, tag)
 }
 
-/// The VLAN tag that the kernel has removed from a frame, if `status` says so.
+/// The VLAN tag that the kernel has removed from a frame, if `status` marks one.
 pub(super) fn vlan_tag(status: u32, tci: u16, protocol: u16) -> Option<[u8; TAG]> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
@@ -285,11 +289,12 @@ pub(super) fn vlan_tag(status: u32, tci: u16, protocol: u16) -> Option<[u8; TAG]
     Some([a, b, c, d])
 }
 
-/// The parts of as many messages as are sent at once.
+/// The parts of the messages that are sent at once.
 struct Parts {
-    /// A header and a frame each; a super-packet has its headers, and the payloads of its frames.
+    /// A virtio-net header and a frame for each message; a super-packet has its headers, and the payloads of
+    /// its frames.
     slices: Vec<libc::iovec>,
-    /// How many slices each message has, and how many frames.
+    /// Number of slices and number of frames of each message.
     messages: Vec<(usize, usize)>,
     headers: Box<[[u8; HEADER]; BATCH]>,
     heads: Box<[[u8; MAX_HEAD]; BATCH]>,
@@ -308,7 +313,7 @@ impl Parts {
         }
     }
 
-    /// Makes messages of frames: of those that follow each other in a TCP connection one, if `joined`.
+    /// Makes messages of frames; if `joined`, consecutive frames of a TCP connection become one message.
     fn fill<'f>(&mut self, mut frames: impl Iterator<Item = &'f [u8]>, longest: usize, joined: bool) {
         let slice =
             |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -318,7 +323,7 @@ impl Parts {
         for (header, head) in self.headers.iter_mut().zip(self.heads.iter_mut()) {
             let Some(first) = next else { return };
             let start = self.slices.len();
-            // The header's place; it is written last.
+            // The place of the header, which is written last.
             self.slices.push(slice(&NO_OFFLOADS));
             self.slices.push(slice(first));
             let mut whole = SuperPacket::start(first).filter(|_| joined && first.len() <= longest);
@@ -346,7 +351,7 @@ impl Parts {
     }
 }
 
-/// Sends frames out at an interface: those that follow each other in a TCP connection as super-packets.
+/// Sends frames out at an interface, consecutive frames of a TCP connection as super-packets.
 pub(crate) struct Sender {
     socket: OwnedFd,
     /// Bytes of the longest frame that the interface sends.
@@ -360,7 +365,7 @@ impl Sender {
     /// A sender to the interface with this index and MTU.
     ///
     /// # Errors
-    /// The system's: `EPERM` without CAP_NET_RAW.
+    /// System errors: `EPERM` without CAP_NET_RAW.
     pub(super) fn open(index: u32, mtu: usize) -> io::Result<Sender> {
         let socket = open()?;
         let on: c_int = 1;
@@ -372,13 +377,13 @@ impl Sender {
         Ok(Sender { socket, longest: ETHERNET + mtu, joins: true, parts: Parts::new() })
     }
 
-    /// A second one of the same socket.
+    /// A second sender on the same socket.
     pub(super) fn try_clone(&self) -> io::Result<Sender> {
         let Sender { longest, joins, .. } = *self;
         Ok(Sender { socket: self.socket.try_clone()?, longest, joins, parts: Parts::new() })
     }
 
-    /// A sender by a socket that is connected.
+    /// A sender on a connected socket.
     #[cfg(test)]
     pub(crate) fn of(socket: OwnedFd) -> Sender {
         Sender { socket, longest: MAX_FRAME, joins: true, parts: Parts::new() }
@@ -414,8 +419,8 @@ impl Sender {
             slices = rest;
         }
         let (fd, count) = (self.socket.as_raw_fd(), described.len() as libc::c_uint);
-        // SAFETY: the messages point to `parts`, which point to its headers and to the frames. All of these outlive the call,
-        // and the kernel only reads them.
+        // SAFETY: the messages point to `parts`, which point to its headers and to the frames. All of these
+        // outlive the call, and the kernel only reads them.
         let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
         let sent = checked(sent)? as usize;
         Ok(described[..sent].iter().map(|(_, frames)| frames).sum())

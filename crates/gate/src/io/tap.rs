@@ -1,8 +1,8 @@
-//! TAP devices: interfaces that the gate makes, or opens, and stands at the other end of.
+//! TAP devices: interfaces that the gate makes or opens, with the gate at the other end.
 //!
-//! The gate reads the frames that the host sends to such a device, and those that it writes come in at the host.
-//! It needs privileges in its network namespace only, so that a user namespace suffices. Frames have virtio-net
-//! headers, and their VLAN tags are in the frame.
+//! The gate reads the frames that the host sends to such a device, and frames that the gate writes come in at
+//! the host. The gate needs privileges in its network namespace only, so a user namespace suffices. Frames
+//! have virtio-net headers, and their VLAN tags are in the frame.
 //!
 //! Source: the kernel's Documentation/networking/tuntap.rst and drivers/net/tun.c.
 
@@ -88,7 +88,7 @@ fn dropped(name: &str) -> u64 {
     row.and_then(|row| row.split_whitespace().nth(COLUMN)?.parse().ok()).unwrap_or(0)
 }
 
-/// Receives what the host sends to a TAP device.
+/// Receives the frames that the host sends to a TAP device.
 pub(crate) struct Receiver {
     device: OwnedFd,
     name: String,

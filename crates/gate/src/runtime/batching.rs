@@ -1,28 +1,29 @@
-//! How long may a frame that is due wait for those behind it?
+//! Batching: the time that a due frame may wait for the frames behind it.
 //!
-//! Waking up costs more than sending a frame. Where frames leave so often that waking up for each would take most of a core,
-//! those that wait in a queue anyway are sent together, a little late. At lower rates, and where nothing waits, every frame
-//! leaves when it is due.
+//! Waking up costs more than sending a frame. Where frames leave so often that waking up for each would take
+//! an eighth of a core or more, frames that wait in a queue anyway are sent together, a little late. At lower
+//! rates, and where nothing waits, every frame leaves when it is due.
 
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
 
-/// Frames are sent together when they leave more often than this, on average over a window: 5000 wake-ups in a second
-/// take an eighth of a core.
+/// Frames are sent together when their mean interval over a window is shorter than this: 5000 wake-ups a
+/// second take an eighth of a core.
 const OFTEN: Span = Span::from_micros(200);
-/// They are not where fewer bytes leave in a window, 10 Mbit/s: a frame more or less at once is a long time there.
+/// Frames are sent one by one when fewer bytes leave in a window, 10 Mbit/s: at that rate, each further frame
+/// takes long to send.
 const LEAST_BYTES: u64 = 12_500;
-/// For how long the gate then sleeps: with the time that waking up and reading take, less than 1 ms between two frames.
+/// Length of the sleep: together with waking up and reading, less than 1 ms passes between two frames.
 const SLEEP: Span = Span::from_micros(700);
-/// Over which time departures are counted.
+/// Period over which departures are counted.
 const WINDOW: Span = Span::from_millis(10);
 
-/// How often frames have left of late.
+/// Recent rate of departures.
 pub(super) struct Batching {
     window_start: Time,
-    /// What had left until then.
+    /// Departures before the window.
     before: Count,
-    /// Whether frames left often in the window before.
+    /// Whether frames left often in the previous window.
     often: bool,
 }
 
@@ -31,7 +32,8 @@ impl Batching {
         Batching { window_start: now, before: Count::default(), often: false }
     }
 
-    /// For how long to sleep whatever becomes due, when frames wait behind others and so much has left since the start.
+    /// Time to sleep, whatever becomes due meanwhile. `frames_wait` states whether frames wait behind others;
+    /// `sent` returns the departures since the start.
     pub(super) fn sleep(&mut self, now: Time, frames_wait: bool, sent: impl FnOnce() -> Count) -> Span {
         let passed = now.since(self.window_start);
         if passed >= WINDOW {
@@ -56,8 +58,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Frames of one length that leave each `gap`: the gate sleeps where they leave often, fast, and others wait, and
-        /// nowhere else.
+        /// Frames of one length leave every `gap`: the gate sleeps if and only if they leave often and fast,
+        /// and others wait.
         #[test]
         fn frames_that_leave_often_are_sent_together(
             gap in 10u64..2_000, length in 60u32..1_514, count in 200u64..1_000
@@ -69,7 +71,7 @@ mod tests {
                 sent.add(length);
                 prop_assert_eq!(batching.sleep(now, false, || sent), Span::ZERO);
                 let sleep = batching.sleep(now, true, || sent);
-                // In the first window nothing is known of how often they leave; a window ends at a frame.
+                // In the first window the rate of departures is unknown; a window ends at a frame.
                 let known = gap * frame > 12_000;
                 let rate = u64::from(length) * 8 * 100 / gap;
                 let near = gap.abs_diff(200) <= 10 || rate.abs_diff(1_000) <= 100;

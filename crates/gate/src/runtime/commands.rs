@@ -1,7 +1,7 @@
 //! The command queue between the control thread and the thread that forwards.
 //!
 //! A command is sent over a channel, and a byte over a socket pair wakes the forwarder, which waits in
-//! poll(2). The request to stop is a flag: a signal handler can set it.
+//! poll(2). A stop request is a flag, which a signal handler can set.
 
 use crate::config::plan::Plan;
 use crate::error::GateError;
@@ -16,16 +16,17 @@ use std::time::Duration;
 use tidegate_core::contract::Refused;
 use tidegate_spec::GateFile;
 
-/// How long to wait for an answer. The forwarder answers within milliseconds unless it has ended.
+/// Longest wait for an answer. The forwarder answers within milliseconds unless it has ended.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A circuit by its rule's place in the file and its number there.
+/// A circuit, identified by its rule's place in the file and its number in that rule's list.
 pub(crate) type NextCircuit = (usize, u32);
 
-/// A part of a list of circuits, and where it goes on; `None` at its end. Frames are forwarded between two parts.
+/// A part of a list of circuits and the start of the next part; `None` at the end. Frames are forwarded
+/// between parts.
 pub(crate) type CircuitSlice = (Vec<CircuitCounters>, Option<NextCircuit>);
 
-/// What the forwarder does between two frames. Each command carries the channel of its answer.
+/// A command, which the forwarder executes between two frames. It carries the channel for its answer.
 pub(crate) enum Command {
     /// Report all counters and statistics.
     Report(Sender<Report>),
@@ -37,7 +38,7 @@ pub(crate) enum Command {
     Reconfigure(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
 }
 
-/// The forwarder's end: commands that were sent, and the request to stop.
+/// The forwarder's end: commands sent to it, and the stop request.
 pub(crate) struct CommandQueue {
     commands: Receiver<Command>,
     wakeups: UnixStream,
@@ -73,12 +74,12 @@ pub(crate) fn queue() -> Result<(CommandSender, CommandQueue), GateError> {
 }
 
 impl CommandQueue {
-    /// Readable when a command or the request to stop has come.
+    /// The descriptor that becomes readable when a command or a stop request arrives.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.wakeups.as_fd()
     }
 
-    /// Whether to stop. Clears the wake-ups that have come.
+    /// Whether a stop was requested. Clears pending wake-ups.
     pub(crate) fn stop_requested(&mut self) -> bool {
         while matches!(self.wakeups.read(&mut [0; 64]), Ok(64)) {}
         self.stop.load(Ordering::SeqCst)
@@ -113,11 +114,11 @@ impl CommandSender {
     }
 
     fn wake(&self) {
-        // A full socket has woken the forwarder already.
+        // If the socket is full, the forwarder has already been woken.
         let _ = (&self.waker).write(&[0]);
     }
 
-    /// Sends a command; its answer, or `None` when the forwarder does not answer in time.
+    /// Sends a command and returns its answer, or `None` when the forwarder does not answer in time.
     fn ask<T>(&self, command: impl FnOnce(Sender<T>) -> Command) -> Option<T> {
         let (sender, answer) = channel();
         self.commands.send(command(sender)).ok()?;
@@ -130,8 +131,9 @@ impl CommandSender {
         self.ask(Command::Report)
     }
 
-    /// Whether the forwarder takes no command twice for so long, although it has not ended. Once is not enough: when the
-    /// whole process was stopped, the time is up before the forwarder goes on.
+    /// Whether the forwarder, although it has not ended, takes no command for two periods of `patience`. One
+    /// period is not enough: if the whole process was stopped, a period expires before the forwarder
+    /// continues.
     pub(crate) fn stands_still(&self, patience: Duration) -> bool {
         let (sender, answer) = channel();
         if self.commands.send(Command::Report(sender)).is_err() {
@@ -146,7 +148,8 @@ impl CommandSender {
         self.ask(Command::Members)
     }
 
-    /// The counters of circuits that have had packets, from this one on; `None` when the forwarder does not answer.
+    /// The counters of circuits that have had packets, from this one on; `None` when the forwarder does not
+    /// answer.
     pub(crate) fn circuits(&self, from: NextCircuit) -> Option<CircuitSlice> {
         self.ask(|answer| Command::Circuits(from, answer))
     }
@@ -166,7 +169,7 @@ mod tests {
         const PATIENCE: Duration = Duration::from_millis(50);
         let (sender, queue) = queue().unwrap();
         assert!(sender.stands_still(PATIENCE));
-        // It takes the command that waited, and the next.
+        // The thread takes the waiting command, and the next one.
         let taker = std::thread::spawn(move || {
             for _ in 0..2 {
                 std::thread::sleep(PATIENCE * 3 / 2);

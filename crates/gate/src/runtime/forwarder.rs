@@ -1,4 +1,4 @@
-//! The forwarding loop of a bump-in-the-wire bridge: frames from one interface to the other, through the
+//! Forwarding loop of a bump-in-the-wire bridge: frames go from one interface to the other through the
 //! engine.
 
 mod departures;
@@ -29,27 +29,28 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 use tidegate_spec::{GateFile, Io};
 
-/// Bytes of an Ethernet header and of two VLAN tags.
+/// Length in bytes of an Ethernet header with two VLAN tags.
 const HEADER_ROOM: usize = 14 + 2 * 4;
-/// The longest lateness that the histogram tells apart, in nanoseconds.
+/// Upper bound of the lateness histogram, in nanoseconds.
 const MAX_LATENESS: u64 = 100_000_000_000;
 
-/// For how long received frames may stay in the kernel's buffer while their link is busy: the buffer holds a
-/// hundred times as much.
+/// Longest time that received frames may stay in the kernel's buffer while their link is busy.
 const MAX_DEFERRAL: Span = Span::from_millis(5);
 
-/// A frame that has waited for longer until it is read is dropped: who waits for it has given it up, and it would delay others.
+/// Maximum age of a frame when it is read. An older frame is dropped: its receiver has given it up, and it
+/// would delay others.
 const MOST_AGE: Span = Span::from_millis(200);
 
-/// When the threads that send take no more, for how long the forwarder waits at most: half of the time in which one has sent a batch.
+/// Longest wait while the sending threads accept no more frames: half the time in which a thread sends a
+/// batch.
 const HAND_OVER: Span = Span::from_micros(30);
 
-/// How often the receivers are checked, and an interface that is down.
+/// Interval between checks of the receivers, and of an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
-/// How often the interfaces' MTUs are looked at: nothing tells that one was raised.
+/// Interval between checks of the interfaces' MTUs: no event reports that an MTU was raised.
 const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
 
-/// After this time every frame that a receiver has got can be read: rings hand frames over in blocks.
+/// Time after which every frame that a receiver has got can be read: rings hand frames over in blocks.
 const DRAIN_DELAY: Duration = Duration::from_millis(20);
 
 /// Whether frames are sent.
@@ -63,34 +64,34 @@ pub(crate) enum Mode {
 
 /// A gate with open interfaces.
 pub(crate) struct Forwarder {
-    /// The first field, so that it is dropped first: the bridge takes over before the sockets are closed. `None`
-    /// in [`Mode::Observe`].
+    /// The first field, so that it is dropped first: the bridge takes over before the sockets are closed.
+    /// `None` in [`Mode::Observe`].
     failover: Option<Failover>,
     file: Arc<GateFile>,
     indexes: [u32; 2],
     receivers: [Receiver; 2],
-    /// When each receiver was last read to its end.
+    /// Time at which each receiver was last read to its end.
     all_read_at: [Time; 2],
     senders: [Sender; 2],
-    /// Threads that may send in their place.
+    /// Threads that may send in place of `senders`.
     threads: [Option<SendingThread>; 2],
-    /// Whether they do.
+    /// Whether `threads` send.
     divided: bool,
     engine: Engine,
     clock: Clock,
-    /// From when a frame was due until it was handed to the kernel, in nanoseconds.
+    /// Time from when a frame was due until it was handed to the kernel, in nanoseconds.
     lateness: [Histogram<u64>; 2],
     /// Frames that the kernel dropped before they were read.
     missed: [u64; 2],
     /// Whether real-time scheduling was granted.
     real_time: bool,
-    /// When to check whether an interface that went down is up again or removed: the kernel reports once that it
-    /// is down, and not whether it was removed later.
+    /// Time of the next check whether an interface that went down is up again or removed. The kernel reports
+    /// once that it is down, but not whether it is removed later.
     interface_check_at: Time,
     receiver_check_at: Time,
-    /// The larger MTU of both interfaces at the start: frames beyond it have no buffer.
+    /// The larger of both interfaces' MTUs at the start: longer frames fit no buffer.
     mtu: usize,
-    /// The MTU of each interface, where it is larger now.
+    /// Current MTU of each interface, if it is larger than `mtu`.
     raised_mtus: [Option<usize>; 2],
     mtu_check_at: Time,
 }
@@ -100,7 +101,8 @@ impl Forwarder {
     /// [`run`](Self::run).
     ///
     /// # Errors
-    /// When an interface is missing, down, used by another gate or unsuitable, or the engine refuses the plan.
+    /// When an interface is missing, down, used by another gate or unsuitable, or the engine refuses the
+    /// plan.
     pub(crate) fn open(file: Arc<GateFile>, mode: Mode) -> Result<Forwarder, GateError> {
         let io = match (mode, file.io) {
             (Mode::Observe, Io::Tap) => {
@@ -121,7 +123,8 @@ impl Forwarder {
         let mtu = inside.interface.mtu.max(outside.interface.mtu);
         let longest = mtu + HEADER_ROOM;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
-        // Every report reads all of a histogram, between two frames: two digits are an eighth of three.
+        // Every report reads the whole histogram between two frames: two significant digits make it an eighth
+        // of the size of three.
         let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 2);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
@@ -156,8 +159,8 @@ impl Forwarder {
         Ok(forwarder)
     }
 
-    /// Forwards until a stop is requested, or for `duration`. With `coalesce` above zero, it sleeps for at least
-    /// so long each time that it has sent what was due.
+    /// Forwards until a stop is requested, or for `duration`. If `coalesce` is above zero, the forwarder
+    /// sleeps for at least that long each time that it has sent all due frames.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -236,7 +239,7 @@ impl Forwarder {
                 }
             }
         }
-        // What was handed over is sent, and counted.
+        // Frames that were handed over are still sent and counted.
         for direction in Direction::BOTH {
             self.threads[direction as usize].iter_mut().for_each(SendingThread::finish);
             self.collect(direction);
@@ -267,7 +270,8 @@ impl Forwarder {
         }
     }
 
-    /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge sees no frame.
+    /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge sees no
+    /// frame.
     fn take_over(&mut self) -> io::Result<()> {
         let Some(guard) = self.failover.as_ref().and_then(|failover| failover.guard.as_ref()) else {
             return Ok(());
@@ -275,7 +279,8 @@ impl Forwarder {
         let sockets = || self.receivers.iter().flat_map(Receiver::sockets);
         sockets().try_for_each(|socket| guard.filter(socket))?;
         std::thread::sleep(DRAIN_DELAY);
-        // The bridge has forwarded what the sockets hold. The filter lets no more in, so this ends.
+        // The bridge has forwarded the frames that the sockets hold. The filter lets no more in, so the loop
+        // ends.
         for receiver in &mut self.receivers {
             while match receiver.receive(|_| {}) {
                 Ok(_) => true,
@@ -286,7 +291,7 @@ impl Forwarder {
         self.receivers.iter().flat_map(Receiver::sockets).try_for_each(Guard::unfilter)
     }
 
-    /// Receives frames, and returns whether more may be there.
+    /// Receives frames and returns whether there may be more.
     fn receive(&mut self, direction: Direction) -> Result<bool, GateError> {
         let Forwarder { receivers, engine, clock, all_read_at, .. } = self;
         let emulated = engine.is_emulated(direction);
@@ -294,13 +299,14 @@ impl Forwarder {
         let received = receivers[direction as usize].receive(|received| {
             let age = received.stamp.map_or(0, |stamp| wall.saturating_sub(stamp));
             let age = Span::from_ticks(age.saturating_mul(TICKS_PER_NANOSECOND));
-            // A frame that was there would have been read then, whatever the time of day was set to since.
+            // A frame that had arrived by the last complete read was read then, even if the wall clock has
+            // been set since.
             let kernel = now.before(age).max(earliest);
             match received.offloaded() {
                 Ok(_) if now.since(kernel) > MOST_AGE => engine.count_lost(direction, LossReason::Late),
                 Ok(frame) => {
                     let read = if emulated { clock.now() } else { now };
-                    // It is taken to have arrived before any event of the switch that is due by now.
+                    // The switch takes the frame before its next event, which may already be due.
                     let switch = kernel.min(engine.next_event(direction));
                     engine.receive(Arrival { switch, kernel, read }, direction, &frame);
                 }
@@ -317,7 +323,7 @@ impl Forwarder {
     fn receive_failed(&mut self, direction: Direction, error: &io::Error) -> Result<(), GateError> {
         match error.raw_os_error() {
             Some(libc::EAGAIN | libc::EINTR) => Ok(()),
-            // A super-packet of a kind that a virtio-net header cannot describe; the kernel dropped it.
+            // The kernel dropped a super-packet of a kind that a virtio-net header cannot describe.
             Some(libc::EINVAL) => {
                 self.engine.count_lost(direction, LossReason::Offload);
                 Ok(())
@@ -340,7 +346,7 @@ impl Forwarder {
         [&self.file.inside, &self.file.outside]
     }
 
-    /// Checks interfaces of which one went down. The sockets of one that comes up again still work.
+    /// Checks both interfaces after one went down. Its sockets still work when it comes up again.
     #[cold]
     fn check_interfaces(&mut self, now: Time) -> Result<(), GateError> {
         self.interface_check_at = Time::NEVER;
@@ -368,7 +374,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Notes the interfaces whose frames may be longer than the gate was started for.
+    /// Records the interfaces whose MTU is larger than the one that the gate was started for.
     #[cold]
     fn check_mtus(&mut self) {
         let mtu = |name: &String| Interface::find(name).ok().map(|interface| interface.mtu);

@@ -1,4 +1,4 @@
-//! The thread that forwards: it waits for frames, departures and commands, and acts on what comes first.
+//! The forwarding thread: it waits for frames, departures and commands, and acts on whichever comes first.
 
 mod batching;
 pub(crate) mod commands;

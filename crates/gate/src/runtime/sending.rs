@@ -1,8 +1,10 @@
-//! Who hands a direction's frames to the kernel: the thread that forwards, or beside it one of their own?
+//! Sending threads: the forwarding thread hands a direction's frames to the kernel, or a separate thread
+//! does.
 //!
-//! Most of a frame's cost is the kernel's for sending it. While one processor is enough for everything, the thread that
-//! forwards sends, and no frame waits for another thread. When it has little of a processor left, a second thread sends, and
-//! the first one receives and schedules. Between them are a few batches of frames: what is handed over cannot be overtaken.
+//! Most of the cost of a frame is the kernel's work to send it. While one processor is enough for everything,
+//! the forwarding thread sends, and no frame waits for another thread. When that thread has little processor
+//! time left, a second thread sends, and the first one receives and schedules. A few batches of frames pass
+//! between them: a frame that was handed over cannot be overtaken.
 
 use crate::io::{BATCH, SendSocket};
 use crate::sys::clock::Clock;
@@ -15,22 +17,22 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use tidegate_core::units::{Span, Time};
 
-/// Batches of a direction: one is sent, and one waits.
+/// Batches per direction: one that is being sent, and one that waits.
 const BATCHES: usize = 2;
-/// How often the shares of a processor are measured.
+/// Period over which the shares of a processor are measured.
 const WINDOW: Span = Span::from_millis(100);
-/// The second thread sends when the first one uses more than this share of a processor.
+/// The second thread starts to send when the first one uses more than this share of a processor.
 const START_ABOVE: f64 = 0.7;
-/// It stops when both together use less.
+/// The second thread stops when both together use less than this share.
 const STOP_BELOW: f64 = 0.5;
 
 /// Frames that are sent together.
 pub(super) struct Batch {
-    /// Their bytes, one after the other.
+    /// The bytes of all frames, one frame after the other.
     bytes: Vec<u8>,
-    /// Where each ends, and when it was due.
+    /// The end of each frame in `bytes`, and the time at which it was due.
     frames: Vec<(usize, Time)>,
-    /// When the batch was sent.
+    /// The time at which the batch was sent.
     at: Time,
     /// The lengths of the frames that the kernel refused.
     refused: Vec<usize>,
@@ -51,7 +53,7 @@ impl Batch {
         starts.zip(&self.frames).map(|(start, (end, _))| &self.bytes[start..*end])
     }
 
-    /// How late each frame was sent.
+    /// The lateness of each frame.
     pub(super) fn lateness(&self) -> impl Iterator<Item = Span> {
         self.frames.iter().map(|(_, due)| self.at.since(*due))
     }
@@ -88,23 +90,23 @@ pub(super) struct SendingThread {
     batches: Option<SyncSender<Batch>>,
     done: Receiver<Batch>,
     free: Vec<Batch>,
-    /// The processor's time that it has used, in ticks.
+    /// CPU time that the thread has used, in ticks.
     used: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl SendingThread {
-    /// Starts a thread that sends by this socket.
+    /// Starts a thread that sends through this socket.
     ///
     /// # Errors
-    /// When the system has no thread left.
+    /// When the system cannot start another thread.
     pub(super) fn start(mut socket: SendSocket, clock: Clock) -> io::Result<SendingThread> {
         let (batches, waiting) = sync_channel::<Batch>(BATCHES);
         let (finished, done) = channel();
         let used = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&used);
         let work = move || {
-            // It keeps none of what the thread that forwards may have kept.
+            // This thread keeps no privilege that the forwarding thread may have kept.
             if let Err(error) = privileges::drop_all(false) {
                 log(&format!("warning: dropping privileges: {error}"));
             }
@@ -112,7 +114,7 @@ impl SendingThread {
                 batch.at = clock.now();
                 batch.send(&mut socket);
                 count.store(Clock::thread_time().ticks(), Ordering::Relaxed);
-                // After the gate's end nobody asks.
+                // After the gate's end nobody receives the batch.
                 let _ = finished.send(batch);
             }
         };
@@ -121,7 +123,7 @@ impl SendingThread {
         Ok(SendingThread { batches: Some(batches), done, free, used, thread: Some(thread) })
     }
 
-    /// The batches that were sent since the last call, each passed to `see`.
+    /// Passes each batch that was sent since the last call to `see`.
     pub(super) fn collect(&mut self, mut see: impl FnMut(&Batch)) {
         while let Ok(mut batch) = self.done.try_recv() {
             see(&batch);
@@ -135,7 +137,8 @@ impl SendingThread {
         self.free.len() < BATCHES
     }
 
-    /// Hands frames over, with the times at which they were due; how many. None while as many batches wait as may.
+    /// Hands over frames, with the times at which they were due, and returns their number: 0 while all
+    /// batches are in use.
     pub(super) fn hand_over<'f>(&mut self, frames: impl Iterator<Item = (&'f [u8], Time)>) -> usize {
         let Some(mut batch) = self.free.pop() else { return 0 };
         frames.take(BATCH).for_each(|(frame, due)| batch.push(frame, due));
@@ -147,7 +150,7 @@ impl SendingThread {
         count
     }
 
-    /// Waits until all that was handed over is sent. Nothing can be handed over afterwards.
+    /// Waits until all frames that were handed over are sent. Nothing can be handed over afterwards.
     pub(super) fn finish(&mut self) {
         self.batches = None;
         if let Some(thread) = self.thread.take() {
@@ -166,11 +169,11 @@ impl Drop for SendingThread {
     }
 }
 
-/// Decides whether threads of their own send.
+/// Decides whether separate threads send.
 pub(super) struct Division {
     active: bool,
     window_start: Time,
-    /// The processor's time that this thread and the others had used until then.
+    /// CPU time that this thread and the others had used until then.
     own: Span,
     others: Span,
 }
@@ -212,7 +215,7 @@ mod tests {
     use crate::frame::super_packet::tests::segments;
     use std::os::unix::net::UnixDatagram;
 
-    /// Frames of a direction in their order, by either thread, and those that the kernel refuses are known.
+    /// The sending thread keeps the order of a direction's frames and reports those that the kernel refuses.
     #[test]
     fn what_is_handed_over_is_sent_in_order() {
         let (near, far) = UnixDatagram::pair().unwrap();

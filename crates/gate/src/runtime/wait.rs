@@ -1,4 +1,4 @@
-//! How the forwarder waits for what comes first: a frame, a departure or a command.
+//! Waiting for the next event: a frame, a departure or a command.
 
 use super::commands::CommandQueue;
 use crate::error::GateError;
@@ -9,18 +9,18 @@ use rustix::io::Errno;
 use rustix::thread::nanosleep;
 use tidegate_core::units::Span;
 
-/// How the forwarder waits.
+/// The forwarder's way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitMode {
-    /// It sleeps, and has real-time scheduling while it leaves other processes most of the core.
+    /// Sleeps, with real-time scheduling while the forwarder leaves most of the core to other processes.
     RealTime,
-    /// It sleeps with the default scheduling policy.
+    /// Sleeps with the default scheduling policy.
     Sleep,
-    /// It polls without sleeping: takes a whole core, for the least lateness.
+    /// Polls without sleeping: takes a whole core, for the least lateness.
     Busy,
 }
 
-/// Which of the polled descriptors can be read.
+/// The polled descriptors that can be read.
 pub(super) struct Ready {
     /// The receivers, by direction.
     pub(super) receivers: [bool; 2],
@@ -28,8 +28,8 @@ pub(super) struct Ready {
     pub(super) commands: bool,
 }
 
-/// Waits until a frame comes in at a polled receiver, a command comes, or `span` has passed. (ppoll rather
-/// than epoll: few descriptors, which change, and a time-out in nanoseconds.)
+/// Waits until a frame arrives at a polled receiver, a command arrives, or `span` has passed. (ppoll rather
+/// than epoll: the descriptors are few and change, and the time-out is in nanoseconds.)
 ///
 /// # Errors
 /// When the system fails to wait.
@@ -40,7 +40,7 @@ pub(super) fn wait(
     span: Span,
 ) -> Result<Ready, GateError> {
     let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-    // The polled descriptors come first: the kernel takes its time for each.
+    // The descriptors to poll are packed at the front: the kernel spends time on each one passed to it.
     let mut sources = [(); 3].map(|()| readable(commands.fd()));
     let mut places = [None; 2];
     let mut count = 1;

@@ -3,7 +3,7 @@
 use tidegate_core::context::Reason;
 use tidegate_core::units::Span;
 
-/// Why a frame was lost before it reached the switch or after it left it.
+/// Reason for the loss of a frame before it reached the switch or after it left the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossReason {
     /// No buffer was free.
@@ -14,7 +14,7 @@ pub(crate) enum LossReason {
     Offload,
     /// It is shorter than an Ethernet header.
     Malformed,
-    /// It waited for too long until it was read.
+    /// It had waited too long before it was read.
     Late,
     /// The kernel refused to send it.
     Device,
@@ -58,7 +58,8 @@ pub(crate) struct Counters {
     pub(crate) sent_bytes: u64,
     lost: [u64; LossReason::ALL.len()],
     dropped: [u64; Reason::ALL.len()],
-    /// How often the link was served later than the engine makes up for, and the link time that this lost.
+    /// Number of times that the link was served later than the engine can make up for, and the link time
+    /// lost.
     pub(crate) stalls: u64,
     pub(crate) stalled: Span,
 }
@@ -77,7 +78,7 @@ impl Counters {
         self.lost[reason as usize]
     }
 
-    /// Dropped frames by reason: the names of core's reasons and of [`LossReason`].
+    /// Dropped frames by the name of the reason: core's reasons, then those of [`LossReason`].
     pub(crate) fn drops(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         let lost = LossReason::ALL.iter().map(|reason| (reason.name(), self.lost[*reason as usize]));
         let dropped = Reason::ALL.iter().map(|reason| (reason.name(), self.dropped[*reason as usize]));

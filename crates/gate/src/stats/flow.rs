@@ -5,7 +5,7 @@ use tidegate_core::context::Reason;
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Span;
 
-/// The longest delay that the histogram tells apart, in microseconds.
+/// Upper bound of the delay histogram, in microseconds.
 const MAX_DELAY: u64 = 100_000_000;
 /// Significant digits of a delay, about one part in 16: there is a histogram for every rule.
 const DIGITS: u8 = 1;
@@ -15,9 +15,9 @@ const TICKS_PER_MICROSECOND: u64 = 100_000;
 /// Statistics of one rule's packets in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowStatistics {
-    /// What has arrived, was sent and was dropped: running sums over the rule's flows, so that no report adds them up.
+    /// Arrived, sent and dropped packets: running sums over the rule's flows, so that no report adds them up.
     pub(crate) counters: FlowCounters,
-    /// From a packet's arrival to its first bit out, in microseconds.
+    /// Time from a packet's arrival to its first bit out, in microseconds.
     pub(crate) delays: Histogram<u64>,
     /// The sum of the delays.
     pub(crate) delay_sum: Span,
@@ -25,11 +25,11 @@ pub(crate) struct FlowStatistics {
     pub(crate) dropped: [u64; Reason::ALL.len()],
     /// Packets that were marked instead of being dropped.
     pub(crate) marked: u64,
-    /// How often the flow monitor warned a flow: its lead was above the threshold.
+    /// Number of times that the flow monitor warned a flow because its lead was above the threshold.
     pub(crate) warned: u64,
-    /// How often a detector named a flow: it does not respond to congestion.
+    /// Number of times that a detector named a flow because it does not respond to congestion.
     pub(crate) named: u64,
-    /// How often a named flow was released: it has backed off.
+    /// Number of times that a named flow was released because it backed off.
     pub(crate) released: u64,
 }
 

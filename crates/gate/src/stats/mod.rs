@@ -1,4 +1,4 @@
-//! Counters of a direction and statistics of a rule's flows. What the engine and the way in both count lies here.
+//! Counters of a direction and statistics of a rule's flows, shared by the engine and the input path.
 
 mod counters;
 mod flow;

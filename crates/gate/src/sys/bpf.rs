@@ -15,7 +15,7 @@ const LINK_CREATE: c_int = 28;
 const MAP_TYPE_ARRAY: u32 = 2;
 /// The attach point where frames come in, after packet sockets and before a bridge (Linux 6.6).
 const TCX_INGRESS: u32 = 46;
-/// Attach before the programs that are there.
+/// Attach before the existing programs.
 const BEFORE: u32 = 1 << 3;
 /// The source register of an instruction that loads a map (`BPF_PSEUDO_MAP_FD`), and of one that loads the
 /// address of its value (`BPF_PSEUDO_MAP_VALUE`).
@@ -85,7 +85,7 @@ impl Instruction {
         Instruction::new(0x07, [to, 0], 0, value)
     }
 
-    /// Each bit of register `of` becomes the other one.
+    /// Inverts each bit of register `of`.
     #[cfg(feature = "xdp")]
     pub(crate) const fn complement(of: u8) -> Instruction {
         Instruction::new(0xa7, [of, 0], 0, -1)
@@ -109,7 +109,7 @@ impl Instruction {
         Instruction::new(0x2d, [one, other], count, 0)
     }
 
-    /// Register 0 becomes what one of the kernel's functions returns for registers 1 to 5.
+    /// Register 0 becomes the result of one of the kernel's functions, called with registers 1 to 5.
     #[cfg(feature = "xdp")]
     pub(crate) const fn call(function: i32) -> Instruction {
         Instruction::new(0x85, [0, 0], 0, function)
@@ -150,12 +150,12 @@ fn address<T: ?Sized>(of: &T) -> u64 {
     (&raw const *of).cast::<c_void>().addr() as u64
 }
 
-/// A map of one number of 32 bits, which is zero.
+/// A map with a single value of 32 bits, which is zero.
 pub(crate) fn flag() -> io::Result<OwnedFd> {
     map(MAP_TYPE_ARRAY, 1)
 }
 
-/// A map of a type, from the first `entries` numbers to values of 32 bits.
+/// A map of type `kind`, from the first `entries` numbers to values of 32 bits.
 pub(crate) fn map(kind: u32, entries: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Create {
@@ -226,7 +226,7 @@ pub(crate) fn program(kind: Kind, name: &str, code: &[Instruction]) -> io::Resul
 /// Attaches a classifier to the ingress of an interface, until the descriptor is closed.
 ///
 /// # Errors
-/// The system's: `EINVAL` before Linux 6.6.
+/// System errors: `EINVAL` before Linux 6.6.
 pub(crate) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
     link(program, interface, TCX_INGRESS, BEFORE)
 }
@@ -234,7 +234,7 @@ pub(crate) fn attach(program: BorrowedFd<'_>, interface: u32) -> io::Result<Owne
 /// Attaches a program to a point of an interface, until the descriptor is closed.
 ///
 /// # Errors
-/// The system's.
+/// System errors.
 pub(crate) fn link(program: BorrowedFd<'_>, interface: u32, point: u32, flags: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Create {

@@ -1,4 +1,4 @@
-//! System calls that several ways of input and output share.
+//! System calls shared by several kinds of input and output.
 
 #![allow(unsafe_code)]
 
@@ -73,7 +73,7 @@ impl Mapping {
     /// When they are not all within the mapping.
     pub(crate) fn at(&self, offset: usize, length: usize) -> *mut u8 {
         assert!(offset + length <= self.length);
-        // SAFETY: it is within the mapping, as the assertion says.
+        // SAFETY: the address is within the mapping, as the assertion ensures.
         unsafe { self.start.as_ptr().add(offset) }
     }
 }

@@ -39,13 +39,13 @@ impl Clock {
         Clock::nanoseconds(ClockId::Realtime)
     }
 
-    /// By how many nanoseconds CLOCK_REALTIME is ahead of CLOCK_MONOTONIC.
+    /// Lead of CLOCK_REALTIME over CLOCK_MONOTONIC, in nanoseconds.
     #[cfg(feature = "xdp")]
     pub(crate) fn wall_ahead() -> u64 {
         Clock::wall().saturating_sub(Clock::nanoseconds(ClockId::Monotonic))
     }
 
-    /// [`Time::ORIGIN`] and the time since the start.
+    /// [`Time::ORIGIN`] plus the time since the start.
     pub(crate) fn now(&self) -> Time {
         let since = Clock::nanoseconds(ClockId::Monotonic).saturating_sub(self.start);
         Time::ORIGIN + Span::from_ticks(since.saturating_mul(TICKS_PER_NANOSECOND))

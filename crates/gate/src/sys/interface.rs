@@ -28,7 +28,7 @@ impl Interface {
     /// Looks up an interface by its name.
     ///
     /// # Errors
-    /// The system's: `ENODEV` when there is none.
+    /// System errors: `ENODEV` when there is none.
     pub(crate) fn find(name: &str) -> io::Result<Interface> {
         let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
             .map_err(io::Error::from)?;
@@ -119,10 +119,10 @@ pub(crate) fn request_about(name: &str) -> libc::ifreq {
     query
 }
 
-/// Sets up an interface that is down, with a transmit queue for frames that the gate has not read yet.
+/// Brings up an interface that is down, with a transmit queue for frames that the gate has not read yet.
 ///
 /// # Errors
-/// The system's: `ENODEV` when there is none, `EPERM` without CAP_NET_ADMIN.
+/// System errors: `ENODEV` when there is none, `EPERM` without CAP_NET_ADMIN.
 pub(crate) fn set_up(name: &str) -> io::Result<()> {
     if Interface::find(name)?.up {
         return Ok(());
@@ -134,7 +134,7 @@ pub(crate) fn set_up(name: &str) -> io::Result<()> {
     // SAFETY: these requests read, and the second writes, one `ifreq`, which outlives the call; it has
     // filled the field that is changed, which is plain data.
     unsafe {
-        // It may fail, which does no harm: in a user namespace it is not permitted.
+        // This may fail, which does no harm: in a user namespace it is not permitted.
         let _ = libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN as _, &raw mut queue);
         checked(libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFFLAGS, &raw mut flags))?;
         flags.ifr_ifru.ifru_flags |= libc::IFF_UP as libc::c_short;

@@ -1,4 +1,4 @@
-//! What the operating system gives: clock, log, scheduling, privileges, interfaces, system calls.
+//! Services of the operating system: clock, log, scheduling, privileges, interfaces, system calls.
 
 pub(crate) mod bpf;
 pub(crate) mod calls;

@@ -1,4 +1,4 @@
-//! The service manager: it is told that a gate forwards, and that it still does (sd_notify(3)).
+//! Notifies the service manager that a gate forwards, and that it still does (sd_notify(3)).
 
 #![allow(clippy::disallowed_types, reason = "a service manager waits in real time")]
 
@@ -7,30 +7,30 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
-/// Tells the service manager that has started this process, if one has.
+/// Notifies the service manager that has started this process, if one has.
 pub(crate) struct Notifier {
     socket: Option<UnixDatagram>,
-    /// How often it wants to hear that the gate forwards, and when it is told next; `None` for never.
+    /// Interval between watchdog notifications, and the time of the next one; `None` without a watchdog.
     watchdog: Option<(Duration, Instant)>,
 }
 
 impl Notifier {
-    /// By NOTIFY_SOCKET and WATCHDOG_USEC.
+    /// Reads NOTIFY_SOCKET, WATCHDOG_PID and WATCHDOG_USEC.
     pub(crate) fn from_environment() -> Notifier {
         let socket = env::var("NOTIFY_SOCKET").ok().and_then(|name| connected(&name));
         let own = env::var("WATCHDOG_PID").map_or(true, |id| id == std::process::id().to_string());
         let micros = env::var("WATCHDOG_USEC").ok().and_then(|micros| micros.parse().ok()).filter(|_| own);
-        // Twice as often as it has to be.
+        // Twice as often as required.
         let watchdog = micros.map(|micros: u64| (Duration::from_micros(micros / 2), Instant::now()));
         Notifier { socket, watchdog }
     }
 
-    /// The gate forwards from now on.
+    /// Reports that the gate forwards from now on.
     pub(crate) fn ready(&self) {
         self.send("READY=1");
     }
 
-    /// The gate still forwards; to be called several times a second by the thread that does.
+    /// Reports that the gate still forwards; to be called several times a second by the forwarding thread.
     pub(crate) fn alive(&mut self) {
         let Some((every, next)) = &mut self.watchdog else { return };
         let now = Instant::now();
@@ -40,7 +40,7 @@ impl Notifier {
         }
     }
 
-    /// A manager that cannot be told starts the gate again, or does not wait for it.
+    /// Ignores failures: a manager that cannot be notified starts the gate again, or does not wait for it.
     fn send(&self, state: &str) {
         if let Some(socket) = &self.socket {
             let _ = socket.send(state.as_bytes());

@@ -7,12 +7,13 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-/// Drops every capability of this thread and of those that it starts, for good; also those that a program which
-/// it runs could regain. Forwarding on open sockets takes none. With `real_time`, CAP_SYS_NICE is kept, since
-/// real-time scheduling is given up under load and requested again, unless RLIMIT_RTPRIO permits that.
+/// Drops every capability of this thread and of those that it starts, permanently, including those that a
+/// program which it runs could regain. Forwarding on open sockets needs none. With `real_time`, CAP_SYS_NICE
+/// is kept unless RLIMIT_RTPRIO permits real-time scheduling, which is given up under load and requested
+/// again.
 ///
 /// # Errors
-/// The system's.
+/// System errors.
 pub(crate) fn drop_all(real_time: bool) -> Result<(), Errno> {
     set_no_new_privs(true)?;
     for bit in 0..u64::BITS {

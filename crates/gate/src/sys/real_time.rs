@@ -1,6 +1,7 @@
-//! Real-time scheduling (sched(7)). Without it, on a loaded core, every hundredth departure is milliseconds late.
+//! Real-time scheduling (sched(7)). Without it, on a loaded core, every hundredth departure is milliseconds
+//! late.
 //!
-//! The kernel stops a real-time process that takes a whole core for 50 ms of every second (the fair server;
+//! For 50 ms of every second, the kernel stops a real-time process that takes a whole core (the fair server;
 //! before Linux 6.8, RT throttling). Ordinary scheduling is better for a gate than that. So the gate has
 //! real-time scheduling only while it leaves a good part of the core to others.
 
@@ -8,25 +9,25 @@
 
 use tidegate_core::units::{Span, Time};
 
-/// How often the share of the core is measured: much more often than the kernel's second.
+/// Period over which the share of the core is measured: much shorter than the kernel's second.
 const WINDOW: Span = Span::from_millis(100);
 /// Above this share of a core real-time scheduling is given up.
 const GIVE_UP_ABOVE: f64 = 0.8;
-/// Below this share of a core it is requested again.
+/// Below this share of a core real-time scheduling is requested again.
 const REQUEST_BELOW: f64 = 0.5;
 
 /// The scheduling policy of this thread.
 pub(crate) struct RealTime {
     granted: bool,
     active: bool,
-    /// When the window began, and the processor time that was used until then.
+    /// Start of the window, and the CPU time that was used until then.
     window_start: Time,
     cpu_time: Span,
 }
 
 impl RealTime {
-    /// Requests real-time scheduling, if it is `wanted`. That takes CAP_SYS_NICE or a limit on RLIMIT_RTPRIO;
-    /// without, nothing changes.
+    /// Requests real-time scheduling, if it is `wanted`. That requires CAP_SYS_NICE or a limit on
+    /// RLIMIT_RTPRIO; without either, nothing changes.
     pub(crate) fn request(wanted: bool, now: Time, cpu_time: Span) -> RealTime {
         let granted = wanted && schedule(libc::SCHED_FIFO);
         RealTime { granted, active: granted, window_start: now, cpu_time }

@@ -1,4 +1,4 @@
-//! The folder in which a gate's sockets and locks are.
+//! The folder of a gate's sockets and locks.
 
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The system's, where only root can make anything.
+/// The system's folder, where only root can create anything.
 pub(crate) const SYSTEM_FOLDER: &str = "/run/tidegate";
 
 /// The folder of this user. The root of a user namespace may not write to the system's.
@@ -21,13 +21,13 @@ pub(crate) fn own_folder() -> PathBuf {
     }
 }
 
-/// Makes it, unless it is there.
+/// Makes the folder, unless it exists.
 ///
 /// # Errors
-/// When it cannot be made, or is another user's.
+/// When the folder cannot be made, or belongs to another user.
 pub(crate) fn make() -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(own_folder())?;
     let owner = std::fs::metadata(own_folder())?.uid();
-    // Among the temporary folders another user may have made it, with files of their own in it.
+    // Another user may have made the folder among the temporary ones, with files of their own in it.
     if owner == geteuid().as_raw() { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }

@@ -1,8 +1,8 @@
-//! The filter of system calls: what a gate asks of the kernel once everything is open (seccomp(2)).
+//! System call filter: the calls that a gate makes once everything is open (seccomp(2)).
 //!
-//! Frames come from anywhere, so an error in the code that reads them must be of no use to an attacker: a call that is not on the
-//! list fails with `EPERM`. The gate starts no program, mounts no file system, traces no other process and loads no program into
-//! the kernel.
+//! Frames come from anywhere, so an error in the code that reads them must be of no use to an attacker: a
+//! call that is not on the list fails with `EPERM`. The gate starts no program, mounts no file system, traces
+//! no other process and loads no program into the kernel.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -10,10 +10,10 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// The calls that forwarding, reports, reloads and the end of the process take.
+/// The calls that forwarding, reports, reloads and the end of the process need.
 #[rustfmt::skip]
 const CALLS: &[libc::c_long] = &[
-    // Frames, clients, and what is waited for.
+    // Frames, clients and waiting.
     libc::SYS_read, libc::SYS_readv, libc::SYS_write, libc::SYS_writev, libc::SYS_ppoll, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2,
     libc::SYS_ioctl,
     libc::SYS_sendto, libc::SYS_sendmsg, libc::SYS_sendmmsg, libc::SYS_recvfrom, libc::SYS_recvmsg, libc::SYS_recvmmsg,
@@ -22,7 +22,7 @@ const CALLS: &[libc::c_long] = &[
     // Time, and the scheduling of this process.
     libc::SYS_clock_gettime, libc::SYS_clock_nanosleep, libc::SYS_nanosleep, libc::SYS_sched_setscheduler,
     libc::SYS_sched_yield, libc::SYS_sched_getaffinity, libc::SYS_getpid, libc::SYS_gettid, libc::SYS_tgkill,
-    // The control thread gives up what the thread that forwards has kept.
+    // The control thread drops the privileges that the forwarding thread has kept.
     libc::SYS_prlimit64, libc::SYS_capget, libc::SYS_capset,
     // Memory and threads.
     libc::SYS_brk, libc::SYS_mmap, libc::SYS_munmap, libc::SYS_mremap, libc::SYS_mprotect, libc::SYS_madvise,
@@ -35,7 +35,7 @@ const CALLS: &[libc::c_long] = &[
     libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_unlinkat, libc::SYS_readlinkat,
 ];
 
-/// Calls that have older numbers beside the ones above, which the C library uses.
+/// Calls that have older numbers in addition to those above, which the C library uses.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER_CALLS: &[libc::c_long] = &[
@@ -45,15 +45,15 @@ const OLDER_CALLS: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CALLS: &[libc::c_long] = &[];
 
-/// Calls that are allowed with one of some first arguments: a socket by which interfaces are asked for their state or the service
-/// manager is notified, and a value in a map of the guard.
+/// Calls that are allowed only with certain first arguments: a socket to query interfaces or to notify the
+/// service manager, and a change of a value in a map of the guard.
 const WITH_ARGUMENT: [(libc::c_long, &[u64]); 2] = [
     (libc::SYS_socket, &[libc::AF_INET as u64, libc::AF_UNIX as u64]),
     (libc::SYS_bpf, &[crate::sys::bpf::MAP_UPDATE_ELEM as u64]),
 ];
 
-/// Applies the filter to this thread and those that it starts from now on, for good. Says whether there is one for this
-/// architecture.
+/// Applies the filter permanently to this thread and to those that it starts from now on. Returns whether
+/// there is a filter for this architecture.
 ///
 /// # Errors
 /// When the kernel has no such filters.
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use std::io::ErrorKind::PermissionDenied;
 
-    /// Behind the filter files are read and threads started, and programs and other sockets are not.
+    /// Under the filter, files are read and threads are started, but programs and other sockets are not.
     #[test]
     fn what_a_gate_never_does_is_refused() {
         let filtered = std::thread::spawn(|| {

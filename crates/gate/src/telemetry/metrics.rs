@@ -11,7 +11,7 @@ use std::fmt;
 /// Upper bounds of the delay histogram's buckets: from 2^4 to 2^22 microseconds, 16 us to 4.2 s.
 const BUCKETS: std::ops::RangeInclusive<u32> = 4..=22;
 
-/// The text of one scrape. `starved` says whether a flow is starved, by direction and place in the file.
+/// The text of one scrape. `starved` states whether a flow is starved, by direction and place in the file.
 pub(crate) fn text(report: &Report, starved: impl Fn(usize, usize) -> bool) -> String {
     let mut registry = Registry::with_prefix("tidegate");
     registry.register_collector(Box::new(Scrape::of(report, starved)));
@@ -38,7 +38,7 @@ enum Values {
     Histogram(Vec<(Labels, Buckets)>),
 }
 
-/// A histogram: each bucket by its upper bound, with the count in it and in no smaller one.
+/// A histogram: the upper bound of each bucket, and the count in that bucket alone.
 #[derive(Debug)]
 struct Buckets {
     sum: f64,
@@ -214,7 +214,8 @@ fn buckets(flow: &FlowReport) -> Buckets {
     let mut below = 0;
     let mut within: Vec<_> = BUCKETS
         .map(|power| {
-            // The histogram's own buckets end at powers of two, so that nothing is counted twice or cut.
+            // The histogram's own buckets end at powers of two, so no value is counted twice and no bucket is
+            // split.
             let upto = delays.iter_recorded().take_while(|value| value.value_iterated_to() < 1 << power);
             let count: u64 = upto.map(|value| value.count_since_last_iteration()).sum();
             let more = count - below;

@@ -1,4 +1,4 @@
-//! What a gate has done and does: reports, rates and warnings, metrics, suggested reservations.
+//! Telemetry of a gate: reports, rates and warnings, metrics, suggested reservations.
 
 pub(crate) mod metrics;
 pub(crate) mod monitor;

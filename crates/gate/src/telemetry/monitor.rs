@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tidegate_spec::units::show_rate;
 
-/// A flow is starved only when it sends so many times its reservation.
+/// A flow is starved only when it sends more than this many times its reservation.
 const MARGIN: f64 = 1.01;
 /// A flow is starved only when its packets wait longer than this, in seconds, or are dropped.
 const LONG_DELAY: f64 = 20e-3;
-/// What matches no rule waits too long above this, in seconds.
+/// Packets that match no rule wait too long when their delay is above this, in seconds.
 const LONG_DELAY_WITHOUT_RULE: f64 = 100e-3;
 
 /// Compares each report with the one before.
@@ -18,7 +18,7 @@ const LONG_DELAY_WITHOUT_RULE: f64 = 100e-3;
 pub(crate) struct Monitor {
     before: Option<Arc<Report>>,
     period: Period,
-    /// Warnings that hold at the moment: each is returned once, and again only after it no longer held.
+    /// Current warnings: each is returned once, and again only after it has ceased to hold.
     active: BTreeSet<String>,
 }
 
@@ -36,7 +36,7 @@ struct FlowRates {
     sending: f64,
     /// Packets dropped in the period.
     dropped: u64,
-    /// 99 % quantile of the delay of those sent in the period, in seconds.
+    /// 99 % quantile of the delay of the packets sent in the period, in seconds.
     delay: f64,
 }
 
@@ -65,7 +65,7 @@ impl Monitor {
         warnings.into_iter().map(|(_, warning)| warning).collect()
     }
 
-    /// A report of this moment as JSON, with the rates of the last whole period.
+    /// A current report as JSON, with the rates of the last whole period.
     pub(crate) fn json(&self, report: &Report) -> Value {
         let mut json = report.json();
         json["period"] = self.period.seconds.into();
@@ -98,8 +98,9 @@ impl Monitor {
     }
 }
 
-/// The reservation of a flow that is starved: it sends more than it reserves, and its packets wait long or are
-/// dropped. Where other flows fill the link it gets its reservation, and the excess waits ever longer.
+/// The reservation of a flow if it is starved: it sends more than it reserves, and its packets wait long or
+/// are dropped. Where other flows fill the link, a starved flow gets its reservation, and the excess waits
+/// ever longer.
 fn starved(flow: &FlowReport, recent: &FlowRates) -> Option<u64> {
     let reserve = flow.reserve.filter(|_| flow.single)?;
     let above = recent.arriving > reserve as f64 * MARGIN;
@@ -156,7 +157,7 @@ impl FlowRates {
     fn between(before: &FlowReport, now: &FlowReport, seconds: f64) -> FlowRates {
         let rate = |before: u64, now: u64| now.saturating_sub(before) as f64 * 8.0 / seconds.max(1e-9);
         let mut delays = now.statistics.delays.clone();
-        // The delays until now include those until before, unless the flow is a new one of the same name.
+        // The current delays include the previous ones, unless the flow is a new one of the same name.
         let delay = match delays.subtract(&before.statistics.delays) {
             Ok(()) => delays.value_at_quantile(0.99) as f64 / 1e6,
             Err(_) => 0.0,

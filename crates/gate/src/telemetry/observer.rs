@@ -1,8 +1,8 @@
 //! Suggested reservations for the traffic that the kernel forwards between the interfaces.
 //!
-//! The suggestion for a flow is what it sent in its busiest second on the wire, and five per cent more, rounded
-//! up to two digits. Over a second the rate of a voice or video flow is constant; within it, VirtualClock
-//! permits bursts.
+//! The suggestion for a flow is its rate on the wire in its busiest second, plus five per cent, rounded up to
+//! two digits. Over a second the rate of a voice or video flow is constant; within it, VirtualClock permits
+//! bursts.
 
 use crate::telemetry::monitor::round_rate;
 use crate::telemetry::report::{Member, NO_MATCH, Report};
@@ -18,12 +18,12 @@ use tidegate_core::units::Span;
 use tidegate_spec::units::show_rate;
 use tidegate_spec::{ContractSpec, GateFile, GateFlow, Place, Terms};
 
-/// A reservation above the measured rate, so that the flow is not at its limit.
+/// Ratio of a reservation to the measured rate, so that the flow is not at its limit.
 const MARGIN: f64 = 1.05;
-/// The most flows that are suggested for conversations that no flow of the file matches.
+/// Maximum number of flows suggested for conversations that no flow of the file matches.
 const MAX_NEW_FLOWS: usize = 8;
 
-/// The file with one more flow for each conversation that no flow of the file matches.
+/// The file with one more rule, which opens a flow for each conversation that no flow of the file matches.
 pub(crate) fn with_unmatched_flow(mut file: GateFile) -> GateFile {
     file.flows.push(GateFlow {
         name: NO_MATCH.to_owned(),
@@ -51,7 +51,7 @@ struct Conversation {
 }
 
 impl Conversation {
-    /// `None` for what is not IP.
+    /// `None` for keys that are not IP.
     fn of(key: Key, direction: Direction) -> Option<Conversation> {
         let Key::Flow(FiveTuple::Ip { source, destination, ports, protocol }) = key else { return None };
         let up = direction == Direction::Up;
@@ -82,7 +82,7 @@ impl Conversation {
     }
 }
 
-/// Totals at the last sample, bytes on the wire, and the rate of the busiest second in bit/s.
+/// Totals at the last sample, with bytes on the wire, and the rate of the busiest second in bit/s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak {
     bytes: u64,
@@ -98,7 +98,7 @@ impl Peak {
     }
 }
 
-/// Samples of a gate that observes, one a second.
+/// Samples of an observing gate, one per second.
 #[derive(Default)]
 pub(crate) struct Observer {
     seconds: f64,
@@ -153,7 +153,7 @@ impl Observer {
     /// The busiest conversations that no flow of the file matches, with packets and suggested reservation.
     fn unmatched(&self, file: &GateFile) -> Vec<(Conversation, u64, u64)> {
         let unmatched = file.flows.len() - 1;
-        // The conversations of one service and host are summed, each direction by itself.
+        // The conversations of one service and host are summed, separately for each direction.
         let mut conversations: BTreeMap<Conversation, [Peak; 2]> = BTreeMap::new();
         for ((side, rule, key), member) in &self.members {
             if *rule == unmatched
@@ -175,8 +175,8 @@ impl Observer {
         conversations
     }
 
-    /// The gate file with the suggested reservation of every flow that sent packets, and a flow for each of the
-    /// busiest conversations that matched none. What does not fit is added as comments.
+    /// The gate file with the suggested reservation of every flow that sent packets, and a flow for each of
+    /// the busiest conversations that matched none. Suggestions that do not fit are added as comments.
     pub(crate) fn file(&self, file: &GateFile, text: &str, name: &str, sets: &[(String, String)]) -> String {
         let mut sets = sets.to_vec();
         let named = file.flows.iter().zip(self.suggestions(file)).filter(|(flow, _)| flow.name != NO_MATCH);
@@ -189,7 +189,7 @@ impl Observer {
         let mut written = match GateFile::parse(text, name, &sets) {
             Ok(file) => file.to_toml().to_owned(),
             Err(_) => {
-                // They exceed the link, a class or a ceiling: the operator has to decide.
+                // The suggestions exceed the link, a class or a ceiling: the operator has to decide.
                 notes.push_str("\n# Not set, since it does not fit:\n");
                 for (path, rate) in &wanted {
                     let _ = writeln!(notes, "# {path} = \"{rate}\"");

@@ -38,6 +38,6 @@ fn the_file_is_written_with_the_suggestions() {
     let reserved: Vec<_> =
         read.flows.iter().map(|flow| (flow.name.as_str(), flow.contract.reserve_bits())).collect();
     assert_eq!(reserved, [("voice", Some(95_000)), ("tcp-80-10-0-0-2", Some(210_000))]);
-    // What the link has not is left to a person.
+    // A flow that does not fit the link is left to the operator, as a comment.
     assert!(written.contains("# name = \"tcp-81-10-0-0-2\""), "{written}");
 }

@@ -15,7 +15,7 @@ use tidegate_spec::units::show_rate;
 
 /// The name of the flow of packets that match no flow of the file.
 pub(crate) const NO_MATCH: &str = "(no match)";
-/// Above this 99 % quantile of the lateness, in seconds, a report warns.
+/// A report warns when the 99 % quantile of the lateness is above this, in seconds.
 const LATE: f64 = 1e-3;
 
 /// Counters and statistics since the start of a gate.
@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) directions: [DirectionReport; 2],
 }
 
-/// What the process used of the machine.
+/// Resources that the process has used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Process {
     /// Seconds since it opened its interfaces.
@@ -46,7 +46,8 @@ pub(crate) struct DirectionReport {
     pub(crate) counters: Counters,
     pub(crate) held: u64,
     pub(crate) missed: u64,
-    /// The MTU that the gate was started for, and that of the interface that frames come from, if it is larger.
+    /// The MTU that the gate was started for, and the current MTU of the interface that frames come from, if
+    /// larger.
     pub(crate) raised_mtu: Option<(usize, usize)>,
     pub(crate) overflowed: u64,
     /// Lateness in seconds: median, 99 % quantile, maximum.
@@ -60,7 +61,7 @@ pub(crate) struct FlowReport {
     /// Whether it is one flow, and not one for each host, subscriber, 5-tuple or circuit.
     pub(crate) single: bool,
     pub(crate) flows: usize,
-    /// What it, or each of its flows, reserves and never exceeds, in bit/s.
+    /// Reserved rate and ceiling of the flow, or of each of its flows, in bit/s.
     pub(crate) reserve: Option<u64>,
     pub(crate) ceiling: Option<u64>,
     pub(crate) counters: FlowCounters,
@@ -261,7 +262,7 @@ pub(crate) struct Member {
     /// Its rule's place in the file.
     pub(crate) rule: usize,
     pub(crate) key: Key,
-    /// What has arrived for it, in bytes on the wire.
+    /// Packets that have arrived for it, and their bytes on the wire.
     pub(crate) arrived: Count,
 }
 

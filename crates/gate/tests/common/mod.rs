@@ -28,7 +28,7 @@ pub struct Net {
     id: String,
 }
 
-/// Where in the row.
+/// A place in the row.
 #[derive(Clone, Copy)]
 pub enum Place {
     Inside,
@@ -47,11 +47,11 @@ impl Place {
 }
 
 impl Net {
-    /// A new row.
+    /// Makes a new row.
     ///
     /// # Panics
-    /// Where network namespaces cannot be made: tests that need them are ignored unless they are asked for, as
-    /// `permitted.sh` does.
+    /// Where network namespaces cannot be made: tests that need them are ignored unless they are requested,
+    /// as `permitted.sh` does.
     pub fn new() -> Net {
         let net = Net::bare();
         let gate = net.name(Place::Gate);
@@ -64,7 +64,7 @@ impl Net {
         net
     }
 
-    /// The same without interfaces.
+    /// A new row without interfaces.
     pub fn bare() -> Net {
         let net = Net { id: format!("tg{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)) };
         for place in [Place::Inside, Place::Gate, Place::Outside] {
@@ -107,7 +107,7 @@ impl Net {
         self.command(place, program, args).output().unwrap()
     }
 
-    /// Does something on a thread of its own in a namespace, sockets opened there stay there.
+    /// Runs `work` on a separate thread in a namespace; sockets opened there stay there.
     pub fn spawn<T: Send + 'static>(
         &self,
         place: Place,
@@ -198,7 +198,7 @@ pub fn ip(args: &str) {
     assert!(done.status.success(), "ip {args}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// Switched off at a host, so that it leaves nothing of a frame to its card.
+/// Features switched off at a host, so that it leaves no part of a frame to its card.
 pub const NONE_LEFT: [&str; 4] = ["tx", "off", "txvlan", "off"];
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_tidegate-gate");
@@ -278,17 +278,18 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts it and waits until it forwards. It ends by itself after half a minute, so that no test hangs.
+    /// Starts a gate and waits until it forwards. It ends by itself after half a minute, so that no test
+    /// hangs.
     pub fn start(net: &Net, file: TempFile) -> Gate {
         Gate::start_with(net, file, &[])
     }
 
-    /// The same with more arguments.
+    /// [`start`](Self::start) with more arguments.
     pub fn start_with(net: &Net, file: TempFile, more: &[&str]) -> Gate {
         Gate::start_for(net, file, Duration::from_secs(30), more)
     }
 
-    /// The same for another while.
+    /// [`start_with`](Self::start_with) for another duration.
     pub fn start_for(net: &Net, file: TempFile, lasting: Duration, more: &[&str]) -> Gate {
         let lasting = format!("{}s", lasting.as_secs());
         let args = [&["up", file.path(), "--json", "--for", &lasting], more].concat();
@@ -301,7 +302,7 @@ impl Gate {
         Gate { process, messages, _file: file }
     }
 
-    /// The process.
+    /// The process's id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
@@ -310,7 +311,7 @@ impl Gate {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
     }
 
-    /// Waits until it has ended; its exit status, its report and its log.
+    /// Waits until the gate has ended; returns its exit status, its report and its log.
     pub fn wait(mut self) -> (ExitStatus, String, String) {
         let (mut printed, mut log) = (String::new(), String::new());
         self.process.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
@@ -318,7 +319,7 @@ impl Gate {
         (self.process.wait().unwrap(), printed, log)
     }
 
-    /// Stops it as an operator would, checks that every frame is accounted for, and returns its report.
+    /// Stops the gate as an operator would, checks that every frame is accounted for, and returns its report.
     pub fn stop(self) -> Value {
         self.signal(Signal::TERM);
         let (status, printed, log) = self.wait();

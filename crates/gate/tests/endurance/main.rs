@@ -22,11 +22,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tidegate_core::rng::Rng;
 
-/// By how much a process may grow between its warm-up and its end, in kB: how many flows are kept at once, and
-/// for how long, is chance, and so are the pages that the allocator touches late. In ten minutes, some two
-/// million frames come: a leak of two bytes for each, or of 3 kB for each reload, would be more.
+/// Maximum growth of a process between its warm-up and its end, in kB. The number of flows that are kept at
+/// once and their lifetimes are random, and so are the pages that the allocator touches late. In ten minutes,
+/// some two million frames come: a leak of two bytes for each, or of 3 kB for each reload, would be more.
 const MARGIN: u64 = 4096;
-/// Metrics are at this port, in the gate's own namespace.
+/// Address of the metrics, in the gate's own namespace.
 const METRICS: &str = "127.0.0.1:9";
 
 fn lasting() -> Duration {
@@ -39,22 +39,22 @@ const KEPT_PORT: u16 = 7000;
 /// One every four milliseconds: 60 bytes each, some 120 kbit/s.
 const KEPT_GAP: Duration = Duration::from_millis(4);
 
-/// The flow of what is not lost.
+/// The flow of the packets that must not be lost.
 fn kept(reserve: &str) -> String {
     format!(
         "[[flow]]\nname = \"kept\"\nmatch = {{ protocol = \"udp\", outside_port = {KEPT_PORT} }}\n{reserve}"
     )
 }
 
-/// Files that the gate is reloaded with in turn: little in common but the rates, so that the link stays busy. The last one
-/// holds a mistake.
+/// Files that the gate is reloaded with in turn: they have little in common but the rates, so that the link
+/// stays busy. The last one has an error.
 fn files_to_reload(file: &TempFile) -> [String; 4] {
     let first = std::fs::read_to_string(file.path()).unwrap();
     let head: String = first.lines().take(5).map(|line| format!("{line}\n")).collect();
     let classes = "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"500p\" }\n\
         class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"1mbit\", priority = 1 }]\n";
     let udp = "[[flow]]\nname = \"each\"\nmatch = { protocol = \"udp\" }\neach = \"5-tuple\"\nidle = \"50ms\"\nclass = \"c\"\n";
-    // All else has to be less urgent, too.
+    // All other traffic has to be less urgent, too.
     let rest = "[[flow]]\nname = \"rest\"\npriority = 1\n";
     let hosts = "[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"5-tuple\"\nidle = \"50ms\"\n";
     let broken = "[[flow]]\nname = \"each\"\nmatch = { inside = \"10.7.0.1/8\" }\n";
@@ -72,7 +72,8 @@ fn mac(net: &Net, place: Place) -> String {
     String::from_utf8(said.stdout).unwrap().trim().to_owned()
 }
 
-/// Numbered packets from inside; they need no answer to learn where the far host is, which malformed frames could forge.
+/// Numbered packets from inside. The far host's address is permanent, since malformed frames could forge an
+/// answer about it.
 fn kept_packets(net: &Net, stop: &Arc<AtomicBool>) -> Repeated {
     let (address, interface) = (mac(net, Place::Outside), Place::Inside.interface());
     let known = ["neigh", "replace", OUTSIDE, "lladdr", &address, "dev", interface, "nud", "permanent"];
@@ -81,7 +82,7 @@ fn kept_packets(net: &Net, stop: &Arc<AtomicBool>) -> Repeated {
         let socket = UdpSocket::bind((INSIDE, 0)).unwrap();
         let mut next = 0_u64;
         Box::new(move || {
-            // The kernel reports what the far host has said of earlier packets.
+            // The kernel reports the far host's errors about earlier packets.
             while socket.send_to(&next.to_be_bytes(), (OUTSIDE, KEPT_PORT)).is_err() {}
             next += 1;
             std::thread::sleep(KEPT_GAP);
@@ -89,7 +90,8 @@ fn kept_packets(net: &Net, stop: &Arc<AtomicBool>) -> Repeated {
     })
 }
 
-/// How many packets came, until none came for two seconds, and how often a number was not the next one.
+/// Number of packets that came until none came for two seconds, and of those whose number was not the next
+/// one.
 fn count_kept(net: &Net) -> JoinHandle<(u64, u64)> {
     net.receive(Place::Outside, (OUTSIDE, KEPT_PORT), Duration::from_secs(2), |socket| {
         let (mut bytes, mut count, mut next, mut jumps) = ([0; 100], 0, 0, 0);
@@ -106,13 +108,13 @@ fn count_kept(net: &Net) -> JoinHandle<(u64, u64)> {
     })
 }
 
-/// Work that a thread repeats until it is stopped, and how often it was done.
+/// Work that a thread repeats until it is stopped, and the number of repetitions.
 struct Repeated {
     thread: JoinHandle<()>,
     done: Arc<AtomicU64>,
 }
 
-/// Starts it in a namespace.
+/// Starts repeated work in a namespace.
 fn repeat(
     net: &Net,
     place: Place,
@@ -145,7 +147,7 @@ fn malformed_frames(net: &Net, place: Place, seed: u64, stop: &Arc<AtomicBool>) 
                     odd.send(&[&virtio_header(&mut rng)[..], &frame].concat());
                 }
             }
-            // Some ten thousand a second: the gate's core is shared with whoever checks it.
+            // Some ten thousand a second: the gate's core is shared with the processes that check it.
             std::thread::sleep(Duration::from_millis(2));
         })
     })
@@ -161,7 +163,7 @@ fn misbehaving_client(net: &Net, socket: PathBuf, stop: &Arc<AtomicBool>) -> Rep
             client.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
             client.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
             let noise = content(rng.below(u64::MAX - 1) + 1, rng.below(40_000) as usize);
-            // Whether any of it is taken is the gate's affair.
+            // The gate may take all, some or none of it.
             let _ = match rng.below(8) {
                 0 => client.write_all(&noise),
                 1 => client.write_all(b"{\"ask\": \"status\"}\n".repeat(1000).as_slice()),
@@ -189,8 +191,8 @@ fn misbehaving_client(net: &Net, socket: PathBuf, stop: &Arc<AtomicBool>) -> Rep
     })
 }
 
-/// Reloads the gate's file; returns whether it was done, and the output. The server may disconnect a client that
-/// has not asked yet when many connect, so this may take another attempt.
+/// Reloads the gate's file; returns whether that succeeded, and the output. When many clients connect, the
+/// server may disconnect one that has not sent a request yet, so this may take another attempt.
 fn reload(path: &str) -> (bool, String) {
     for _ in 0..20 {
         let told = Command::new(BINARY).args(["reload", path]).output().unwrap();
@@ -202,7 +204,7 @@ fn reload(path: &str) -> (bool, String) {
     panic!("nobody gets through to the gate");
 }
 
-/// What a process has in memory, in kB.
+/// Resident memory of a process, in kB.
 fn resident(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -261,7 +263,7 @@ fn hostile_input_does_not_wear_it_out() {
     println!("{came} of {sent} packets within their reservation came, {jumps} not in their turn");
     let (warm, end) = (warm.unwrap(), resident(process));
     println!("{reloads} reloads; {warm} kB after the warm-up, at most {most}, {end} at the end");
-    // Hosts answer for each other again when what is queued has left.
+    // Hosts reach each other again once the queued frames have left.
     std::thread::sleep(Duration::from_secs(2));
     assert!(net.ping(3));
     // Every frame is accounted for: `stop` checks it.
@@ -271,7 +273,8 @@ fn hostile_input_does_not_wear_it_out() {
         assert!(one["received"].as_u64().unwrap() > 1000, "{report:#}");
         println!("{direction}: received {}, sent {}, {}", one["received"], one["sent"], one["drops"]);
     }
-    // A machine that stands still for long enough loses frames before the gate has read them; it counts them.
+    // A machine that stands still for long enough loses frames before the gate has read them; the gate counts
+    // them.
     let up = &report["directions"]["up"];
     let unread = up["missed"].as_u64().unwrap() + up["drops"]["late"].as_u64().unwrap();
     assert!(

@@ -38,7 +38,7 @@ impl Raw {
         Raw(socket)
     }
 
-    /// Sends a frame, unless the kernel refuses it: what is too odd for it does not get onto a wire.
+    /// Sends a frame, unless the kernel refuses it: such a frame never gets onto a wire.
     pub fn send(&self, frame: &[u8]) {
         let _ = send(&self.0, frame, SendFlags::DONTWAIT);
     }
@@ -74,7 +74,7 @@ pub fn virtio_header(rng: &mut Rng) -> [u8; 10] {
 /// or noise. Now and then it is right.
 pub fn frame(rng: &mut Rng) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 1];
-    // Sometimes for everybody, so that hosts look at it, too.
+    // Sometimes broadcast, so that hosts examine it, too.
     if rng.chance(0.1) {
         frame[..6].fill(0xff);
     }

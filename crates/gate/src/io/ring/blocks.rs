@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Bytes of a block: room for several super-packets, and for enough blocks in the ring.
 const BLOCK: usize = 1 << 18;
 const BLOCKS: usize = RING / BLOCK;
-/// After how many milliseconds a block that is not full is handed over; the kernel knows no shorter time.
+/// Milliseconds after which a block that is not full is handed over; the kernel permits no shorter time.
 const RETIRE_AFTER: u32 = 1;
 /// The frame size that the kernel requires, although it packs frames by their length.
 const FRAME: u32 = 1 << 11;
@@ -25,9 +25,9 @@ pub(crate) struct Receiver {
     ring: Mapping,
     /// The block that is being read, or comes next.
     block: usize,
-    /// Frames in it that are not read yet.
+    /// Frames in the block that have not been read yet.
     left: u32,
-    /// Where the next one starts.
+    /// Offset of the next frame.
     at: usize,
     lost: u64,
 }
@@ -36,7 +36,7 @@ impl Receiver {
     /// A receiver of the frames that come in at the interface with this index.
     ///
     /// # Errors
-    /// The system's: `EPERM` without CAP_NET_RAW.
+    /// System errors: `EPERM` without CAP_NET_RAW.
     pub(in super::super) fn open(index: u32) -> io::Result<Receiver> {
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK as u32,
@@ -101,8 +101,8 @@ impl Receiver {
     /// Takes the frame at `at` and goes on to the next.
     fn take(&mut self, block: *mut u8, take: &mut impl FnMut(Received<'_>)) {
         let (at, space) = (self.at, BLOCK - self.at);
-        // SAFETY: there is room for a header before the block's end, the gate owns the block until its status is
-        // set, and it is plain integers, aligned to eight bytes by the kernel.
+        // SAFETY: there is room for a header before the block's end, the gate owns the block until its status
+        // is set, and it is plain integers, aligned to eight bytes by the kernel.
         let (start, header) = unsafe {
             let start = block.add(at);
             (start, start.cast::<libc::tpacket3_hdr>().read_unaligned())

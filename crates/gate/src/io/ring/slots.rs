@@ -1,8 +1,8 @@
 //! A ring of slots, one for each frame (TPACKET_V2).
 //!
-//! A slot has room for a frame of the interface's MTU. A super-packet does not fit: the kernel also keeps it in
-//! the socket's buffer (PACKET_COPY_THRESH), from where it is received in its turn, as without a ring. So a ring
-//! holds many frames in little memory.
+//! A slot has room for a frame of the interface's MTU. A super-packet does not fit: the kernel also keeps it
+//! in the socket's buffer (PACKET_COPY_THRESH), from where it is received in its turn, as without a ring. So
+//! a ring holds many frames in little memory.
 
 #![allow(unsafe_code)]
 
@@ -15,8 +15,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of a slot besides the MTU: its header, the socket's address, the virtio-net header, the Ethernet header
-/// and two tags.
+/// Bytes of a slot besides the MTU: its header, the socket's address, the virtio-net header, the Ethernet
+/// header and two tags.
 const SLOT_OVERHEAD: usize = 128;
 /// Bytes of a block, which the kernel allocates at once.
 const BLOCK: usize = 1 << 18;
@@ -36,7 +36,7 @@ impl Receiver {
     /// A receiver of the frames that come in at the interface with this index and MTU.
     ///
     /// # Errors
-    /// The system's: `EPERM` without CAP_NET_RAW.
+    /// System errors: `EPERM` without CAP_NET_RAW.
     pub(in super::super) fn open(index: u32, mtu: usize) -> io::Result<Receiver> {
         // The largest slot has room for an MTU of 64 KB.
         let slot = (mtu + SLOT_OVERHEAD).next_power_of_two().clamp(1 << 11, 1 << 17);
@@ -65,7 +65,7 @@ impl Receiver {
             if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
                 return if count > 0 { Ok(count) } else { Err(self.packets.error()) };
             }
-            // SAFETY: the gate owns the slot until its status is set, and starts with this header, which
+            // SAFETY: the gate owns the slot until its status is set. The slot starts with this header, which
             // is plain integers.
             let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
             self.took = true;
@@ -94,7 +94,7 @@ impl Receiver {
         };
         // SAFETY: the slot has this many bytes, and the gate owns it until its status is set.
         match unsafe { entry.received(slot, self.slot) } {
-            // Too long for a slot, and the kernel had no memory left to keep it elsewhere.
+            // The frame is too long for a slot, and the kernel had no memory left to keep it elsewhere.
             Some(received) if received.loss.is_some() => self.lost += 1,
             Some(received) => take(received),
             None => self.lost += 1,
@@ -109,8 +109,8 @@ impl Receiver {
     }
 
     /// Makes a new ring when the old one is blocked: a super-packet of a kind that a virtio-net header cannot
-    /// describe leaves its slot in use for ever, and the kernel (at least up to 6.18) drops all frames after it.
-    /// The sign is frames that were dropped while the ring was empty.
+    /// describe leaves its slot in use permanently, and the kernel (at least up to 6.18) drops all frames
+    /// after it. The sign of a blocked ring is that frames were dropped while it was empty.
     ///
     /// # Errors
     /// When there is no memory for a new ring.

@@ -1,9 +1,9 @@
 //! AF_XDP sockets: a program at the interface hands frames over before the kernel makes packets of them.
 //!
-//! It is for network cards: their drivers hand over the memory that the card has written, and for other
-//! interfaces the kernel copies. A frame has no virtio-net header and no VLAN tag beside its bytes. So the
-//! offloads of the interface have to be off, which [`settings`] checks. Frames of a veth whose checksums are
-//! partial are detected by [`partial_checksum`], and lost.
+//! AF_XDP is for network cards: their drivers hand over the memory that the card has written, and for other
+//! interfaces the kernel copies. A frame comes without a virtio-net header and without a separate VLAN tag.
+//! So the offloads of the interface have to be off, which [`settings`] checks. [`partial_checksum`] detects
+//! frames of a veth whose checksums are partial, and they are lost.
 //!
 //! Source: the kernel's Documentation/networking/af_xdp.rst.
 
@@ -34,13 +34,13 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// Chunks of memory for frames that come in, and as many for frames that go out; a power of two.
+/// Chunks of memory for incoming frames, and as many for outgoing frames; a power of two.
 const CHUNKS: u32 = 4096;
 /// Bytes that the kernel keeps free in front of a frame (XDP_PACKET_HEADROOM).
 const HEADROOM: usize = 256;
 /// Bytes of the largest chunk that the kernel permits: a page.
 const MAX_CHUNK: usize = 4096;
-/// How often the kernel is asked to send before it has sent everything.
+/// Maximum number of times that the kernel is asked to send in one call.
 const MAX_ATTEMPTS: u32 = 4;
 /// Bytes of an Ethernet header with two tags.
 const HEADER_ROOM: usize = 22;
@@ -119,7 +119,7 @@ fn sockets(index: u32, chunk: usize) -> io::Result<(Receiver, Sender)> {
     Ok((receiver, Sender { socket: other, memory, to_send, sent, free }))
 }
 
-/// Receives what comes in at an interface.
+/// Receives the frames that come in at an interface.
 pub(crate) struct Receiver {
     memory: Arc<Mapping>,
     chunk: usize,
@@ -147,12 +147,12 @@ impl Receiver {
             let XdpDesc { addr, len, options } = self.received.pop();
             let (at, length) = (addr as usize, len as usize);
             let metadata = self.memory.at(at - STAMP, STAMP).cast::<[u8; STAMP]>();
-            // SAFETY: the kernel keeps more bytes free in front of a frame than metadata have, in the chunk that the gate
-            // owns.
+            // SAFETY: the kernel keeps more bytes free in front of a frame than metadata have, in the chunk
+            // that the gate owns.
             let stamp = stamp_of(unsafe { metadata.read() }).map(|time| time + ahead);
             let start = self.memory.at(at - TAG, TAG + length);
-            // SAFETY: the gate owns the chunk until it is pushed below, and the kernel keeps more bytes free in
-            // front of a frame than a tag has.
+            // SAFETY: the gate owns the chunk until it is pushed below, and the kernel keeps more bytes free
+            // in front of a frame than a tag has.
             let bytes = unsafe { std::slice::from_raw_parts_mut(start, TAG + length) };
             let loss = if options.contains(XdpDescOptions::XDP_PKT_CONTD) {
                 Some(LossReason::TooLong)
@@ -187,7 +187,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// See [`super::Sender::send`]. Frames that the kernel has taken and not yet sent are sent with the next call.
+    /// See [`super::Sender::send`]. Frames that the kernel has taken and not yet sent are sent with the next
+    /// call.
     pub(super) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         for _ in 0..self.sent.available() {
             self.free.push(self.sent.pop());

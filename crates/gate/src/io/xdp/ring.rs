@@ -1,5 +1,5 @@
 //! The four rings between an AF_XDP socket and the kernel: one side produces entries and the other consumes
-//! them, and each publishes how far it is as one index.
+//! them, and each publishes its position as one index.
 
 #![allow(unsafe_code)]
 
@@ -40,14 +40,14 @@ impl<T: Copy> Shared<T> {
         self.number(self.offsets.consumer)
     }
 
-    /// The address of the entry of this number. The number of entries is a power of two.
+    /// The address of the entry with this number. The number of entries is a power of two.
     fn entry(&self, number: u32) -> *mut T {
         let ix = (number & (self.size - 1)) as usize;
         self.memory.at(self.offsets.desc as usize + ix * size_of::<T>(), size_of::<T>()).cast()
     }
 }
 
-/// A ring that the kernel produces entries for.
+/// A ring whose entries the kernel produces.
 pub(super) struct Consumer<T> {
     shared: Shared<T>,
     next: u32,
@@ -84,7 +84,7 @@ impl<T: Copy> Consumer<T> {
     }
 }
 
-/// A ring that the kernel consumes. It cannot overflow: it has as many entries as there are chunks.
+/// A ring whose entries the kernel consumes. It cannot overflow: it has as many entries as there are chunks.
 pub(super) struct Producer<T> {
     shared: Shared<T>,
     next: u32,

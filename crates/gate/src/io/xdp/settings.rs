@@ -20,7 +20,7 @@ const LRO: u32 = 1 << 15;
 /// Checks that an interface hands frames over as they were on the wire, and at one queue.
 ///
 /// # Errors
-/// When it does not; says which setting to change.
+/// When it does not; the error states which setting to change.
 pub(super) fn check(name: &str) -> Result<(), GateError> {
     let failed = |error| GateError::system(format!("what interface `{name}` does"), error);
     let flags = ask::<2>(name, GET_FLAGS).map_err(failed)?[1];
@@ -50,8 +50,8 @@ pub(super) fn check(name: &str) -> Result<(), GateError> {
     Ok(())
 }
 
-/// An ethtool request and its answer, as words of which the first is the request. The others are zero when the
-/// interface does not support it.
+/// An ethtool request and its answer, as words of which the first is the request. The others are zero when
+/// the interface does not support it.
 fn ask<const WORDS: usize>(name: &str, command: u32) -> io::Result<[u32; WORDS]> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let mut words = [0; WORDS];

@@ -1,4 +1,4 @@
-//! How departures become sent frames.
+//! Sending of departures.
 
 use super::Forwarder;
 use crate::error::GateError;
@@ -8,7 +8,7 @@ use crate::sys::clock::TICKS_PER_NANOSECOND;
 use tidegate_core::classifier::rules::Direction;
 
 impl Forwarder {
-    /// Starts the threads that may send, where there is a second processor and frames are sent by packet sockets.
+    /// Starts the sending threads if there is a second processor and frames are sent through packet sockets.
     pub(super) fn start_threads(&mut self) -> Result<(), GateError> {
         if self.failover.is_none() || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
             return Ok(());
@@ -22,7 +22,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Counts what the direction's thread has sent.
+    /// Counts the frames that the direction's thread has sent.
     pub(super) fn collect(&mut self, direction: Direction) {
         let Forwarder { threads, engine, lateness, .. } = self;
         let Some(thread) = &mut threads[direction as usize] else { return };
@@ -34,7 +34,7 @@ impl Forwarder {
         });
     }
 
-    /// Hands the frames that are due to the kernel, or to the thread that sends, as many as it takes.
+    /// Hands due frames to the kernel, or to the sending thread for as long as it accepts them.
     pub(super) fn send(&mut self, direction: Direction) {
         let side = direction as usize;
         self.collect(direction);
@@ -46,7 +46,7 @@ impl Forwarder {
             if departures.is_empty() {
                 return;
             }
-            // While the thread has frames, those that follow may not overtake them.
+            // While the thread holds frames, later frames must not overtake them.
             let thread = threads[side].as_mut().filter(|thread| self.divided || thread.is_sending());
             if let Some(thread) = thread {
                 let frames =

@@ -1,4 +1,4 @@
-//! What a forwarder says of itself, between two frames.
+//! Reports of a forwarder, made between two frames.
 
 use super::Forwarder;
 use crate::runtime::commands::{CircuitSlice, NextCircuit};
@@ -7,7 +7,7 @@ use crate::telemetry::report::{CircuitCounters, Member, Process, Report};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::Time;
 
-/// How many circuits are looked at between two frames.
+/// Number of circuits examined between two frames.
 const CIRCUITS_AT_ONCE: usize = 1000;
 
 impl Forwarder {
