@@ -3,16 +3,17 @@
 //!
 //! Upon a packet of length l from a flow with the contract (W, r, r̂), with `vclock` the flow's clock and `baseVC`
 //! VirtualClock's:
-//! - `δ = min(b, W) − min(b', W)` where the backlog has grown since the flow's packet before, from b' to b; else 0;
+//! - `δ = min(b, W) − min(b', W)` where the backlog has grown since the flow's previous packet, from b' to b;
+//!   else 0;
 //! - `vclock ← max(vclock, real time)`, `vclock ← max(vclock + l/r̂, vclock + l/r − δ/r)`;
 //! - `baseVC ← max(baseVC, real time) + l/r`;
 //! - `vclock ← max(vclock, baseVC − W/r)`, and the packet is stamped with vclock.
 //!
-//! The report's Figure 4 is misprinted: it has r instead of r̂, with which nothing is ever accelerated, and computes
-//! `baseVC` from `vclock`. With r̂ = r Axel is VirtualClock, stamp for stamp, as its section 3 says; so it is with W = 0.
-//! A flow gains at most W/r on VirtualClock, whatever it sends.
+//! The report's Figure 4 is misprinted: it has r instead of r̂, with which nothing is ever accelerated, and
+//! computes `baseVC` from `vclock`. With r̂ = r Axel is VirtualClock, stamp for stamp, as section 3 of the
+//! report says; the same holds with W = 0. A flow gains at most W/r on VirtualClock, whatever it sends.
 //!
-//! [`restamped`](super::restamped) has the choices where the report is silent.
+//! [`restamped`](super::restamped) lists the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
@@ -21,7 +22,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::{Span, Time};
 
 parameters! {
-    /// What can be set of Axel.
+    /// Parameters of Axel.
     pub struct AxelParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
         /// the port itself
@@ -62,7 +63,7 @@ impl PolicyParams for AxelParams {
 pub struct Axel;
 
 impl Restamp for Axel {
-    /// The backlog that the packet before found.
+    /// Backlog that the flow's previous packet found.
     type Own = Span;
 
     #[inline]
@@ -72,7 +73,7 @@ impl Restamp for Axel {
     }
 }
 
-/// The clock after a packet, without the bound on what a flow gains by acceleration.
+/// The clock after a packet, without the bound on a flow's gain by acceleration.
 #[inline]
 pub(super) fn accelerate(clock: Time, backlog_before: &mut Span, arrival: &Arrival) -> Time {
     let before = core::mem::replace(backlog_before, arrival.backlog);

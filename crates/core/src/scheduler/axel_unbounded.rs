@@ -1,10 +1,11 @@
 //! The discipline between Deferred and Axel (Pincheira 1994, section 3): stamps advance by `l/r − max(0, Δb)/r`, with b up to
 //! W, and at least by l/r̂, but nothing holds them to VirtualClock's.
 //!
-//! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow can increase its
-//! priority almost arbitrarily". It is included to show that; Axel is the same with a bound.
+//! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow can
+//! increase its priority almost arbitrarily". It is included to show this effect; Axel is the same discipline
+//! with a bound.
 //!
-//! [`restamped`](super::restamped) has the choices where the report is silent.
+//! [`restamped`](super::restamped) lists the choices where the report is silent.
 
 use super::Stamped;
 use super::axel::accelerate;
@@ -14,7 +15,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::{Span, Time};
 
 parameters! {
-    /// What can be set of Axel without its bound.
+    /// Parameters of Axel without its bound.
     pub struct AxelUnboundedParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
         /// the port itself
@@ -54,7 +55,7 @@ impl PolicyParams for AxelUnboundedParams {
 pub struct AxelUnbounded;
 
 impl Restamp for AxelUnbounded {
-    /// The backlog that the packet before found.
+    /// Backlog that the flow's previous packet found.
     type Own = Span;
 
     #[inline]

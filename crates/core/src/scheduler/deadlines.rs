@@ -11,7 +11,7 @@ use crate::units::{Span, Time};
 /// The local delay bounds of flows, and the stamps that follow from them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
-    /// [`Span::MAX`] for a flow without one: its packets are due at the end of time.
+    /// [`Span::MAX`] for a flow without a bound: its packets are due at the end of time.
     bounds: Vec<Span>,
     floors: Floors,
 }
@@ -31,19 +31,19 @@ impl Deadlines {
         self.bounds[flow.ix()] != Span::MAX
     }
 
-    /// The tag of a packet of the flow that is about to be pushed, whose time counts from `from`.
+    /// The tag of a packet of the flow that is about to be pushed; its bound counts from `from`.
     #[inline]
     pub(super) fn tag(&mut self, flow: FlowIx, from: Time, queues: &Queues) -> u64 {
         self.floors.tag(flow, (from + self.bounds[flow.ix()]).ticks(), queues)
     }
 
-    /// What a packet with this tag is ranked by now.
+    /// The current rank of a packet with this tag.
     #[inline]
     pub(super) fn key(&self, flow: FlowIx, tag: u64) -> u64 {
         self.floors.key(flow, tag)
     }
 
-    /// The flow was absent, and takes part again: its first packet is due as if it had come now.
+    /// Ends the absence of a flow: its first packet is due as if it had arrived now.
     pub(super) fn rejoin(&mut self, now: Time, flow: FlowIx) {
         if self.has_one(flow) {
             self.floors.rejoin(flow, (now + self.bounds[flow.ix()]).ticks());
@@ -56,11 +56,11 @@ impl Deadlines {
     }
 }
 
-/// Checks that every deadline is kept while flows send what they state. Of flows that come and go by signalling, and of
-/// those that do not state W, it is not known what they send: no more than one of their packets counts, in service.
+/// Checks that every deadline is kept while flows send no more than they state. The traffic of flows set up
+/// by signalling, and of flows that do not state W, is unknown: only one of their packets counts, in service.
 ///
 /// # Errors
-/// The flow whose packets may be late.
+/// When packets may be late: at their flow.
 pub(super) fn check(node: &NodeContext<'_>) -> Result<(), Fault> {
     let demand = |member: &Member| Demand {
         count: if member.signalled { 0 } else { member.count },

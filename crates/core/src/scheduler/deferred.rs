@@ -1,15 +1,16 @@
 //! Deferred (Pincheira 1994, section 3): VirtualClock's stamps, less the flow's backlog.
 //!
-//! Upon a packet of length l from a flow with the contract (W, r, r̂) and the backlog b:
-//! `stamp ← max(VirtualClock's stamp − min(b, W)/r, the flow's stamp before + l/r̂)`.
+//! Upon a packet of length l from a flow with the contract (W, r, r̂) and the backlog b: `stamp ←
+//! max(VirtualClock's stamp − min(b, W)/r, the flow's previous stamp + l/r̂)`.
 //!
-//! The stamps of a flow whose backlog shrinks advance faster than VirtualClock's, so the flow loses just when the link
-//! is loaded: the report rejects the discipline for that. A flow without a backlog has VirtualClock's stamps.
+//! The stamps of a flow whose backlog shrinks advance faster than VirtualClock's, so the flow loses exactly
+//! when the link is loaded: the report rejects the discipline for this reason. A flow without a backlog has
+//! VirtualClock's stamps.
 //!
 //! The report has "the number of bits back-logged inside the server", which is the port's own queue, the default. At the ideal server of rate
 //! r a flow that keeps to W is stamped with little more than its packets' arrivals: Deferred is then almost FIFO.
 //!
-//! [`restamped`](super::restamped) has the choices where the report is silent.
+//! [`restamped`](super::restamped) lists the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
@@ -18,7 +19,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::Time;
 
 parameters! {
-    /// What can be set of Deferred.
+    /// Parameters of Deferred.
     pub struct DeferredParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
         /// the port itself

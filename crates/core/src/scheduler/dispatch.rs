@@ -1,6 +1,6 @@
 //! Dispatch on the kind of scheduler: the calls of [`AnyScheduler`].
 //!
-//! The schedulers that the registry names as inlined cost a packet no call; the others cost one.
+//! The schedulers that the registry names as inlined cost no call per packet; the others cost one.
 
 use super::{AnyScheduler, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
@@ -11,8 +11,8 @@ use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 impl AnyScheduler {
-    /// Selects and pops to `packet`, with one dispatch on the kind of scheduler. Returns whether there was a
-    /// packet to send. `ahead` is given the flows of [`Scheduler::read_ahead`].
+    /// Selects a packet and pops it into `packet`, with one dispatch on the kind of scheduler. Returns
+    /// whether there was a packet to send. `ahead` is called with the flows of [`Scheduler::read_ahead`].
     #[inline(always)]
     pub fn serve(
         &mut self,

@@ -1,5 +1,5 @@
-//! Deficit round robin (Shreedhar and Varghese 1996): flows take turns, and in its turn each may send a quantum of
-//! bytes plus the rest of its previous turn, its deficit.
+//! Deficit round robin (Shreedhar and Varghese 1996): flows take turns, and in its turn each flow may send a
+//! quantum of bytes plus its deficit, which is the unused rest of its previous turn.
 //!
 //! ```text
 //! deficit ← deficit + quantum                          at the beginning of a turn
@@ -7,20 +7,24 @@
 //! deficit ← 0                                          when no packet is left
 //! ```
 //!
-//! A flow's quantum is in proportion to its reservation: `quantum` for a reservation of `unreserved`, which is also the
-//! weight of a flow without one. Quanta are from a byte to 8 TiB; they and deficits are held in 2⁻¹⁶ bytes.
+//! A flow's quantum is in proportion to its reservation: it is `quantum` for a reservation of `unreserved`,
+//! which is also the weight of a flow without a reservation. Quanta are from a byte to 8 TiB; quanta and
+//! deficits are held in units of 2⁻¹⁶ bytes.
 //!
-//! A packet takes a few steps when no quantum is shorter than a packet. When no flow may send in a round, the rounds
-//! until one may are counted at once: the work between two packets is O(flows) for any number of rounds.
+//! Each packet takes a few steps when no quantum is shorter than a packet. When no flow may send in a round,
+//! the rounds until one may are counted at once: the work between two packets is O(flows) for any number of
+//! rounds.
 //!
 //! Choices where the paper is silent:
-//! - A flow has no packet left once the last one's service begins: with a later packet it joins behind all others.
-//! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn continues the turn when
-//!   it is back; other flows rejoin behind all present ones. A flow that was **absent** does so without a deficit.
+//! - A flow has no packet left once the service of its last one begins: with a later packet, it joins behind
+//!   all others.
+//! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn continues the
+//!   turn when it rejoins; other flows rejoin behind all present ones. A flow that was **absent** rejoins
+//!   there without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
-//! - Push-out takes the packet that would be sent in the latest round, of several the latest arrival: a flow that
-//!   floods loses its own packets. (The paper takes it from the longest queue by bytes.)
-//! - A change of the reservation changes the quanta of later turns.
+//! - Push-out takes the packet that would be sent in the latest round; among several, the latest arrival. So
+//!   a flow that floods loses its own packets. (The paper takes it from the longest queue by bytes.)
+//! - A change of the reservation applies to the quanta of later turns.
 
 use super::turns::Turns;
 use super::{Participation, Removal, Scheduler, Select};
@@ -33,7 +37,7 @@ use crate::stats::Count;
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of deficit round robin.
+    /// Parameters of deficit round robin.
     #[derive(Eq)]
     pub struct DrrParams {
         /// Quantum: bytes per turn of a flow with the weight `unreserved`; at least its largest packet, so that every turn sends
@@ -49,9 +53,9 @@ const UNRESERVED: Rate = match Rate::from_bits_per_second(10_000) {
     None => panic!(),
 };
 
-/// Bits of a byte's fraction.
+/// Fractional bits of a byte.
 const FRACTION: u32 = 16;
-/// What 8 TiB are: the longest turn.
+/// The longest turn: 8 TiB.
 const LONGEST_TURN: u64 = 1 << (43 + FRACTION);
 
 impl DrrParams {
@@ -92,21 +96,21 @@ impl PolicyParams for DrrParams {
     }
 }
 
-/// How far a flow's turn is.
+/// The progress of a flow's turn.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Turn {
     /// It has not begun.
     #[default]
     Ahead,
-    /// It has begun, with the quantum added to this deficit, and nothing is sent yet.
+    /// It has begun, with the quantum added to this deficit, and nothing has been sent yet.
     Begun(u64),
-    /// Something is sent.
+    /// A packet has been sent.
     Sending,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Flow {
-    /// What it may send in a turn, in 2⁻¹⁶ bytes, as the deficit.
+    /// Quantum of a turn, in 2⁻¹⁶ bytes, as is the deficit.
     quantum: u64,
     deficit: u64,
     turn: Turn,
@@ -115,12 +119,12 @@ struct Flow {
 }
 
 impl Flow {
-    /// After how many more quanta it may send so many bytes.
+    /// Number of further quanta after which it may send this number of bytes.
     fn turns_for(&self, bytes: u64) -> u64 {
         bytes.saturating_mul(1 << FRACTION).saturating_sub(self.deficit).div_ceil(self.quantum)
     }
 
-    /// Whether its deficit is as long as a packet.
+    /// Whether its deficit covers a packet of this length.
     fn may_send(&self, len: u32) -> bool {
         self.deficit >= u64::from(len) << FRACTION
     }
@@ -129,20 +133,20 @@ impl Flow {
         self.deficit = self.deficit.saturating_add(self.quantum.saturating_mul(quanta));
     }
 
-    /// Its turn begins, with a quantum.
+    /// Begins its turn, with a quantum.
     fn begin_turn(&mut self) {
         self.turn = Turn::Begun(self.deficit);
         self.give(1);
     }
 
-    /// It is held: of a turn in which nothing is sent, nothing is kept.
+    /// Takes back a turn in which nothing has been sent, when the flow is held.
     fn interrupt_turn(&mut self) {
         if let Turn::Begun(before) = self.turn {
             (self.deficit, self.turn) = (before, Turn::Ahead);
         }
     }
 
-    /// No packet of it is left, or it was absent.
+    /// Clears its deficit and its turn, when no packet of it is left or it is absent.
     fn forget_turn(&mut self) {
         (self.deficit, self.turn) = (0, Turn::Ahead);
     }
@@ -151,7 +155,7 @@ impl Flow {
 /// Deficit round robin.
 pub struct Drr {
     params: DrrParams,
-    /// The first has begun its turn, and may send its first packet.
+    /// The first flow has begun its turn, and may send its first packet.
     turns: Turns,
     flows: Vec<Flow>,
 }
@@ -194,7 +198,7 @@ impl Drr {
         }
     }
 
-    /// Notes in which round the flow sends the last of so many bytes, from the first that are queued on.
+    /// Records the round in which the flow sends the last of its first `bytes` queued bytes.
     fn note_latest(&mut self, flow: FlowIx, bytes: u64) {
         self.flows[flow.ix()].latest = self.round_of(flow, bytes);
     }
@@ -240,7 +244,7 @@ impl Scheduler for Drr {
             let alone = self.turns.len() == 0;
             self.turns.join(flow);
             if alone {
-                // Turns pass until it may send.
+                // Lets turns pass until it may send.
                 let state = &mut self.flows[flow.ix()];
                 let passed = state.turns_for(u64::from(packet.len)).max(1) - 1;
                 state.give(passed);
@@ -282,7 +286,7 @@ impl Scheduler for Drr {
     fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
         match behind.bytes {
             0 => self.flows[flow.ix()].latest,
-            // A token is alone in its queue.
+            // A token is the only packet in its queue.
             bytes => self.round_of(flow, u64::from(last.packet.len) + bytes),
         }
     }

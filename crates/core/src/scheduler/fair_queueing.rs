@@ -1,19 +1,21 @@
 //! Packet fair queueing: the common part of its schedulers. A rule states how virtual time runs, and which tag ranks.
 //!
-//! Every packet has a start tag, the finish tag of its flow's packet before it or virtual time if that is later, and a
-//! finish tag, `len / weight` after the start tag. A flow weighs what it reserves, or the scheduler's `unreserved`.
+//! Every packet has a start tag, which is the later of the finish tag of its flow's previous packet and
+//! virtual time, and a finish tag, `len / weight` after the start tag. A flow's weight is its reservation, or
+//! the scheduler's `unreserved`.
 //!
 //! Choices where the papers are silent; rules state where theirs differ:
 //! - Equal tags are served in the order of arrival.
-//! - A packet gets its tags when it comes to the front of its queue. A packet that is pushed out or dropped at the head
-//!   costs its flow nothing, and a change of the weight applies to every packet behind the first.
+//! - A packet gets its tags when it reaches the front of its queue. A packet that is pushed out or dropped at
+//!   the head costs its flow nothing, and a change of the weight applies to every packet behind the first.
 //! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
-//! - A flow that was **absent** rejoins with its first packet starting no earlier than virtual time then; a flow ahead
-//!   of virtual time stays ahead.
-//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of another in the next.
-//!   A scheduler does not learn when the last bit leaves. The period counts as over when every flow has had the time to
-//!   be served its tags at its own weight, and not before the last bit at the rate of the server, if that is known.
-//! - A flow that comes with the index of a closed one starts anew.
+//! - A flow that was **absent** rejoins with its first packet starting no earlier than the virtual time at
+//!   its return; a flow ahead of virtual time stays ahead.
+//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of another in
+//!   the next one. A scheduler does not learn when the last bit leaves. The period counts as over once every
+//!   flow has had time to be served up to its tags at its own weight, and not before the last bit has left at
+//!   the rate of the server, if that rate is known.
+//! - A flow opened at the index of a closed flow starts anew.
 //! - Push-out takes the packet with the latest finish tag.
 
 use super::fair_rule::{FairRule, Order, Tags};
@@ -36,15 +38,15 @@ pub struct FairQueueing<R> {
     ready: TagHeap,
     /// Flows that are not eligible yet, by start tag; under [`Order::EligibleFinish`] only.
     early: TagHeap,
-    /// The latest time that was told.
+    /// The latest time seen.
     now: Time,
     /// The rate of the server, if it is known.
     rate: Option<Rate>,
-    /// The latest finish tag of all that was served.
+    /// The latest finish tag of all packets served.
     latest: VirtualTime,
-    /// When the busy period is surely over, unless something is queued.
+    /// The time from which the busy period is certainly over, unless packets are queued.
     over: Time,
-    /// What push-out's ranks are counted from: virtual time when something was queued first, in ticks.
+    /// The origin of push-out's ranks: virtual time when the first packet was queued, in ticks.
     epoch: u128,
 }
 
@@ -65,16 +67,16 @@ impl<R: FairRule> FairQueueing<R> {
         }
     }
 
-    /// Time has come to `now`.
+    /// Advances to `now`.
     #[inline]
     fn pass(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.rule.pass(self.now);
     }
 
-    /// When the busy period is over, if nothing comes and nothing else is queued: when the last bit of this packet of
-    /// `len` bytes has left, which a scheduler is not told, and every flow would have been served its tags at its own
-    /// weight.
+    /// The end of the busy period, if no packet arrives and no other is queued: when the last bit of this
+    /// packet of `len` bytes has left, which is not reported to a scheduler, and every flow would have been
+    /// served up to its tags at its own weight.
     #[inline]
     fn end_of_busy_period(&self, len: u32) -> Time {
         let sent = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
@@ -82,7 +84,7 @@ impl<R: FairRule> FairQueueing<R> {
         self.now + sent.max(tags)
     }
 
-    /// A packet comes, and there is no other.
+    /// Begins anew at a packet that arrives at an empty node.
     fn begin(&mut self) {
         if self.now >= self.over {
             self.rule.reach(self.latest);
@@ -90,7 +92,7 @@ impl<R: FairRule> FairQueueing<R> {
         self.epoch = self.rule.virtual_time().ticks();
     }
 
-    /// The flow has another first packet, or none, or takes part otherwise.
+    /// Updates the flow's place after its first packet or its participation has changed.
     #[inline]
     fn place(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
@@ -104,7 +106,7 @@ impl<R: FairRule> FairQueueing<R> {
         }
     }
 
-    /// Puts the flow where its first packet belongs, which arrived in this place.
+    /// Puts the flow where its first packet belongs; `order` is the order of arrival of that packet.
     #[inline]
     fn place_head(&mut self, flow: FlowIx, order: u64) {
         let tags = &self.flows[flow.ix()];
@@ -123,7 +125,7 @@ impl<R: FairRule> FairQueueing<R> {
         }
     }
 
-    /// Moves the flows that virtual time has reached to those that are eligible.
+    /// Moves the flows whose start tags virtual time has reached to the eligible ones.
     #[inline]
     fn find_eligible(&mut self, queues: &Queues) {
         if R::ORDER != Order::EligibleFinish {
@@ -177,7 +179,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         Ok(())
     }
 
-    /// When virtual time has passed the flow's tags, or the busy period is over.
+    /// The time at which virtual time has passed the flow's tags, or the busy period is over.
     fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time {
         let end = self.rule.end(flow, &self.flows[flow.ix()]);
         if end <= self.rule.virtual_time() {
@@ -222,7 +224,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
 
     #[inline]
     fn select(&self, _: Time, _: &Queues) -> Select {
-        // When none is eligible, virtual time goes on to the first that will be.
+        // When no flow is eligible, virtual time advances to the first that will be.
         self.ready.top().or(self.early.top()).map_or(Select::Idle, Select::Flow)
     }
 

@@ -1,5 +1,5 @@
-//! The differences between fair queues: how virtual time runs, and which tag ranks. The default methods give
-//! a packet its tags when it comes to the front of its queue.
+//! The rule that distinguishes one fair-queueing discipline from another: how virtual time runs, and which
+//! tag ranks. The default methods give a packet its tags when it reaches the front of its queue.
 
 use super::ASK_AGAIN;
 use super::virtual_time::VirtualTime;
@@ -21,53 +21,54 @@ pub enum Order {
 /// The tags of a flow.
 #[derive(Clone, Copy)]
 pub struct Tags {
-    /// Of the first packet that is queued.
+    /// Start tag of the first queued packet.
     pub(super) start: VirtualTime,
-    /// Of the first packet that is queued; of the one that was served last when there is none.
+    /// Finish tag of the first queued packet; of the last packet served when none is queued.
     pub(super) finish: VirtualTime,
-    /// The finish tag of the latest packet that is queued.
+    /// Finish tag of the latest queued packet.
     pub(super) last: VirtualTime,
-    /// The rate that tags are computed with.
+    /// Rate by which tags are computed.
     pub(super) weight: Rate,
-    /// Whether the flow is open, or closed with packets left.
+    /// Whether the flow is open, or closed with packets still queued.
     pub(super) open: bool,
 }
 
-/// How virtual time runs.
+/// How virtual time runs, and how it tags packets.
 pub trait FairRule {
     /// Which flow is selected.
     const ORDER: Order;
 
-    /// The rate of the server behind the node; see [`Scheduler::set_rate`].
+    /// Sets the rate of the server behind the node; see [`Scheduler::set_rate`].
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);
     }
 
-    /// A flow of this weight is opened, or its weight was `before`.
+    /// Opens a flow with this weight, or changes its weight from `before`.
     ///
     /// # Errors
-    /// When the rule cannot work here.
+    /// When the rule cannot work at this node.
     fn set_weight(&mut self, flow: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
         let _ = (flow, before, weight);
         Ok(())
     }
 
-    /// A flow of this weight is closed, and has no packet left.
+    /// Releases a flow of this weight, which is closed and has no packet left.
     fn release(&mut self, flow: FlowIx, weight: Rate) {
         let _ = (flow, weight);
     }
 
-    /// A packet of the flow with these tags is about to be pushed, and no other of it waits.
+    /// The flow with these tags becomes backlogged: a packet of it is about to be pushed, and no other one
+    /// waits.
     fn backlogged(&mut self, flow: FlowIx, tags: &Tags) {
         let _ = (flow, tags);
     }
 
-    /// The last packet of the flow with these tags is gone; its service has begun, or it was dropped.
+    /// The flow with these tags has no packet left: the service of the last one has begun, or it was dropped.
     fn emptied(&mut self, flow: FlowIx, tags: &Tags) {
         let _ = (flow, tags);
     }
 
-    /// Real time has come to `now`.
+    /// Advances to real time `now`.
     fn pass(&mut self, now: Time) {
         let _ = now;
     }
@@ -75,12 +76,13 @@ pub trait FairRule {
     /// Virtual time.
     fn virtual_time(&self) -> VirtualTime;
 
-    /// Virtual time is no earlier than this: a busy period is over.
+    /// Advances virtual time to `start` if it is earlier.
     fn reach(&mut self, start: VirtualTime) {
         let _ = start;
     }
 
-    /// A packet is about to be pushed: the tags of its flow with it; `queued` says whether others of it wait.
+    /// Updates the tags of a flow for a packet that is about to be pushed; `queued` says whether other
+    /// packets of the flow wait.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
         if queued {
             tags.last = tags.last.after(packet.len, tags.weight);
@@ -91,22 +93,22 @@ pub trait FairRule {
         }
     }
 
-    /// The service of a packet of `len` bytes with these tags begins.
+    /// Begins service of a packet of `len` bytes with these tags.
     fn served(&mut self, tags: &Tags, len: u32);
 
-    /// `next` has come to the front behind the packet with these tags, which was served.
+    /// Moves the tags on to `next`, which has reached the front after the packet with these tags was served.
     fn follow(&self, tags: &mut Tags, next: &Packet) {
         tags.start = tags.finish;
         tags.finish = tags.start.after(next.len, tags.weight);
     }
 
-    /// `gone`, the first packet, was dropped; `next` is behind it.
+    /// Updates the tags after the first packet, `gone`, was dropped; `next` is the packet behind it.
     fn drop_first(&self, tags: &mut Tags, gone: &Packet, next: Option<&Packet>) {
         tags.finish = next.map_or(tags.start, |next| tags.start.after(next.len, tags.weight));
         tags.last = tags.last.before(gone.len, tags.weight);
     }
 
-    /// `gone`, the latest packet, was pushed out; `queued` says whether others wait.
+    /// Updates the tags after the latest packet, `gone`, was pushed out; `queued` says whether others wait.
     fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, queued: bool) {
         tags.last = tags.last.before(gone.len, tags.weight);
         if !queued {
@@ -114,30 +116,30 @@ pub trait FairRule {
         }
     }
 
-    /// The flow has another weight, and has packets of these lengths.
+    /// Updates the tags after a change of the weight of a flow whose queued packets have these lengths.
     fn weigh(&self, tags: &mut Tags, lengths: impl Iterator<Item = u32>) {
         let behind = lengths.skip(1);
         tags.last = behind.fold(tags.finish, |last, len| last.after(len, tags.weight));
     }
 
-    /// The flow is absent from now on.
+    /// Makes the flow absent from now on.
     fn leave(&mut self, flow: FlowIx) {
         let _ = flow;
     }
 
-    /// The flow is not absent any more; the tags of what it has queued, if anything, are later by `late`.
+    /// Ends the flow's absence; the tags of its queued packets, if any, are later by `late`.
     fn rejoin(&mut self, flow: FlowIx, tags: &Tags, late: Option<u128>) {
         let _ = (flow, tags, late);
     }
 
-    /// Until when the flow is ahead of virtual time.
+    /// The virtual time until which the flow is ahead.
     fn end(&self, flow: FlowIx, tags: &Tags) -> VirtualTime {
         let _ = flow;
         tags.finish.max(tags.last)
     }
 
-    /// When the flow is not ahead any more that is ahead until `end`, if no packet comes: not after `now` only when that
-    /// is so. `over` is the end of the busy period, when nothing is queued.
+    /// The time at which a flow that is ahead until `end` is no longer ahead, if no packet arrives: not after
+    /// `now` only when it is no longer ahead. `over` is the end of the busy period, when nothing is queued.
     fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, over: Option<Time>) -> Time {
         let _ = flow;
         // The pace of virtual time depends on the flows that arrive.

@@ -1,11 +1,12 @@
 //! First in, first out: the stamp is the order of arrival at the node.
 //!
-//! A flow that was absent rejoins at the end of the queue with all that it has waiting; flows
-//! that rejoin between the same two arrivals are served by the age of their packets.
+//! A flow that was absent rejoins at the end of the queue with all its waiting packets; flows that rejoin
+//! between the same two arrivals are served by the age of their packets.
 //!
-//! As long as every flow takes part, that is a line of flows, one place a packet. When a flow is held
-//! or absent, or a packet comes that is older than the one before it (the token of a class), the packets
-//! are ranked like those of any stamping scheduler, until the node is empty and every flow takes part.
+//! As long as every flow takes part, the queue is a line of flows, with one place per packet. When a flow is
+//! held or absent, or a packet arrives that is older than the one before it (the token of a class), the
+//! packets are ranked like those of any stamping scheduler, until the node is empty and every flow takes
+//! part.
 
 use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
 use crate::context::Ctx;
@@ -18,7 +19,7 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// FIFO has none.
+    /// Parameters of FIFO: none.
     pub struct FifoParams {}
 }
 
@@ -52,15 +53,15 @@ impl PolicyParams for FifoParams {
 /// First in, first out.
 #[derive(Default)]
 pub struct Fifo {
-    /// The flow of every packet that is queued, in the order of service; empty while `ranking`.
+    /// The flow of every queued packet, in the order of service; empty while `ranking`.
     line: Ring<FlowIx>,
     ranking: bool,
-    /// Made when it is needed first, and kept.
+    /// Created when first needed, and kept.
     ranked: Option<Box<Stamped<InOrder>>>,
 }
 
 impl Fifo {
-    /// Ranks the packets, if they are not yet.
+    /// Ranks the packets, if they are not ranked yet.
     #[cold]
     #[inline(never)]
     fn rank(&mut self, queues: &Queues) -> &mut Stamped<InOrder> {
@@ -74,7 +75,7 @@ impl Fifo {
         ranked
     }
 
-    /// Goes back to the line, if that is the order of service again.
+    /// Returns to the line, if it gives the order of service again.
     fn settle(&mut self, queues: &Queues) {
         self.ranking = !queues.all_take_part() || !queues.is_empty();
     }
@@ -145,7 +146,7 @@ impl Scheduler for Fifo {
             return self.settle(queues);
         }
         match why {
-            // The very last, when it is push-out that takes it.
+            // Push-out takes the last packet of the whole line.
             Removal::PushedOut => self.line.remove_last(packet.flow),
             Removal::DroppedAtHead => self.line.skip(),
         }
@@ -171,7 +172,7 @@ impl Scheduler for Fifo {
     }
 }
 
-/// The rule of FIFO among stamping schedulers.
+/// FIFO as a stamping rule.
 #[derive(Default)]
 pub(super) struct InOrder {
     /// The least key of each flow's packets: where it rejoined.
@@ -199,7 +200,7 @@ impl StampRule for InOrder {
     }
 
     fn rejoin(&mut self, _: Time, flow: FlowIx, _: &Packet, queues: &Queues) {
-        // Behind every packet that is here, ahead of every packet to come.
+        // Behind every packet that is queued, ahead of every later packet.
         self.floors[flow.ix()] = queues.latest() + 1;
     }
 

@@ -1,23 +1,28 @@
-//! FIFO+ (Clark, Shenker and Zhang 1992, section 6; Pincheira 1994, section 2.3.3): first in, first out by the time at
-//! which a packet would have come, had it waited at every hop before as long as packets do there on average.
+//! FIFO+ (Clark, Shenker and Zhang 1992, section 6; Pincheira 1994, section 2.3.3): first in, first out by
+//! the time at which a packet would have arrived, had it waited at every earlier hop as long as packets do
+//! there on average.
 //!
 //! ```text
 //! stamp ← arrival − carry                      on arrival
 //! carry ← carry + waited − mean                when service begins
 //! ```
 //!
-//! `waited` is the time from a packet's last bit in to its first bit out, and `mean` that of all packets served at this port so far,
-//! this one included: whole ticks, rounded down. `carry` goes with the packet to the next hop, and saturates.
+//! `waited` is the time from a packet's last bit in to its first bit out, and `mean` is the mean of these
+//! times over all packets served at this port so far, this one included: whole ticks, rounded down. `carry`
+//! goes with the packet to the next hop, and saturates.
 //!
 //! Choices where the papers are silent:
-//! - The mean is over all packets of all flows since the port was set up, as "average observed delay" says. It forgets
-//!   nothing: after a change of the load it follows more slowly the longer the port has been in use.
-//! - Stamps of a flow never decrease: a packet that would be stamped before one of its flow in front of it gets the
-//!   stamp of that one. Where the mean does not change, and packets are of one size, this never happens.
+//! - The mean is over all packets of all flows since the port was set up, as "average observed delay" says.
+//!   It never forgets: the longer the port has been in use, the more slowly the mean follows a change of the
+//!   load.
+//! - Stamps of a flow never decrease: a packet that would be stamped before an earlier packet of its flow
+//!   gets the stamp of that packet. Where the mean does not change, and packets are of one size, this never
+//!   happens.
 //! - Equal stamps are served in the order of arrival.
-//! - A packet that was dropped or pushed out has no delay, and does not count in the mean.
-//! - A **held** flow keeps its stamps; one that was **absent** is stamped as if its first packet had come when it is back.
-//! - In a class, what is carried is the deviation from the mean of the class.
+//! - A packet that was dropped or pushed out does not count in the mean.
+//! - A **held** flow keeps its stamps; one that was **absent** is stamped as if its first packet had arrived
+//!   when it rejoins.
+//! - In a class, the carry is the deviation from the mean of the class.
 
 use super::floors::Floors;
 use super::{StampRule, Stamped};
@@ -28,7 +33,7 @@ use crate::queues::Queues;
 use crate::units::Time;
 
 parameters! {
-    /// FIFO+ has none.
+    /// Parameters of FIFO+: none.
     pub struct FifoPlusParams {}
 }
 
@@ -64,12 +69,12 @@ impl PolicyParams for FifoPlusParams {
 #[derive(Default)]
 pub struct FifoPlus {
     floors: Floors,
-    /// How many packets were served, and how long they waited in all, in ticks.
+    /// Number of packets served, and the sum of their waiting times in ticks.
     served: u64,
     waited: u128,
 }
 
-/// When a packet with this carry would have come, had it come at `at`.
+/// Expected arrival of a packet with this carry that arrived at `at`.
 fn expected(at: Time, carry: i64) -> u64 {
     match u64::try_from(carry) {
         Ok(late) => at.ticks().saturating_sub(late),
@@ -105,7 +110,7 @@ impl StampRule for FifoPlus {
         let waited = now.since(packet.arrived).ticks();
         self.served += 1;
         self.waited += u128::from(waited);
-        // At most the longest wait, which is 64 bits long.
+        // At most the longest wait, which fits in 64 bits.
         let mean = (self.waited / u128::from(self.served)) as u64;
         let deviation = i128::from(waited) - i128::from(mean);
         let carry = i128::from(packet.carry) + deviation;

@@ -5,12 +5,13 @@ use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
 use crate::queues::Queues;
 
-/// The least key of what each flow has queued; 0 where it was not absent.
+/// The least key of each flow's queued packets; 0 for a flow that was not absent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Floors(LazyTable<u64>);
 
 impl Floors {
-    /// The tag of a packet that is about to be pushed with this stamp: it is not served before those in front of it.
+    /// The tag of a packet that is about to be pushed with this stamp: at least the tag of the packet in
+    /// front of it.
     #[inline]
     pub(super) fn tag(&mut self, flow: FlowIx, stamp: u64, queues: &Queues) -> u64 {
         match queues.last(flow) {
@@ -22,13 +23,13 @@ impl Floors {
         }
     }
 
-    /// What a packet with this tag is ranked by now.
+    /// The current rank of a packet with this tag.
     #[inline]
     pub(super) fn key(&self, flow: FlowIx, tag: u64) -> u64 {
         tag.max(self.0.get(flow))
     }
 
-    /// The flow was absent: what it has queued is served no sooner than a packet with this stamp.
+    /// Ends the absence of a flow: its queued packets are served no sooner than a packet with this stamp.
     pub(super) fn rejoin(&mut self, flow: FlowIx, stamp: u64) {
         let floor = self.0.get_mut(flow);
         *floor = stamp.max(*floor);

@@ -9,17 +9,18 @@
 //!     else                       its first packet is sent, deficit ← deficit − len
 //! ```
 //!
-//! With CoDel at each flow's queue (`scope = "flow"` of the dropper) it is FQ-CoDel. Flows are those that the classifier
-//! tells apart: there is no hash, and no collision.
+//! With CoDel at each flow's queue (`scope = "flow"` of the dropper) it is FQ-CoDel. Flows are those that the
+//! classifier distinguishes: there is no hash, and no collision.
 //!
 //! Choices where the RFC leaves one:
-//! - The lists change when a packet is sent, and not when the link asks in vain: a flow whose last packet is sent keeps its
-//!   place until it is another flow's turn, also through an idle time.
-//! - When no flow may send before its deficit has grown, as many rounds as that takes are counted at once.
+//! - The lists change when a packet is sent, and not when the link finds nothing to send: a flow whose last
+//!   packet has been sent keeps its place until another flow's turn comes, even through an idle period.
+//! - When no flow may send before its deficit has grown, the rounds until one may are counted at once.
 //! - A packet that is dropped at the head of its queue is not charged.
-//! - Push-out takes the packet that would be sent in the latest round, as it was when the flow's latest packet came, of
-//!   several the latest arrival. As quanta are equal, its flow has the largest backlog in bytes, to a quantum. (The RFC drops
-//!   at the head of that flow's queue, half of it or 64 packets at a time.)
+//! - Push-out takes the packet that would be sent in the latest round, as computed when the flow's latest
+//!   packet arrived; among several, the latest arrival. As quanta are equal, that packet's flow has the
+//!   largest backlog in bytes, to within a quantum. (The RFC drops at the head of that flow's queue, half of
+//!   it or 64 packets at a time.)
 //! - A flow that is **held** keeps its place while it has no packet. A flow that was held with packets joins the old list
 //!   with its deficit; a flow that was **absent** joins the new list as a newcomer.
 
@@ -34,7 +35,7 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// What can be set of FQ-CoDel's scheduler.
+    /// Parameters of FQ-CoDel's scheduler.
     #[derive(Eq)]
     pub struct FqCodelParams {
         /// Quantum: bytes that a flow may send in its turn
@@ -77,7 +78,7 @@ impl PolicyParams for FqCodelParams {
 
 #[derive(Clone, Copy, Default)]
 struct Flow {
-    /// What it may still send, in bytes; below zero by less than a packet.
+    /// Bytes that it may still send; below zero by less than a packet.
     deficit: i64,
     /// The round in which its latest packet is sent.
     latest: u64,
@@ -92,7 +93,7 @@ pub struct FqCodel {
 }
 
 impl FqCodel {
-    /// The flow that is looked at first, and whether it is a new one.
+    /// The flow at the head of the lists, and whether it is in the new list.
     #[inline]
     fn first(&self) -> Option<(FlowIx, bool)> {
         match self.new.first() {
@@ -101,13 +102,13 @@ impl FqCodel {
         }
     }
 
-    /// After how many more quanta the flow may send.
+    /// Number of further quanta after which the flow may send.
     fn quanta(&self, flow: FlowIx) -> i64 {
         let deficit = self.flows[flow.ix()].deficit;
         if deficit > 0 { 0 } else { -deficit / self.quantum + 1 }
     }
 
-    /// Lets turns pass until it is the turn of the flow that was selected, whose first packet is out of its queue.
+    /// Lets turns pass until that of the selected flow, whose first packet has left its queue.
     #[inline]
     fn settle(&mut self, selected: FlowIx, queues: &Queues) {
         let mut passed = 0;
@@ -145,8 +146,8 @@ impl FqCodel {
         }
     }
 
-    /// Whose turn it is once others' have passed: of the flows that may send in the earliest round the first, new ones
-    /// before old ones.
+    /// The flow whose turn comes first, once the turns of others have passed: the first of those that may
+    /// send in the earliest round, new flows before old ones.
     #[inline(never)]
     fn foresee(&self, queues: &Queues) -> Select {
         let waiting = || self.new.iter().chain(self.old.iter()).filter(|flow| queues.len(*flow) > 0);
@@ -164,7 +165,7 @@ impl FqCodel {
         self.old.leave(flow);
     }
 
-    /// Notes in which round the flow sends the packet that comes after so many bytes.
+    /// Records the round in which the flow sends the packet behind `before` bytes.
     fn note_latest(&mut self, flow: FlowIx, before: u64) {
         let listed = self.old.contains(flow);
         let round = if listed { self.old.round(flow) } else { self.old.next_round() };
@@ -190,7 +191,7 @@ impl Scheduler for FqCodel {
         Ok(())
     }
 
-    /// While it is in a list it has a turn, and a deficit, unlike a new flow; it leaves at its next turn.
+    /// While it is in a list, it has a turn and a deficit, unlike a newcomer; it leaves at its next turn.
     fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
         if self.is_listed(flow) { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }

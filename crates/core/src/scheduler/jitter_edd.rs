@@ -7,19 +7,19 @@
 //! carry ← deadline − last bit out              when service begins
 //! ```
 //!
-//! Of the packets that are eligible the one with the earliest deadline is served. A packet that left early is held at the
-//! next hop for as long as it was early, so that the link may be idle while packets wait.
+//! Of the eligible packets, the one with the earliest deadline is served. A packet that left one hop early is
+//! held at the next hop for as long as it was early, so the link may be idle while packets wait.
 //!
 //! Choices where the paper is silent:
-//! - The last bit is out after the packet's time at the rate of the server behind the node; where the rate is unknown, it
-//!   counts as out when service begins.
-//! - A packet that leaves late carries nothing: it is not hurried at the next hop at the expense of others.
-//! - A flow without a deadline is not regulated. It comes after those with one, first in, first out among its like, and what
-//!   its packets carry is passed on.
+//! - The last bit leaves after the packet's transmission time at the rate of the server behind the node;
+//!   where the rate is unknown, it counts as sent when service begins.
+//! - A packet that leaves late carries nothing: the next hop does not advance it at the expense of others.
+//! - A flow without a deadline is not regulated. Such flows are served after those with one, first in, first
+//!   out, and the values that their packets carry are passed on.
 //! - Equal deadlines are served in the order of arrival. Stamps of a flow never decrease.
-//! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet had become eligible when it
-//!   is back. Without a deadline it keeps its place.
-//! - In a class, the deadline that counts for what is carried is that in the class.
+//! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet had
+//!   become eligible when it rejoins. Without a deadline, it keeps its place.
+//! - In a class, the value carried is computed from the deadline in the class.
 
 use super::deadlines::{self, Deadlines};
 use super::{Participation, Removal, Scheduler, Select};
@@ -35,7 +35,7 @@ use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 parameters! {
-    /// Jitter-EDD has none.
+    /// Parameters of Jitter-EDD: none.
     pub struct JitterEddParams {}
 }
 
@@ -72,20 +72,20 @@ impl PolicyParams for JitterEddParams {
     }
 }
 
-/// Regulators, and the earliest deadline first.
+/// Regulators, followed by earliest deadline first.
 #[derive(Default)]
 pub struct JitterEdd {
-    /// Of the server behind the node.
+    /// The rate of the server behind the node.
     rate: Option<Rate>,
     deadlines: Deadlines,
     /// Flows that may be selected, by the deadline of their first packet.
     eligible: FlowHeap,
-    /// Flows that take part, by when their first packet becomes eligible.
+    /// Flows that take part, by the time at which their first packet becomes eligible.
     regulated: FlowHeap,
 }
 
 impl JitterEdd {
-    /// When a packet of the flow becomes eligible.
+    /// The time at which a packet of the flow becomes eligible.
     fn eligible_at(&self, flow: FlowIx, packet: &Packet) -> Time {
         match u64::try_from(packet.carry) {
             Ok(ahead) if self.deadlines.has_one(flow) => packet.arrived + Span::from_ticks(ahead),
@@ -93,7 +93,7 @@ impl JitterEdd {
         }
     }
 
-    /// A flow that takes part, and is in no heap, has this first packet.
+    /// Inserts a flow that takes part, with this first packet; the flow must be in no heap.
     fn insert(&mut self, now: Time, flow: FlowIx, head: &Packet, order: u64) {
         let at = self.eligible_at(flow, head);
         if at <= now {

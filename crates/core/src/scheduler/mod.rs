@@ -57,25 +57,25 @@ pub enum Select {
 /// Why a packet left its queue without being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
-    /// It was the flow's latest, and the pool was exhausted.
+    /// It was its flow's latest packet when the pool was exhausted.
     PushedOut,
-    /// It was the flow's first, selected, and a dropper did not let it leave.
+    /// It was its flow's first packet and had been selected, but a dropper did not let it leave.
     DroppedAtHead,
 }
 
-/// How long a scheduler that does not know when a flow is forgettable puts the question off.
+/// Time until the next query, for a scheduler that cannot tell when a flow becomes forgettable.
 const ASK_AGAIN: Span = Span::from_millis(1);
 
-/// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes
-/// before any other call for a flow, and the same index may later be set for another flow,
-/// once it is forgettable. Time never runs backwards over the calls at one node.
+/// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes before any other
+/// call for a flow. Once the flow is forgettable, its index may be set for another flow. Time never runs
+/// backwards from one call to the next at a node.
 ///
-/// The node keeps the queues, how each flow takes part ([`Queues::participation`]) and the index
-/// by which push-out finds its packet.
+/// The node keeps the queues, the participation of each flow ([`Queues::participation`]) and the index by
+/// which push-out finds its packet.
 pub trait Scheduler {
-    /// The rate of the server behind the node: of a port its link's, of a class the least of its
-    /// ceiling and the servers above it; `None` when it is unknown. Comes before the first flow,
-    /// and again when the rate changes.
+    /// Sets the rate of the server behind the node: for a port, the rate of its link; for a class, the least
+    /// of its ceiling and the rates of the servers above it; `None` when it is unknown. Called before the
+    /// first flow is set, and again when the rate changes.
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);
     }
@@ -89,65 +89,67 @@ pub trait Scheduler {
         queues: &Queues,
     ) -> Result<(), Refused>;
 
-    /// Until when the flow, with an empty queue, would differ from a newcomer: closing and opening it again
-    /// must not clear its debt. The time is not after `now` when it does not differ: closing it then changes
-    /// nothing for any flow. A time after `now` is when to ask again, because packets that come until then
-    /// may postpone it.
+    /// The time until which the flow, with an empty queue, would differ from a newcomer: closing and
+    /// reopening it must not clear its debt. When it does not differ, the time is not after `now`, and
+    /// closing it changes nothing for any flow. A time after `now` is when to ask again, because packets that
+    /// arrive before then may postpone it.
     fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time;
 
-    /// A packet of `packet.flow` is about to be pushed; writes its tag. It came at
+    /// Writes the tag of a packet of `packet.flow` that is about to be pushed. The packet arrived at
     /// `packet.arrived`, which is before `cx.now` for the token of a class that has waited.
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
-    /// A packet of `packet.flow` comes to an empty node whose server is free: [`enqueue`](Self::enqueue),
-    /// [`select`](Self::select) and [`dequeued`](Self::dequeued) at once, without a place in the queue. False, with nothing
-    /// changed, where only these can say whether the packet is sent now.
+    /// Passes a packet of `packet.flow` that arrives at an empty node whose server is free:
+    /// [`enqueue`](Self::enqueue), [`select`](Self::select) and [`dequeued`](Self::dequeued) in one step,
+    /// without queueing it. False, with nothing changed, where only these calls can decide whether the packet
+    /// is sent now.
     fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
         let _ = (cx, packet, queues);
         false
     }
 
-    /// Real time has passed: packets that became eligible may now be selected. Comes before
+    /// Advances to real time `now`: packets that have become eligible may be selected. Called before
     /// [`select`](Self::select).
     fn advance(&mut self, now: Time, queues: &Queues) {
         let _ = (now, queues);
     }
 
-    /// The packet to send now. Pure: asking twice changes nothing.
+    /// The packet to send now. Pure: a repeated call returns the same.
     fn select(&self, now: Time, queues: &Queues) -> Select;
 
-    /// Service begins: `packet` has just been popped from the front of its flow's queue. The value written to
-    /// it (`carry`) leaves with it.
+    /// Begins service of `packet`, which has just been popped from the front of its flow's queue. The value
+    /// written to it (`carry`) leaves with it.
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
-    /// Reads what it and the queues will be asked for soon, where several flows have just come near to being selected:
-    /// reads that wait for memory together cost little more than one. Returns these flows, so that the driver reads what
-    /// it knows of them. Comes after [`dequeued`](Self::dequeued); nothing depends on it but time.
+    /// Prefetches the data of flows that have just come near to being selected, its own and that of the
+    /// queues: reads that wait for memory together cost little more than one. Returns these flows, so that
+    /// the driver can prefetch its own data about them. Called after [`dequeued`](Self::dequeued); affects
+    /// running time only.
     fn read_ahead(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
         let _ = queues;
         None
     }
 
-    /// `packet` has just been taken out of its flow's queue and will not be sent. Clocks keep the
-    /// advance.
+    /// Reports that `packet` has just been taken out of its flow's queue and will not be sent. Clocks keep
+    /// the advance.
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal);
 
-    /// Push-out's order among the latest packets of all flows: the greatest loses first, of
-    /// equal ones the latest arrival. A class has its token queued, as a packet, and `behind` is what it
-    /// has queued beyond that; of a flow it is nothing. May change only with these two, the flow's contract
-    /// and how it takes part.
+    /// Rank of a flow's latest packet for push-out: the greatest rank loses first, and among equal ranks the
+    /// latest arrival. A class has its token queued as a packet, and `behind` is what the class has queued
+    /// beyond that token; for a flow, `behind` is zero. The rank may change only with `last`, `behind`, the
+    /// flow's contract and its participation.
     fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
         let _ = (flow, last, behind);
         0
     }
 
-    /// The flow takes part as [`Queues::participation`] says now, and took part as `before` says
-    /// until now. Flows begin active.
+    /// Changes the participation of a flow from `before` to what [`Queues::participation`] says now. Flows
+    /// begin active.
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues);
 
-    /// The flow's monitor has checked it, at a packet that is about to arrive: its VirtualClock
-    /// reads `virtual_clock`. `in_service` is the flow and the tag of the packet that the link is
-    /// sending, if it was queued at this node. Later stamps may change; the order within the flow may not.
+    /// Reports a check by the flow's monitor, at a packet that is about to arrive: the flow's VirtualClock
+    /// reads `virtual_clock`. `in_service` holds the flow and the tag of the packet that the link is sending,
+    /// if that packet was queued at this node. Later stamps may change; the order within the flow may not.
     fn synchronise(
         &mut self,
         flow: FlowIx,
@@ -158,14 +160,14 @@ pub trait Scheduler {
         let _ = (flow, virtual_clock, in_service, queues);
     }
 
-    /// The flow is closed and its queue is empty: its reservation is free again. Its debts stay until
+    /// Frees the reservation of a flow that is closed and whose queue is empty. Its debts stay until
     /// [`forgettable_at`](Self::forgettable_at).
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
     }
 
-    /// By how much the flow's clock is ahead of real time, or its tags of virtual time; zero for a scheduler that has
-    /// neither.
+    /// Lead of the flow's clock over real time, or of its tags over virtual time; zero for a scheduler that
+    /// has neither.
     fn lead(&self, now: Time, flow: FlowIx) -> Span {
         let _ = (now, flow);
         Span::ZERO
@@ -181,7 +183,7 @@ pub trait Scheduler {
     fn memory(&self) -> usize;
 }
 
-/// How to make a scheduler, as a plan holds it.
+/// A kind of scheduler and its parameters, as held in a plan.
 pub type SchedulerKind = PolicyKind<BuiltInScheduler, dyn Scheduler + Send>;
 
 impl SchedulerKind {
@@ -194,8 +196,8 @@ impl SchedulerKind {
     }
 }
 
-/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch. What those do that are named first
-/// is inlined where packets come and go; the others cost a call.
+/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch. The methods of
+/// the schedulers named first are inlined on the packet path; the others cost a call.
 macro_rules! schedulers {
     (inlined: $($inlined:ident),*; $($variant:ident($params:path),)*) => {
         registry! {
@@ -240,7 +242,7 @@ macro_rules! schedulers {
     };
 }
 
-// The registry: one line a scheduler.
+// The registry: one line per scheduler.
 schedulers! {
     inlined: Fifo, VirtualClock;
     Fifo(fifo::FifoParams),
@@ -267,8 +269,8 @@ schedulers! {
 /// The scheduler of a port that names none.
 pub const DEFAULT: &PolicyRecord = &fifo::FifoParams::RECORD;
 
-/// The scheduler of a port or a class that names none where people share a real link: fair at once, whatever flows have sent
-/// before.
+/// The scheduler of a port or a class that names none, where users share a real link: fair at once, whatever
+/// flows have sent before.
 pub const FAIR_DEFAULT: &PolicyRecord = &wf2q_plus::Wf2qPlusParams::RECORD;
 
 // Behind the registry, whose macros it uses.

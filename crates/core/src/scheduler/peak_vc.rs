@@ -5,7 +5,7 @@
 //! although only its average rate is set aside: no flow is protected from one that sends at r̂ for longer than it declared.
 //! With r̂ = r it is VirtualClock, stamp for stamp.
 //!
-//! [`restamped`](super::restamped) has the choices where the report is silent.
+//! [`restamped`](super::restamped) lists the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
@@ -14,7 +14,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::Time;
 
 parameters! {
-    /// PeakVC has none.
+    /// Parameters of PeakVC: none.
     pub struct PeakVcParams {}
 }
 

@@ -1,21 +1,22 @@
 //! Pulse (Mukherjee, Landweber and Faber 1992, as Pincheira 1994 has it, section 2.3.2): VirtualClock with a small tick while a
 //! burst lasts and a large one after it.
 //!
-//! A flow with the contract (W, r, r̂) begins with credits for W bytes and its clock at real time. A packet of length l takes l
-//! credits, and the clock advances by l/r̂; each time that the credits are used up, the clock advances once by
-//! W/r − W/r̂, and W credits are added. Over W bytes that makes W/r, as under VirtualClock.
+//! A flow with the contract (W, r, r̂) begins with credits for W bytes and its clock at real time. A packet
+//! of length l takes l credits, and the clock advances by l/r̂; each time the credits are used up, the clock
+//! advances once by W/r − W/r̂, and W credits are added. Over W bytes the clock thus advances by W/r, as
+//! under VirtualClock.
 //!
-//! The clock is never set to real time: a flow that has sent less than it reserved keeps the difference, and its
-//! next packets are served before those of flows that sent what they reserved, for as long as that lasts. Pulse protects no flow
-//! from a flow that sleeps and then bursts.
+//! The clock is never set to real time: a flow that has sent less than it reserved keeps the difference, and
+//! its next packets are served before those of flows that sent what they reserved, until the difference is
+//! used up. Pulse protects no flow from a flow that is silent and then bursts.
 //!
 //! Choices where the report is silent:
-//! - The large tick falls due with the first byte after the credits are used up, so that the last byte of a burst of W bytes
-//!   still has a small one. A packet that crosses the border takes it whole.
+//! - The large tick falls due with the first byte after the credits are used up, so that the last byte of a
+//!   burst of W bytes still has a small tick. A packet that crosses this boundary takes the large tick whole.
 //! - A flow that states no W has no credits: its clock ticks at r.
 //! - A closed flow leaves its debts behind, but not its savings.
 //!
-//! [`restamped`](super::restamped) has the other choices.
+//! [`restamped`](super::restamped) lists the other choices.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
@@ -24,7 +25,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::{Span, Time};
 
 parameters! {
-    /// Pulse has none.
+    /// Parameters of Pulse: none.
     pub struct PulseParams {}
 }
 
@@ -60,7 +61,7 @@ impl PolicyParams for PulseParams {
 /// The rule of Pulse.
 pub struct Pulse;
 
-/// The state of a flow that has sent; the default for one that has not.
+/// The state of a flow; the default value for one that has sent nothing.
 #[derive(Clone, Copy, Default)]
 pub struct Pulsing {
     began: bool,
@@ -84,7 +85,7 @@ impl Restamp for Pulse {
         let large = arrival.workahead - arrival.peak_workahead;
         let times = arrival.len.saturating_sub(own.credits).div_ceil(arrival.max_workahead);
         let credits = u64::from(own.credits) + u64::from(times) * u64::from(arrival.max_workahead);
-        // What is left is less than one more W, or was there before.
+        // The remaining credits are less than W, or were there before.
         own.credits = (credits - u64::from(arrival.len)) as u32;
         let large_ticks = Span::from_ticks(large.ticks().saturating_mul(u64::from(times)));
         clock + arrival.peak_tick + large_ticks

@@ -1,16 +1,18 @@
 //! The common part of schedulers that stamp packets differently from VirtualClock, on its clocks.
 //!
-//! VirtualClock runs below them as the baseline: it advances with every packet, and orders datagrams and flows that were
-//! absent. A rule replaces VirtualClock's stamp by its own (Pincheira 1994, section 3: the *baseline timestamp*).
+//! VirtualClock runs beneath them as the baseline: it advances with every packet, and it orders datagrams and
+//! flows that were absent. A rule replaces VirtualClock's stamp with its own (Pincheira 1994, section 3: the
+//! *baseline timestamp*).
 //!
 //! Choices where the paper is silent:
 //! - A flow without a reservation is datagram traffic, as under VirtualClock. Head starts and checks of a flow monitor have
 //!   no effect.
-//! - The backlog *b* of a flow is the one that an arriving packet finds, without the packet itself: a flow that is never
-//!   backlogged has the stamps of the baseline. At the ideal server it is the lead of VirtualClock's stamp over real time;
-//!   at the real server it is the flow's queue without the packet in service.
-//! - A flow that was absent rejoins with its first packet stamped as a newcomer's would be now, and the packets behind
-//!   it moved by the same span.
+//! - The backlog *b* of a flow is the backlog that an arriving packet finds, excluding the packet itself: a
+//!   flow that is never backlogged has the stamps of the baseline. At the ideal server it is the lead of
+//!   VirtualClock's stamp over real time; at the real server it is the flow's queue without the packet in
+//!   service.
+//! - A flow that was absent rejoins with its first packet stamped as a newcomer's would be now, and with the
+//!   packets behind it moved by the same span.
 //! - A change of the contract stamps later packets; those queued keep their stamps.
 
 use super::virtual_clock::{LATEST, VirtualClock, VirtualClockParams};
@@ -32,38 +34,38 @@ words! {
     }
 }
 
-/// A packet that is to be stamped, and its flow.
+/// A packet to be stamped, with the state of its flow.
 pub struct Arrival {
     /// When it arrived.
     pub at: Time,
-    /// Its bytes: l.
+    /// Its length in bytes: l.
     pub len: u32,
-    /// VirtualClock's stamp of it: the baseline.
+    /// Its stamp under VirtualClock: the baseline.
     pub baseline: Time,
-    /// Its time at the reserved rate: l / r.
+    /// Its transmission time at the reserved rate: l / r.
     pub tick: Span,
-    /// Its time at the peak rate: l / r̂.
+    /// Its transmission time at the peak rate: l / r̂.
     pub peak_tick: Span,
     /// The backlog of its flow that it finds, as a time at the reserved rate: b / r.
     pub backlog: Span,
-    /// Maximum workahead, in the time that it takes at the reserved rate: W / r.
+    /// Maximum workahead, as a time at the reserved rate: W / r.
     pub workahead: Span,
     /// Maximum workahead in bytes: W.
     pub max_workahead: u32,
-    /// The time of W at the peak rate: W / r̂.
+    /// Maximum workahead, as a time at the peak rate: W / r̂.
     pub peak_workahead: Span,
 }
 
 /// A rule that sets the stamps of flows with a reservation.
 pub trait Restamp {
-    /// Its state of a flow besides the latest stamp; the default for a newcomer.
+    /// State of a flow besides the latest stamp; the default value for a newcomer.
     type Own: Copy + Default;
 
     /// The stamp of the packet, not earlier than `latest`, the flow's stamp before it (the zero of time for a newcomer).
     fn stamp(&self, latest: Time, own: &mut Self::Own, arrival: &Arrival) -> Time;
 }
 
-/// What is kept of a flow.
+/// State of a flow.
 #[derive(Clone, Copy)]
 struct Flow<Own> {
     latest: Time,
@@ -74,7 +76,7 @@ struct Flow<Own> {
     own: Own,
 }
 
-/// The stamps of rule `R` on VirtualClock's clocks.
+/// Stamps by rule `R` over VirtualClock's clocks.
 pub struct Restamped<R: Restamp> {
     baseline: VirtualClock,
     backlog: Backlog,
@@ -114,7 +116,7 @@ impl<R: Restamp> StampRule for Restamped<R> {
         self.baseline.set_flow(now, flow, &contract, queues)?;
         let entry = &mut self.flows[flow.ix()];
         if before.is_some_and(|before| before != self.baseline.aux_vc(flow)) {
-            // The datagrams that are queued have been stamped.
+            // The queued datagrams have been stamped.
             entry.latest = entry.latest.max(self.baseline.aux_vc(flow));
         }
         entry.peak = contract.peak_rate();

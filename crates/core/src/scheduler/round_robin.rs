@@ -1,10 +1,10 @@
 //! Packet round robin: every backlogged flow sends one packet in its turn.
 //!
 //! Choices where the paper is silent:
-//! - A flow with a first packet joins behind all others, and so does one that was held or absent.
+//! - A flow that becomes backlogged joins behind all others, and so does one that was held or absent.
 //! - A packet that is dropped at the head of its queue takes no turn.
-//! - Push-out takes the packet that would be sent in the latest round, of several the latest arrival: a flow that
-//!   floods loses its own packets.
+//! - Push-out takes the packet that would be sent in the latest round; among several, the latest arrival. So
+//!   a flow that floods loses its own packets.
 
 use super::turns::Turns;
 use super::{Participation, Removal, Scheduler, Select};
@@ -17,7 +17,7 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// Packet round robin has none.
+    /// Parameters of packet round robin: none.
     pub struct RoundRobinParams {}
 }
 

@@ -4,10 +4,10 @@
 //! in the order of their finish tags. No fluid system is simulated and no rate is needed; the cost is that a
 //! packet may wait for one packet of every other flow.
 //!
-//! Choices beside those of fair queueing in general (`fair_queueing.rs`):
-//! - The paper sets virtual time and all tags to zero when a busy period ends. They are left as they are, which is the
-//!   same: no flow without packets is ahead of virtual time.
-//! - The packet sent last counts as in service until another one starts.
+//! Choices in addition to those of fair queueing in general (`fair_queueing.rs`):
+//! - The paper sets virtual time and all tags to zero when a busy period ends. Here they keep their values,
+//!   which is equivalent: no flow without packets is ahead of virtual time.
+//! - The last packet sent counts as in service until another one starts.
 
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
@@ -17,7 +17,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::Rate;
 
 parameters! {
-    /// What can be set of self-clocked fair queueing.
+    /// Parameters of self-clocked fair queueing.
     #[derive(Eq)]
     pub struct ScfqParams {
         /// Weight of a flow without a reservation, as a rate

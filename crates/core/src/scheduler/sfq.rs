@@ -5,8 +5,8 @@
 //! packets are served in the order of their start tags. Its fairness needs no constant rate, so it suits
 //! links whose rate varies and classes within classes.
 //!
-//! Choices beside those of fair queueing in general (`fair_queueing.rs`):
-//! - The packet sent last counts as in service until another one starts or the busy period is over.
+//! Choices in addition to those of fair queueing in general (`fair_queueing.rs`):
+//! - The last packet sent counts as in service until another one starts or the busy period is over.
 
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
@@ -16,7 +16,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::Rate;
 
 parameters! {
-    /// What can be set of start-time fair queueing.
+    /// Parameters of start-time fair queueing.
     #[derive(Eq)]
     pub struct SfqParams {
         /// Weight of a flow without a reservation, as a rate

@@ -12,8 +12,8 @@ use crate::run::Rank;
 use crate::stats::Count;
 use crate::units::{Span, Time};
 
-/// How packets are stamped. Stamps of one flow never decrease; equal keys are served in
-/// the order of arrival.
+/// The stamping rule of a scheduler. Stamps of one flow never decrease; equal keys are served in the order of
+/// arrival.
 pub trait StampRule {
     /// Opens a flow or changes its contract.
     fn set_flow(
@@ -31,24 +31,25 @@ pub trait StampRule {
     /// waits for its turn loses nothing by waiting.
     fn stamp(&mut self, packet: &mut Packet, queues: &Queues);
 
-    /// What a packet of `flow` is ranked by now: smaller is sooner.
+    /// The current rank of a packet of `flow` with this tag: smaller is sooner.
     fn key(&self, flow: FlowIx, tag: u64) -> u64;
 
-    /// What push-out ranks the latest packet of `flow` by, when the last with a tag has this one; see
-    /// [`Scheduler::rank_to_lose`].
+    /// The rank of the latest packet of `flow` for push-out, when the last packet with a tag has this one;
+    /// see [`Scheduler::rank_to_lose`].
     fn key_behind(&self, flow: FlowIx, tag: u64, behind: Count) -> u64 {
         let _ = behind;
         self.key(flow, tag)
     }
 
-    /// A packet has become the first of its flow: by its arrival, right after its stamp, or since the one before it has left.
+    /// Reports that a packet has become the first of its flow: on its arrival, right after it was stamped, or
+    /// when the one before it has left.
     #[inline]
     fn became_first(&mut self, now: Time, first: &Packet) {
         let _ = (now, first);
     }
 
-    /// The flow was absent and takes part again, with `head` in front of its queue: changes
-    /// its keys so that it gains nothing by its absence.
+    /// Changes the keys of a flow that was absent and takes part again, so that it gains nothing by its
+    /// absence; `head` is at the front of its queue.
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues);
 
     /// See [`Scheduler::synchronise`].
@@ -62,13 +63,13 @@ pub trait StampRule {
         let _ = (flow, virtual_clock, in_service, queues);
     }
 
-    /// A packet's service has begun: what is written to it leaves with it.
+    /// Reports that service of a packet has begun; the values written to the packet leave with it.
     #[inline]
     fn dequeued(&mut self, now: Time, packet: &mut Packet, queues: &Queues) {
         let _ = (now, packet, queues);
     }
 
-    /// Reads what will be asked for at the flow's next packet.
+    /// Prefetches the data needed at the flow's next packet.
     #[inline]
     fn read_ahead(&self, flow: FlowIx) {
         let _ = flow;
@@ -166,7 +167,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         match why {
-            // Of the latest packets: the first one is still there, unless none is.
+            // Push-out takes the latest packet: the first one is still there, unless the queue is now empty.
             Removal::PushedOut if queues.len(packet.flow) > 0 => {}
             Removal::PushedOut | Removal::DroppedAtHead => self.renew_head(cx.now, packet.flow, queues),
         }
@@ -210,8 +211,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 }
 
 impl Stamped<InOrder> {
-    /// Opens a flow, of which nothing needs to be known. What it has queued does not take part
-    /// before it is refreshed.
+    /// Opens a flow without a contract. Its queued packets do not take part until it is refreshed.
     pub(super) fn open(&mut self, flow: FlowIx) {
         self.rule.reach(flow);
         self.heads.reach(flow.0 + 1);
@@ -219,7 +219,7 @@ impl Stamped<InOrder> {
 }
 
 impl<R: StampRule> Stamped<R> {
-    /// The flow, which may be selected, has another first packet, or none.
+    /// Updates the place of a flow that may be selected, after its first packet has changed.
     #[inline(always)]
     fn renew_head(&mut self, now: Time, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {

@@ -9,7 +9,7 @@ use crate::queues::Queues;
 use crate::units::Time;
 
 parameters! {
-    /// Strict priority has none.
+    /// Parameters of strict priority: none.
     pub struct StrictPriorityParams {}
 }
 
@@ -40,9 +40,9 @@ impl PolicyParams for StrictPriorityParams {
     }
 }
 
-/// Levels are 0 to this, 0 the most urgent.
+/// The least urgent level; 0 is the most urgent.
 const LEAST_URGENT: u8 = 7;
-/// Orders of arrival stay below 2⁶⁰; the level stands above them.
+/// Orders of arrival stay below 2⁶⁰; the level is in the bits above them.
 const LEVEL_SHIFT: u32 = 60;
 
 /// The rule of strict priority.

@@ -6,16 +6,16 @@
 //! send is wasted.
 //!
 //! Choices where the paper is silent:
-//! - Slots are counted from when the first flow is set up.
+//! - Slots are counted from the time at which the first flow is set up.
 //! - A reservation is rounded up to whole slots, and refused when too few are free.
 //! - Slots without an owner carry flows without a reservation, first in first out; while every slot
 //!   has an owner, such a flow waits.
-//! - A packet longer than a slot also takes the slots behind its own: `slot` should be the
+//! - A packet longer than a slot also takes the slots after its own: `slot` should be the length of the
 //!   largest packet. A slot that begins while the link is busy is lost to its owner.
 //! - A packet that arrives exactly at the beginning of its slot is sent in it.
 //! - Push-out takes the latest arrival.
-//! - When the rate changes, slots become longer or shorter from then on, and every flow owns as many
-//!   as its reservation now needs, in the order of the flows as long as there are free ones.
+//! - When the rate changes, slots become longer or shorter from then on, and every flow is assigned as many
+//!   as its reservation now needs, in the order of the flows, while slots are free.
 
 use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
@@ -29,7 +29,7 @@ use crate::queues::Queues;
 use crate::units::{Rate, Span, Time};
 
 parameters! {
-    /// What can be set of time-division multiplexing.
+    /// Parameters of time-division multiplexing.
     #[derive(Eq)]
     pub struct TdmParams {
         /// Rate of the slots; without it, the link's
@@ -69,8 +69,9 @@ impl PolicyParams for TdmParams {
         TdmParams { rate: None, slot: 1500, slots: 20 }
     }
 
-    /// Every packet has a slot that it fits, and every reservation has slots. What is set up by
-    /// signalling is booked in bit/s, so that it has to be whole slots, and the link no faster than they are.
+    /// Checks that every packet fits a slot, and that there are slots for every reservation. Reservations by
+    /// signalling are booked in bit/s, so each must be a whole number of slots, and the reservable rate must
+    /// not exceed that of the free slots.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let rate = self.rate.unwrap_or(node.link);
         let mut owned = 0;
@@ -119,15 +120,15 @@ impl PolicyParams for TdmParams {
     }
 }
 
-/// Rates are within 2⁻²⁰ of what was asked for: a whole number of slots stays one.
+/// Stored rates are within 2⁻²⁰ of the configured ones: a whole number of slots stays whole.
 const ROUNDING: f64 = 1e-6;
 
-/// What part of a frame a reservation is, in slots.
+/// Share of a frame that a reservation needs, in slots.
 fn slots_worth(reserve: Rate, rate: Rate, slots: u16) -> f64 {
     reserve.bits_per_second() / rate.bits_per_second() * f64::from(slots)
 }
 
-/// How many slots a reservation needs.
+/// Number of slots that a reservation needs.
 fn slots_needed(reserve: Rate, rate: Rate, slots: u16) -> u64 {
     (slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)).ceil() as u64
 }
@@ -136,26 +137,26 @@ const NOBODY: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
 struct Member {
-    /// How many slots it owns.
+    /// Number of slots that it owns.
     slots: usize,
     reserve: Option<Rate>,
 }
 
 /// A frame of slots and their owners.
 pub struct Tdm {
-    /// The rate of its own, if it has one.
+    /// The scheduler's own rate, if it has one.
     own_rate: Option<Rate>,
     /// The rate that the frame divides; `None` when it is unknown.
     rate: Option<Rate>,
     /// The length of a slot, in bytes.
     slot_bytes: u32,
-    /// How long a slot is.
+    /// The duration of a slot.
     slot: Span,
-    /// When a slot began.
+    /// The beginning of one slot, from which the others are counted.
     began: Option<Time>,
     owners: Vec<u32>,
     members: Vec<Member>,
-    /// Flows without a reservation that may be sent, by the arrival of their first packet.
+    /// Flows without a reservation that may send, by the arrival of their first packet.
     datagrams: FlowHeap,
 }
 
@@ -163,7 +164,7 @@ impl Tdm {
     /// A frame without owners.
     ///
     /// # Errors
-    /// A slot beyond the longest span.
+    /// When a slot is beyond the longest span.
     pub fn new(params: &TdmParams) -> Result<Tdm, Refused> {
         let TdmParams { rate: own_rate, slot: slot_bytes, slots } = *params;
         let mut tdm = Tdm {
@@ -180,13 +181,13 @@ impl Tdm {
         Ok(tdm)
     }
 
-    /// Divides this rate from now on.
+    /// Divides this rate into slots from now on.
     fn divide(&mut self, rate: Option<Rate>) {
         self.rate = rate;
         self.slot = rate.map_or(Span::ZERO, |rate| rate.time_for(self.slot_bytes)).max(Span::from_ticks(1));
     }
 
-    /// How many slots a reservation needs.
+    /// Number of slots that a reservation needs.
     fn needed(&self, reserve: Option<Rate>) -> Result<usize, Refused> {
         let rate = self.rate.ok_or_else(|| Refused("tdm needs a rate, its own or its link's".into()))?;
         Ok(reserve.map_or(0, |reserve| slots_needed(reserve, rate, self.owners.len() as u16) as usize))
@@ -205,7 +206,7 @@ impl Tdm {
         }
     }
 
-    /// The slot that begins at or after `now`: when, and its place in the frame.
+    /// The first slot that begins at or after `now`: its time, and its position in the frame.
     fn next_slot(&self, now: Time) -> (Time, usize) {
         let (slot, began) = (self.slot.ticks(), self.began.unwrap_or(now));
         let number = now.since(began).ticks().div_ceil(slot);
@@ -213,7 +214,7 @@ impl Tdm {
         (begins, (number % self.owners.len() as u64) as usize)
     }
 
-    /// The flow that would send in a slot.
+    /// The flow that would send in the slot at this position.
     fn sender(&self, at: usize, queues: &Queues) -> Option<FlowIx> {
         match self.owners[at] {
             NOBODY => self.datagrams.top().map(|(_, flow)| flow),
@@ -241,7 +242,7 @@ impl Scheduler for Tdm {
         if self.own_rate.is_some() || self.rate == rate {
             return;
         }
-        // The slot that begins next is the first of the new length.
+        // The next slot is the first of the new length.
         if self.rate.is_some() && self.began.is_some() {
             self.began = Some(self.next_slot(now).0);
         }
@@ -310,7 +311,7 @@ impl Scheduler for Tdm {
             at += self.slot;
         }
         match self.datagrams.top() {
-            // Every slot has an owner: there is none for flows without a reservation.
+            // Every slot has an owner, so flows without a reservation have none.
             Some(_) => Select::NotBefore(Time::NEVER),
             None => Select::Idle,
         }

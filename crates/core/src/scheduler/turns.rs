@@ -1,7 +1,7 @@
-//! The order of turns in a round, for all schedulers that serve flows in turn.
+//! The order of turns in a round, for the schedulers that serve flows in turn.
 //!
-//! A flow joins at the end, and goes to the end when its turn is over. Each has the number of the round
-//! in which its next turn is; the numbers never decrease along the list, and those of its ends differ by one at most.
+//! A flow joins at the end, and moves to the end when its turn is over. Each flow has the number of the round
+//! of its next turn; the numbers never decrease along the list, and those of its ends differ by one at most.
 
 use crate::packet::FlowIx;
 
@@ -12,13 +12,13 @@ struct Place {
     next: u32,
     prev: u32,
     listed: bool,
-    /// The round of its next turn, or, of a flow that is not in the list, of the one that it would have taken.
+    /// The round of its next turn; for a flow that is not in the list, of the turn that it would have taken.
     round: u64,
 }
 
 const AWAY: Place = Place { next: NONE, prev: NONE, listed: false, round: 0 };
 
-/// Flows in the order of their turns: a list, in which joining, leaving and ending a turn take a few steps.
+/// Flows in the order of their turns: a list in which joining, leaving and ending a turn take a few steps.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     places: Vec<Place>,
@@ -43,13 +43,13 @@ impl Turns {
         }
     }
 
-    /// Whose turn it is.
+    /// The flow whose turn it is.
     #[inline]
     pub(super) fn first(&self) -> Option<FlowIx> {
         (self.first != NONE).then_some(FlowIx(self.first))
     }
 
-    /// How many flows take turns.
+    /// Number of flows that take turns.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
@@ -95,7 +95,7 @@ impl Turns {
         self.len += 1;
     }
 
-    /// A flow that takes no turns joins and leaves.
+    /// Lets a flow that takes no turns join and leave at once.
     #[inline]
     pub(super) fn pass(&mut self, flow: FlowIx) {
         debug_assert!(!self.contains(flow));
@@ -112,7 +112,7 @@ impl Turns {
         self.len += 1;
     }
 
-    /// Takes the flow out, if it takes turns.
+    /// Removes the flow, if it takes turns.
     #[inline]
     pub(super) fn leave(&mut self, flow: FlowIx) {
         let Place { next, prev, listed, .. } = self.places[flow.ix()];
@@ -131,7 +131,7 @@ impl Turns {
         self.len -= 1;
     }
 
-    /// The turn of the first flow is over: its next one is in the next round, behind all others.
+    /// Ends the turn of the first flow: its next turn is in the next round, behind all others.
     #[inline]
     pub(super) fn end_turn(&mut self) {
         let Some(flow) = self.first() else { return };
@@ -140,7 +140,7 @@ impl Turns {
         self.join(flow);
     }
 
-    /// So many rounds pass without a packet.
+    /// Lets this number of rounds pass without a packet.
     pub(super) fn skip_rounds(&mut self, rounds: u64) {
         let mut at = self.first;
         while let Some(place) = self.places.get_mut(at as usize) {
@@ -150,7 +150,7 @@ impl Turns {
         self.round = self.round.saturating_add(rounds);
     }
 
-    /// Counts rounds from the beginning: nothing is queued, so that no round is remembered.
+    /// Counts rounds from zero again, when nothing is queued and so no flow's round matters.
     #[inline]
     pub(super) fn restart(&mut self) {
         self.round = 0;

@@ -6,39 +6,40 @@
 //! size ("if packets vary in size, the value of Vtick should be computed from individual
 //! packet sizes"), and the packet is stamped with auxVC.
 //!
-//! Head start (section 3.2.2): a flow with a head start P reads "real time − P" where others read
-//! real time. The clock is kept P ahead, which is the same as stamping P earlier.
+//! Head start (section 3.2.2): a flow with a head start P reads "real time − P" where others read real time.
+//! The clock is kept P ahead, and the stamp is the clock less P.
 //!
-//! Synchronisation (section 3.1): when the flow's monitor has checked it, auxVC takes the value
-//! of VirtualClock. The text does so at once if the link is idle or sends a packet with a later
-//! stamp than auxVC (`synchronise = "later-stamp"`). The flow may then claim the same time twice
-//! while the link is busy, and other flows wait beyond their bound. By default auxVC takes the
-//! value at the flow's first packet after the queue has been empty, datagrams aside: no packet that
-//! was stamped before waits any more, and nothing is claimed twice ([`bounds`](crate::bounds) has the proof).
-//! As the text has it, after the packet at hand is stamped, the former rule now and then reorders a
-//! flow; so it is done before, and auxVC never goes below the stamps of the flow's queued packets.
+//! Synchronisation (section 3.1): when the flow's monitor has checked the flow, auxVC takes the value of
+//! VirtualClock. The paper does so at once if the link is idle or sends a packet with a later stamp than
+//! auxVC (`synchronise = "later-stamp"`). The flow may then claim the same time twice while the link is busy,
+//! and other flows wait beyond their bound. By default auxVC takes the value at the flow's first packet after
+//! the queue has been empty, datagrams aside: no packet stamped earlier is still waiting, and nothing is
+//! claimed twice ([`bounds`](crate::bounds) has the proof). Applied after the current packet is stamped, as
+//! in the paper, the first rule may reorder a flow; so it is applied before, and auxVC never goes below the
+//! stamps of the flow's queued packets.
 //!
-//! Bound on the lead (`lead`, not in the paper): a flow that sends alone runs its clock ahead of real time, and waits that long
-//! once others send. With a bound, when a packet becomes the first of its flow with a stamp later than
-//! `real time + lead + Vtick`, the flow's clock and all stamps that it has queued are moved back to there. So it is sent by
-//! then, and the stamps of what waits stay Vtick apart. The bounds of the other flows hold as without `lead` if no flow's packet
-//! takes longer than `lead` at its reserved rate; `docs/schedulers/virtual-clock.md` has the proof.
+//! Bound on the lead (`lead`, not in the paper): a flow that sends alone runs its clock ahead of real time,
+//! and waits that long once others send. With the bound, when the first packet of a flow has a stamp later
+//! than `real time + lead + Vtick`, the flow's clock and the stamps of all its queued packets are moved back
+//! so that the first has that value. So the packet is sent by then, and the stamps of the waiting packets
+//! stay Vtick apart. The bounds of the other flows hold as without `lead` if no flow's packet takes longer
+//! than `lead` at its reserved rate; `docs/schedulers/virtual-clock.md` has the proof.
 //!
-//! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to
-//! real time at checks only: section 3.2.4 argues against this, and the setting is there to try it. Without a monitor
-//! nothing is ever checked.
+//! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to real time at
+//! checks only: section 3.2.4 argues against this, and the setting exists for experiments. Without a monitor,
+//! no flow is ever checked.
 //!
 //! Choices where the paper is silent:
 //! - Equal stamps are served in the order of arrival.
-//! - A flow without a reservation is datagram traffic: stamped [`Time::NEVER`], first in
-//!   first out among its like, served when no reserved flow has a packet, pushed out first.
-//! - A pushed-out packet's advance stays on the clock: it was sent too fast.
-//! - A **held** flow keeps its stamps, so it may catch up with its reservation; a flow that
-//!   was **absent** rejoins with its first packet stamped as a newcomer's would be now, and
-//!   the packets behind it moved by the same span. A flow ahead of its clock stays ahead.
-//!   Datagrams have no clock to lose: an absent datagram flow keeps its place among them.
-//! - A change of the reservation stamps later packets; those queued keep theirs. When a datagram flow gains a reservation,
-//!   its queued packets are stamped as one burst sent now.
+//! - A flow without a reservation is datagram traffic: stamped [`Time::NEVER`], served first in, first out
+//!   when no reserved flow has a packet, and pushed out first.
+//! - The advance of a pushed-out packet stays on the clock: its flow sent too fast.
+//! - A **held** flow keeps its stamps, so it may catch up with its reservation; a flow that was **absent**
+//!   rejoins with its first packet stamped as a newcomer's would be now, and with the packets behind it moved
+//!   by the same span. A flow whose clock is ahead stays ahead. Datagrams have no clock: an absent datagram
+//!   flow keeps its place among them.
+//! - A change of the reservation applies to the stamps of later packets; queued packets keep theirs. When a
+//!   datagram flow gains a reservation, its queued packets are stamped as one burst sent now.
 
 mod params;
 
@@ -55,7 +56,7 @@ use core::hint::black_box;
 
 #[derive(Clone, Copy)]
 struct Clock {
-    /// auxVC, kept ahead by the flow's head start: the latest packet's stamp is so much earlier.
+    /// auxVC, kept ahead by the flow's head start: the latest packet's stamp is auxVC less the head start.
     aux_vc: Time,
     /// The reserved rate AR; `None` for datagrams.
     reserve: Option<Rate>,
@@ -63,33 +64,34 @@ struct Clock {
 
 const NEWCOMER: Clock = Clock { aux_vc: Time::from_ticks(0), reserve: None };
 
-/// What sets the stamps of a flow apart from its clock; few flows have any of it.
+/// Offsets of a flow's stamps from its clock; few flows have any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Offsets {
     /// The head start P.
     head_start: Span,
-    /// What absences have added to the stamps of packets queued before them.
+    /// Span that absences have added to the stamps of packets queued before them.
     shift: Span,
-    /// What a datagram's stamp counts as since its flow has a reservation; `None` for as a datagram's.
+    /// Stamp that the datagrams of a flow count as once the flow has a reservation; `None` while they count
+    /// as datagrams.
     datagrams_at: Option<Time>,
-    /// What the bound on the lead has taken off the stamps of packets that are queued, in ticks. Tags have it added, both modulo
-    /// 2⁶⁴: a flow that is never without packets may gather more than there is time.
+    /// Ticks that the bound on the lead has taken off the stamps of queued packets. Tags include it, and both
+    /// are modulo 2⁶⁴: the sum for a flow that is never without packets may exceed the range of time.
     pulled_back: u64,
 }
 
-/// A check that waits for an empty queue.
+/// A check whose effect waits for an empty queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Checked {
-    /// What VirtualClock reads.
+    /// Reading of VirtualClock.
     virtual_clock: Time,
-    /// How often no stamped packet had waited when the flow was checked.
+    /// Value of `VirtualClock::emptied` when the flow was checked.
     emptied: u64,
 }
 
-/// The latest stamp of a flow with a reservation: sooner than any datagram's.
+/// The latest possible stamp of a flow with a reservation: earlier than that of any datagram.
 pub(super) const LATEST: u64 = Time::NEVER.ticks() - 1;
 
-/// What the datagrams that the flow has queued take at `rate`: they count as one burst.
+/// Transmission time at `rate` of the datagrams that the flow has queued: they count as one burst.
 fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
     let queued = queues.of(flow).map(|queued| &queued.packet);
     let datagrams = queued.filter(|packet| packet.tag == Time::NEVER.ticks());
@@ -101,17 +103,17 @@ fn datagrams(rate: Rate, flow: FlowIx, queues: &Queues) -> Span {
 pub struct VirtualClock {
     clocks: Vec<Clock>,
     offsets: LazyTable<Offsets>,
-    /// Checks after which the clock is not yet set back.
+    /// Checks after which the clock has not been set back yet.
     checked: LazyTable<Option<Checked>>,
-    /// How many such checks there are.
+    /// Number of such checks.
     pending: u32,
-    /// How often no stamped packet has waited while there were any.
+    /// Number of times that service began with no stamped packet waiting, while such checks were pending.
     emptied: u64,
-    /// Whether clocks lag behind real time until they are checked.
+    /// Whether clocks may lag behind real time until they are checked.
     saves_credit: bool,
     /// Whether a check waits for an empty queue.
     waits: bool,
-    /// Most that a first packet's stamp may be ahead of real time, beyond its own Vtick.
+    /// Maximum lead of a first packet's stamp over real time, beyond its own Vtick.
     lead: Option<Span>,
 }
 
@@ -140,20 +142,20 @@ impl VirtualClock {
         self.clocks[flow.ix()].reserve
     }
 
-    /// What absences have added to the stamps of packets queued before them.
+    /// Span that absences have added to the stamps of packets queued before them.
     pub(super) fn shift(&self, flow: FlowIx) -> Span {
         self.offsets.get(flow).shift
     }
 
-    /// How far a newcomer's clock would advance with what `head` stands for: the packet, or the burst of datagrams
-    /// whose stamp it shares.
+    /// Advance of a newcomer's clock for `head`: for the packet alone, or for the burst of datagrams whose
+    /// stamp it shares.
     pub(super) fn first_tick(&self, flow: FlowIx, head: &Packet, queues: &Queues) -> Option<Span> {
         let rate = self.reserve(flow)?;
         let is_datagram = head.tag == Time::NEVER.ticks();
         Some(if is_datagram { datagrams(rate, flow, queues) } else { rate.time_for(head.len) })
     }
 
-    /// Moves the flow's clock and the stamps of what it has queued by `late`.
+    /// Moves the flow's clock and the stamps of its queued packets by `late`.
     pub(super) fn postpone(&mut self, flow: FlowIx, late: Span) {
         let mut offsets = self.offsets.get(flow);
         self.clocks[flow.ix()].aux_vc += late;
@@ -162,8 +164,8 @@ impl VirtualClock {
         self.offsets.set(flow, offsets);
     }
 
-    /// Moves the flow's clock and the stamps of what it has queued back, so that its first packet is stamped no later than
-    /// `latest` and what it takes at the reserved rate.
+    /// Moves the flow's clock and the stamps of its queued packets back, so that its first packet is stamped
+    /// no later than `latest` plus its transmission time at the reserved rate.
     fn pull_back(&mut self, latest: Time, first: &Packet) {
         let flow = first.flow;
         let Some(rate) = self.reserve(flow).filter(|_| first.tag != Time::NEVER.ticks()) else { return };
@@ -177,7 +179,7 @@ impl VirtualClock {
         }
     }
 
-    /// Notes a check of the flow, or that its clock need not be set back any more.
+    /// Records a check of the flow, or that its clock no longer needs to be set back.
     fn set_checked(&mut self, flow: FlowIx, checked: Option<Checked>) {
         self.pending -= u32::from(self.checked.get(flow).is_some());
         self.pending += u32::from(checked.is_some());
@@ -218,7 +220,7 @@ impl StampRule for VirtualClock {
         if offsets.head_start != contract.head_start
             && let Some(last) = queues.last(flow)
         {
-            // What is queued keeps its stamps, and later packets stay behind it.
+            // Queued packets keep their stamps, and later packets stay behind them.
             let stamp = Time::from_ticks(self.key(flow, last.packet.tag));
             let clock = &mut self.clocks[flow.ix()];
             if stamp < Time::NEVER {

@@ -1,24 +1,26 @@
-//! Virtual time: the scale on which packet fair queueing counts service.
+//! Virtual time: the scale on which packet fair queueing measures service.
 //!
-//! A flow's weight is a rate: what it reserves, or the scheduler's `unreserved`. A packet of `len` bytes is
-//! `len / weight` long on the scale, so a unit of virtual time is the service of one tick of real time to a flow that
-//! gets exactly its weight. Where few flows are backlogged, virtual time runs faster than real time: by the rate of the
-//! server over the sum of their weights.
+//! A flow's weight is a rate: its reservation, or the scheduler's `unreserved`. A packet of `len` bytes is
+//! `len / weight` long on the scale, so a unit of virtual time is the service of one tick of real time to a
+//! flow that gets exactly its weight. Where few flows are backlogged, virtual time runs faster than real
+//! time: by the rate of the server over the sum of their weights.
 //!
-//! **Range.** A [`VirtualTime`] has 24 bits of fraction below a tick of 10 ps, like a [`Rate`], so that `len / weight` is
-//! exact, and 104 bits above. A link of 10 Gbit/s with a single flow of weight 1 bit/s, never idle, would take 640 years
-//! to the end, where it saturates. So it never wraps, and nothing is ever set back.
-//! Tags are compared in whole ticks: the resulting unfairness is less than 13 bytes at 10 Tbit/s. Just below a whole
-//! tick they are rounded up, so that tags that are equal but for the rounding of virtual time are a tie.
+//! **Range.** A [`VirtualTime`] has 24 bits of fraction below a tick of 10 ps, like a [`Rate`], so that `len
+//! / weight` is exact, and 104 bits above. A link of 10 Gbit/s with a single flow of weight 1 bit/s, never
+//! idle, would take 640 years to reach the end, where virtual time saturates. So it never wraps, and nothing
+//! is ever set back. Tags are compared in whole ticks: the resulting unfairness is less than 13 bytes at 10
+//! Tbit/s. Just below a whole tick they are rounded up, so that tags that differ only by the rounding of
+//! virtual time are a tie.
 //!
-//! A [`FlowHeap`] has 64 bits for ranks: a [`TagHeap`] counts them from a base that moves with virtual time. Tags that
-//! are more than 2⁶³ ticks apart (2.9 years at the flow's own weight) are compared as if they were not further apart.
+//! A [`FlowHeap`] has 64 bits for ranks: a [`TagHeap`] counts them from a base that moves with virtual time.
+//! Tags that are more than 2⁶³ ticks apart (2.9 years at the flow's own weight) are compared as if they were
+//! 2⁶³ ticks apart.
 
 use crate::flow_heap::FlowHeap;
 use crate::packet::FlowIx;
 use crate::units::{Rate, Span};
 
-/// The weight of a flow without a reservation, unless `unreserved` says otherwise: 10 kbit/s.
+/// The default weight of a flow without a reservation: 10 kbit/s.
 pub(super) const UNRESERVED: Rate = match Rate::from_bits_per_second(10_000) {
     Some(rate) => rate,
     None => panic!("a rate"),
@@ -30,7 +32,8 @@ pub struct VirtualTime(u128);
 
 impl VirtualTime {
     const FRACTION_BITS: u32 = Rate::FRACTION_BITS;
-    /// What is rounded up when tags are compared: 1/64 tick, far more than virtual time is rounded down by.
+    /// The amount added before tags are truncated to ticks for comparison: 1/64 tick, far more than the
+    /// rounding error of virtual time.
     const GUARD: u128 = 1 << (Self::FRACTION_BITS - 6);
 
     /// The instant of a whole number of ticks.
@@ -39,7 +42,7 @@ impl VirtualTime {
         VirtualTime(ticks << Self::FRACTION_BITS)
     }
 
-    /// What tags are compared by: ticks, of which almost all of the next one counts as whole.
+    /// Ticks by which tags are compared: a fraction that is almost a whole tick counts as one.
     #[inline]
     pub(super) fn ticks(self) -> u128 {
         self.0.saturating_add(Self::GUARD) >> Self::FRACTION_BITS
@@ -50,24 +53,24 @@ impl VirtualTime {
         (self.0 >> Self::FRACTION_BITS, self.0 as u64 & ((1 << Self::FRACTION_BITS) - 1))
     }
 
-    /// When `len` bytes are served that begin now, at this weight: exact.
+    /// The finish of `len` bytes whose service begins now, at this weight: exact.
     #[inline]
     pub(super) fn after(self, len: u32, weight: Rate) -> VirtualTime {
         self.later(weight.exact_time_for(len))
     }
 
-    /// When `len` bytes began that are served now, at this weight: exact; stops at zero.
+    /// The beginning of `len` bytes whose service finishes now, at this weight: exact; stops at zero.
     pub(super) fn before(self, len: u32, weight: Rate) -> VirtualTime {
         VirtualTime(self.0.saturating_sub(weight.exact_time_for(len)))
     }
 
-    /// Later by so many units of a fraction of a tick; saturates.
+    /// Later by this number of units, each 2⁻²⁴ tick; saturates.
     #[inline]
     pub(super) fn later(self, units: u128) -> VirtualTime {
         VirtualTime(self.0.saturating_add(units))
     }
 
-    /// How much later it is than `earlier`, in units of a fraction of a tick; 0 when it is not.
+    /// The difference from `earlier`, in units of 2⁻²⁴ tick; 0 when it is not later.
     #[inline]
     pub(super) fn since(self, earlier: VirtualTime) -> u128 {
         self.0.saturating_sub(earlier.0)
@@ -79,8 +82,8 @@ impl VirtualTime {
         Span::from_ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
-    /// The time as push-out ranks it, from an epoch in ticks: exact for 2⁶³ ticks (2.9 years of virtual time since
-    /// something was queued first), and in units of 2¹⁶ ticks (0.7 µs) from there.
+    /// The time as push-out ranks it, from an epoch in ticks: exact for 2⁶³ ticks (2.9 years of virtual time
+    /// from the epoch), and in units of 2¹⁶ ticks (0.7 µs) beyond.
     pub(super) fn rank_since(self, epoch: u128) -> u64 {
         const EXACT: u128 = 1 << 63;
         let ticks = self.ticks().saturating_sub(epoch);
@@ -89,16 +92,17 @@ impl VirtualTime {
     }
 }
 
-/// Flows by a tag in whole ticks, then by a number that breaks ties. A flow is in it at most once.
+/// Flows by a tag in whole ticks, then by a number that breaks ties. Each flow is in the heap at most once.
 #[derive(Default)]
 pub(super) struct TagHeap {
     flows: FlowHeap,
-    /// What ranks are counted from, in ticks.
+    /// The origin of ranks, in ticks.
     base: u128,
 }
 
 impl TagHeap {
-    /// How far below the least tag a new base is: what is put in later and is less than the base ranks as the base.
+    /// Distance of a new base below the least tag: a tag inserted later that is below the base ranks as the
+    /// base.
     const MARGIN: u128 = 1 << 61;
 
     /// Gives every flow index below `flows` a place.
@@ -112,7 +116,7 @@ impl TagHeap {
         self.flows.top().map(|(_, flow)| flow)
     }
 
-    /// Puts the flow in, or changes its tag.
+    /// Inserts the flow, or changes its tag.
     #[inline]
     pub(super) fn set(&mut self, flow: FlowIx, ticks: u128, tie: u64) {
         if ticks.saturating_sub(self.base) >= 1 << 63 {
@@ -147,7 +151,7 @@ impl TagHeap {
         }
     }
 
-    /// Takes the flow out, if it is in.
+    /// Removes the flow, if it is present.
     #[inline]
     pub(super) fn remove(&mut self, flow: FlowIx) {
         self.flows.remove(flow);
@@ -181,7 +185,7 @@ mod tests {
                 if let Some(old) = tags[flow as usize].take() {
                     model.remove(&old);
                 }
-                // Virtual time never passes a tag that is here.
+                // Virtual time never passes a tag in the heap.
                 now = model.first().map_or(now + jump, |&(least, _, _): &(u128, u64, u32)| least.min(now + jump));
                 if leaves {
                     heap.remove(FlowIx(flow));
@@ -209,7 +213,7 @@ mod tests {
         assert_eq!(VirtualTime(u128::MAX).after(1, slow).ticks(), u128::MAX >> 24);
     }
 
-    /// One byte at its weight's sum is one byte at the rate: the two scales fit.
+    /// The weight of a rate is consistent with its time per byte: the two scales fit.
     #[test]
     fn weights_fit_the_times_of_bytes() {
         for bits in [1, 7, 10_000, 64_000, 333_333, 33_333_333, 1_000_000_007, Rate::MAX_BITS_PER_SECOND] {

@@ -1,22 +1,24 @@
 //! WF²Q+ (Bennett and Zhang 1997): of the packets whose service would have begun in the fluid system, the one that
 //! would end first.
 //!
-//! Virtual time advances by the work that is done over the weights of the flows that count, and is never behind the
-//! smallest start tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest start tag)`. A packet is
-//! eligible once its start tag is not after virtual time; of the eligible ones, the smallest finish tag is served. So no
-//! flow is more than a packet ahead of its share, and none more than a packet behind.
+//! Virtual time advances by the work done over the sum of the weights of the flows that count, and is never
+//! behind the smallest start tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest
+//! start tag)`. A packet is eligible once its start tag is not after virtual time; of the eligible ones, the
+//! smallest finish tag is served. So no flow is more than a packet ahead of its share, and none more than a
+//! packet behind.
 //!
-//! A flow counts while it has packets or is ahead of virtual time. The paper counts every session of the server; a flow that
-//! virtual time has passed would slow it down without need, and flows that come and go would affect all others.
+//! A flow counts while it has packets or is ahead of virtual time. The paper counts every session of the
+//! server; a flow that virtual time has passed would slow virtual time without need, and flows that come and
+//! go would affect all others.
 //!
-//! A flow is promised its part of the server by weight, at least that among all that are open. The rate of the server states only
-//! how much of a packet in service is done; where it is unknown, a packet counts as done when its service begins, as in the
-//! hierarchical H-WF²Q+.
+//! A flow is guaranteed its share of the server by weight, at least its share among all open flows. The rate
+//! of the server states only how much of a packet in service is done; where the rate is unknown, a packet
+//! counts as done when its service begins, as in the hierarchical H-WF²Q+.
 //!
-//! Choices beside those of fair queueing in general (`fair_queueing.rs`):
-//! - At a server that is slower than it is said to be, a packet counts as done earlier than it is.
-//! - The smallest start tag counts when service begins, among flows that are neither held nor absent. Of equal ones,
-//!   the order of arrival decides.
+//! Choices in addition to those of fair queueing in general (`fair_queueing.rs`):
+//! - At a server that is slower than its stated rate, a packet counts as done earlier than it is.
+//! - The smallest start tag counts when service begins, among flows that are neither held nor absent. The
+//!   order of arrival breaks ties.
 
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
@@ -27,7 +29,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of WF²Q+.
+    /// Parameters of WF²Q+.
     #[derive(Eq)]
     pub struct Wf2qPlusParams {
         /// Weight of a flow without a reservation, as a rate
@@ -64,12 +66,12 @@ impl PolicyParams for Wf2qPlusParams {
     }
 }
 
-/// What of a flow counts.
+/// A flow's contribution to the sum of the weights.
 #[derive(Clone, Copy, Default)]
 struct Share {
     /// Its weight; 0 when it does not count.
     weight: u64,
-    /// Until when it is ahead of virtual time without a packet.
+    /// The virtual time until which it is ahead, without a packet.
     end: VirtualTime,
 }
 
@@ -80,19 +82,19 @@ pub struct Wf2qPlus {
     flows: Vec<Share>,
     /// The sum of the weights of the flows that count.
     weights: u128,
-    /// Flows that count and have no packet, by when virtual time has passed them.
+    /// Flows that count and have no packet, by the virtual time at which they are no longer ahead.
     ahead: TagHeap,
-    /// The weight of the server's rate; 0 when it is unknown.
+    /// The server's rate as a weight; 0 when it is unknown.
     rate: u64,
     as_of: Option<Time>,
-    /// What is left of the packet in service.
+    /// Work left of the packet in service.
     left: u128,
-    /// Work done that virtual time has not advanced by: less than a unit of it.
+    /// Work done by which virtual time has not advanced yet: less than a unit of virtual time.
     rest: u128,
 }
 
 impl Wf2qPlus {
-    /// So much of what was left is done, in weight times virtual time.
+    /// Does `done` of the work left, in weight times virtual time.
     #[inline]
     fn work(&mut self, done: u128) {
         self.left -= done;
@@ -115,7 +117,7 @@ impl Wf2qPlus {
         self.rest = work % self.weights;
     }
 
-    /// The flow does not count any more.
+    /// Removes the flow from those that count.
     fn leave_out(&mut self, flow: FlowIx) {
         self.weights -= u128::from(core::mem::take(&mut self.flows[flow.ix()].weight));
         self.ahead.remove(flow);
@@ -170,7 +172,8 @@ impl FairRule for Wf2qPlus {
     fn pass(&mut self, now: Time) {
         let ticks = now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
         if ticks > 0 && self.left > 0 {
-            // At most 2⁶⁴ × 2⁶⁰; with the fraction it is beyond what a packet takes, if it does not fit.
+            // At most 2⁶⁴ × 2⁶⁰; if the product with the fraction overflows, it is more than any packet
+            // takes.
             let done = (u128::from(ticks) * u128::from(self.rate)).checked_mul(1 << Rate::FRACTION_BITS);
             self.work(done.map_or(self.left, |done| done.min(self.left)));
         }
@@ -193,7 +196,7 @@ impl FairRule for Wf2qPlus {
 
     #[inline]
     fn served(&mut self, tags: &Tags, len: u32) {
-        // The server was done with the one before.
+        // The server has finished the previous packet.
         self.work(self.left);
         self.reach(tags.start);
         self.left = u128::from(len) * Rate::WEIGHT_SCALE;

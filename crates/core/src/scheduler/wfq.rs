@@ -1,23 +1,27 @@
 //! Weighted fair queueing, or packet-by-packet generalized processor sharing (Demers, Keshav and Shenker 1989; Parekh
 //! and Gallager 1993): packets are served in the order in which a fluid server would finish them.
 //!
-//! The fluid server serves all backlogged flows at once, in proportion to their weights. Virtual time advances at the
-//! rate of the server over the sum of the weights of the flows that are backlogged **there**. A packet's finish tag is
-//! `max(its flow's previous finish tag, virtual time at its arrival) + len / weight`, and no packet leaves later than
-//! from the fluid server by more than the longest packet takes.
+//! The fluid server serves all backlogged flows at once, in proportion to their weights. Virtual time
+//! advances at the rate of the server over the sum of the weights of the flows that are backlogged **there**.
+//! A packet's finish tag is `max(its flow's previous finish tag, virtual time at its arrival) + len /
+//! weight`, and no packet leaves later than it would leave the fluid server by more than the transmission
+//! time of the longest packet.
 //!
 //! The fluid system is exact: work that is less than a unit of virtual time is carried over, and nothing is
-//! rounded away. An arrival takes O(log n), and each departure from the fluid server too.
+//! lost by rounding. An arrival takes O(log n), as does each departure from the fluid server.
 //!
-//! Choices where the papers are silent; the others are those of fair queueing in general (`fair_queueing.rs`):
-//! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight holds for packets that arrive
-//!   later; the fluid server serves each packet at the weight that it arrived with.
-//! - A packet that is pushed out leaves the fluid server with its unserved part, unless the flow's weight has changed
-//!   meanwhile. A packet that is dropped at the head stays in it: clocks keep the advance.
-//! - The fluid server never pauses. It serves what a held or closed flow left in it, and continues when the packets are
-//!   held back for another reason.
-//! - A flow that is absent leaves the fluid server, and rejoins it with what it has queued, or with what it is ahead by.
-//! - A change of the server's rate holds from then on. When the rate is no longer known, the last one stays.
+//! Choices where the papers are silent, in addition to those of fair queueing in general
+//! (`fair_queueing.rs`):
+//! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight applies to packets
+//!   that arrive later; the fluid server serves each packet at the weight that its flow had on its arrival.
+//! - The unserved part of a packet that is pushed out leaves the fluid server, unless the flow's weight has
+//!   changed in the meantime. A packet that is dropped at the head stays in the fluid server: clocks keep the
+//!   advance.
+//! - The fluid server never pauses. It serves the fluid left by a held or closed flow, and continues while
+//!   packets are held back for another reason.
+//! - A flow that is absent leaves the fluid server, and rejoins it with its queued packets, or with its lead.
+//! - A change of the server's rate applies from then on. When the rate is no longer known, the last known
+//!   rate stays.
 //! - The token of a class is a packet of the token's length.
 
 use super::ASK_AGAIN;
@@ -34,7 +38,7 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 parameters! {
-    /// What can be set of weighted fair queueing.
+    /// Parameters of weighted fair queueing.
     #[derive(Eq)]
     pub struct WfqParams {
         /// Weight of a flow without a reservation, as a rate
@@ -78,44 +82,45 @@ impl PolicyParams for WfqParams {
     }
 }
 
-/// Why it cannot work where the rate of the fluid server is unknown.
+/// The error where the rate of the fluid server is unknown.
 const NO_RATE: &str = "wfq needs a rate that is known at all times, and there is none";
 
 /// A flow in the fluid system.
 #[derive(Clone, Copy, Default)]
 struct Fluid {
-    /// When its backlog ends, or has ended.
+    /// The end of its latest backlog.
     end: VirtualTime,
     /// The weight of its latest packet; 0 when it is not backlogged.
     weight: u64,
-    /// How many steps of its weight are still to come.
+    /// Number of changes of its weight that are still to come.
     steps: u32,
     absent: bool,
 }
 
-/// A change of the weight in the middle of a backlog: when, whose, and by how much.
+/// A change of the weight during a backlog: its time, its flow and its amount.
 type Step = Reverse<(VirtualTime, Option<FlowIx>, i128)>;
 
 /// The rule of weighted fair queueing: the fluid system.
 #[derive(Default)]
 pub struct Wfq {
     virtual_time: VirtualTime,
-    /// Work done that virtual time has not advanced by, in weight times virtual time: less than a unit of it.
+    /// Work done by which virtual time has not advanced yet, in weight times virtual time: less than a unit
+    /// of virtual time.
     rest: u128,
-    /// The weight of the server's rate; 0 when it was never known.
+    /// The server's rate as a weight; 0 when it was never known.
     rate: u64,
     as_of: Option<Time>,
     flows: Vec<Fluid>,
     /// Flows that are backlogged, by the end of their backlogs.
     backlogged: TagHeap,
-    /// What changes the sum of the weights before that.
+    /// Changes of the weights before the ends of backlogs.
     steps: BinaryHeap<Step>,
     /// The sum of the weights of the flows that are backlogged.
     weights: u128,
 }
 
 impl Wfq {
-    /// A time in which no server does more work than fits 128 bits.
+    /// A time, in ticks, in which no server does more work than fits in 128 bits.
     const SHORT: u64 = 1 << 40;
 
     /// The longest such time at the server's rate.
@@ -124,7 +129,7 @@ impl Wfq {
         u64::try_from(most / u128::from(self.rate.max(1))).unwrap_or(u64::MAX)
     }
 
-    /// Lets the fluid server work for so many ticks.
+    /// Lets the fluid server work for this number of ticks.
     fn work(&mut self, ticks: u64) {
         let mut work = ((u128::from(ticks) << Rate::FRACTION_BITS) * u128::from(self.rate)) + self.rest;
         while let Some(next) = self.next_change() {
@@ -144,14 +149,14 @@ impl Wfq {
         self.rest = 0;
     }
 
-    /// When the sum of the weights changes next; `None` when no flow is backlogged.
+    /// The next change of the sum of the weights; `None` when no flow is backlogged.
     fn next_change(&self) -> Option<VirtualTime> {
         let end = self.backlogged.top().map(|flow| self.flows[flow.ix()].end);
         let step = self.steps.peek().map(|Reverse((at, ..))| *at);
         [end, step].into_iter().flatten().min()
     }
 
-    /// Virtual time has come to the next change.
+    /// Makes the changes that virtual time has reached.
     fn change(&mut self) {
         while let Some(&Reverse((at, whose, by))) = self.steps.peek()
             && at <= self.virtual_time
@@ -171,7 +176,7 @@ impl Wfq {
         }
     }
 
-    /// The flow's backlog in the fluid system ends then, at this weight.
+    /// Extends the flow's backlog in the fluid system to `end`, at this weight.
     fn extend(&mut self, flow: FlowIx, end: VirtualTime, weight: u64) {
         let fluid = &mut self.flows[flow.ix()];
         let before = core::mem::replace(&mut fluid.end, end);
@@ -190,8 +195,8 @@ impl Wfq {
         self.backlogged.set(flow, ticks, fraction);
     }
 
-    /// The flow's latest packet, of `len` bytes, is gone: what is left of it in the fluid server is not served. When the
-    /// flow's weight has changed meanwhile, it stays.
+    /// Takes the unserved part of the flow's latest packet, of `len` bytes, out of the fluid server. When the
+    /// flow's weight has changed in the meantime, it stays.
     fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
         let fluid = &mut self.flows[flow.ix()];
         let changes = fluid.steps > 0 || fluid.weight != weight.weight();
@@ -208,7 +213,8 @@ impl Wfq {
         }
     }
 
-    /// Takes the flow out of the fluid system: the steps of its weight that are still to come, and its weight now.
+    /// Takes the flow out of the fluid system. Returns the changes of its weight that are still to come, and
+    /// its weight now.
     fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
         let mut own = Vec::new();
         if core::mem::take(&mut self.flows[flow.ix()].steps) > 0 {
@@ -247,7 +253,7 @@ impl FairRule for Wfq {
         Ok(())
     }
 
-    /// What is left of the flow in the fluid system stays there without it.
+    /// The flow's fluid stays in the fluid system after the flow has gone.
     fn release(&mut self, flow: FlowIx, _: Rate) {
         let Fluid { end, weight, .. } = self.flows[flow.ix()];
         if weight > 0 {
@@ -273,7 +279,8 @@ impl FairRule for Wfq {
         self.virtual_time
     }
 
-    /// The tag of a packet is how much later than the one before it, in ticks, the fluid server is done with it.
+    /// The tag of a packet is its finish time in the fluid server less that of the packet before it, in
+    /// ticks.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
         let start = self.flows[packet.flow.ix()].end.max(self.virtual_time);
         let end = start.after(packet.len, tags.weight);
@@ -317,7 +324,7 @@ impl FairRule for Wfq {
         let fluid = &mut self.flows[flow.ix()];
         fluid.absent = false;
         let end = late.map_or(fluid.end, |late| fluid.end.later(late).max(tags.last));
-        // What it is ahead by is served, or virtual time would never get there.
+        // Its lead is served, or virtual time would never get there.
         if end > self.virtual_time {
             self.extend(flow, end, tags.weight.weight());
         }
@@ -327,7 +334,8 @@ impl FairRule for Wfq {
         self.flows[flow.ix()].end
     }
 
-    /// When the fluid server is done with the flow, which it is without a packet, too; at the latest, while weights change.
+    /// The time at which the fluid server is done with the flow, if no packet arrives; an upper bound while
+    /// weights change.
     fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, _: Option<Time>) -> Time {
         let Some(as_of) = self.as_of.filter(|_| self.flows[flow.ix()].weight > 0) else {
             return now + ASK_AGAIN;

@@ -9,7 +9,7 @@ use crate::scheduler::Stamped;
 use crate::units::Span;
 
 parameters! {
-    /// What can be set of VirtualClock.
+    /// Parameters of VirtualClock.
     pub struct VirtualClockParams {
         /// Clock that stamps packets: one that never lags behind real time, or the monitor's clock, which saves credit between
         /// checks
@@ -23,9 +23,9 @@ parameters! {
     }
 }
 
-/// In gate files, a flow that has used an idle link pays for it no longer than this. A packet of 1514 bytes takes as long at
-/// 48 kbit/s: from there on, the bounds of reserved rates are those without `lead`. A pool of 1000 such packets drains in that
-/// time at 48 Mbit/s.
+/// In gate files, a flow that has used an idle link pays for that use no longer than this. A packet of 1514
+/// bytes takes this long at 48 kbit/s: from that rate on, the bounds for reserved rates are those without
+/// `lead`. A pool of 1000 such packets drains in that time at 48 Mbit/s.
 const GATE_LEAD: Span = Span::from_millis(250);
 
 words! {
