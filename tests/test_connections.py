@@ -131,7 +131,7 @@ def test_transfers_and_goodput_are_summarised():
                 to="s2",
                 size="1kB",
                 data=Transfers(size="20kB", sizes="exponential", think="100ms"),
-                transport=Tcp(variant="newreno"),
+                transport=Tcp(congestion="reno", recovery="newreno"),
             )
         ],
         flow=[Flow(name="film", from_="s1", to="s2", size="500B", source=Poisson(rate="100kbit"))],

@@ -1467,12 +1467,16 @@ class Abr(Record):
 class Tcp(Record):
     """TCP.
 
-    Sends data reliably and in order, as fast as congestion control allows: Reno, NewReno, SACK or CUBIC, with
-    or without ECN. The congestion window grows until packets are lost or marked, then shrinks.
+    Sends data reliably and in order, as fast as congestion control allows: CUBIC or Reno, with one of several
+    loss recoveries, with or without ECN. The congestion window grows until packets are lost or marked, then
+    shrinks.
 
     Attributes:
-        variant: Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack),
-            RFC 6675 with the window of RFC 9438 (cubic) (reno or newreno or sack or cubic). Default: cubic.
+        congestion: Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
+            (reno or cubic). Default: cubic.
+        recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), RFC 6582 (newreno), or the fast
+            recovery of 1990 that the first new acknowledgement ends, RFC 2581 (reno-1990) (sack or newreno or
+            reno-1990). Default: sack.
         ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
             to marks (on or off). Default: off.
         granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
@@ -1489,12 +1493,13 @@ class Tcp(Record):
         header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
             such as "250B"). Default: 40B.
 
-    Source: RFC 5681, 6298, 6582, 2018, 6675, 3168, 9438.
+    Source: RFC 5681, 9438, 6298, 2018, 6675, 6582, 2581, 3168.
     """
 
     _kind: ClassVar[str | None] = "tcp"
 
-    variant: Literal["reno", "newreno", "sack", "cubic"] | None = None
+    congestion: Literal["reno", "cubic"] | None = None
+    recovery: Literal["sack", "newreno", "reno-1990"] | None = None
     ecn: Literal["on", "off"] | None = None
     granularity: str | None = None
     minimum_rto: str | None = None

@@ -1,5 +1,9 @@
 //! Flows found not to respond to congestion: no TCP, and every source that keeps its rate.
 
+#[path = "common/tcp.rs"]
+mod settings;
+
+use settings::{CUBIC, RENO_1990, SACK};
 use std::path::Path;
 use tidegate_core::context::Reason;
 use tidegate_core::units::Time;
@@ -43,7 +47,7 @@ struct Dumbbell<'t> {
     mbit: u32,
     round_trip: u32,
     connections: u32,
-    variant: &'t str,
+    settings: &'t str,
     dropper: &'t str,
     /// Keys of the detector.
     detector: &'t str,
@@ -53,7 +57,7 @@ struct Dumbbell<'t> {
 impl Dumbbell<'_> {
     /// The scenario with more flows.
     fn text(&self, more: &str) -> String {
-        let Dumbbell { mbit, round_trip, connections, variant, dropper, detector, seconds } = self;
+        let Dumbbell { mbit, round_trip, connections, settings, dropper, detector, seconds } = self;
         let pairs = connections + 1;
         let mut text = format!(
             "version = 1\nduration = \"{seconds}s\"\n\
@@ -68,7 +72,7 @@ impl Dumbbell<'_> {
             let reserve = if nth % 2 == 1 { format!("reserve = \"{target}kbit\"\n") } else { String::new() };
             text += &format!(
                 "[[connection]]\nname = \"c{nth}\"\nfrom = \"l{nth}\"\nto = \"r{nth}\"\nsize = \"1500B\"\n{reserve}\
-                 every = \"200ms\"\ntransport = {{ kind = \"tcp\", variant = \"{variant}\", \
+                 every = \"200ms\"\ntransport = {{ kind = \"tcp\", {settings}, \
                  receiver_window = \"4MB\", header = \"40B\" }}\n"
             );
         }
@@ -76,7 +80,7 @@ impl Dumbbell<'_> {
     }
 }
 
-/// Alone, where it has all drops, and among others; at short and long round-trip times; with every variant.
+/// Alone, where it has all drops, and among others; at short and long round-trip times; with every setting of TCP.
 #[test]
 fn no_tcp_is_named() {
     let guards = [
@@ -89,18 +93,18 @@ fn no_tcp_is_named() {
     for mbit in if long() { vec![4, 10, 33, 100] } else { vec![4, 10] } {
         for round_trip in [5, 20, 100, 300] {
             for connections in [1, 2, 5, 10, 50] {
-                for variant in ["reno", "sack", "cubic"] {
-                    cases.extend(guards.map(|guard| (mbit, round_trip, connections, variant, guard)));
+                for settings in [RENO_1990, SACK, CUBIC] {
+                    cases.extend(guards.map(|guard| (mbit, round_trip, connections, settings, guard)));
                 }
             }
         }
     }
-    // A part of them has all rates, times, numbers, variants and droppers.
+    // A part of them has all rates, times, numbers, settings and droppers.
     let step = if long() { 1 } else { 11 };
     let (mut named, mut lost) = (Vec::new(), 0);
-    for (mbit, round_trip, connections, variant, (dropper, detector)) in cases.into_iter().step_by(step) {
+    for (mbit, round_trip, connections, settings, (dropper, detector)) in cases.into_iter().step_by(step) {
         let seconds = if long() { 30 } else { 8 };
-        let dumbbell = Dumbbell { mbit, round_trip, connections, variant, dropper, detector, seconds };
+        let dumbbell = Dumbbell { mbit, round_trip, connections, settings, dropper, detector, seconds };
         let network = network(&dumbbell.text(""));
         let world = run(&network, u64::from(connections));
         let bottleneck = network.links.iter().position(|link| link.name == "left->right").unwrap();
@@ -108,7 +112,7 @@ fn no_tcp_is_named() {
         named.extend(world.non_responsive().iter().map(|found| {
             let (flow, link) = (&network.flows[found.flow as usize].name, &network.links[found.link as usize].name);
             let at = self::seconds(found.named);
-            format!("{flow} on {link} at {at} s: {mbit} Mbit/s, {round_trip} ms, {connections} {variant}, {dropper}")
+            format!("{flow} on {link} at {at} s: {mbit} Mbit/s, {round_trip} ms, {connections} {settings}, {dropper}")
         }));
     }
     assert!(lost > 2_000, "{lost}");
@@ -132,9 +136,9 @@ fn a_constant_rate_above_its_share_is_named() {
         [(RIO, "drops = \"out\"", 0.5), (RED, "drops = \"all\"", 1.5), (STEEP_RED, "drops = \"all\"", 1.5)]
     {
         for connections in [1, 10] {
-            for (round_trip, variant) in [(20, "reno"), (100, "cubic")] {
+            for (round_trip, settings) in [(20, RENO_1990), (100, CUBIC)] {
                 let dumbbell =
-                    Dumbbell { mbit: 10, round_trip, connections, variant, dropper, detector, seconds: 7 };
+                    Dumbbell { mbit: 10, round_trip, connections, settings, dropper, detector, seconds: 7 };
                 let network = network(&dumbbell.text(&constant(10.0 * share, "", connections + 1)));
                 let world = run(&network, 1);
                 let who: Vec<_> = world
@@ -142,7 +146,7 @@ fn a_constant_rate_above_its_share_is_named() {
                     .iter()
                     .map(|found| (network.flows[found.flow as usize].name.as_str(), seconds(found.named)))
                     .collect();
-                let case = format!("{dropper}: {connections} {variant}, {round_trip} ms: {who:?}");
+                let case = format!("{dropper}: {connections} {settings}, {round_trip} ms: {who:?}");
                 assert!(matches!(who[..], [("cbr", at)] if at <= 5.0), "{case}");
             }
         }
@@ -159,7 +163,7 @@ fn a_source_is_released_when_it_backs_off_and_not_before() {
                 mbit: 10,
                 round_trip: 50,
                 connections: 4,
-                variant: "sack",
+                settings: SACK,
                 dropper: RIO,
                 detector: &detector,
                 seconds: 14,
@@ -187,7 +191,7 @@ fn who_is_policed_is_held_to_its_profile() {
             mbit: 10,
             round_trip: 50,
             connections: 4,
-            variant: "sack",
+            settings: SACK,
             dropper: RIO,
             detector: &format!("action = \"{action}\""),
             seconds: 14,

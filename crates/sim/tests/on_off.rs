@@ -1,5 +1,9 @@
 //! On-off data over TCP: delivered as they are written, and no faster than the connection goes.
 
+#[path = "common/tcp.rs"]
+mod settings;
+
+use settings::{ALL, CUBIC};
 use std::path::Path;
 use tidegate_core::units::Span;
 use tidegate_sim::build::build;
@@ -9,12 +13,12 @@ use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
 /// Bytes that the receiver has got in order after so many milliseconds, over a link of 8 Mbit/s with 10 ms each way.
-fn delivered(variant: &str, data: &str, millis: u64) -> u64 {
+fn delivered(settings: &str, data: &str, millis: u64) -> u64 {
     let text = format!(
         "version = 1\nduration = \"{millis}ms\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
          [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"8mbit\"\ndelay = \"10ms\"\n\
          [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1040B\"\nstart = \"7ms\"\n\
-         data = {{ kind = \"on-off-data\", {data} }}\ntransport = {{ kind = \"tcp\", variant = \"{variant}\", receiver_window = \"40kB\" }}"
+         data = {{ kind = \"on-off-data\", {data} }}\ntransport = {{ kind = \"tcp\", {settings}, receiver_window = \"40kB\" }}"
     );
     let scenario =
         Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -28,16 +32,16 @@ fn delivered(variant: &str, data: &str, millis: u64) -> u64 {
 /// at the receiver 10 ms and its 1.04 ms on the link later, as the window is open.
 #[test]
 fn what_is_written_arrives_a_trip_later() {
-    for variant in ["reno", "newreno", "sack", "cubic"] {
+    for settings in ALL {
         let data = "rate = \"1600kbit\", on = \"100ms\", off = \"150ms\", periods = \"fixed\"";
         for period in 0..3 {
             for piece in [1, 2, 10, 20] {
                 let at = 7 + 250 * period + 5 * piece + 11;
                 let bytes = |pieces: u64| 20_000 * period + 1000 * pieces;
-                assert_eq!(delivered(variant, data, at), bytes(piece - 1), "{variant}, {period}, {piece}");
-                assert_eq!(delivered(variant, data, at + 1), bytes(piece), "{variant}, {period}, {piece}");
+                assert_eq!(delivered(settings, data, at), bytes(piece - 1), "{settings}, {period}, {piece}");
+                assert_eq!(delivered(settings, data, at + 1), bytes(piece), "{settings}, {period}, {piece}");
             }
-            assert_eq!(delivered(variant, data, 250 * (period + 1)), 20_000 * (period + 1));
+            assert_eq!(delivered(settings, data, 250 * (period + 1)), 20_000 * (period + 1));
         }
     }
 }
@@ -47,13 +51,13 @@ fn what_is_written_arrives_a_trip_later() {
 fn what_the_connection_cannot_carry_waits() {
     let data = "rate = \"40mbit\", on = \"200ms\", off = \"1800ms\", periods = \"fixed\"";
     let whole = 1_000_000;
-    let during = delivered("cubic", data, 207);
+    let during = delivered(CUBIC, data, 207);
     assert!(during < 210_000, "{during}");
     // 8 Mbit/s less headers take 1.04 s; the second on time is at 2 s.
-    assert_eq!(delivered("cubic", data, 1900), whole);
+    assert_eq!(delivered(CUBIC, data, 1900), whole);
     let span = Span::from_secs(20).as_secs_f64();
     // Twice the data that the link carries, so it is busy.
     let busy =
-        delivered("cubic", "rate = \"40mbit\", on = \"200ms\", off = \"300ms\"", 20_000) as f64 * 8.0 / span;
+        delivered(CUBIC, "rate = \"40mbit\", on = \"200ms\", off = \"300ms\"", 20_000) as f64 * 8.0 / span;
     assert!((busy / 8e6 * 1.04 - 1.0).abs() < 0.05, "{busy}");
 }

@@ -1,5 +1,9 @@
 //! Meters are told of the round-trip times that transports measure: each one, before the next packet, and of no other flow.
 
+#[path = "common/tcp.rs"]
+mod settings;
+
+use settings::ALL;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tidegate_core::context::{Ctx, Verdict};
@@ -118,11 +122,11 @@ fn a_meter_has_the_smoothed_round_trip_time_after_every_acknowledgement() {
     let (mut told, mut different, mut passed) = (0, 0, 0);
     for seed in 0..40 {
         let mut rng = Rng::named(seed, "round trips");
-        let variant = ["reno", "newreno", "sack", "cubic"][rng.below(4) as usize];
+        let settings = ALL[rng.below(ALL.len() as u64) as usize];
         let granularity = ["1ms", "10ms", "100ms"][rng.below(3) as usize];
         let connection = format!(
             "[[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
-             transport = {{ kind = \"tcp\", variant = \"{variant}\", granularity = \"{granularity}\" }}\n"
+             transport = {{ kind = \"tcp\", {settings}, granularity = \"{granularity}\" }}\n"
         );
         let delay = format!("{}us", 100 + rng.below(80_000));
         let loss = [0.0, 0.01][rng.below(2) as usize];

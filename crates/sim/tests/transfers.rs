@@ -1,5 +1,9 @@
 //! Finite transfers over TCP: what theory says of their completion times, and conservation.
 
+#[path = "common/tcp.rs"]
+mod settings;
+
+use settings::{ALL, SACK};
 use std::path::Path;
 use tidegate_core::endpoint::transfers::Transfer;
 use tidegate_core::units::Span;
@@ -11,10 +15,8 @@ use tidegate_sim::results;
 use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
-const VARIANTS: [&str; 4] = ["reno", "newreno", "sack", "cubic"];
-
 /// A connection over a link with 10 ms of delay each way, which loses data packets by chance.
-fn network(variant: &str, (rate, loss): (&str, f64), data: &str, keys: &str) -> Network {
+fn network(settings: &str, (rate, loss): (&str, f64), data: &str, keys: &str) -> Network {
     let text = format!(
         "version = 1\n{keys}\n\
          [[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
@@ -22,7 +24,7 @@ fn network(variant: &str, (rate, loss): (&str, f64), data: &str, keys: &str) -> 
          [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"{rate}\"\ndelay = \"10ms\"\nduplex = false\n\
          [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1040B\"\n\
          data = {{ kind = \"transfers\", {data} }}\n\
-         transport = {{ kind = \"tcp\", variant = \"{variant}\" }}"
+         transport = {{ kind = \"tcp\", {settings} }}"
     );
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transfers");
     let scenario = Scenario::parse(&text, "a.toml", &folder, &[]).unwrap_or_else(|error| panic!("{error}"));
@@ -42,15 +44,17 @@ fn transfers(world: &World<Calendar>) -> Vec<Transfer> {
 /// In slow start the window of 10 segments doubles every round trip: n rounds carry 10 · (2ⁿ − 1) segments.
 #[test]
 fn a_transfer_on_an_idle_link_takes_the_rounds_of_slow_start() {
-    for variant in VARIANTS {
+    for settings in ALL {
         for (segments, rounds) in [(1, 1), (10, 1), (11, 2), (30, 2), (31, 3), (70, 3), (71, 4), (150, 4)] {
             let data = format!("size = \"{segments}kB\", think = \"1000s\"");
-            let world = run(&network(variant, ("10gbit", 0.0), &data, "duration = \"1s\""));
-            let [transfer] = transfers(&world)[..] else { panic!("{variant}, {segments}: not one transfer") };
+            let world = run(&network(settings, ("10gbit", 0.0), &data, "duration = \"1s\""));
+            let [transfer] = transfers(&world)[..] else {
+                panic!("{settings}, {segments}: not one transfer")
+            };
             assert_eq!(transfer.bytes, segments * 1000);
             // A segment takes 0.8 µs, and an acknowledgement 0.03 µs.
             let (least, took) = (f64::from(rounds) * 0.02, transfer.took.as_secs_f64());
-            assert!(took > least && took < least + 2e-4, "{variant}, {segments}: {took} of {least}");
+            assert!(took > least && took < least + 2e-4, "{settings}, {segments}: {took} of {least}");
         }
     }
 }
@@ -59,7 +63,7 @@ fn a_transfer_on_an_idle_link_takes_the_rounds_of_slow_start() {
 #[test]
 fn a_fixed_thinking_time_is_always_as_long() {
     let data = "size = \"20kB\", think = \"50ms\", thinks = \"fixed\"";
-    let done = transfers(&run(&network("sack", ("8mbit", 0.01), data, "duration = \"20s\"")));
+    let done = transfers(&run(&network(SACK, ("8mbit", 0.01), data, "duration = \"20s\"")));
     assert!(done.len() > 100, "{}", done.len());
     let think = Span::from_millis(50);
     assert!(done.windows(2).all(|two| two[1].began == two[0].began + two[0].took + think));
@@ -69,16 +73,16 @@ fn a_fixed_thinking_time_is_always_as_long() {
 /// their number, mean and quantiles.
 #[test]
 fn what_is_handed_over_is_delivered() {
-    for variant in VARIANTS {
+    for settings in ALL {
         for loss in [0.0, 0.01, 0.1] {
             let network =
-                network(variant, ("8mbit", loss), "size = \"50kB\", think = \"50ms\"", "duration = \"60s\"");
+                network(settings, ("8mbit", loss), "size = \"50kB\", think = \"50ms\"", "duration = \"60s\"");
             let world = run(&network);
             let done = transfers(&world);
             let whole = done.len() as u64 * 50_000;
             let delivered = world.counts(0).delivered.unwrap();
-            assert!(done.len() > 60 && delivered >= whole, "{variant}, {loss}: {delivered} of {whole}");
-            assert!(delivered - whole <= 50_000, "{variant}, {loss}: {delivered} of {whole}");
+            assert!(done.len() > 60 && delivered >= whole, "{settings}, {loss}: {delivered} of {whole}");
+            assert!(delivered - whole <= 50_000, "{settings}, {loss}: {delivered} of {whole}");
             assert!(done.windows(2).all(|two| two[0].began + two[0].took <= two[1].began));
             let table = &results::tables(&network, &world, 0, 1)[1];
             let column = |name| match table.column(name) {
@@ -104,7 +108,7 @@ fn what_is_handed_over_is_delivered() {
 #[test]
 fn sizes_and_thinking_times_have_their_means() {
     let data = "file = \"sizes.txt\", think = \"100ms\"";
-    let done = transfers(&run(&network("sack", ("1gbit", 0.0), data, "duration = \"2000s\"")));
+    let done = transfers(&run(&network(SACK, ("1gbit", 0.0), data, "duration = \"2000s\"")));
     let sizes: Vec<f64> = done.iter().map(|transfer| transfer.bytes as f64).collect();
     let thinks: Vec<f64> =
         done.windows(2).map(|two| two[1].began.since(two[0].began + two[0].took).as_secs_f64()).collect();
@@ -124,9 +128,9 @@ fn sizes_and_thinking_times_have_their_means() {
 #[test]
 fn transfers_are_measured_after_the_warm_up() {
     let data = "size = \"5kB\", think = \"10ms\"";
-    let all = transfers(&run(&network("sack", ("1gbit", 0.0), data, "duration = \"20s\"")));
+    let all = transfers(&run(&network(SACK, ("1gbit", 0.0), data, "duration = \"20s\"")));
     let keys = "duration = \"20s\"\nwarmup = \"5s\"";
-    let after = transfers(&run(&network("sack", ("1gbit", 0.0), data, keys)));
+    let after = transfers(&run(&network(SACK, ("1gbit", 0.0), data, keys)));
     assert!(after.len() < all.len() && all.ends_with(&after), "{} of {}", after.len(), all.len());
     let seconds =
         |transfer: &Transfer| transfer.began.since(tidegate_core::units::Time::ORIGIN).as_secs_f64();

@@ -51,12 +51,13 @@ impl Reader<'_> {
             {
                 continue;
             }
-            let complaint = renamed::key(section, &entry.key).unwrap_or_else(|| {
-                let mut complaint = Complaint::new(format!("{label} has no key `{}`", brief(&entry.key)));
-                complaint.help = did_you_mean(&entry.key, section.fields.iter().map(|field| field.name))
-                    .or_else(|| Some("it takes no keys".to_owned()));
-                complaint
-            });
+            let complaint =
+                renamed::key(section, &entry.key, Some(&entry.value.content)).unwrap_or_else(|| {
+                    let mut complaint = Complaint::new(format!("{label} has no key `{}`", brief(&entry.key)));
+                    complaint.help = did_you_mean(&entry.key, section.fields.iter().map(|field| field.name))
+                        .or_else(|| Some("it takes no keys".to_owned()));
+                    complaint
+                });
             self.report.add(entry.key_place, complaint);
         }
     }

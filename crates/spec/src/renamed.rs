@@ -5,11 +5,35 @@ use crate::record::Section;
 use crate::tree::Content;
 use crate::units::parse_time;
 
-/// What is said of a key that the section does not know, but knew by this name before.
-pub(crate) fn key(section: &Section, key: &str) -> Option<Complaint> {
-    (key == "level" && section.field("priority").is_some()).then(|| {
-        Complaint::new("`level` is now called `priority`").help("write priority = 1, 0 being the most urgent")
-    })
+/// What is said of a key that the section does not know, but knew by this name before; `content` is what the file gives it.
+pub(crate) fn key(section: &Section, key: &str, content: Option<&Content>) -> Option<Complaint> {
+    let knows = |name| section.field(name).is_some();
+    match key {
+        "level" if knows("priority") => Some(
+            Complaint::new("`level` is now called `priority`")
+                .help("write priority = 1, 0 being the most urgent"),
+        ),
+        "variant" if knows("congestion") && knows("recovery") => {
+            let complaint = Complaint::new("`variant` is now two settings, `congestion` and `recovery`");
+            Some(complaint.help(match content {
+                Some(Content::Text(word)) => variant(word),
+                _ => variant(""),
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// The two settings that mean what a `variant` meant.
+fn variant(word: &str) -> String {
+    let (congestion, recovery) = match word {
+        "cubic" => ("cubic", "sack"),
+        "sack" => ("reno", "sack"),
+        "newreno" => ("reno", "newreno"),
+        "reno" => ("reno", "reno-1990"),
+        _ => return "as in congestion = \"cubic\", recovery = \"sack\"".to_owned(),
+    };
+    format!("variant = \"{word}\" was congestion = \"{congestion}\", recovery = \"{recovery}\"")
 }
 
 /// What is said of a value that the key took while it meant something else.

@@ -1,13 +1,13 @@
 //! RFC 9438 over the recovery of RFC 6675: β = 0.7.
 
-use crate::wire::{Script, check, params};
-use tidegate_core::endpoint::tcp::{Ecn, TcpParams, Variant};
+use crate::wire::{CUBIC, Script, check, params};
+use tidegate_core::endpoint::tcp::{Ecn, TcpParams};
 
 /// Section 4.6: 0.7 · 8 segments are left, so that `pipe` allows a segment one duplicate earlier than half would.
 #[test]
 fn one_loss_in_a_window() {
     check(
-        &params(Variant::Cubic),
+        &params(CUBIC),
         14,
         Script { lost: &["0"], ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64
@@ -32,7 +32,7 @@ fn one_loss_in_a_window() {
 #[test]
 fn a_mark_leaves_seven_tenths() {
     check(
-        &TcpParams { ecn: Ecn::On, ..params(Variant::Cubic) },
+        &TcpParams { ecn: Ecn::On, ..params(CUBIC) },
         14,
         Script { marked: &["3"], ..Script::default() },
         "start       | 0 1 2 3 4 5 6 7 | 8 64

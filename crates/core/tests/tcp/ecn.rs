@@ -1,19 +1,19 @@
 //! RFC 3168, section 6.1: the echo of a mark, one reduction a window, CWR.
 
-use crate::wire::{Script, check, params};
-use tidegate_core::endpoint::tcp::{Ecn, TcpParams, Variant};
+use crate::wire::{NEW_RENO, RENO_1990, SACK, Script, Setting, check, params};
+use tidegate_core::endpoint::tcp::{Ecn, TcpParams};
 
-fn ecn(variant: Variant) -> TcpParams {
-    TcpParams { ecn: Ecn::On, ..params(variant) }
+fn ecn(setting: Setting) -> TcpParams {
+    TcpParams { ecn: Ecn::On, ..params(setting) }
 }
 
 /// Section 6.1.2: FlightSize was 11, and is halved once; every acknowledgement echoes until the first new segment says
 /// that the window was reduced (section 6.1.3), and none of them lets the window grow.
 #[test]
 fn a_mark_halves_the_window_once() {
-    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack] {
+    for setting in [RENO_1990, NEW_RENO, SACK] {
         check(
-            &ecn(variant),
+            &ecn(setting),
             16,
             Script { marked: &["3"], ..Script::default() },
             "start       | 0 1 2 3 4 5 6 7 | 8 64
@@ -41,7 +41,7 @@ fn a_mark_halves_the_window_once() {
 #[test]
 fn a_mark_in_the_next_window_is_a_new_reason() {
     check(
-        &ecn(Variant::NewReno),
+        &ecn(NEW_RENO),
         16,
         Script { marked: &["3", "14"], ..Script::default() },
         "start       | 0 1 2 3 4 5 6 7 | 8 64
@@ -68,7 +68,7 @@ fn a_mark_in_the_next_window_is_a_new_reason() {
 #[test]
 fn a_mark_and_a_loss_in_one_window_are_one_reason() {
     check(
-        &ecn(Variant::NewReno),
+        &ecn(NEW_RENO),
         16,
         Script { marked: &["3"], lost: &["5"], ..Script::default() },
         "start       | 0 1 2 3 4 5 6 7 | 8 64
@@ -95,7 +95,7 @@ fn a_mark_and_a_loss_in_one_window_are_one_reason() {
 #[test]
 fn a_mark_with_a_window_of_one_segment_waits_for_the_timer() {
     check(
-        &TcpParams { initial_window: 1, ..ecn(Variant::Sack) },
+        &TcpParams { initial_window: 1, ..ecn(SACK) },
         3,
         Script { marked: &["0"], ..Script::default() },
         "start      | 0  | 1 64
@@ -110,7 +110,7 @@ fn a_mark_with_a_window_of_one_segment_waits_for_the_timer() {
 #[test]
 fn a_reduction_for_a_loss_is_told() {
     check(
-        &ecn(Variant::Sack),
+        &ecn(SACK),
         12,
         Script { lost: &["0"], ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64

@@ -1,13 +1,12 @@
 //! RFC 6582, section 3.2: partial acknowledgements, and `recover`.
 
-use crate::wire::{Script, check, params};
-use tidegate_core::endpoint::tcp::Variant;
+use crate::wire::{NEW_RENO, RENO_1990, Script, check, params};
 
 /// Step 3: the partial acknowledgement of 3 segments sends the next one again, takes 3 from the window and adds 1.
 #[test]
 fn two_losses_in_a_window() {
     check(
-        &params(Variant::NewReno),
+        &params(NEW_RENO),
         16,
         Script { lost: &["0", "3"], ..Script::default() },
         "start  | 0 1 2 3 4 5 6 7 | 8 64
@@ -34,7 +33,7 @@ fn two_losses_in_a_window() {
 #[test]
 fn three_losses_in_a_window() {
     check(
-        &params(Variant::NewReno),
+        &params(NEW_RENO),
         16,
         Script { lost: &["0", "3", "5"], ..Script::default() },
         "start  | 0 1 2 3 4 5 6 7 | 8 64
@@ -62,7 +61,7 @@ fn three_losses_in_a_window() {
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
     check(
-        &params(Variant::NewReno),
+        &params(NEW_RENO),
         12,
         Script { lost: &["0", "0r"], ..Script::default() },
         "start      | 0 1 2 3 4 5 6 7 | 8 64
@@ -96,9 +95,9 @@ fn duplicates_after_a_timeout_start_no_fast_retransmit() {
         ("6", 1000),
         ("7", 1000),
     ];
-    for variant in [Variant::Reno, Variant::NewReno] {
+    for setting in [RENO_1990, NEW_RENO] {
         check(
-            &params(variant),
+            &params(setting),
             13,
             Script { late, ..Script::default() },
             "start      | 0 1 2 3 4 5 6 7 | 8 64

@@ -2,16 +2,16 @@
 //!
 //! Every table was written from the RFC's text, before the sender was asked.
 
-use crate::wire::{Script, Wire, check, params};
-use tidegate_core::endpoint::tcp::{TcpParams, Variant};
+use crate::wire::{CUBIC, NEW_RENO, RENO_1990, SACK, Script, Wire, check, params};
+use tidegate_core::endpoint::tcp::TcpParams;
 use tidegate_core::units::Span;
 
 /// Section 3.2, steps 1 to 6. Without a second loss RFC 6582 is the same: the first new acknowledgement is a full one.
 #[test]
 fn one_loss_in_a_window() {
-    for variant in [Variant::Reno, Variant::NewReno] {
+    for setting in [RENO_1990, NEW_RENO] {
         check(
-            &params(variant),
+            &params(setting),
             16,
             Script { lost: &["0"], ..Script::default() },
             // Steps 1 and 2: ssthresh = (10 - 2) / 2, without what limited transmit sent. Step 3: 4 + 3.
@@ -42,7 +42,7 @@ fn one_loss_in_a_window() {
 #[test]
 fn two_losses_in_a_small_window_end_in_a_timeout() {
     check(
-        &params(Variant::Reno),
+        &params(RENO_1990),
         14,
         Script { lost: &["0", "3"], ..Script::default() },
         "start      | 0 1 2 3 4 5 6 7 | 8 64
@@ -68,7 +68,7 @@ fn two_losses_in_a_small_window_end_in_a_timeout() {
 #[test]
 fn two_losses_in_a_larger_window_are_two_fast_retransmits() {
     check(
-        &TcpParams { initial_window: 12, ..params(Variant::Reno) },
+        &TcpParams { initial_window: 12, ..params(RENO_1990) },
         20,
         Script { lost: &["0", "1"], ..Script::default() },
         "start  | 0 1 2 3 4 5 6 7 8 9 10 11 | 12 64
@@ -99,9 +99,9 @@ fn two_losses_in_a_larger_window_are_two_fast_retransmits() {
 #[test]
 fn reordering_by_two_sends_nothing_again() {
     let late = &[("0", 10), ("3", 20), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];
-    for variant in [Variant::Reno, Variant::NewReno] {
+    for setting in [RENO_1990, NEW_RENO] {
         check(
-            &params(variant),
+            &params(setting),
             12,
             Script { late, ..Script::default() },
             "start  | 0 1 2 3 4 5 6 7 | 8 64
@@ -126,7 +126,7 @@ fn reordering_by_two_sends_nothing_again() {
 fn reordering_by_three_costs_half_the_window() {
     let late = &[("0", 10), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];
     check(
-        &params(Variant::Reno),
+        &params(RENO_1990),
         12,
         Script { late, ..Script::default() },
         "start  | 0 1 2 3 4 5 6 7 | 8 64
@@ -149,9 +149,9 @@ fn reordering_by_three_costs_half_the_window() {
 /// Section 3.1, equation 2: an acknowledgement of several segments lets the window grow by one.
 #[test]
 fn lost_acknowledgements_slow_the_growth_and_nothing_else() {
-    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
+    for setting in [RENO_1990, NEW_RENO, SACK, CUBIC] {
         check(
-            &TcpParams { initial_window: 4, ..params(variant) },
+            &TcpParams { initial_window: 4, ..params(setting) },
             12,
             Script { lost_acks: &[1, 2, 3, 6, 7], ..Script::default() },
             "start  | 0 1 2 3   | 4 64
@@ -171,7 +171,7 @@ fn lost_acknowledgements_slow_the_growth_and_nothing_else() {
 #[test]
 fn delayed_acknowledgements() {
     let delayed_acks = Some(Span::from_millis(100));
-    let params = TcpParams { initial_window: 4, delayed_acks, ..params(Variant::Reno) };
+    let params = TcpParams { initial_window: 4, delayed_acks, ..params(RENO_1990) };
     check(
         &params,
         9,
@@ -197,7 +197,7 @@ fn delayed_acknowledgements() {
 fn no_acknowledgement_is_delayed_while_something_is_missing() {
     let delayed_acks = Some(Span::from_millis(400));
     check(
-        &TcpParams { delayed_acks, ..params(Variant::NewReno) },
+        &TcpParams { delayed_acks, ..params(NEW_RENO) },
         10,
         Script { lost: &["0"], ..Script::default() },
         "start  | 0 1 2 3 4 5 6 7 | 8 64

@@ -1,14 +1,13 @@
 //! RFC 6675, sections 4 and 5: the scoreboard, `pipe` and NextSeg(); RFC 2018 for the blocks.
 
-use crate::wire::{Script, check, params};
-use tidegate_core::endpoint::tcp::Variant;
+use crate::wire::{SACK, Script, check, params};
 
 /// Step 3: what was SACKed makes room for new data. Step 4: cwnd = ssthresh = (10 - 2) / 2, and step C sends once
 /// `pipe` is below 4: at the seventh duplicate it is 0r, 8 and 9.
 #[test]
 fn one_loss_in_a_window() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         16,
         Script { lost: &["0"], ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64
@@ -35,7 +34,7 @@ fn one_loss_in_a_window() {
 #[test]
 fn two_losses_in_a_window() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         16,
         Script { lost: &["0", "3"], ..Script::default() },
         "start              | 0 1 2 3 4 5 6 7 | 8 64
@@ -62,7 +61,7 @@ fn two_losses_in_a_window() {
 #[test]
 fn three_losses_in_a_window() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         16,
         Script { lost: &["0", "3", "5"], ..Script::default() },
         "start                | 0 1 2 3 4 5 6 7 | 8 64
@@ -89,7 +88,7 @@ fn three_losses_in_a_window() {
 #[test]
 fn lost_acknowledgements_delay_no_recovery() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         11,
         Script { lost: &["0"], lost_acks: &[1, 2], ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64
@@ -109,7 +108,7 @@ fn lost_acknowledgements_delay_no_recovery() {
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         12,
         Script { lost: &["0", "0r"], ..Script::default() },
         "start           | 0 1 2 3 4 5 6 7 | 8 64
@@ -134,7 +133,7 @@ fn a_lost_retransmission_waits_for_the_timer() {
 #[test]
 fn after_a_timeout_only_what_is_missing_is_sent_again() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         16,
         Script { lost: &["0", "4", "0r", "4r"], ..Script::default() },
         "start               | 0 1 2 3 4 5 6 7 | 8 64
@@ -162,7 +161,7 @@ fn after_a_timeout_only_what_is_missing_is_sent_again() {
 #[test]
 fn the_rescue_retransmission_saves_a_timeout() {
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         10,
         Script { lost: &["0", "9"], ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64
@@ -183,7 +182,7 @@ fn the_rescue_retransmission_saves_a_timeout() {
 fn reordering_by_two_sends_nothing_again() {
     let late = &[("0", 10), ("3", 20), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         12,
         Script { late, ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64
@@ -208,7 +207,7 @@ fn reordering_by_two_sends_nothing_again() {
 fn reordering_by_three_costs_half_the_window() {
     let late = &[("0", 10), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];
     check(
-        &params(Variant::Sack),
+        &params(SACK),
         14,
         Script { late, ..Script::default() },
         "start          | 0 1 2 3 4 5 6 7 | 8 64

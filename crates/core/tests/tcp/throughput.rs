@@ -4,9 +4,9 @@
 //! The law is that of large windows. A recovery takes a round trip without growth, and only whole segments are sent: one
 //! loss of 300 gives 12 % less, one of 100 gives 19 % less.
 
-use crate::wire::{DATA, SIZE, params, seat};
+use crate::wire::{CUBIC, DATA, SACK, SIZE, Setting, params, seat};
 use std::collections::VecDeque;
-use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams, Variant};
+use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::units::{Span, Time};
@@ -14,8 +14,8 @@ use tidegate_core::units::{Span, Time};
 const ROUND_TRIP: Span = Span::from_millis(100);
 
 /// Segments a round trip that arrive in order, with each `nth` packet of data lost, after a tenth of the time.
-fn carried(variant: Variant, nth: u64, round_trips: u64) -> f64 {
-    let params = TcpParams { receiver_window: 10_000 * DATA as u32, ..params(variant) };
+fn carried(setting: Setting, nth: u64, round_trips: u64) -> f64 {
+    let params = TcpParams { receiver_window: 10_000 * DATA as u32, ..params(setting) };
     let mut sender = Sender::new(&params, Time::NEVER, SIZE);
     sender.offer(u64::MAX);
     let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(params)).build().unwrap();
@@ -63,7 +63,7 @@ fn carried(variant: Variant, nth: u64, round_trips: u64) -> f64 {
 fn sack_keeps_the_square_root_law() {
     for nth in [500, 1000, 3000] {
         let expected = (1.5 * nth as f64).sqrt();
-        let measured = carried(Variant::Sack, nth, 4000);
+        let measured = carried(SACK, nth, 4000);
         assert!((measured / expected - 1.0).abs() < 0.1, "1 of {nth}: {measured} of {expected}");
     }
 }
@@ -72,7 +72,7 @@ fn sack_keeps_the_square_root_law() {
 #[test]
 fn cubic_carries_no_less() {
     for nth in [100, 1000] {
-        let (sack, cubic) = (carried(Variant::Sack, nth, 2000), carried(Variant::Cubic, nth, 2000));
+        let (sack, cubic) = (carried(SACK, nth, 2000), carried(CUBIC, nth, 2000));
         assert!(cubic > 0.95 * sack, "1 of {nth}: {cubic}, {sack}");
     }
 }

@@ -1,17 +1,17 @@
 //! RFC 6298 and RFC 5681, sections 3.1 and 4.1: the last segments are lost, the timeout backs off, and what idle
 //! time does.
 
-use crate::wire::{Script, Wire, check, expect, params};
-use tidegate_core::endpoint::tcp::{TcpParams, Variant};
+use crate::wire::{CUBIC, NEW_RENO, RENO_1990, SACK, Script, Wire, check, expect, params};
+use tidegate_core::endpoint::tcp::TcpParams;
 use tidegate_core::units::Span;
 
 /// No duplicates tell that the last segments are lost. R = 100 ms, so RTO = 100 + 4 · 50 ms after the last
 /// acknowledgement; ssthresh is at least two segments (equation 4).
 #[test]
 fn the_last_segments_wait_for_the_timer() {
-    for variant in [Variant::Reno, Variant::NewReno, Variant::Sack, Variant::Cubic] {
+    for setting in [RENO_1990, NEW_RENO, SACK, CUBIC] {
         check(
-            &params(variant),
+            &params(setting),
             8,
             Script { lost: &["6", "7"], ..Script::default() },
             "start     | 0 1 2 3 4 5 6 7 | 8 64
@@ -32,7 +32,7 @@ fn the_last_segments_wait_for_the_timer() {
 /// Karn: the acknowledgement of what was sent again is no measurement, and RTO stays at 16 s until one is.
 #[test]
 fn the_timeout_backs_off_until_a_round_trip_is_measured() {
-    let params = TcpParams { initial_window: 1, ..params(Variant::NewReno) };
+    let params = TcpParams { initial_window: 1, ..params(NEW_RENO) };
     let script = || Script { lost: &["0", "0r", "0rr", "0rrr"], ..Script::default() };
     let table = "start       | 0     | 1 64
                  timer 1000  | 0r    | 1 2
@@ -60,7 +60,7 @@ fn the_timeout_backs_off_until_a_round_trip_is_measured() {
 fn the_coarse_clock_of_the_1990s() {
     let (granularity, minimum_rto) = (Span::from_millis(500), Span::from_secs(1));
     check(
-        &TcpParams { granularity, minimum_rto, ..params(Variant::Reno) },
+        &TcpParams { granularity, minimum_rto, ..params(RENO_1990) },
         8,
         Script { lost: &["6", "7"], ..Script::default() },
         // R = 500 ms: RTO = 500 + 4 · 250 ms from 100 ms on, at the tick that follows 1600 ms.
@@ -81,7 +81,7 @@ fn the_coarse_clock_of_the_1990s() {
 #[test]
 fn an_idle_connection_starts_again_with_the_initial_window() {
     let idle_until = |milliseconds, row: &str| {
-        let params = TcpParams { initial_window: 4, ..params(Variant::Reno) };
+        let params = TcpParams { initial_window: 4, ..params(RENO_1990) };
         let mut wire = Wire::new(&params, 6, Script::default());
         wire.run(milliseconds);
         wire.offer(milliseconds, 10);

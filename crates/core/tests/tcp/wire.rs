@@ -1,7 +1,7 @@
 //! A sender and a receiver with a script of losses, delays and marks between them, and the table of what leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams, Variant};
+use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, Seat, TransportKind};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::params::PolicyParams;
@@ -12,10 +12,19 @@ use tidegate_core::units::{Rate, Span, Time};
 pub const DATA: u64 = 1000;
 pub const SIZE: u32 = 1040;
 
+/// The two settings: congestion control and loss recovery.
+pub type Setting = (CongestionControl, LossRecovery);
+
+pub const RENO_1990: Setting = (CongestionControl::Reno, LossRecovery::Reno1990);
+pub const NEW_RENO: Setting = (CongestionControl::Reno, LossRecovery::NewReno);
+pub const SACK: Setting = (CongestionControl::Reno, LossRecovery::Sack);
+pub const CUBIC: Setting = (CongestionControl::Cubic, LossRecovery::Sack);
+
 /// Tables begin with a window of 8 segments, every segment is acknowledged at once, and the receiver has room for 64.
-pub fn params(variant: Variant) -> TcpParams {
+pub fn params((congestion, recovery): Setting) -> TcpParams {
     TcpParams {
-        variant,
+        congestion,
+        recovery,
         ecn: tidegate_core::endpoint::tcp::Ecn::Off,
         delayed_acks: None,
         initial_window: 8,

@@ -100,7 +100,7 @@ impl Resolver<'_> {
                 true => format!("this {}", section.title.to_lowercase()),
                 false => format!("`{}`", section.name),
             };
-            renamed::key(section, first)
+            renamed::key(section, first, None)
                 .unwrap_or_else(|| unknown(&whose, first, section.fields.iter().map(|field| field.name)))
         })?;
         self.in_field(field, node, rest)

@@ -94,8 +94,8 @@ def in_host(round_trips: int = 2, others: str = "") -> Overrides:
 
 RENO = {RED: (), RIO_TSW: [*rio(0.2), *tagged()]}
 SACK = {
-    RED: tcp(variant="sack"),
-    RIO_TSW: [*tcp(variant="sack"), *rio(0.5), *tagged()],
+    RED: tcp(recovery="sack"),
+    RIO_TSW: [*tcp(recovery="sack"), *rio(0.5), *tagged()],
 }
 
 MARKED = [*tcp(ecn="on"), *at_bottleneck(MARKING)]

@@ -27,23 +27,31 @@ use crate::units::Span;
 use receiver::Receiver;
 
 words! {
-    /// How losses are recovered from, and how the window grows.
-    pub enum Variant {
-        /// Fast retransmit and fast recovery (RFC 5681)
+    /// Congestion control: how the window grows, and what a loss leaves of it.
+    pub enum CongestionControl {
+        /// A segment per round trip, and half after a loss (RFC 5681)
         Reno = "reno",
-        /// Fast recovery that goes on at partial acknowledgements (RFC 6582)
-        NewReno = "newreno",
-        /// Recovery by selective acknowledgements (RFC 2018, RFC 6675)
-        Sack = "sack",
-        /// The same recovery, with the window of RFC 9438
+        /// A function of the time since the last loss, and 0.7 after one (RFC 9438)
         Cubic = "cubic",
     }
 }
 
-impl Variant {
+words! {
+    /// Loss recovery: how losses are detected and repaired.
+    pub enum LossRecovery {
+        /// The SACK scoreboard (RFC 2018, RFC 6675)
+        Sack = "sack",
+        /// Fast recovery that goes on at partial acknowledgements (RFC 6582)
+        NewReno = "newreno",
+        /// Fast recovery that the first new acknowledgement ends (RFC 2581)
+        Reno1990 = "reno-1990",
+    }
+}
+
+impl LossRecovery {
     /// Whether the receiver reports what has arrived out of order.
     fn uses_sack(self) -> bool {
-        matches!(self, Variant::Sack | Variant::Cubic)
+        self == LossRecovery::Sack
     }
 }
 
@@ -61,8 +69,11 @@ parameters! {
     /// What can be set of TCP.
     #[derive(Eq)]
     pub struct TcpParams {
-        /// Loss recovery and congestion control: RFC 5681 (reno), RFC 6582 (newreno), RFC 6675 (sack), RFC 6675 with the window of RFC 9438 (cubic)
-        variant: Variant = Variant::Cubic,
+        /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
+        congestion: CongestionControl = CongestionControl::Cubic,
+        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
+        /// new acknowledgement ends, RFC 2581 (reno-1990)
+        recovery: LossRecovery = LossRecovery::Sack,
         /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds to marks
         ecn: Ecn = Ecn::Off,
         /// Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s
@@ -102,10 +113,10 @@ impl PolicyParams for TcpParams {
         name: "tcp",
         title: "TCP",
         role: Role::Transport { responsive: true },
-        help: "Sends data reliably and in order, as fast as congestion control allows: Reno, NewReno, SACK \
-               or CUBIC, with or without ECN. The congestion window grows until packets are lost or marked, \
-               then shrinks.",
-        source: "RFC 5681, 6298, 6582, 2018, 6675, 3168, 9438",
+        help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC or Reno, with one \
+               of several loss recoveries, with or without ECN. The congestion window grows until packets \
+               are lost or marked, then shrinks.",
+        source: "RFC 5681, 9438, 6298, 2018, 6675, 6582, 2581, 3168",
         params: TcpParams::PARAMS,
         reads: &[],
         stamps: Stamps::Unordered,
@@ -121,7 +132,8 @@ impl PolicyParams for TcpParams {
 
     fn example() -> TcpParams {
         TcpParams {
-            variant: Variant::Sack,
+            congestion: CongestionControl::Reno,
+            recovery: LossRecovery::Sack,
             ecn: Ecn::On,
             granularity: Span::from_millis(1),
             minimum_rto: Span::from_millis(200),

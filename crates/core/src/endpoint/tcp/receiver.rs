@@ -40,7 +40,7 @@ impl Receiver {
         Receiver {
             header: params.header,
             window: params.receiver_window,
-            sack: params.variant.uses_sack(),
+            sack: params.recovery.uses_sack(),
             ecn: params.negotiates_ecn(),
             delay: params.delayed_acks,
             next: 0,

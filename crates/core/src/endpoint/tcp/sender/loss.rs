@@ -3,7 +3,7 @@
 
 use super::Sender;
 use crate::endpoint::HostCx;
-use crate::endpoint::tcp::Variant;
+use crate::endpoint::tcp::LossRecovery;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::DUP_THRESH;
 
@@ -14,19 +14,19 @@ impl Sender {
         let mut restarts = true;
         if self.recovery.active {
             let is_full = self.una >= self.recovery.recover;
-            match self.variant {
-                Variant::Reno => self.leave(self.congestion.ssthresh()),
-                Variant::NewReno if is_full => {
+            match self.how {
+                LossRecovery::Reno1990 => self.leave(self.congestion.ssthresh()),
+                LossRecovery::NewReno if is_full => {
                     let left = self.flight().max(self.mss) + self.mss;
                     self.leave(self.congestion.ssthresh().min(left));
                 }
-                Variant::NewReno => {
+                LossRecovery::NewReno => {
                     restarts = !self.recovery.had_partial;
                     self.recovery.had_partial = true;
                     self.partial(cx, new);
                 }
-                Variant::Sack | Variant::Cubic if is_full => self.leave(self.congestion.cwnd()),
-                Variant::Sack | Variant::Cubic => {}
+                LossRecovery::Sack if is_full => self.leave(self.congestion.cwnd()),
+                LossRecovery::Sack => {}
             }
         }
         if self.flight() == 0 && !self.held {
@@ -54,18 +54,18 @@ impl Sender {
     /// A duplicate acknowledgement has come.
     pub(super) fn duplicate(&mut self, cx: &mut HostCx<'_>) {
         if self.recovery.active {
-            if !self.variant.uses_sack() {
+            if !self.how.uses_sack() {
                 // A segment has left the network.
                 self.congestion.set(self.congestion.cwnd() + self.mss);
             }
             return;
         }
         self.recovery.duplicates += 1;
-        let is_lost = match self.variant.uses_sack() {
+        let is_lost = match self.how.uses_sack() {
             true => self.recovery.duplicates >= DUP_THRESH || self.scoreboard.first_is_lost(self.una),
             false => self.recovery.duplicates == DUP_THRESH,
         };
-        if is_lost && self.recovery.may_begin(self.una, self.variant.uses_sack()) {
+        if is_lost && self.recovery.may_begin(self.una, self.how.uses_sack()) {
             self.enter(cx);
         }
     }
@@ -79,13 +79,13 @@ impl Sender {
         }
         self.recovery.active = true;
         self.recovery.had_partial = false;
-        if self.variant != Variant::Reno {
+        if self.how != LossRecovery::Reno1990 {
             self.recovery.recover = self.max;
         }
         let ssthresh = self.congestion.ssthresh();
         let gap = self.scoreboard.next_gap(self.una, self.max);
         let end = gap.map_or(self.max, |(_, end)| end).min(self.una + self.mss);
-        if self.variant.uses_sack() {
+        if self.how.uses_sack() {
             self.congestion.set(ssthresh);
             self.scoreboard.begin_recovery(end);
         } else {

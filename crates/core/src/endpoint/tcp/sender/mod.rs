@@ -12,7 +12,7 @@ use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
-use crate::endpoint::tcp::{TcpParams, Variant};
+use crate::endpoint::tcp::{CongestionControl, LossRecovery, TcpParams};
 use crate::endpoint::transfers::Transfer;
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
@@ -24,7 +24,8 @@ const ECT_0: u8 = 0b10;
 /// The end that sends data.
 #[derive(Debug)]
 pub struct Sender {
-    variant: Variant,
+    /// How losses are recovered from.
+    how: LossRecovery,
     mss: u64,
     header: u32,
     ecn: bool,
@@ -68,9 +69,9 @@ impl Sender {
         let mss = u64::from(params.segment_size(size));
         let initial = u64::from(params.initial_window) * mss;
         let window = u64::from(params.receiver_window);
-        let is_cubic = params.variant == Variant::Cubic;
+        let is_cubic = params.congestion == CongestionControl::Cubic;
         Sender {
-            variant: params.variant,
+            how: params.recovery,
             mss,
             header: params.header,
             ecn: params.negotiates_ecn(),
@@ -159,7 +160,7 @@ impl Sender {
             }
         }
         let repeats = new == 0 && before > 0 && same_window;
-        if if self.variant.uses_sack() { has_news } else { repeats } {
+        if if self.how.uses_sack() { has_news } else { repeats } {
             self.duplicate(cx);
         }
     }
@@ -198,7 +199,7 @@ impl Sender {
             return self.timer.stop();
         }
         self.restart_after_idle(cx.now());
-        if self.recovery.active && self.variant.uses_sack() {
+        if self.recovery.active && self.how.uses_sack() {
             return self.fill_recovering(cx);
         }
         while let Some((start, end)) = self.next_in_order() {
@@ -249,7 +250,7 @@ impl Sender {
     /// Limited transmit (RFC 3042; RFC 5681, section 3.2, step 1): new data beyond the window for the first two
     /// duplicate acknowledgements. With SACK, what was SACKed makes room (RFC 6675, step 3).
     fn limited_transmit(&self) -> u64 {
-        let is_new = self.nxt == self.max && !self.variant.uses_sack();
+        let is_new = self.nxt == self.max && !self.how.uses_sack();
         if is_new { u64::from(self.recovery.limited_segments(self.una)) * self.mss } else { 0 }
     }
 

@@ -1,0 +1,9 @@
+//! The settings of TCP with which tests run: keys of a transport.
+
+#![allow(dead_code)]
+
+pub const RENO_1990: &str = r#"congestion = "reno", recovery = "reno-1990""#;
+pub const NEW_RENO: &str = r#"congestion = "reno", recovery = "newreno""#;
+pub const SACK: &str = r#"congestion = "reno", recovery = "sack""#;
+pub const CUBIC: &str = r#"congestion = "cubic", recovery = "sack""#;
+pub const ALL: [&str; 4] = [RENO_1990, NEW_RENO, SACK, CUBIC];
