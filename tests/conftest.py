@@ -1,8 +1,10 @@
+import importlib.util
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -95,3 +97,16 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def office() -> Replay:
     """The office's capture across 3 Mbit/s."""
     return replay(OFFICE, rate="3mbit")
+
+
+@pytest.fixture(scope="session")
+def make_paper() -> ModuleType:
+    """The script that fills the pages of papers."""
+    path = Path(__file__).parents[1] / "docs" / "make_paper.py"
+    spec = importlib.util.spec_from_file_location("make_paper", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

@@ -116,12 +116,15 @@ fn the_generic_fairness_configuration_gets_its_max_min_rates() {
     assert_near(&gfc().off("interval = \"5ms\"", "600ms"), "GFC");
 }
 
-/// The long tier looks at 100 networks.
+/// Random networks on which a VC is further than 10 % from its max-min rate after 1 s, of the first 200.
+const UNFAIR: [u64; 3] = [150, 161, 198];
+
+/// The long tier looks at 200 networks.
 #[test]
-fn random_networks_get_their_max_min_rates() {
-    let networks = if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { 100 } else { 5 };
+fn random_networks_but_for_a_few_get_their_max_min_rates() {
+    let networks = if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { 200 } else { 5 };
     let mut shares = 0;
-    for seed in 0..networks {
+    for seed in (0..networks).filter(|seed| !UNFAIR.contains(seed)) {
         let row = random(seed);
         assert_near(&row.off("interval = \"5ms\"", "1s"), &format!("seed {seed}"));
         let mut optima = row.optima();
@@ -130,6 +133,25 @@ fn random_networks_get_their_max_min_rates() {
         shares += u32::from(optima.len() > 1);
     }
     assert!(shares > 0, "in no network did rates differ");
+}
+
+/// All VCs start together, and yet basic ERICA is further than 10 % from max-min on these.
+#[test]
+fn a_common_start_is_no_guarantee_of_max_min_rates_under_basic_erica() {
+    for seed in UNFAIR {
+        let off = random(seed).off("interval = \"5ms\"", "1s");
+        let worst = off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
+        assert!(worst > 0.1 && worst < 0.44, "seed {seed}: {off:?}");
+    }
+    // Of two VCs that share what the others leave of the last link, one stays above the other. Their first allocations
+    // differ, and both are above the equal share of all six.
+    let row = random(UNFAIR[0]);
+    let (basic, longer) = (row.off("interval = \"5ms\"", "1s"), row.off("interval = \"5ms\"", "4s"));
+    for (vc, off) in basic.iter().enumerate() {
+        assert_eq!([1, 4].contains(&vc), off.abs() > 0.42, "VC {vc}: {basic:?}");
+        assert!((longer[vc] - off).abs() < 0.01, "not a steady state: {basic:?}, {longer:?}");
+    }
+    assert_near(&row.off("interval = \"5ms\", fairness_boost = 0.1", "4s"), "with the fairness boost");
 }
 
 /// A steady state of basic ERICA that is not fair. Three VCs of 3 Mbit/s are held back upstream, and two share what they leave of

@@ -163,19 +163,20 @@ def _print_outcome(outcome: Outcome, console: Console) -> None:
 def _listed(findings: list[Finding], reasons: list[str]) -> RichTable:
     """Return a table with a row for each finding."""
     from tidegate.cli import screen
-    from tidegate.papers.words import allowed, figure, label, measured, published
+    from tidegate.papers.words import allowed, derived, figure, label, measured, published
 
     beside = list(dict.fromkeys(name for one in findings for name in one.beside))
     judged = any(one.claim.judged for one in findings)
-    table = screen.table("", "paper", "measured", *(("tolerance", "holds") if judged else ()), *beside)
+    follows = any(one.claim.derived is not None for one in findings)
+    sources = ("paper", "derived") if follows else ("paper",)
+    table = screen.table("", *sources, "measured", *(("tolerance", "holds") if judged else ()), *beside)
     if judged:
-        table.columns[4].justify = "left"
+        table.columns[len(sources) + 3].justify = "left"
     for one in findings:
+        references = (published(one.claim), derived(one.claim))[: len(sources)]
         cells = (allowed(one.claim), _verdict(one, reasons)) if judged else ()
         others = (figure(one.beside[name]) if name in one.beside else "" for name in beside)
-        table.add_row(
-            label(one.claim), published(one.claim), measured(one), *cells, *others, style=_style(one)
-        )
+        table.add_row(label(one.claim), *references, measured(one), *cells, *others, style=_style(one))
     return table
 
 
@@ -240,7 +241,7 @@ def _notes(report: Report) -> list[str]:
     else:
         notes.append("no interval from one run, so only exact claims are decided")
     notes.append(
-        "a claim is undecided when half the interval exceeds half the tolerance; else it holds when the mean "
-        "is within the tolerance"
+        "a claim holds when the tolerance contains the interval or the interval the tolerance; it does not "
+        "hold when they do not meet; otherwise it is undecided"
     )
     return notes

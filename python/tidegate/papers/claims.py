@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ MAIN = ""
 
 @dataclass(frozen=True)
 class Claim:
-    """A figure that a paper publishes.
+    """A figure that a paper publishes, or that follows from what it says.
 
     It is judged against one of `tolerance`, `factor`, `at_most` and `at_least`; a figure with none of them
     is only shown. Everything but the factor is in `unit`.
@@ -24,8 +25,10 @@ class Claim:
         name: What it is a figure of.
         unit: Its unit; empty for a share.
         paper: What is published; None where the paper gives no number.
-        tolerance: How far ours may be from it. Zero: none at all, in any replication.
-        factor: How many times ours may be what is published, or the other way round; above 1.
+        derived: What follows from the paper where it gives no number: the solution of its equation, a
+            difference or a ratio of its figures, zero where it says that there is none.
+        tolerance: How far ours may be from the reference. Zero: none at all, in any replication.
+        factor: How many times ours may be the reference, or the other way round; above 1.
         at_most: What ours may not exceed.
         at_least: What ours may not fall below.
         every: Whether the limit must be kept in every replication, and not by their mean.
@@ -37,6 +40,7 @@ class Claim:
     name: str
     unit: str = ""
     paper: float | None = None
+    derived: float | None = None
     tolerance: float | None = None
     factor: float | None = None
     at_most: float | None = None
@@ -47,35 +51,55 @@ class Claim:
     why: str | None = None
 
     @property
+    def reference(self) -> float | None:
+        """The figure that ours is compared with: the published one, else the derived one."""
+        return self.derived if self.paper is None else self.paper
+
+    @property
     def judged(self) -> bool:
         """Whether it can hold or not."""
         return any(way is not None for way in (self.tolerance, self.factor, self.at_most, self.at_least))
 
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest figure that it allows; without a limit all of them."""
+        if self.at_most is not None or self.at_least is not None:
+            least = -math.inf if self.at_least is None else self.at_least
+            return least, math.inf if self.at_most is None else self.at_most
+        if self.reference is None:
+            return -math.inf, math.inf
+        if self.factor is not None:
+            return self.reference / self.factor, self.reference * self.factor
+        reach = math.inf if self.tolerance is None else self.tolerance
+        return self.reference - reach, self.reference + reach
+
     def holds(self, values: Values) -> bool | None:
         """Return whether it holds for what was measured in each replication; None when that is undecided.
 
-        A published figure is undecided when half of our interval exceeds half of the tolerance, wherever our
-        mean lies; else it holds when our mean is within the tolerance of it, and otherwise does not. A limit
-        holds when our mean is on its right side, and is undecided when it lies within our interval; a factor
-        is a limit on either side. A limit on every replication holds when none is beyond it. One replication
-        has no interval and decides only what must be exact, and what must be so in every one.
+        One replication has no interval and decides only what must be exact, and what must be so in every
+        one: a limit on every replication holds when none is beyond it.
         """
-        mean, half = estimate(values)
-        if mean is None or not self.judged:
+        measured = estimate(values)
+        if measured.mean is None or not self.judged:
             return None
         if self.tolerance == 0:
-            return all(value == self.paper for value in values if value is not None)
+            return all(value == self.reference for value in values if value is not None)
         worst = self.worst(values)
-        if worst is not None:
-            return self._margin(worst) >= 0
-        if half is None:
+        return self.judge(measured) if worst is None else self._margin(worst) >= 0
+
+    def judge(self, measured: Estimate) -> bool | None:
+        """Return whether it holds by the interval of the mean; None when that is undecided.
+
+        It holds when the figures that it allows contain the interval, or the interval contains them all. It
+        does not hold when the two do not meet. Everything else is undecided, as is a mean without interval.
+        """
+        mean, half = measured
+        if mean is None or half is None or not self.judged:
             return None
-        if self.tolerance is not None and self.paper is not None:
-            if half > self.tolerance / 2:
-                return None
-            return abs(mean - self.paper) <= self.tolerance
-        margin = self._margin(mean)
-        return None if abs(margin) < half else margin >= 0
+        (least, greatest), (low, high) = self.bounds, (mean - half, mean + half)
+        if (least <= low and high <= greatest) or (low <= least and greatest <= high):
+            return True
+        return False if high < least or greatest < low else None
 
     def worst(self, values: Values) -> float | None:
         """Return what comes closest to the limit on every replication, or is furthest beyond it.
@@ -89,20 +113,16 @@ class Claim:
 
     def _margin(self, value: float) -> float:
         """Return how far a value is on the right side of the nearest limit, negative on the wrong one."""
-        if self.at_most is not None:
-            return self.at_most - value
-        if self.at_least is not None:
-            return value - self.at_least
-        published, factor = self.paper or 0.0, self.factor or 1.0
-        return min(value - published / factor, published * factor - value)
+        least, greatest = self.bounds
+        return min(value - least, greatest - value)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A published figure and ours.
+    """A published or derived figure and ours.
 
     Attributes:
-        claim: What is published.
+        claim: What is published or follows.
         measured: Our mean over replications.
         holds: Whether it holds; None when that is undecided.
         beside: Our mean under other settings, by their name.

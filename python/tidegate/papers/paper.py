@@ -288,9 +288,9 @@ def _table(data: dict[str, Any]) -> tuple[Table, list[Claim]]:
 
 
 def _claim(data: dict[str, Any], explanations: Mapping[str, str]) -> Claim:
-    """Read a claim; `within` is a tolerance as a share of what is published, `why` names an explanation."""
+    """Read a claim; `within` is a tolerance as a share of the reference, `why` names an explanation."""
     within = data.pop("within", None)
     if within is not None:
-        data["tolerance"] = within * data["paper"]
+        data["tolerance"] = within * data.get("paper", data.get("derived"))
     why = data.pop("why", None)
     return Claim(name=data.pop("claim"), why=None if why is None else explanations[why], **data)

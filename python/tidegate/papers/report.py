@@ -193,6 +193,7 @@ def _figure(experiment: Experiment, finding: Finding) -> dict[str, Any]:
         "experiment": experiment.name,
         "unit": claim.unit,
         "paper": claim.paper,
+        "derived": claim.derived,
         "measured": finding.measured.mean,
         "ci95": finding.measured.half_width,
         "beside": {

@@ -25,7 +25,12 @@ def label(claim: Claim) -> str:
 
 def published(claim: Claim) -> str:
     """Return the published figure as the paper gives it."""
-    return NOTHING if claim.paper is None else f"{claim.paper:,.6g}"
+    return _number(claim.paper)
+
+
+def derived(claim: Claim) -> str:
+    """Return the figure that follows from the paper where it gives none."""
+    return _number(claim.derived)
 
 
 def allowed(claim: Claim) -> str:
@@ -49,6 +54,13 @@ def measured(finding: Finding) -> str:
     return f"{figure(finding.measured)}, worst {finding.worst:,.3g}"
 
 
+def expected(claim: Claim) -> str:
+    """Return what a figure is compared with, in words."""
+    if claim.paper is not None:
+        return f"published {published(claim)}"
+    return allowed(claim) if claim.derived is None else f"derived {derived(claim)}"
+
+
 def figure(one: Estimate) -> str:
     """Return a measured figure with its interval, to two digits of the interval."""
     if one.mean is None:
@@ -59,3 +71,7 @@ def figure(one: Estimate) -> str:
         return shown if one.half_width is None else f"{shown} ± {f'<{smallest:g}' if one.half_width else 0}"
     decimals = min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(one.half_width))))
     return f"{one.mean:,.{decimals}f} ± {one.half_width:,.{decimals}f}"
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:,.6g}"

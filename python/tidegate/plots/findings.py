@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tidegate.papers.claims import Finding
 from tidegate.papers.words import figure as figure_of
-from tidegate.papers.words import label, published
+from tidegate.papers.words import label
 from tidegate.plots import style
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ AXIS = 0.8
 
 
 def comparable(finding: Finding) -> bool:
-    """Whether ours can be drawn as a share of a published figure."""
+    """Whether ours can be drawn as a share of a published or derived figure."""
     claim = finding.claim
-    return bool(claim.paper and claim.tolerance) and finding.measured.mean is not None
+    return bool(claim.reference and claim.tolerance) and finding.measured.mean is not None
 
 
 def height(findings: Sequence[Finding]) -> float:
@@ -42,17 +42,17 @@ def height(findings: Sequence[Finding]) -> float:
 
 
 def beside_published(axes: Axes, findings: Sequence[Finding]) -> None:
-    """Draw how far ours are from the published figures, with intervals, over bands of the tolerances."""
+    """Draw how far ours are from published or derived figures, with intervals, over bands of tolerances."""
     for place, one in enumerate(findings):
         claim, (mean, half) = one.claim, one.measured
-        if mean is None or not claim.paper or claim.tolerance is None:
+        if mean is None or not claim.reference or claim.tolerance is None:
             continue
-        scale = PERCENT / abs(claim.paper)
+        scale = PERCENT / abs(claim.reference)
         band = claim.tolerance * scale
         axes.barh(place, 2 * band, left=-band, height=0.62, color="#e4e4e4", zorder=1)
         colour, verdict = LOOKS[one.holds]
         axes.errorbar(
-            (mean - claim.paper) * scale,
+            (mean - claim.reference) * scale,
             place,
             xerr=None if half is None else half * scale,
             fmt="o",
@@ -63,13 +63,14 @@ def beside_published(axes: Axes, findings: Sequence[Finding]) -> None:
             label=verdict,
             zorder=3,
         )
-        _note(axes, place, f"{published(claim)} → {figure_of(one.measured)}")
+        _note(axes, place, f"{claim.reference:,.6g} → {figure_of(one.measured)}")
     axes.axvline(0.0, color="black", linewidth=0.8, zorder=2)
     # Bands end on the axes otherwise.
     axes.use_sticky_edges = False
     axes.autoscale_view(scaley=False)
     _name_rows(axes, findings)
-    axes.set_xlabel("difference from the published figure (% of it)")
+    kinds = "published or derived" if any(one.claim.paper is None for one in findings) else "published"
+    axes.set_xlabel(f"difference from the {kinds} figure (% of it)")
 
 
 def alone(figure: Figure, findings: Sequence[Finding]) -> None:

@@ -207,10 +207,38 @@ fn every_verdict_is_the_oracles() {
     }
 }
 
-/// Sources that do not answer, at 1.1 to 2 times the link's rate: the drop probability comes to what exceeds the link,
-/// and the queueing delay stays near the target.
+/// Packets from one early drop to the next at the probability p (RFC 8033, section 5.4): none is dropped until the sum of p
+/// over packets is 0.85, each one then with p, and the one with which the sum is 8.5 for certain.
+fn mean_gap(p: f64) -> f64 {
+    let mut gap = 0.0;
+    let mut still = 1.0;
+    for nth in 1.. {
+        gap += still;
+        let sum = f64::from(nth) * p;
+        if sum >= 8.5 {
+            break;
+        }
+        if sum >= 0.85 {
+            still *= 1.0 - p;
+        }
+    }
+    gap
+}
+
+/// The p at which a share of all packets is dropped. The share jumps where 0.85 is a multiple of p; within a jump it is that p.
+fn probability_for(share: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        *(if 1.0 / mean_gap(middle) < share { &mut low } else { &mut high }) = middle;
+    }
+    low
+}
+
+/// Sources that do not answer, at 1.1 to 2 times the link's rate: the share that is dropped comes to what exceeds the link,
+/// the drop probability to the one that drops this share, and the queueing delay stays near the target.
 #[test]
-fn the_delay_settles_near_the_target() {
+fn under_overload_the_excess_is_dropped_and_the_delay_settles_near_the_target() {
     for load in [1.1, 1.25, 1.5, 2.0] {
         let params = PieParams { mark_below: 0.0, limit: None, ..PieParams::example() };
         let link = rate(10_000_000);
@@ -218,21 +246,25 @@ fn the_delay_settles_near_the_target() {
             Line::new(Time::ORIGIN, &BuiltInDropper::Pie(params), link, true, Rng::named(5, "pie"));
         let mut rng = Rng::named(5, "arrivals");
         let gap = Span::from_ticks((link.time_for(1000).ticks() as f64 / load) as u64);
-        let (mut delays, mut dropped, mut arrived) = (Vec::new(), 0.0, 0.0);
+        let (mut delays, mut probabilities, mut dropped) = (Vec::new(), Vec::new(), 0.0);
         for body in 0..60_000 {
             let joins = line.arrive(Packet::new(BodyId(body), 1000));
             // The first ten seconds or so are the controller's.
             if body >= 20_000 {
                 delays.push(line.gauge("queue_delay"));
+                probabilities.push(line.gauge("drop_probability"));
                 dropped += f64::from(u8::from(!joins));
-                arrived += 1.0;
             }
             line.wait(rng.exponential(gap));
         }
-        let mean = delays.iter().sum::<f64>() / delays.len() as f64;
-        let target = seconds(params.target);
-        assert!((mean / target - 1.0).abs() < 0.15, "load {load}: {mean} s");
-        let (share, expected) = (dropped / arrived, 1.0 - 1.0 / load);
-        assert!((share - expected).abs() < 0.02, "load {load}: {share} dropped of {expected}");
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+        let (delay, target) = (mean(&delays), seconds(params.target));
+        assert!((delay / target - 1.0).abs() < 0.15, "load {load}: {delay} s");
+        let (share, excess) = (dropped / delays.len() as f64, 1.0 - 1.0 / load);
+        assert!((share - excess).abs() < 0.02, "load {load}: {share} dropped of {excess}");
+        // The probability is not the share: drops are kept apart.
+        let (p, expected) = (mean(&probabilities), probability_for(excess));
+        assert!((p - expected).abs() < 0.03, "load {load}: p {p}, {expected} drop {excess}");
+        assert!(p > excess + 0.07, "load {load}: p {p} for {excess}");
     }
 }
