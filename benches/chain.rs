@@ -1,7 +1,8 @@
 //! The five-server chain: packet-hops per CPU second, and what callgrind needs to count
 //! instructions per packet-hop.
 //!
-//! `chain SCHEDULER SECONDS` runs once and prints one line; `benches/report.py` drives it.
+//! `chain SCHEDULER SECONDS [MILLISECONDS]` runs once, with links of so many milliseconds (none by default), and prints one
+//! line; `benches/report.py` drives it.
 
 use std::process::ExitCode;
 use tidegate_core::units::Span;
@@ -15,11 +16,13 @@ mod common;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     let scheduler = arguments.first().map_or("virtual-clock", String::as_str);
-    let Some(seconds) = arguments.get(1).map_or(Some(10), |text| text.parse().ok()) else {
-        eprintln!("chain: expected SCHEDULER SECONDS, found {arguments:?}");
+    let number = |at: usize, default| arguments.get(at).map_or(Some(default), |text| text.parse().ok());
+    let (Some(seconds), Some(delay)) = (number(1, 10), number(2, 0)) else {
+        eprintln!("chain: expected SCHEDULER SECONDS [MILLISECONDS], found {arguments:?}");
         return ExitCode::FAILURE;
     };
-    let network = common::five_servers(scheduler, Span::from_secs(seconds));
+    let mut network = common::five_servers(scheduler, Span::from_secs(seconds));
+    network.links.iter_mut().for_each(|link| link.delay = Span::from_millis(delay));
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
     let mut world: World<Calendar> = match World::new(&network, 1, &probes) {

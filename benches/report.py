@@ -20,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from pathlib import Path
 
+import bars
 from rich.console import Console
 from rich.table import Table
 
@@ -27,16 +28,6 @@ ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 PERFORMANCE = ROOT / "docs" / "performance.md"
 BUILD = ["cargo", "build", "--release", "--benches", "--package", "tidegate-sim", "--message-format=json"]
-# Five FIFO servers in a row, measured once on a machine of the same kind: packet-hops per CPU second
-# in millions, instructions per packet-hop.
-PEERS = [
-    ("csg-htsim", "3.5", "1,450"),
-    ("ns-2 2.35, unused headers removed", "2.9", "1,730"),
-    ("ns-3 3.37, bare devices", "0.62", "10,200"),
-    ("ns-3 3.37, UDP over IP", "0.17", "37,300"),
-    ("ns.py 0.4.3", "0.10", "72,900"),
-]
-BARS = {"fifo": 700, "virtual-clock": 900}
 REFUSED = 1
 """Exit code of a benchmark that refuses its arguments."""
 WIDTH = 200
@@ -110,30 +101,40 @@ def per(pairs: Iterable[Pair], column: int) -> list[float]:
     ]
 
 
-def speed(binary: str, scheduler: str) -> float:
+def speed(binary: str, scheduler: str, delay: int) -> float:
     """Millions of packet-hops per CPU second: the median of five runs."""
     samples = []
     for _ in range(5):
-        seconds, printed = cpu_seconds(binary, scheduler, 20)
+        seconds, printed = cpu_seconds(binary, scheduler, 20, delay)
         samples.append(int(printed.split()[2]) / seconds / 1e6)
     return statistics.median(samples)
 
 
 def chain(binary: str, counts: bool) -> list[list[str]]:
-    """Rows of the five-server chain, ours first."""
-    pairs = [tuple((binary, scheduler, seconds) for seconds in (1, 4)) for scheduler in TITLES]
-    counted = [f"{cost:,.0f}" for cost in per(pairs, 2)] if counts else ["no valgrind"] * len(pairs)
-    rows = []
-    for (scheduler, title), count in zip(TITLES.items(), counted, strict=True):
-        name, rate = f"**tidegate, {title}**", f"{speed(binary, scheduler):.1f}"
-        rows.append([name, rate, count, str(BARS[scheduler])])
-    return rows + [[*peer, ""] for peer in PEERS]
+    """Rows of the five-server chain, ours first: without delay, and with the links of the peers."""
+    kinds = [(scheduler, delay) for delay in (0, bars.PEERS_CHAIN) for scheduler in TITLES]
+    pairs = [tuple((binary, scheduler, seconds, delay) for seconds in (1, 4)) for scheduler, delay in kinds]
+    counted: Sequence[float | None] = per(pairs, 2) if counts else [None] * len(pairs)
+    rows = [
+        of_chain(f"**tidegate, {TITLES[kind[0]]}**", kind, speed(binary, *kind), count, bars.today())
+        for kind, count in zip(kinds, counted, strict=True)
+    ]
+    return rows + [
+        of_chain(name, ("", bars.PEERS_CHAIN), rate, count, when) for name, rate, count, when in bars.PEERS
+    ]
+
+
+def of_chain(name: str, kind: tuple[str, int], rate: float, count: float | None, when: str) -> list[str]:
+    """Return a row of the five-server chain; a count is None without valgrind."""
+    bar = bars.CHAIN.get(kind)
+    shown = "no valgrind" if count is None else f"{count:,.0f}"
+    delay = f"{kind[1]} ms" if kind[1] else "none"
+    # Two digits: the second decimal of millions is noise.
+    fast = f"{rate:.1f}" if rate >= 1 else f"{rate:.2f}"
+    return [name, delay, fast, shown, "" if bar is None or count is None else bar.cell(count), when]
 
 
 BACKLOGGED = (16, 1_000, 16_000, 100_000, 1_000_000)
-# Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock with its
-# queues, and the whole switch.
-SHARES = {1_000: (0.6, 0.9), 100_000: (0.3, 0.45), 1_000_000: (0.2, 0.3)}
 
 
 def dumbbell(binary: str, counts: bool) -> list[list[str]]:
@@ -152,7 +153,7 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
     ]
     if counts:
         (cost,) = per([((binary, 5), (binary, 20))], 1)
-        rows.append([f"{what} a packet-hop", f"{cost:,.0f} instructions", "1,500"])
+        rows.append([f"{what} a packet-hop", f"{cost:,.0f} instructions", bars.TCP_HOP.cell(cost)])
     return rows
 
 
@@ -170,7 +171,8 @@ def abr(binary: str) -> list[list[str]]:
     ]
     names = [f"a cell-hop {where}, {name}" for _, where, _ in networks for _, name in hows]
     return [
-        [name, f"{cost:,.0f} instructions", "900"] for name, cost in zip(names, per(pairs, 1), strict=True)
+        [name, f"{cost:,.0f} instructions", bars.RATE_HOP.cell(cost)]
+        for name, cost in zip(names, per(pairs, 1), strict=True)
     ]
 
 
@@ -180,10 +182,7 @@ def credit(binary: str, counts: bool) -> list[list[str]]:
         return []
     (cost,) = per([((binary, 10), (binary, 30))], 1)
     what = "1,000 VCs with credit over ten switches: a cell-hop, its credit cells included"
-    return [[what, f"{cost:,.0f} instructions", "1,000"]]
-
-
-DECISION_BARS = {"srtcm": 120, "trtcm": 120}
+    return [[what, f"{cost:,.0f} instructions", bars.CREDIT_HOP.cell(cost)]]
 
 
 def decisions(binary: str, counts: bool) -> list[list[str]]:
@@ -206,22 +205,24 @@ def decisions(binary: str, counts: bool) -> list[list[str]]:
         row = [f"`{name}`", *(f"{ns - own[states]:.0f}" for states, ns in of_states.items())]
         row += [f"{costs[name, states] - costs['nothing', states]:,.0f}" for states in of_states if counts]
         row += ["no valgrind"] * (5 - len(row))
-        rows.append([*row, str(DECISION_BARS.get(name, ""))])
+        bar, (first, *_) = bars.DECISIONS.get(name), of_states
+        known = counts and bar is not None
+        rows.append([*row, bar.cell(costs[name, first] - costs["nothing", first]) if known else ""])
     return rows
 
 
 def schedulers(binary: str) -> list[list[str]]:
     """Rows of a packet at VirtualClock and in the whole switch beside a heap, taken in one run each."""
     rows = []
-    for flows, bars in SHARES.items():
+    for flows, limits in bars.SHARES.items():
         lines = [json.loads(line) for line in run(binary, "--json", "--barred", flows).splitlines()]
         for entry, bar, what in zip(
-            lines, bars, ("VirtualClock with its queues", "the whole switch"), strict=True
+            lines, limits, ("VirtualClock with its queues", "the whole switch"), strict=True
         ):
             taken, heap, longest = entry["ns"], entry["heap_ns"], entry["longest_ns"]
             share = f"{entry['ratio']:.2f} of a heap"
             figure = f"{share} ({taken:.0f} of {heap:.0f} ns; longest {longest / 1000:,.0f} µs)"
-            rows.append([f"a packet at {what}, {flows:,} flows", figure, f"{bar}"])
+            rows.append([f"a packet at {what}, {flows:,} flows", figure, bar.cell(entry["ratio"])])
     return rows
 
 
@@ -249,29 +250,23 @@ def push_out(binary: str) -> list[list[str]]:
     """Rows of an arriving packet under sustained push-out."""
     sizes = (1_000, 65_536)
     found = differences(((binary, flows, 20_000), (binary, flows, 120_000)) for flows in sizes)
-    return [
-        [
-            f"a packet under sustained push-out, {flows:,} flows",
-            f"{one[0] / 100_000:,.0f} instructions",
-            "not linear in flows",
-        ]
-        for flows, one in zip(sizes, found, strict=True)
-        if one is not None
-    ]
+    names = [f"a packet under sustained push-out, {flows:,} flows" for flows in sizes]
+    return against_the_first(names, [one[0] / 100_000 for one in found if one is not None], bars.PUSH_OUT)
 
 
 def of_subscribers(binary: str) -> list[list[str]]:
     """Rows of a packet of subscribers with ceilings in sites with ceilings."""
     sizes = ((100, 2), (20_000, 400))
     pairs = [tuple((binary, *size, packets) for packets in (20_000, 120_000)) for size in sizes]
-    return [
-        [
-            f"a packet of one of {subscribers:,} subscribers in {sites} sites",
-            f"{cost:,.0f} instructions",
-            "flat",
-        ]
-        for (subscribers, sites), cost in zip(sizes, per(pairs, 0), strict=True)
-    ]
+    names = [f"a packet of one of {one:,} subscribers in {sites} sites" for one, sites in sizes]
+    return against_the_first(names, per(pairs, 0), bars.SUBSCRIBERS)
+
+
+def against_the_first(names: Sequence[str], costs: Sequence[float], bar: bars.Bar) -> list[list[str]]:
+    """Rows of instructions by size; each size behind the first has a limit in multiples of the first."""
+    limits = ["", *(bar.cell(cost / costs[0]) for cost in costs[1:])]
+    rows = zip(names, costs, limits, strict=True)
+    return [[name, f"{cost:,.0f} instructions", limit] for name, cost, limit in rows]
 
 
 def others(found: dict[str, str], counts: bool) -> list[list[str]]:
@@ -281,27 +276,37 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         entry = json.loads(line)
         pending, ratio = entry["pending"], entry["ratio"]
         rows.append(
-            [f"event queue against BinaryHeap, {pending:,} pending", f"{ratio:.1f} times as fast", "2"]
+            [
+                f"event queue against BinaryHeap, {pending:,} pending",
+                f"{ratio:.1f} times as fast",
+                bars.QUEUE.cell(ratio),
+            ]
         )
     for line in run(found["memory"]).splitlines():
         flows, size = line.split()
-        rows.append(
-            [f"an idle reserved flow at a port, of {int(flows):,}", f"{float(size):.0f} bytes", "256"]
-        )
+        what = f"an idle reserved flow at a port, of {int(flows):,}"
+        rows.append([what, f"{float(size):.0f} bytes", bars.FLOW.cell(float(size))])
     rows += schedulers(found["schedulers"])
     rows += dumbbell(found["dumbbell"], counts)
     rows += credit(found["credit"], counts)
     measured = json.loads(run(found["subscribers"], "--json"))
     for key, state in (("idle_bytes", "idle"), ("active_bytes", "with a flow")):
         rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
-    rows.append(["reading a list of 20,000 circuits", f"{measured['load_ms']} ms", "100"])
+    load = measured["load_ms"]
+    rows.append(["reading a list of 20,000 circuits", f"{load} ms", bars.LIST.cell(load)])
     rows.append(["following a list with one line changed, in a direction", f"{measured['change_ms']} ms", ""])
     simulated = json.loads(run(sys.executable, ROOT / "benches" / "subscribers.py", "--json"))
-    ratio = f"{simulated['ratio']:.2f} of an ordinary scenario with the same classes"
-    rows.append(["the simulator with a gate file of 20,000 circuits, packet-hops per CPU s", ratio, "1"])
+    ratio = simulated["ratio"]
+    rows.append(
+        [
+            "the simulator with a gate file of 20,000 circuits, packet-hops per CPU s",
+            f"{ratio:.2f} of an ordinary scenario with the same classes",
+            bars.GATE_FILE.cell(ratio),
+        ]
+    )
     check = [str(ROOT / ".venv" / "bin" / "tidegate"), "check", str(ROOT / "examples" / "ten-lines.toml")]
     seconds = statistics.median(cpu_seconds(*check)[0] for _ in range(5))
-    rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", "well under 1"])
+    rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", bars.CHECK.cell(seconds)])
     if counts:
         rows += abr(found["abr"])
         rows += push_out(found["push_out"])
@@ -327,7 +332,14 @@ def main() -> None:
     """Run, print, and on request write into the README."""
     found = executables()
     counts = shutil.which("valgrind") is not None
-    first = ["five servers in a row", "M packet-hops per CPU s", "instructions per packet-hop", "bar"]
+    first = [
+        "five servers in a row",
+        "delay of a link",
+        "M packet-hops per CPU s",
+        "instructions per packet-hop",
+        "bar",
+        "measured",
+    ]
     second = ["what", "measured", "bar"]
     third = [
         "a decision",

@@ -4,6 +4,7 @@ import re
 import runpy
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -93,14 +94,72 @@ def test_every_quoted_command_exists() -> None:
         parse(["run", "examples/ten-lines.toml", "--replicate", "3"])
 
 
-def test_the_readme_has_the_peers_and_bars_of_the_benchmarks() -> None:
-    report = runpy.run_path(str(ROOT / "benches" / "report.py"))
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The program that measures the tables of the README."""
+    monkeypatch.syspath_prepend(ROOT / "benches")
+    return runpy.run_path(str(ROOT / "benches" / "report.py"))
+
+
+def readme_tables() -> tuple[list[list[str]], list[list[str]]]:
+    """Return the rows of the two tables of benchmarks, without their headings."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = text.partition("<!-- bench -->")[2].partition("<!-- /bench -->")[0]
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
-    for peer in report["PEERS"]:
-        assert [one for one in rows if tuple(one[:3]) == peer], peer
-    for scheduler, bar in report["BARS"].items():
-        assert [one for one in rows if report["TITLES"][scheduler] in one[0] and one[-1] == str(bar)], (
-            scheduler
-        )
+    tables = text.partition("<!-- bench -->\n")[2].partition("\n<!-- /bench -->")[0].split("\n\n")
+    rows = [[[cell.strip() for cell in line[1:-1].split("|")] for line in one.splitlines()] for one in tables]
+    (chain, others) = (one[2:] for one in rows)
+    return chain, others
+
+
+def test_the_peers_of_the_readme_have_the_chain_of_our_rows_beside_them(bench: dict[str, Any]) -> None:
+    chain, _ = readme_tables()
+    ours = [row for row in chain if "tidegate" in row[0]]
+    assert [row[:2] for row in ours] == [
+        ["**tidegate, FIFO**", "none"],
+        ["**tidegate, VirtualClock**", "none"],
+        ["**tidegate, FIFO**", "1 ms"],
+        ["**tidegate, VirtualClock**", "1 ms"],
+    ]
+    peers = chain[len(ours) :]
+    expected = [bench["of_chain"](one[0], ("", 1), *one[1:]) for one in bench["bars"].PEERS]
+    assert peers == expected
+    assert {row[1] for row in peers} == {"1 ms"}
+    # The machine and the day.
+    assert all(re.search(r"\d+ \w+ 20\d\d, \d+ cores of ", row[-1]) for row in chain), chain
+    # A delay costs instructions: a row that was measured without it would show.
+    costs = [float(row[3].replace(",", "")) for row in ours]
+    assert costs[0] < costs[2]
+    assert costs[1] < costs[3]
+
+
+def test_a_bar_says_which_way_it_goes_and_whether_it_is_met(bench: dict[str, Any]) -> None:
+    chain, others = readme_tables()
+    for scheduler, title in bench["TITLES"].items():
+        row = next(one for one in chain if title in one[0] and one[1] == "none")
+        assert row[4] == bench["bars"].CHAIN[scheduler, 0].cell(float(row[3].replace(",", "")))
+    marked = 0
+    bases: dict[str, float] = {}
+    for what, measured, bar in others:
+        figure = float(re.match(r"[\d.,]+", measured)[0].replace(",", ""))
+        base = bases.setdefault(what.split(",")[0].split(" of ")[0], figure)
+        if not bar:
+            continue
+        said = re.fullmatch(r"at (most|least) ([\d.,]*\d)( .*?)?(, \*\*not met\*\*)?", bar)
+        assert said, bar
+        limit = float(said[2].replace(",", ""))
+        if "times that of" in bar:
+            figure /= base
+        # The two digits of a ratio are rounded, and a limit may be exactly there.
+        if figure != limit:
+            met = figure < limit if said[1] == "most" else figure > limit
+            assert met is (said[4] is None), (what, measured, bar)
+        marked += said[4] is not None
+    assert any(" of a heap" in measured for _, measured, _ in others)
+    assert marked == sum("**not met**" in bar for *_, bar in others)
+
+
+def test_a_limit_is_kept_on_its_side(bench: dict[str, Any]) -> None:
+    bar = bench["bars"].Bar
+    assert bar(700).cell(700) == "at most 700"
+    assert bar(1_000, of=" ns").cell(1_000.1) == "at most 1,000 ns, **not met**"
+    assert bar(2, at_least=True).cell(2.5) == "at least 2"
+    assert bar(2, at_least=True).cell(1.9) == "at least 2, **not met**"

@@ -1,0 +1,89 @@
+"""What the measured figures are compared with: limits, and the same chain in other simulators."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A limit of a figure, and on which side of it the figure should be.
+
+    Attributes:
+        limit: The limit.
+        at_least: Whether the figure should not be below it; else it should not be above it.
+        of: What the limit is of, as ` bytes`.
+    """
+
+    limit: float
+    at_least: bool = False
+    of: str = ""
+
+    def met(self, figure: float) -> bool:
+        """Return whether a figure keeps the limit."""
+        return figure >= self.limit if self.at_least else figure <= self.limit
+
+    def cell(self, figure: float) -> str:
+        """Return the limit as a table shows it beside a figure, marked when the figure does not keep it."""
+        side = "at least" if self.at_least else "at most"
+        return f"{side} {self.limit:,g}{self.of}{'' if self.met(figure) else ', **not met**'}"
+
+
+CHAIN = {("fifo", 0): Bar(700), ("virtual-clock", 0): Bar(900)}
+"""Instructions per packet-hop of the five-server chain, by scheduler and milliseconds of a link."""
+QUEUE = Bar(2, at_least=True)
+FLOW = Bar(256, of=" bytes")
+SHARES = {
+    1_000: (Bar(0.6), Bar(0.9)),
+    100_000: (Bar(0.3), Bar(0.45)),
+    1_000_000: (Bar(0.2), Bar(0.3)),
+}
+"""Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock with its
+queues, and the whole switch."""
+TCP_HOP = Bar(1_500)
+CREDIT_HOP = Bar(1_000)
+RATE_HOP = Bar(900)
+LIST = Bar(100, of=" ms")
+GATE_FILE = Bar(1, at_least=True)
+CHECK = Bar(1, of=" CPU s")
+PUSH_OUT = Bar(2, of=" times that of 1,000 flows")
+SUBSCRIBERS = Bar(1.25, of=" times that of 100")
+DECISIONS = {"srtcm": Bar(120, of=" instructions"), "trtcm": Bar(120, of=" instructions")}
+"""Instructions of one decision with one state."""
+
+
+SAME_HOUR = "23 to 25 November 2026, 2 cores of x86-64, 2.4 to 2.9 GHz"
+EARLIER = "by 21 November 2026, 2 cores of x86-64, 2.4 to 2.9 GHz"
+PEERS = [
+    ("csg-htsim", 4.85, 1_442, SAME_HOUR),
+    ("ns-2 2.35, unused headers removed", 3.74, 1_744, SAME_HOUR),
+    ("ns-3 3.37, bare devices", 0.62, 10_200, EARLIER),
+    ("ns-3 3.37, UDP over IP", 0.17, 37_300, EARLIER),
+    ("ns.py 0.4.3", 0.10, 72_900, EARLIER),
+]
+"""The chain with links of 1 ms elsewhere, which does not run here: millions of packet-hops per CPU second,
+instructions per packet-hop, when and where they were measured."""
+
+PEERS_CHAIN = 1
+"""Milliseconds of a link in the peers' chain."""
+
+
+def today() -> str:
+    """Return the day and the machine of a measurement."""
+    day = date.today()
+    return f"{day.day} {day:%B %Y}, {machine()}"
+
+
+def machine() -> str:
+    """Return what this machine is, as far as it says."""
+    model = platform.machine()
+    described = Path("/proc/cpuinfo")
+    for line in described.read_text().splitlines() if described.exists() else ():
+        if line.startswith("model name"):
+            model = " ".join(line.partition(":")[2].split())
+            break
+    return f"{os.cpu_count()} cores of {model}"
